@@ -65,21 +65,20 @@ def read_column(
     tables = {original: read_table(original)}
     check_columns(open_frame(tables[original].frame), [name], role=original.name)
     column = said.get(name) or ReportedColumn(name, True, None)
-    read_by_schema = column.start is not None or column.missing
+    read_by_schema = column.number.days_since is not None or column.missing
     if column.levels is None and not (
         read_by_schema or tables[original].frame[name].dtype.is_numeric()
     ):
         column = ReportedColumn(name, True, ())
-    parts = []
-    for path in [original, *synthetic_files(synthetic)]:
+    parts = {}
+    for number, path in enumerate([original, *synthetic_files(synthetic)]):
         table = tables.pop(path, None) or read_table(path)
         frame = open_frame(table.frame if column.levels is None else table.spelled)
         check_columns(frame, [name], role=path.name)
         if column.levels is None and not read_by_schema:
-            parts.append(pl.Series(_outcome(frame, name, path)))
-        else:
-            parts.append(frame[name].to_native())
-    return valued(column, dict(enumerate(parts)))
+            _outcome(frame, name, path)
+        parts[f"synthetic dataset {number}" if number else "original"] = frame[name].to_native()
+    return valued(column, parts)
 
 
 def read_tables(

@@ -6,8 +6,7 @@ original says so, as `pyvws schema` proposes from it. Missing values of a catego
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.proposal.columns import proposed_columns
 from pyvws.tables.schema.column import Column
@@ -28,15 +28,6 @@ from pyvws.tables.schema.schema import Schema
 _TENTHS: Final = np.arange(1, 10) / 10
 
 Codes = NDArray[np.intp]
-
-
-@contextmanager
-def named(role: str) -> Iterator[None]:
-    """Put a table's role before the words of an InputError."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{role}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +59,7 @@ class OriginalAndDatasets:
             tables["hold-out"] = holdout
         frames = {}
         for name, table in tables.items():
-            with named(name):
+            with about(name):
                 frames[name] = open_frame(table, least=1)
         return cls(frames, schema)
 
@@ -117,7 +108,7 @@ class OriginalAndDatasets:
         """A number in each table (N_l,), as `_numbers` reads it."""
         parts = []
         for role, frame in self.frames.items():
-            with named(role):
+            with about(role):
                 parts.append(_numbers(frame[name], column))
         return parts
 
@@ -125,7 +116,7 @@ class OriginalAndDatasets:
         """A category in each table as codes (N_l,), and the code of each label, None if empty."""
         cells = []
         for role, frame in self.frames.items():
-            with named(role):
+            with about(role):
                 places, labels = distinct(frame[name])
             cells.append((places, [*labels, *([None] if (places < 0).any() else [])]))
         return shared_codes(cells)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
-from pyvws.evaluation.original_and_datasets import described, named
 from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct, holds_dates
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.schema.read_values import numbers_and_codes
@@ -127,7 +127,7 @@ def table_plan(
         raise UsageError(
             "A table needs a statistic. Give one or more of count, total, mean, share, quantile."
         )
-    codes = described(schema)
+    codes = {} if schema is None else schema.columns
     for one in statistics:
         if one.kind != "share" and one.column in codes and codes[one.column].days_since is not None:
             raise _holds_dates(one.column)
@@ -153,7 +153,7 @@ def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:
     Raises InputError, with the frame's name before it, for columns that the frame lacks, for cells
     that are no numbers, and for weights, strata or clusters that are missing.
     """
-    with named(name):
+    with about(name):
         return _read(open_frame(table, least=1), plan)
 
 
@@ -222,7 +222,7 @@ def _with_levels(
     if isinstance(given, Mapping):
         found = {name: tuple(map(label_of, levels)) for name, levels in given.items()}
     else:
-        known = described(schema)
+        known = {} if schema is None else schema.columns
         found = {name: known[name].levels or () if name in known else () for name in _names(given)}
     for name, levels in found.items():
         if not levels or len(set(levels)) < len(levels):

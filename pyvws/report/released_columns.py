@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.evaluation.original_and_datasets import described
-from pyvws.tables.files.labels import as_days, as_number, days_or_empty, label_of
+from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
+from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.files.read import UNREADABLE, csv_header, scan_columns
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -23,6 +23,7 @@ from pyvws.tables.schema.schema import Schema
 AS_LEFT: Final = "Report on a folder as pyvws synthesize left it."
 _EMPTY: Final = "(empty)"
 _LOOKED_AT: Final = 10_000  # Rows of a csv that tell its types.
+_PLAIN: Final = Column(role="public")
 MOST_ROWS: Final = 100_000
 """Pairs of columns are measured on at most so many rows of a dataset."""
 
@@ -32,32 +33,23 @@ class ReportedColumn:
     """A column of the datasets.
 
     `levels` are the public levels of a category, or none if nothing public has them; None of a
-    number. `codes` stand for a number's missing values, None for an empty cell. Dates count as days
-    since `start`.
+    number. `number` says how a number is read: its missing codes, and the start of its days.
     """
 
     name: str
     synthetic: bool
     levels: tuple[str, ...] | None
-    codes: tuple[str | None, ...] = ()
-    start: str | None = None
+    number: Column = _PLAIN
 
     @property
     def missing(self) -> bool:
         """Whether the schema lets a number be missing."""
-        return bool(self.codes)
-
-    @property
-    def coded_numbers(self) -> list[float]:
-        """The codes of missing values that are numbers, or the days of dates."""
-        texts = [one for one in self.codes if one is not None]
-        read = as_number if self.start is None else partial(as_days, start=self.start)
-        return [number for number in map(read, texts) if number is not None]
+        return self.levels is None and bool(self.number.missing_codes)
 
     @property
     def is_number(self) -> bool:
         """Whether the column is synthetic and has a number, that is no date, in every row."""
-        plain = self.levels is None and self.start is None
+        plain = self.levels is None and self.number.days_since is None
         return self.synthetic and plain and not self.missing
 
 
@@ -102,13 +94,13 @@ def read_columns(
             continue
         synthetic = name not in unchanged
         model = models.get(name, privacy.get("model")) if synthetic else None
-        said = described(schema).get(name)
+        said = schema.columns.get(name) if schema is not None else None
         if said is not None:
             made.append(said_column(name, synthetic, said))
             continue
         category = model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)
-        codes = (None,) if name in empty and not category else ()
-        made.append(ReportedColumn(name, synthetic, () if category else None, codes))
+        number = replace(_PLAIN, missing=True) if name in empty else _PLAIN
+        made.append(ReportedColumn(name, synthetic, () if category else None, number))
     return made
 
 
@@ -124,10 +116,8 @@ def _with_empty_cells(files: Sequence[Path]) -> set[str]:
 
 def said_column(name: str, synthetic: bool, said: Column) -> ReportedColumn:
     """A column of the datasets as a schema says what it holds."""
-    if said.categorical:
-        levels = tuple(_EMPTY if one is None else one for one in said.coded_levels)
-        return ReportedColumn(name, synthetic, levels)
-    return ReportedColumn(name, synthetic, None, said.missing_codes, said.days_since)
+    levels = tuple(_EMPTY if level is None else level for level in said.coded_levels)
+    return ReportedColumn(name, synthetic, levels if said.categorical else None, said)
 
 
 def read_values(
@@ -145,42 +135,31 @@ def valued(column: ReportedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValu
 
     The tables' names are for the message of an InputError: for text, or an empty cell, in a number.
     """
-    if column.levels is not None:
-        return _coded(column, list(parts.values()))
-    numbers = []
-    for name, part in parts.items():
-        with readable(f"{name}: its column {column.name!r}"):
-            days = None if column.start is None else days_or_empty(part, column.start)
-            part = (part if days is None else days).cast(pl.Float64, strict=not column.missing)
-        if column.missing:
-            part = part.filter(part.is_not_nan() & ~part.is_in(column.coded_numbers))
-        if part.is_null().any():
-            raise InputError(f"{name}: its column {column.name!r} has missing values. {AS_LEFT}")
-        numbers.append(part.to_numpy())
-    return ColumnValues(column.name, None, numbers)
+    frames = {str(role): pl.DataFrame({column.name: part}) for role, part in parts.items()}
+    if column.levels is None:  # Truth values count as 0 and 1.
+        frames = {role: frame.cast({pl.Boolean: pl.Float64}) for role, frame in frames.items()}
+    tables = OriginalAndDatasets(
+        {role: nw.from_native(frame, eager_only=True) for role, frame in frames.items()}
+    )
+    if column.levels is None:
+        numbers = tables.numbers(column.name, column.number)
+        for role, part in zip(tables.frames, numbers, strict=True):
+            if np.isnan(part).any() and not column.missing:
+                raise InputError(
+                    f"{role}: its column {column.name!r} has missing values. {AS_LEFT}"
+                )
+        return ColumnValues(column.name, None, [part[~np.isnan(part)] for part in numbers])
+    codes, code_of = tables.codes(column.name)
+    labels = [_label(label, {*column.levels}) for label in code_of]
+    levels = (*column.levels, *sorted({*labels} - {*column.levels}))
+    place = np.array([levels.index(label) for label in labels], dtype=np.intp)
+    return ColumnValues(column.name, levels, [place[own] for own in codes])
 
 
-def _coded(column: ReportedColumn, parts: Sequence[pl.Series]) -> ColumnValues:
-    levels = list(column.levels or ())
-    known = set(levels)
-    found = [part.unique() for part in parts]
-    labels = [[_label(value, known) for value in values] for values in found]
-    levels += sorted(set().union(*labels) - known)
-    place = {label: code for code, label in enumerate(levels)}
-    codes = [
-        part.replace_strict(
-            values, pl.Series([place[label] for label in own]), return_dtype=pl.Int64
-        ).to_numpy()
-        for part, values, own in zip(parts, found, labels, strict=True)
-    ]
-    return ColumnValues(column.name, tuple(levels), codes)
-
-
-def _label(value: Any, known: set[str]) -> str:
+def _label(label: str | None, known: set[str]) -> str:
     """A cell as a level: by its text, or by the number that the text spells."""
-    if value is None:
+    if label is None:
         return _EMPTY
-    label = label_of(value)
     if label in known:
         return label
     number = as_number(label)

@@ -37,13 +37,13 @@ TARGET: Final = "pyvws.posterior.pseudo_posterior:PseudoPosterior"
 
 # The documented errata of the listings, by paper and listing.
 
-_ROWS: Final = Edit(
+ROW_MAXIMA: Final = Edit(
     "row-maxima-in-base-r",
     "rfast-maxima",
     r"\browMaxs\( ?(\w+), ?value ?= ?TRUE ?\)",
     r"apply(\1, 1, max)",
 )
-_COLUMNS: Final = Edit(
+COLUMN_MAXIMA: Final = Edit(
     "column-maxima-in-base-r",
     "rfast-maxima",
     r"\bcolMaxs\( ?(\w+), ?value ?= ?TRUE ?\)",
@@ -69,8 +69,8 @@ _OF_A_RECORD: Final = Edit(
 )
 
 LISTING_EDITS: Final[dict[tuple[str, str], tuple[Edit, ...]]] = {
-    **{(key, "weights"): (_KEPT, _ROWS, _COLUMNS) for key in ("vws2020", "vws2024")},
-    **{(key, "bounds"): (_ROWS,) for key in ("vws2020", "vws2024")},
+    **{(key, "weights"): (_KEPT, ROW_MAXIMA, COLUMN_MAXIMA) for key in ("vws2020", "vws2024")},
+    **{(key, "bounds"): (ROW_MAXIMA,) for key in ("vws2020", "vws2024")},
     ("vws2020", "poisson"): (),
     ("vws2024", "poisson"): (_CLOSED, _OF_A_RECORD),
 }
@@ -121,10 +121,10 @@ def run(papers: Path) -> Iterator[Row]:
     A listing that the text lacks makes a row "fail", and a missing R or Stan makes it "skipped".
     Raises InputError if no paper with listings is there.
     """
-    found = ((paper, find_listings(paper)) for paper in read_papers(papers))
+    papers_and_listings = ((paper, find_listings(paper)) for paper in read_papers(papers))
     each = (
         _rows(paper, kind, listings.get(kind), edits)
-        for paper, listings in found
+        for paper, listings in papers_and_listings
         for (key, kind), edits in LISTING_EDITS.items()
         if key == paper.key
     )
@@ -185,16 +185,16 @@ def r_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Ro
 
 def _largest(kind: str, code: str) -> dict[str, int | None]:
     """Largest distance in ulp of each quantity of an R listing; None if shapes or NaNs differ."""
-    found: dict[str, int | None] = {}
+    largest: dict[str, int | None] = {}
     for shape in _SHAPES:
         for seed in _SEEDS:
             log_lik, tuning = Draws(seed).log_lik(*shape), _TUNING[seed - 1]
             theirs, ours = _listed(kind, code, log_lik, tuning), _ours(log_lik, tuning)
             for name, variable, *_ in _QUANTITIES[kind]:
                 gap = largest_ulp(ours[name], theirs[variable])
-                before = found.get(name, 0)
-                found[name] = None if gap is None or before is None else max(before, gap)
-    return found
+                before = largest.get(name, 0)
+                largest[name] = None if gap is None or before is None else max(before, gap)
+    return largest
 
 
 def _listed(kind: str, code: str, log_lik: Floats, tuning: Sequence[float]) -> Numbers:
@@ -203,8 +203,8 @@ def _listed(kind: str, code: str, log_lik: Floats, tuning: Sequence[float]) -> N
     }
     results = np.array([variable for _, variable, *_ in _QUANTITIES[kind]], dtype=object)
     arguments: dict[str, Any] = {"code": code, "inputs": inputs, "results": results}
-    found = bridge.call("listings", "run_listing", arguments)
-    return {name: numbers(value) for name, value in found.items()}
+    answer = bridge.call("listings", "run_listing", arguments)
+    return {name: numbers(value) for name, value in answer.items()}
 
 
 def _ours(log_lik: Floats, tuning: Sequence[float]) -> Numbers:

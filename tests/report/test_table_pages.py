@@ -326,7 +326,7 @@ def test_a_number_with_an_empty_cell_or_text_is_refused_without_its_value() -> N
     column = ReportedColumn("x", True, None)
     for cells, message in (
         ([1.0, None], "'x' has missing values"),
-        (["8675309", "87!"], "'x' cannot be read"),
+        (["8675309", "87!"], "'x' has 1 cells that are no numbers"),
     ):
         with pytest.raises(InputError, match=message) as caught:
             valued(column, {"a.csv": pl.Series("x", cells)})

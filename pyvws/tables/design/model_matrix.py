@@ -85,14 +85,14 @@ def assembled(
 ) -> tuple[Floats, tuple[str, ...], list[str]]:
     """The matrix (n, K) of evaluated variables, its columns' names, and the term of each column."""
     codings = _codings(read, variables)
-    none = [
-        replace(one, codes=one.codes[:0]) if isinstance(one, Factor) else one[:0]
-        for one in variables
+    empty = [
+        replace(own, codes=own.codes[:0]) if isinstance(own, Factor) else own[:0]
+        for own in variables
     ]
     names = ["(Intercept)"] if read.intercept else []
     terms = list(names)  # For messages: a design column's name holds a level, a value.
     for term, full in codings:
-        labels = _term(read, none, term, full)[1]
+        labels = _term(read, empty, term, full)[1]
         names += labels
         terms += [":".join(read.variables[place].label for place in term)] * len(labels)
     if not names:
@@ -144,49 +144,59 @@ def recoded_design(
     read = _read(formula, outcome)
     raw, M, N = _raw(reference, read), len(reference), len(frame)
     variables = evaluated(read, raw, M, formula)
-    _refuse_other_rows(read, variables, raw, M, formula)
+    alone = of_own_row(read, variables, raw, M, formula)
+    for expression, variable, own_row in zip(read.variables, variables, alone, strict=True):
+        if not (own_row or isinstance(variable, Factor)):
+            raise InputError(
+                f"formula uses {expression.label!r}, whose values depend on other rows too. A "
+                "reference needs terms of a record's own values, such as I(x^2) for poly(x, 2)."
+            )
     design = _checked_design(reference, read, variables, formula)
     known = np.ones(N, dtype=np.bool_)
     own = []
-    for expression, theirs, found in zip(
+    for expression, theirs, own_values in zip(
         read.variables,
         variables,
         evaluated(read, _raw(frame, read), N, formula, single=True),
         strict=True,
     ):
-        if isinstance(theirs, Factor) and isinstance(found, Factor):
-            place = {level: code for code, level in enumerate(theirs.levels)}
-            codes = np.array([place.get(level, -1) for level in found.levels])[found.codes]
+        if isinstance(theirs, Factor) and isinstance(own_values, Factor):
+            codes = own_values.coded_by(theirs.levels)
             known &= codes >= 0
             own.append(Factor(theirs.levels, np.maximum(codes, 0), theirs.ordered))
-        elif isinstance(theirs, Factor) or isinstance(found, Factor):
+        elif isinstance(theirs, Factor) or isinstance(own_values, Factor):
             raise InputError(
                 f"formula uses {expression.label!r}, which is a category in one of table and "
                 "reference and a number in the other. Give both the same type."
             )
         else:
-            own.append(found)
+            own.append(own_values)
     return RecodedDesign(design, assembled(read, own, N, formula)[0], known)
 
 
-def _refuse_other_rows(
-    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], M: int, formula: str
-) -> None:
-    """Raise InputError for a number that changes where the second half of the rows is left out."""
-    places = [at for at, variable in enumerate(variables) if not isinstance(variable, Factor)]
-    numbers = replace(read, variables=tuple(read.variables[at] for at in places))
-    some = (M + 1) // 2
-    try:
-        half = evaluated(numbers, {name: x[:some] for name, x in raw.items()}, some, formula)
-    except InputError:  # Such as a polynomial of too few values.
-        half = [np.full((some, 1), np.nan)] * len(places)
-    for at, part in zip(places, half, strict=True):
-        if not np.allclose(variables[at][:some], part, rtol=1e-9):
-            raise InputError(
-                f"formula uses {read.variables[at].label!r}, whose values depend on other rows "
-                "too. A reference needs terms of a record's own values, such as I(x^2) for "
-                "poly(x, 2)."
-            )
+def of_own_row(
+    read: ReadFormula, variables: Sequence[Any], raw: dict[str, Any], n: int, formula: str
+) -> list[bool]:
+    """Which variables of n rows have the same values where the second half of the rows is gone.
+
+    A factor has the same labels then.
+    """
+    some = (n + 1) // 2
+    part = {name: values[:some] for name, values in raw.items()}
+    alike = []
+    for expression, whole in zip(read.variables, variables, strict=True):
+        try:
+            single = ReadFormula(False, (expression,), ())
+            (half,) = evaluated(single, part, some, formula, single=True)
+        except InputError:  # Such as a polynomial of too few values.
+            alike.append(False)
+            continue
+        if isinstance(whole, Factor):
+            labels = np.array(whole.levels)[whole.codes[:some]]
+            alike.append(bool((labels == np.array(half.levels)[half.codes]).all()))
+        else:
+            alike.append(np.allclose(whole[:some], half, rtol=1e-9, equal_nan=True))
+    return alike
 
 
 def evaluated(
@@ -204,9 +214,9 @@ def evaluated(
     for expression in read.variables:
         try:
             with np.errstate(all="ignore"):  # make_design names a variable that is not finite.
-                found = expression.evaluate(values, raw)
-                numeric = getattr(found, "dtype", None) in (np.float64, np.int64, np.float32)
-                result: Any = np.asarray(found, np.float64) if numeric else make_factor(found)
+                value = expression.evaluate(values, raw)
+                numeric = getattr(value, "dtype", None) in (np.float64, np.int64, np.float32)
+                result: Any = np.asarray(value, np.float64) if numeric else make_factor(value)
             rows = len(result) if numeric else len(result.codes)
             if rows != n:
                 raise ValueError("one value for each record is needed")
@@ -260,7 +270,7 @@ def _interaction(first: Block, second: Block) -> Block:
     """Products of all columns of two variables; the first varies fastest."""
     width = first[0].shape[1] * second[0].shape[1]
     matrix = (second[0][:, :, None] * first[0][:, None, :]).reshape(len(first[0]), width)
-    return matrix, tuple(f"{one}:{two}" for two in second[1] for one in first[1])
+    return matrix, tuple(f"{left}:{right}" for right in second[1] for left in first[1])
 
 
 def refuse_rank_deficient(
@@ -295,5 +305,5 @@ def refuse_rank_deficient(
 
 def _rank(triangle: Floats) -> int:
     """Number of independent columns of a triangle whose columns have length 1 or 0."""
-    found = np.abs(np.diag(qr(triangle, mode="r", pivoting=True)[0]))
-    return int((found > 1e-10 * max(found.max(initial=0.0), 1e-300)).sum())
+    diagonal = np.abs(np.diag(qr(triangle, mode="r", pivoting=True)[0]))
+    return int((diagonal > 1e-10 * max(diagonal.max(initial=0.0), 1e-300)).sum())

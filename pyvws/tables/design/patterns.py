@@ -57,16 +57,16 @@ class PatternDesign:
         """
         if n is None:
             n = len(next(iter(values.values())))
-        found = np.zeros((n, 1))
+        patterns = np.zeros((n, 1))
         for name, (cuts, place) in zip(self.predictors, self.places, strict=True):
             own = np.asarray(values[name], dtype=np.float64)
             if cuts is None:
                 at = own.astype(np.intp) - 1
             else:
                 at = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
-            found[:, 0] *= place.max() + 1.0
-            found[:, 0] += place[at]
-        return found
+            patterns[:, 0] *= place.max() + 1.0
+            patterns[:, 0] += place[at]
+        return patterns
 
 
 def pattern_design(schema: Schema, name: str) -> PatternDesign:
@@ -80,15 +80,15 @@ def pattern_design(schema: Schema, name: str) -> PatternDesign:
             "Name its predictors instead."
         )
     predictors = schema.predictors_of(name)
-    for one in predictors:
-        column = schema.columns[one]
+    for other in predictors:
+        column = schema.columns[other]
         if not column.categorical and column.cuts is None:
             raise InputError(
-                f"Column {one!r} is a number, and model table of column {name!r} takes predictors "
-                "with levels or cut points. Give the column cuts, such as [18, 65]; or take it out "
-                f"of the predictors of {name!r}."
+                f"Column {other!r} is a number, and model table of column {name!r} takes "
+                "predictors with levels or cut points. Give the column cuts, such as [18, 65]; or "
+                f"take it out of the predictors of {name!r}."
             )
-    return PatternDesign(predictors, tuple(_places(schema.columns[one]) for one in predictors))
+    return PatternDesign(predictors, tuple(_places(schema.columns[x]) for x in predictors))
 
 
 def _places(column: Column) -> tuple[Floats | None, Floats]:
@@ -111,8 +111,8 @@ def bands(column: Column) -> tuple[list[str | None], NDArray[np.intp]]:
     names: list[str | None] = [f"below {cuts[0]}" if cuts else "any"]
     names += [f"{low} to {high}" for low, high in pairwise(cuts)]
     names += [f"from {last}" for last in cuts[-1:]]
-    found, missing = np.searchsorted(column.cuts, numbers, side="right"), np.isnan(numbers)
-    found[missing] = len(names) + np.arange(missing.sum())
+    interval, missing = np.searchsorted(column.cuts, numbers, side="right"), np.isnan(numbers)
+    interval[missing] = len(names) + np.arange(missing.sum())
     names += [levels[place] for place in np.flatnonzero(missing)]
-    used, place = np.unique(found, return_inverse=True)
-    return [names[one] for one in used], place
+    used, place = np.unique(interval, return_inverse=True)
+    return [names[at] for at in used], place

@@ -16,7 +16,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.design.model_matrix import assembled, evaluated
+from pyvws.tables.design.model_matrix import assembled, evaluated, of_own_row
 from pyvws.tables.design.patterns import PatternDesign, bands, pattern_design
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.expressions import Expression, Token
@@ -70,11 +70,11 @@ class PublicDesign:
         InputError
             For a term that has no finite value in some row.
         """
-        found = {name: np.asarray(values[name], dtype=np.float64) for name in self.predictors}
-        N = len(next(iter(found.values()))) if found else n
+        coded = {name: np.asarray(values[name], dtype=np.float64) for name in self.predictors}
+        N = len(next(iter(coded.values()))) if coded else n
         if N is None:
             N = len(next(iter(values.values())))
-        variables = self._variables(found, N)
+        variables = self._variables(coded, N)
         for expression, variable in zip(self.read.variables, variables, strict=True):
             if not (isinstance(variable, Factor) or np.isfinite(variable).all()):
                 raise InputError(
@@ -90,15 +90,13 @@ class PublicDesign:
         }
         variables = []
         for expression, coding in zip(self.read.variables, self.codings, strict=True):
-            one = ReadFormula(False, (expression,), ())
-            (found,) = evaluated(one, within, n, self.formula, single=True)
+            single = ReadFormula(False, (expression,), ())
+            (variable,) = evaluated(single, within, n, self.formula, single=True)
             if isinstance(coding, PublicScale):
-                found = (found - coding.middle) / coding.half
+                variable = (variable - coding.middle) / coding.half
             else:
-                place = {level: code for code, level in enumerate(coding.levels)}
-                codes = np.array([place[level] for level in found.levels], np.intp)[found.codes]
-                found = Factor(coding.levels, codes)
-            variables.append(found)
+                variable = Factor(coding.levels, variable.coded_by(coding.levels))
+            variables.append(variable)
         return variables
 
 
@@ -119,23 +117,23 @@ def public_design(schema: Schema, name: str) -> PublicDesign | PatternDesign:
         return pattern_design(schema, name)
     predictors = schema.predictors_of(name)
     if column.formula is None:
-        variables = tuple(Expression([Token("quoted", one)]) for one in predictors)
+        variables = tuple(Expression([Token("quoted", predictor)]) for predictor in predictors)
         terms = tuple((place,) for place in range(len(variables)))
         read, formula = ReadFormula(True, variables, terms), f"of {name}"
     else:
         read, formula = read_formula(column.formula), column.formula
-    columns = {one: schema.columns[one] for one in predictors}
-    for one, entries in columns.items():
+    columns = {predictor: schema.columns[predictor] for predictor in predictors}
+    for other, entries in columns.items():
         if not (entries.categorical or entries.range or entries.scale):
             raise InputError(
-                f"Column {one!r} is a predictor of {name!r}, and its scale is not public. Give it "
-                "range = [lowest, highest], scale = [centre, width], or levels; or give "
+                f"Column {other!r} is a predictor of {name!r}, and its scale is not public. Give "
+                "it range = [lowest, highest], scale = [centre, width], or levels; or give "
                 f"{name!r} other predictors."
             )
     codings = tuple(_coding(expression, columns, formula) for expression in read.variables)
     first = [
-        Factor(one.levels, np.zeros(1, np.intp)) if isinstance(one, Factor) else one.middle[None, :]
-        for one in codings
+        Factor(own.levels, np.zeros(1, np.intp)) if isinstance(own, Factor) else own.middle[None, :]
+        for own in codings
     ]
     names = assembled(read, first, 1, formula)[1]
     return PublicDesign(predictors, names, read, columns, codings, formula)
@@ -186,15 +184,21 @@ def _coding(
         if _is_plain(expression):
             return PublicScale(np.array([centre]), np.array([width]))
         values = np.linspace(centre - width, centre + width, _POINTS)
-    found = _of_reference(expression, {name: _raw(column, values)}, len(values), formula)
-    if isinstance(found, Factor):
-        if not (column.categorical or found.levels == _TRUTH):
+    read, raw = ReadFormula(False, (expression,), ()), {name: _raw(column, values)}
+    (variable,) = evaluated(read, raw, len(values), formula, single=True)
+    if not all(of_own_row(read, [variable], raw, len(values), formula)):
+        raise InputError(
+            f"formula has {expression.label!r}, whose values depend on other rows too. Take a term "
+            "of a record's own values, such as I(x^2) for poly(x, 2)."
+        )
+    if isinstance(variable, Factor):
+        if not (column.categorical or variable.levels == _TRUTH):
             raise InputError(
                 f"formula has {expression.label!r}, whose levels come from the records. Give "
                 f"column {name!r} levels in the schema."
             )
-        return found
-    low, high = found.min(axis=0), found.max(axis=0)
+        return variable
+    low, high = variable.min(axis=0), variable.max(axis=0)
     if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
         raise InputError(
             f"formula has {expression.label!r}, which is constant, missing or infinite within the "
@@ -210,31 +214,3 @@ def _scale(column: Column) -> tuple[float, float]:
     assert column.range is not None
     low, high = column.range
     return low + (high - low) / 2.0, (high - low) / 2.0
-
-
-def _of_reference(
-    expression: Expression, raw: dict[str, Any], n: int, formula: str
-) -> Factor | Floats:
-    """A variable of n public values; InputError where half of the values give something else."""
-    read, some = ReadFormula(False, (expression,), ()), (n + 1) // 2
-    (whole,) = evaluated(read, raw, n, formula, single=True)
-    try:
-        part = {name: values[:some] for name, values in raw.items()}
-        (half,) = evaluated(read, part, some, formula, single=True)
-        alike = _rows(whole)[:some] == _rows(half)
-        if not isinstance(whole, Factor):
-            alike = np.isclose(whole[:some], half, rtol=1e-9, equal_nan=True)
-    except InputError:  # Such as a polynomial of too few values.
-        alike = np.zeros(1)
-    if not np.all(alike):
-        raise InputError(
-            f"formula has {expression.label!r}, whose values depend on other rows too. Take a term "
-            "of a record's own values, such as I(x^2) for poly(x, 2)."
-        )
-    found: Factor | Floats = whole
-    return found
-
-
-def _rows(variable: Any) -> Any:
-    """Each row's label or numbers, to compare."""
-    return np.array(variable.levels)[variable.codes] if isinstance(variable, Factor) else variable

@@ -57,7 +57,7 @@ def unit_kinds(
     sorted_cells = cell_of_record[has]
     values = sorted_cells if exponents is None else np.column_stack([sorted_cells, times])
     of_unit, first = _alike(unit_of_record[has], values, units)
-    kept = np.concatenate([*(np.arange(one.start, one.stop) for one in first), _NOBODY])
+    kept = np.concatenate([*(np.arange(rows.start, rows.stop) for rows in first), _NOBODY])
     at = (_kinds_of(first), sorted_cells[kept])
     counts = csr_array((times[kept], at), shape=(len(first), cells))
     counts.eliminate_zeros()  # An exponent of 0 takes a term out, also one of -inf.
@@ -71,13 +71,13 @@ def _alike(units: Places, values: NDArray[Any], many: int) -> tuple[Places, list
     """
     ends = np.searchsorted(units, np.arange(many + 1))
     values = np.ascontiguousarray(values)
-    found: dict[bytes, int] = {}
+    kind_of: dict[bytes, int] = {}
     of_unit = np.full(many, -1, dtype=np.intp)
     first: list[slice] = []
     for h, (start, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
         if start == end:
             continue
-        of_unit[h] = kind = found.setdefault(values[start:end].tobytes(), len(found))
+        of_unit[h] = kind = kind_of.setdefault(values[start:end].tobytes(), len(kind_of))
         if kind == len(first):
             first.append(slice(start, end))
     return of_unit, first
@@ -85,7 +85,7 @@ def _alike(units: Places, values: NDArray[Any], many: int) -> tuple[Places, list
 
 def _kinds_of(first: Sequence[slice]) -> Places:
     """The kind of each record of the first units of the kinds (M,)."""
-    return np.repeat(np.arange(len(first)), [one.stop - one.start for one in first])
+    return np.repeat(np.arange(len(first)), [rows.stop - rows.start for rows in first])
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class UnitTally:
         of_record[order] = starts[of_unit[units]] + within
         return cls(
             kinds,
-            np.concatenate([sorted_places[one] for one in first]),
+            np.concatenate([sorted_places[rows] for rows in first]),
             np.bincount(of_unit).astype(np.float64)[kinds],
             of_record,
         )
@@ -169,7 +169,7 @@ class Units(Records):
         """
         cells = (records.cell_of_record, records.n_cells)
         whole = unit_kinds(unit_of_record, *cells, exponents)
-        kinds = tuple(unit_kinds(unit_of_record, *one, exponents) for one in places)
+        kinds = tuple(unit_kinds(unit_of_record, *conditional, exponents) for conditional in places)
         counts = None
         if records.multiplicity is not None:
             counts = np.empty(len(whole.of_unit))
@@ -183,8 +183,8 @@ class Units(Records):
     @property
     def rows(self) -> Floats:
         """The distinct design rows of the records."""
-        found: Floats = self.records.rows
-        return found
+        rows: Floats = self.records.rows
+        return rows
 
     @property
     def columns(self) -> Any:

@@ -64,7 +64,7 @@ def _without_views(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
         return frame
     kinds = native.schema.types if frame.implementation.is_pyarrow() else native.dtypes
     by_name = zip(frame.columns, (str(kind).partition("[")[0] for kind in kinds), strict=True)
-    made = []
+    replaced = []
     for name, plain in ((name, _VIEWS[kind]) for name, kind in by_name if kind in _VIEWS):
         import pyarrow as pa
 
@@ -74,8 +74,8 @@ def _without_views(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
             cells = pd.arrays.ArrowExtensionArray(column)  # type: ignore[attr-defined]
             column = pd.Series(cells, index=native.index)
-        made.append(nw.from_native(column, series_only=True).alias(name))
-    return frame.with_columns(*made) if made else frame
+        replaced.append(nw.from_native(column, series_only=True).alias(name))
+    return frame.with_columns(*replaced) if replaced else frame
 
 
 def written_as_text(table: Any, released: Any) -> tuple[str, ...]:
@@ -173,8 +173,8 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
             f"Column {name!r} of unit holds lists. Name a column with one id a record."
         )
     (ids,) = plain_columns(frame, [name], role="unit").values()
-    codes, found = ids.factorize()
-    if len({isinstance(one, str) for one in found}) > 1:
+    codes, distinct_ids = ids.factorize()
+    if len({isinstance(value, str) for value in distinct_ids}) > 1:
         raise InputError(
             f"Column {name!r} of unit holds text in some records and other values in others, and "
             "1 would be another unit than '1'. Turn all ids into text."
@@ -209,10 +209,10 @@ def outcome_column(frame: nw.DataFrame[Any], name: str) -> Floats:
 def outcome_series(name: str, values: Floats, kind: OutcomeKind, *, backend: Any) -> nw.Series[Any]:
     """Outcomes (N,) that a model drew, as a narwhals Series of their kind."""
     if isinstance(kind, nw.Series):
-        made = kind[values.astype(np.intp) - 1].alias(name)
-        if made.implementation is backend:
-            return made
-        return nw.new_series(name, made.to_list(), made.dtype, backend=backend)
+        levels = kind[values.astype(np.intp) - 1].alias(name)
+        if levels.implementation is backend:
+            return levels
+        return nw.new_series(name, levels.to_list(), levels.dtype, backend=backend)
     kinds: dict[str, tuple[Any, Any]] = {
         "whole": (np.int64, nw.Int64),
         "real": (np.float64, nw.Float64),
@@ -222,20 +222,21 @@ def outcome_series(name: str, values: Floats, kind: OutcomeKind, *, backend: Any
     return nw.new_series(name, values.astype(numpy_type), dtype, backend=backend)
 
 
-def with_columns(frame: nw.DataFrame[Any], made: Sequence[nw.Series[Any]]) -> Any:
+def with_columns(frame: nw.DataFrame[Any], new_columns: Sequence[nw.Series[Any]]) -> Any:
     """The native table with new columns in the place of those of the same names.
 
     Where the new columns are all of the table, they may have another number of values.
     """
-    if len(made[0]) != len(frame) and {column.name for column in made} == set(frame.columns):
-        plain = [nw.maybe_reset_index(column) for column in made]
+    names = {column.name for column in new_columns}
+    if len(new_columns[0]) != len(frame) and names == set(frame.columns):
+        plain = [nw.maybe_reset_index(column) for column in new_columns]
         whole = plain[0].to_frame().with_columns(*plain[1:])
         return whole.select(frame.columns).to_native()
     if frame.implementation.is_pandas():
         index = frame.to_native().index
-        columns = [column.to_native().set_axis(index) for column in made]
-        made = [nw.from_native(column, series_only=True) for column in columns]
-    return frame.with_columns(*made).to_native()
+        columns = [column.to_native().set_axis(index) for column in new_columns]
+        new_columns = [nw.from_native(column, series_only=True) for column in columns]
+    return frame.with_columns(*new_columns).to_native()
 
 
 def _refuse_missing(bad: Any, name: str) -> None:

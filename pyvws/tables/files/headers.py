@@ -7,7 +7,10 @@ of its first record in the place of the names, so a message then gives the colum
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from pyvws.errors import InputError
 
 _SHOWN = 20
 _LONGEST = 60
@@ -15,6 +18,15 @@ _VALUE = re.compile(
     r"\s*(|na|nan|null|true|false|[-+]?(inf|[\d.,/:\s_-]*\d[\d.,e%/:\s+-]*))\s*", re.I
 )
 _CELLS_WITHIN = re.compile(r"[;\t|\x00-\x1f]")
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Put what it is about, such as a table's role, before the words of an InputError."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
 
 
 def record_instead(header: Sequence[str]) -> bool:

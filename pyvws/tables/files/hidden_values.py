@@ -47,12 +47,12 @@ def with_sorted_levels(table: Any, declared: Mapping[str, Sequence[str]] | None 
         return _sorted_dictionaries(table, public)
     if not nw.dependencies.is_pandas_dataframe(table):
         return table
-    made = {
+    ordered = {
         name: column.cat.reorder_categories(_rising(column.cat.categories, public.get(name, ())))
         for name, column in table.items()
         if hasattr(column, "cat") and not column.cat.ordered
     }
-    return table.assign(**made) if made else table
+    return table.assign(**ordered) if ordered else table
 
 
 def _rising(levels: Any, declared: Sequence[str]) -> list[Any]:
@@ -72,7 +72,7 @@ def _sorted_dictionaries(table: Any, declared: Mapping[str, Sequence[str]]) -> A
         if pa.types.is_dictionary(field.type) and not field.type.ordered:
             column = table[field.name].unify_dictionaries().combine_chunks()
             levels = column.dictionary.to_pylist()
-            order = [levels.index(one) for one in _rising(levels, declared.get(field.name, ()))]
+            order = [levels.index(level) for level in _rising(levels, declared.get(field.name, ()))]
             rank = np.empty(len(order), dtype=column.indices.type.to_pandas_dtype())
             rank[order] = np.arange(len(order))
             codes = pa.array(rank).take(column.indices)

@@ -178,9 +178,9 @@ def _series(column: nw.Series[Any]) -> pl.Series:
     """A column as a polars Series, as text where its type is none of polars' own."""
     if column.dtype != nw.Unknown:  # polars panics on some of these types.
         try:
-            made = column.to_polars()
-            if nw.from_native(made, series_only=True).dtype not in (nw.Object, nw.Unknown):
-                return made
+            series = column.to_polars()
+            if nw.from_native(series, series_only=True).dtype not in (nw.Object, nw.Unknown):
+                return series
         except NO_PLACE:
             pass
     return pl.Series([None if value is None else str(value) for value in column.to_list()])

@@ -113,10 +113,8 @@ def read_table(path: Path) -> TableFile:
         digest = file_digest(path)
         if kind == "csv":
             content = path.read_bytes()
-            mark = separator_of(io.BytesIO(content), path.name)
-            records = refuse_uneven_rows(io.BytesIO(content), path.name, mark)
-            header = csv_header(io.BytesIO(content), mark)
-            given: Any = {"new_columns": header, "separator": mark, "n_rows": records}
+            given = csv_layout(io.BytesIO(content), path.name)
+            records = given["n_rows"]
             as_written = pl.read_csv(content, infer_schema=False, **given)
             frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS, **given)
         else:
@@ -149,8 +147,8 @@ def readable(path: Path, kind: str) -> Iterator[None]:
         )
         if isinstance(error, UnicodeDecodeError):
             rule += " iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
-        said = f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
-        raise InputError(said) from None
+        message = f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
+        raise InputError(message) from None
 
 
 def _out_of_reach(path: Path, error: OSError) -> InputError:
@@ -193,6 +191,17 @@ def file_kind(path: Path) -> str:
     return kind
 
 
+def csv_layout(file: BinaryIO, name: str) -> dict[str, Any]:
+    """How polars reads a csv: by the names of its header, the character between cells, its records.
+
+    The function raises InputError as `separator_of` and `refuse_uneven_rows` do.
+    """
+    mark = separator_of(file, name)
+    records = refuse_uneven_rows(file, name, mark)
+    file.seek(0)
+    return {"new_columns": csv_header(file, mark), "separator": mark, "n_rows": records}
+
+
 def separator_of(file: BinaryIO, name: str) -> str:
     """The character between the cells of a text file; the call goes back to the file's start.
 
@@ -202,18 +211,18 @@ def separator_of(file: BinaryIO, name: str) -> str:
     _refuse_utf16(file, name)
 
     def cells(mark: str) -> int:
-        found = len(csv_header(file, mark))
+        width = len(csv_header(file, mark))
         file.seek(0)
-        return found
+        return width
 
     read = [","] if name.lower().endswith(".csv") else list(_MARKS)
     if max(cells(mark) for mark in read if mark != " ") > 1:
         return max(read, key=cells)
     other = max((mark for mark in _OTHER_SEPARATORS if mark not in read), key=cells)
     if cells(other) > 1:
-        shown = "a tab" if other == "\t" else f"{other!r}"
+        spelling = "a tab" if other == "\t" else f"{other!r}"
         raise InputError(
-            f"{name}: {shown} stands between the cells. A .csv needs commas, and a .txt or .tsv "
+            f"{name}: {spelling} stands between the cells. A .csv needs commas, and a .txt or .tsv "
             "commas, tabs or single spaces, with points in numbers. Read the file with "
             f"pandas.read_csv(sep={other!r}), and decimal=',' if numbers have commas, or with "
             "read.csv2 in R, and write the table again."

@@ -27,11 +27,11 @@ from pyvws.tables.files.read import (
     CSV_NULLS,
     UNREADABLE,
     csv_header,
+    csv_layout,
     file_digest,
     file_kind,
     readable,
     refuse_damaged,
-    refuse_uneven_rows,
     rows_and_columns,
     scan_columns,
     separator_of,
@@ -99,9 +99,9 @@ class LargeTable:
         if self.format != "csv":
             return rows
         plain = _plain_names(rows.columns)
-        types = {one: self.schema[name] for one, name in plain.items()}
+        types = {alias: self.schema[name] for alias, name in plain.items()}
         text = io.BytesIO()
-        rows.rename({name: one for one, name in plain.items()}).write_csv(text)
+        rows.rename({name: alias for alias, name in plain.items()}).write_csv(text)
         text.seek(0)
         return pl.read_csv(text, schema=types, null_values=CSV_NULLS).rename(plain)
 
@@ -170,11 +170,7 @@ def open_large(path: Path) -> LargeTable:
             written = scan_columns(path, kind)
             return LargeTable(written, written.collect_schema(), kind, path.name, path)
         with path.open("rb") as file:
-            mark = separator_of(file, path.name)
-            records = refuse_uneven_rows(file, path.name, mark)
-            file.seek(0)
-            header = csv_header(file, mark)
-        given: Any = {"new_columns": header, "separator": mark, "n_rows": records}
+            given = csv_layout(file, path.name)
         typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS, **given)
         written = pl.scan_csv(path, infer_schema=False, **given)
         return LargeTable(written, typed.collect_schema(), kind, path.name, path)
@@ -225,7 +221,7 @@ class LazyTable:
         columns = list(dict.fromkeys([*public, *modelled]))
         plain = _plain_names(columns)
         with named_errors(self.name, columns, self.columns):
-            chosen = self.frame.select(nw.col(name).alias(one) for one, name in plain.items())
+            chosen = self.frame.select(nw.col(name).alias(alias) for alias, name in plain.items())
             counted = chosen.group_by(*plain).agg(nw.len().alias(COUNT)).collect(backend="polars")
             rows = counted.to_native().rename(plain)
             rows = rows.with_columns(pl.col(COUNT).cast(pl.Int64)).sort(columns)

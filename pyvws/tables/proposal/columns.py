@@ -89,11 +89,11 @@ def _dropped(note: str, *review: str) -> Column:
 
 def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
-    found = {name: _proposed(frame[name]) for name in frame.columns}
-    return found | {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, found)}
+    proposed = {name: _proposed(frame[name]) for name in frame.columns}
+    return proposed | {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
 
 
-def _ids_of_units(frame: nw.DataFrame[Any], found: dict[str, Column]) -> list[str]:
+def _ids_of_units(frame: nw.DataFrame[Any], proposed: dict[str, Column]) -> list[str]:
     """Columns of text or whole numbers whose values stand together, as households' ids do.
 
     In some other column neighbours in a unit are alike, of which 10 pairs or more would differ if
@@ -101,7 +101,7 @@ def _ids_of_units(frame: nw.DataFrame[Any], found: dict[str, Column]) -> list[st
     table sorted by age has age groups so.
     """
     shared: list[str] = []
-    for name, column in found.items():
+    for name, column in proposed.items():
         kind = column.model in _OF_NUMBERS and frame[name].dtype.is_integer()
         text = has_labels(frame[name]) and column.note in (None, _TEXT)
         if not (kind or text) or column.days_since is not None:
@@ -112,7 +112,7 @@ def _ids_of_units(frame: nw.DataFrame[Any], found: dict[str, Column]) -> list[st
         if len(np.unique(own)) < number or not _FEW < number < len(own) <= _MOST_MEMBERS * number:
             continue
         for other in frame.columns:
-            if other == name or found[other].note in (_ONE, _OTHER, _ID):
+            if other == name or proposed[other].note in (_ONE, _OTHER, _ID):
                 continue
             codes = distinct(frame[other])[0]
             shares = np.unique(codes, return_counts=True)[1] / len(codes)
@@ -189,24 +189,26 @@ def _category(column: nw.Series[Any]) -> Column:
 def _spelling(labels: Sequence[str]) -> str | None:
     """A note on what keeps labels from being numbers, such as decimal commas; None for text."""
     others = [label for label in labels if as_number(label) is None][:_READ]
-    bare = ["".join(x for x in one if x != "%" and category(x) != "Sc").strip() for one in others]
-    amounts = [one for one in bare if _AMOUNT.fullmatch(_BLANKS.sub("", one))]
+    bare = ["".join(x for x in text if x != "%" and category(x) != "Sc").strip() for text in others]
+    amounts = [text for text in bare if _AMOUNT.fullmatch(_BLANKS.sub("", text))]
     words = len(others) - len(amounts)
     if not amounts or words > min(MOST_CODES, len(labels) / 2):
         return None
-    in_groups = [one for one in amounts if _GROUPS.fullmatch(one)]
+    in_groups = [text for text in amounts if _GROUPS.fullmatch(text)]
     causes = {
-        "signs such as $ or %": any(x == "%" or category(x) == "Sc" for one in others for x in one),
-        "decimal commas": any("," in one for one in {*amounts} - {*in_groups}),
+        "signs such as $ or %": any(
+            x == "%" or category(x) == "Sc" for text in others for x in text
+        ),
+        "decimal commas": any("," in text for text in {*amounts} - {*in_groups}),
         "separators of thousands": bool(in_groups),
     }
     return _SPELLED.format(" and ".join(cause for cause, there in causes.items() if there))
 
 
 def _number(column: nw.Series[Any]) -> Column:
-    found = floats_of(column)
-    values = found[~np.isnan(found)]
-    missing: dict[str, Any] = {"missing": True} if len(values) < len(found) else {}
+    floats = floats_of(column)
+    values = floats[~np.isnan(floats)]
+    missing: dict[str, Any] = {"missing": True} if len(values) < len(floats) else {}
     if np.isinf(values).any():
         return _dropped(_INFINITE, "role")
     known = np.unique(values)
@@ -278,14 +280,14 @@ def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
         return None
     words, codes = len(codes), [*codes, *([True] if (places < 0).any() else [])]
     spelled = np.array([*(np.nan if number is None else number for number in numbers), np.nan])
-    found = spelled[places]
-    found = found[~np.isnan(found)]
-    whole = bool((found == np.floor(found)).all())
-    ids = whole and _numbers_records(found)
-    if (ids and not words) or (whole and np.abs(found).max() >= _EXACT):
+    values = spelled[places]
+    values = values[~np.isnan(values)]
+    whole = bool((values == np.floor(values)).all())
+    ids = whole and _numbers_records(values)
+    if (ids and not words) or (whole and np.abs(values).max() >= _EXACT):
         return None
-    note = _AMOUNT_OR_ID if ids or (whole and _may_number_records(found)) else None
-    return number_column(found, codes, labels, note=note)
+    note = _AMOUNT_OR_ID if ids or (whole and _may_number_records(values)) else None
+    return number_column(values, codes, labels, note=note)
 
 
 def _coded_dates(places: Any, labels: list[str]) -> Column | None:
@@ -295,8 +297,8 @@ def _coded_dates(places: Any, labels: list[str]) -> Column | None:
     if len(codes) > 1 or len(days) - len(codes) < 2:
         return None
     codes += [True] if (places < 0).any() else []
-    found = np.array([*(np.nan if day is None else day for day in days), np.nan])[places]
-    return _dates(found, {"missing": tuple(codes)} if codes else {})
+    cells = np.array([*(np.nan if day is None else day for day in days), np.nan])[places]
+    return _dates(cells, {"missing": tuple(codes)} if codes else {})
 
 
 def _dates(days: Floats, missing: dict[str, Any], within: tuple[str, str] = _YEARS) -> Column:
@@ -304,10 +306,10 @@ def _dates(days: Floats, missing: dict[str, Any], within: tuple[str, str] = _YEA
 
     All proposed dates have one start, so that a rule can compare them.
     """
-    found = days[~np.isnan(days)]
-    if len(found) < 2 or found.min() == found.max():
+    known = days[~np.isnan(days)]
+    if len(known) < 2 or known.min() == known.max():
         return _dropped(_ONE, "role")
-    first, last = (iso_of(day, EPOCH)[:4] for day in (found.min(), found.max()))
+    first, last = (iso_of(day, EPOCH)[:4] for day in (known.min(), known.max()))
     ends = max(f"{first}-01-01", within[0]), min(f"{last}-12-31", within[1])
     low, high = (days_or_number(end, EPOCH, "range") for end in ends)
     entries: dict[str, Any] = {
@@ -316,6 +318,6 @@ def _dates(days: Floats, missing: dict[str, Any], within: tuple[str, str] = _YEA
         **around((low, high)),
         **missing,
     }
-    if len(points := frequent(found)):
+    if len(points := frequent(known)):
         entries["mass"] = tuple(iso_of(day, EPOCH) for day in points)
     return reviewed({"model": "normal", **entries})

@@ -102,7 +102,7 @@ def number_column(
     values = values[~np.isin(values, apart)]
     spelled = list(map(label_of, apart))
     if labels is not None:
-        spelled = sorted((one for one in labels if as_number(one) in apart), key=rising)
+        spelled = sorted((label for label in labels if as_number(label) in apart), key=rising)
     missing = {"missing": (*spelled, *words)} if spelled or words else {}
     known = np.unique(values)
     low, high = float(known[0]), float(known[-1])
@@ -178,7 +178,7 @@ def _signed_unit(values: Floats) -> float | None:
     size, share = np.abs(values), float((values < 0).mean())
     near = max(_SHARE_BELOW_0, _BY_CHANCE * math.sqrt(share * (1.0 - share) / len(values)))
     units = [10.0**power for power in range(math.ceil(math.log10(size.max())))]
-    found = []
+    candidates = []
     for unit in (None, *units):
         if unit is None:
             v, slopes = values / size.max(), 1.0 / size.max()
@@ -186,8 +186,8 @@ def _signed_unit(values: Floats) -> float | None:
             v, slopes = np.sign(values) * np.log1p(size / unit), 1.0 / (unit + size)
         below = float(ndtr(-v.mean() / v.std()))
         log_density = float(np.log(slopes).mean()) - math.log(float(v.std()))
-        found.append((-max(abs(below - share), near), log_density, unit))
-    return max(found, key=lambda one: one[:2])[2]
+        candidates.append((-max(abs(below - share), near), log_density, unit))
+    return max(candidates, key=lambda one: one[:2])[2]
 
 
 def _towers(point: float, values: Floats) -> bool:

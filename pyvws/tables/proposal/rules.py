@@ -42,23 +42,24 @@ class _Condition:
 
 
 def proposed_rules(
-    made: Mapping[str, Column], columns: Mapping[str, Column], values: Values
+    proposed: Mapping[str, Column], columns: Mapping[str, Column], values: Values
 ) -> dict[str, Column]:
     """The columns `made` of a proposal, with the rules that the records keep.
 
     `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, which `made`
     may have changed to other models and to lookups.
     """
-    found = dict(made)
+    ruled = dict(proposed)
     used = {name: column for name, column in columns.items() if column.role != "drop"}
     for place, name in enumerate(used):
-        if made[name].role != "synthesize" or made[name].is_computed:
+        if proposed[name].role != "synthesize" or proposed[name].is_computed:
             continue
         earlier = list(used)[:place]
         if rules := tuple(_rules(name, earlier, used, values)):
             rule: Any = rules if len(rules) > 1 else rules[0]
-            found[name] = replace(made[name], rule=rule, review=(*made[name].review, "rule"))
-    return found
+            before = proposed[name]
+            ruled[name] = replace(before, rule=rule, review=(*before.review, "rule"))
+    return ruled
 
 
 def _rules(
@@ -85,7 +86,7 @@ def _rules(
             key=lambda code: int(chosen[code].holds.sum()),
             default=None,
         )
-        chosen = {code: one for code, one in chosen.items() if code >= levels or code == most}
+        chosen = {code: joined for code, joined in chosen.items() if code >= levels or code == most}
     for code in sorted(chosen, reverse=True):  # Missing codes first.
         condition = chosen[code]
         missing = code >= levels if column.categorical else code > len(column.mass)
@@ -154,16 +155,16 @@ def _by_size(
         n = int(holds.sum())
         if np.isfinite(bound) and n * _nats(counts[code] - n, len(codes) - n) >= _CHANCE:
             cut = column.label_of_number(sign * _between(float(y[holds].max()), bound))
-            shown = cut if column.days_since is None else repr(cut)
-            yield code, _Condition(f"{_name(name)} {order} {shown}", holds)
+            spelled = cut if column.days_since is None else repr(cut)
+            yield code, _Condition(f"{_name(name)} {order} {spelled}", holds)
 
 
-def _nats(having: float, of: float) -> float:
+def _nats(having: float, among: float) -> float:
     """-log of the share of other records that have a value, with one more that has it and one not.
 
     0 where most of them have it: that all of some records do too is then no rule.
     """
-    share = (having + 1.0) / (of + 2.0)
+    share = (having + 1.0) / (among + 2.0)
     return -math.log(share) if share <= _MOST_ELSEWHERE else 0.0
 
 
@@ -175,7 +176,7 @@ def _chosen(conditions: list[_Condition], there: Bools) -> _Condition | None:
     taken: list[str] = []
     holds = np.zeros(len(there), dtype=bool)
     while len(taken) < _MOST_CONDITIONS:
-        new = [int((one.holds & ~holds).sum()) for one in conditions]
+        new = [int((condition.holds & ~holds).sum()) for condition in conditions]
         best = int(np.argmax(new))
         left = holds | conditions[best].holds
         if new[best] * _nats((there & ~left).sum(), (~left).sum()) < _CHANCE:
@@ -203,7 +204,7 @@ def _among(
         return f"{name} != {_value(labels[others[0]], quoted=True)}"
     chosen = [labels[g] for g in np.flatnonzero(whole)]
     missing = {None} if column.categorical else {*column.missing_codes}
-    named = [_value(one, quoted=True) for one in chosen if one not in missing]
+    named = [_value(label, quoted=True) for label in chosen if label not in missing]
     parts = []
     if named:
         several = f"in [{', '.join(named)}]" if len(named) > 1 else f"== {named[0]}"

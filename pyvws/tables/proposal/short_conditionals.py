@@ -52,28 +52,28 @@ def short_conditionals(
 
     `values` (N,) by name are the records as `Schema.coded` gives them.
     """
-    N = max((len(one) for one in values.values()), default=0)
+    N = max((len(entry) for entry in values.values()), default=0)
     coefficients = _coefficients(columns)
     short = coefficients > _MOST_COEFFICIENTS or coefficients * N > _MOST_WORK
-    made: dict[str, Column] = {}
+    proposed: dict[str, Column] = {}
     seen: dict[str, _Seen] = {}
     for name, column in columns.items():
         if column.role != "synthesize":
-            made[name] = column
+            proposed[name] = column
             continue
-        one = (_seen if short else _as_it_is)(
+        entry = (_seen if short else _as_it_is)(
             column, values[name], values.get(part_of(name)) if column.parts else None
         )
-        if lookup := _decided_by(one, seen):
-            made[name] = _changed(column, **_UNSCALED, model=None, cuts=None, lookup=lookup)
+        if lookup := _decided_by(entry, seen):
+            proposed[name] = _changed(column, **_UNSCALED, model=None, cuts=None, lookup=lookup)
             continue
-        made[name] = one.column
+        proposed[name] = entry.column
         if short:
-            predictors = _predictors(one, seen)
-            part = {"part": {"model": "table"}} if one.column.parts else {}
-            made[name] = _changed(one.column, predictors=predictors, **part)
-        seen[name] = one
-    return made
+            predictors = _predictors(entry, seen)
+            part = {"part": {"model": "table"}} if entry.column.parts else {}
+            proposed[name] = _changed(entry.column, predictors=predictors, **part)
+        seen[name] = entry
+    return proposed
 
 
 def _coefficients(columns: Mapping[str, Column]) -> int:
@@ -134,35 +134,35 @@ def _seen(column: Column, own: Floats, part: Floats | None) -> _Seen:
 
 def _cuts(values: Floats) -> Floats:
     """Tenths of the values (n,) in as few digits, two or more, as keep different ones apart."""
-    found = np.unique(np.quantile(values, _TENTHS)) if len(values) else np.empty(0)
+    tenths = np.unique(np.quantile(values, _TENTHS)) if len(values) else np.empty(0)
     for digits in range(2, _MOST_DIGITS):
-        rounded = np.unique([float(f"{x:.{digits}g}") for x in found])
-        if len(rounded) == len(found):
+        rounded = np.unique([float(f"{x:.{digits}g}") for x in tenths])
+        if len(rounded) == len(tenths):
             return rounded
-    return found
+    return tenths
 
 
-def _predictors(one: _Seen, seen: Mapping[str, _Seen]) -> tuple[str, ...]:
+def _predictors(outcome: _Seen, seen: Mapping[str, _Seen]) -> tuple[str, ...]:
     """At most two earlier columns that tell most of a column."""
     chosen: list[str] = []
-    pattern, best = np.zeros(len(one.codes), dtype=np.intp), 0.0
-    levels = len(_values(one.column))
+    pattern, best = np.zeros(len(outcome.codes), dtype=np.intp), 0.0
+    levels = len(_values(outcome.column))
     while len(chosen) < 2:
-        found = ""
+        most = ""
         for name, other in seen.items():
             if other.bands is None or name in chosen:
                 continue
             joint = pattern * (other.bands.max() + 1) + other.bands
             if (joint.max() + 1) * levels > _MOST_SHARES:
                 continue
-            if (told := _information(joint, one.codes)) > best:
-                best, found = told, name
-        if not found:
+            if (nats := _information(joint, outcome.codes)) > best:
+                best, most = nats, name
+        if not most:
             break
-        bands = seen[found].bands
+        bands = seen[most].bands
         assert bands is not None
         pattern = pattern * (bands.max() + 1) + bands
-        chosen.append(found)
+        chosen.append(most)
     return tuple(chosen)
 
 
@@ -174,31 +174,31 @@ def _information(pattern: Codes, codes: Codes) -> float:
     joint = joint[joint.any(axis=1)]
     rows, columns = joint.sum(axis=1), joint.sum(axis=0)
     both = joint > 0
-    told = float((joint[both] * np.log(joint[both] / np.outer(rows, columns)[both])).sum())
-    return told - (len(rows) - 1) * (int((columns > 0).sum()) - 1) / n
+    nats = float((joint[both] * np.log(joint[both] / np.outer(rows, columns)[both])).sum())
+    return nats - (len(rows) - 1) * (int((columns > 0).sum()) - 1) / n
 
 
-def _decided_by(one: _Seen, seen: Mapping[str, _Seen]) -> dict[str, dict[str, Any]] | None:
+def _decided_by(outcome: _Seen, seen: Mapping[str, _Seen]) -> dict[str, dict[str, Any]] | None:
     """The lookup of a column that the levels of an earlier one decide; None if none does."""
-    column = one.column
-    if column.days_since is not None or column.parts or np.isnan(one.own).any():
+    column = outcome.column
+    if column.days_since is not None or column.parts or np.isnan(outcome.own).any():
         return None
     for name, other in sorted(seen.items(), key=lambda pair: len(_values(pair[1].column))):
         levels = other.column.coded_levels
-        rarer = len(one.own) - int(np.bincount(other.codes).max())  # Of all levels but one.
+        rarer = len(outcome.own) - int(np.bincount(other.codes).max())  # Of all levels but one.
         if not other.column.categorical or rarer < _RECORDS_A_LEVEL * (len(levels) - 1):
             continue
         low, high = np.full(len(levels), np.inf), np.full(len(levels), -np.inf)
-        np.minimum.at(low, other.codes, one.own)
-        np.maximum.at(high, other.codes, one.own)
+        np.minimum.at(low, other.codes, outcome.own)
+        np.maximum.at(high, other.codes, outcome.own)
         if (low != high).any():
             continue
         if column.categorical:
-            found = [column.coded_levels[int(code) - 1] for code in low]
-            return None if None in found else {name: _by_level(levels, found)}
+            decided = [column.coded_levels[int(code) - 1] for code in low]
+            return None if None in decided else {name: _by_level(levels, decided)}
         return {name: _by_level(levels, low.tolist())}
     return None
 
 
-def _by_level(levels: tuple[str | None, ...], found: list[Any]) -> dict[str, Any]:
-    return dict(zip(map(looked_up_by, levels), found, strict=True))
+def _by_level(levels: tuple[str | None, ...], decided: list[Any]) -> dict[str, Any]:
+    return dict(zip(map(looked_up_by, levels), decided, strict=True))

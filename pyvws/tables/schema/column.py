@@ -182,7 +182,7 @@ class Column:
         self._keep("days_since", start)
         for name in ("range", "mass", "cuts"):
             if (values := getattr(self, name)) is not None:
-                days = tuple(days_or_number(one, start, name) for one in several(values, name))
+                days = tuple(days_or_number(value, start, name) for value in several(values, name))
                 self._keep(name, days)
         if self.scale is not None and (pair := several(self.scale, "scale")):
             self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
@@ -251,7 +251,7 @@ class Column:
         if {*self.ruled_codes} & {*(self.levels or ())}:
             raise InputError('"only where" is for a code that levels lack. Take it out of levels.')
         fixed = [value for rule in self.rules for value in rule.fixes]
-        if any(sum(one in (None, code) for one in fixed) > 1 for code in self.ruled_codes):
+        if any(sum(label in (None, code) for label in fixed) > 1 for code in self.ruled_codes):
             raise InputError(
                 'a code with "only where" stands in one rule, and "missing" is every code. Join '
                 'conditions by "or", or name another code.'
@@ -271,15 +271,15 @@ class Column:
         own = ("model", "predictors", "formula")
         settings = {name: value for name, value in self.part.items() if name not in own}
         given = {name: value for name, value in self.part.items() if name in own}
-        made = Column(**{"model": "nominal", **given}, levels=self.parts, settings=settings)
-        if made.model not in PARTED:
+        category = Column(**{"model": "nominal", **given}, levels=self.parts, settings=settings)
+        if category.model not in PARTED:
             raise InputError(f"the model of part must be one of {', '.join(PARTED)}.")
 
     def _check_within(self) -> None:
         """Check that points of mass and fixed numbers lie within the range."""
         low, high = self.range or (-np.inf, np.inf)
         fixed = (value for rule in self.rules for value in rule.fixes)
-        given = [one for one in fixed if one is not None and one not in self.missing_codes]
+        given = [label for label in fixed if label is not None and label not in self.missing_codes]
         if self.categorical:
             return
         for label in (*map(self.label_of_number, self.mass), *given):
@@ -343,15 +343,15 @@ class Column:
     def coded_levels(self) -> tuple[str | None, ...]:
         """The levels that codes 1 to L stand for, with those of missing values; None if empty."""
         levels = self.levels or ()
-        extra = [one for one in self.missing_codes if one not in levels]
-        return (*levels, *sorted(extra, key=lambda one: (self._is_ruled(one), one is None)))
+        extra = [code for code in self.missing_codes if code not in levels]
+        return (*levels, *sorted(extra, key=lambda code: (self._is_ruled(code), code is None)))
 
     @property
     def group_of_level(self) -> tuple[str, ...]:
         """The group of each coded level: its first characters, or a missing code by itself."""
         return tuple(
-            _part_label(one) if one is None or one in self.missing_codes else one[: self.group_by]
-            for one in self.coded_levels
+            _part_label(x) if x is None or x in self.missing_codes else x[: self.group_by]
+            for x in self.coded_levels
         )
 
     @property
@@ -364,15 +364,15 @@ class Column:
         """The coded levels of each group, in their order; none of the group of empty cells."""
         pairs = list(zip(self.group_of_level, self.coded_levels, strict=True))
         return {
-            one: tuple(level for of, level in pairs if of == one and level is not None)
-            for one in self.groups
+            group: tuple(level for own, level in pairs if own == group and level is not None)
+            for group in self.groups
         }
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules of the column, read."""
         texts = (self.rule,) if isinstance(self.rule, str) else self.rule or ()
-        lookups = (Lookup(other, of) for other, of in (self.lookup or {}).items())
+        lookups = (Lookup(other, values) for other, values in (self.lookup or {}).items())
         return (*map(read_rule, texts), *lookups)
 
     @property
@@ -426,8 +426,8 @@ class Column:
     def code_of(self, label: str | None) -> float:
         """A value in the table's coding: a level's code, or the number; NaN if missing."""
         if self.categorical:
-            found = self.missing_codes[0] if label is None else label
-            return self.coded_levels.index(found) + 1.0
+            level = self.missing_codes[0] if label is None else label
+            return self.coded_levels.index(level) + 1.0
         number = None if label in (None, *self.missing_codes) else self.number_of(str(label))
         return np.nan if number is None else number
 
@@ -460,31 +460,31 @@ class Column:
     def given(self) -> dict[str, Any]:
         """The entries as they stand in a file, those left at their defaults out."""
         own = {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if one.name not in ("settings", "review")
+            entry.name: getattr(self, entry.name)
+            for entry in fields(self)
+            if entry.name not in ("settings", "review")
         }
-        found = {name: value for name, value in own.items() if value is not None}
+        kept = {name: value for name, value in own.items() if value is not None}
         if not self.mass:
-            del found["mass"]
+            del kept["mass"]
         if self.days_since is not None:
-            del found["decimals"]
-            for name in {"range", "mass", "cuts"} & set(found):
-                found[name] = tuple(map(self.label_of_number, found[name]))
+            del kept["decimals"]
+            for name in {"range", "mass", "cuts"} & set(kept):
+                kept[name] = tuple(map(self.label_of_number, kept[name]))
             if self.scale is not None:
-                found["scale"] = (self.label_of_number(self.scale[0]), self.scale[1])
+                kept["scale"] = (self.label_of_number(self.scale[0]), self.scale[1])
         if self.lookup and not self.categorical and self.days_since is None:
-            found["lookup"] = {
-                of: {
+            kept["lookup"] = {
+                other: {
                     x: value if (n := as_number(value)) is None else n
                     for x, value in values.items()
                 }
-                for of, values in self.lookup.items()
+                for other, values in self.lookup.items()
             }
         if self.role == "synthesize" and "role" not in self.review:
-            del found["role"]
-        found |= self.settings
-        return found | ({"review": self.review} if self.review else {})
+            del kept["role"]
+        kept |= self.settings
+        return kept | ({"review": self.review} if self.review else {})
 
 
 ENTRIES: Final = tuple(one.name for one in fields(Column) if one.name != "settings")

@@ -67,8 +67,8 @@ class Condition:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, each once."""
-        found = (one.id for one in ast.walk(self.tree) if isinstance(one, ast.Name))
-        return tuple(dict.fromkeys(self.names.get(one, one) for one in found if one != MISSING))
+        names = (name.id for name in ast.walk(self.tree) if isinstance(name, ast.Name))
+        return tuple(dict.fromkeys(self.names.get(name, name) for name in names if name != MISSING))
 
     def holds(self, values: Mapping[str, Floats], columns: Mapping[str, Coded]) -> Bools:
         """Where the condition holds (n,), by the columns' values (n,) as `Schema.coded` gives them.
@@ -94,8 +94,8 @@ def _parsed(expression: str, text: str) -> tuple[ast.expr, dict[str, str]]:
     """The syntax tree, in which names in backquotes stand as plain ones, and what these mean."""
     names: dict[str, str] = {}
 
-    def plain(found: re.Match[str]) -> str:
-        names[f"quoted_{len(names)}"] = found[1]
+    def plain(quoted: re.Match[str]) -> str:
+        names[f"quoted_{len(names)}"] = quoted[1]
         return list(names)[-1]
 
     try:
@@ -123,8 +123,8 @@ def _check(node: ast.expr, text: str) -> None:
     """Raise InputError for a condition that holds something else than comparisons."""
     match node:
         case ast.BoolOp():
-            for one in node.values:
-                _check(one, text)
+            for part in node.values:
+                _check(part, text)
         case ast.UnaryOp(op=ast.Not()):
             _check(node.operand, text)
         case ast.Compare():
@@ -162,8 +162,8 @@ def _constant(node: ast.expr) -> Any:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
             return -ast.literal_eval(node.operand)
         case ast.List() | ast.Tuple():
-            found = [_constant(one) for one in node.elts]
-            return None if any(one is None or isinstance(one, list) for one in found) else found
+            constants = [_constant(element) for element in node.elts]
+            return None if any(x is None or isinstance(x, list) for x in constants) else constants
     return None
 
 
@@ -178,19 +178,19 @@ class _Reader:
     def truth(self, node: ast.expr) -> Bools:
         if isinstance(node, ast.BoolOp):
             joined = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
-            return np.asarray(joined.reduce([self.truth(one) for one in node.values]))
+            return np.asarray(joined.reduce([self.truth(part) for part in node.values]))
         if isinstance(node, ast.UnaryOp):
             return ~self.truth(node.operand)
         assert isinstance(node, ast.Compare)
         sides = [node.left, *node.comparators]
         pairs = zip(sides[:-1], node.ops, sides[1:], strict=True)
-        return np.asarray(np.logical_and.reduce([self.pair(*one) for one in pairs]))
+        return np.asarray(np.logical_and.reduce([self.pair(*part) for part in pairs]))
 
     def pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Bools:
         """One comparison (n,) of two sides."""
         if isinstance(op, ast.In | ast.NotIn):
             assert isinstance(right, ast.List | ast.Tuple)
-            equal = [self.equal(left, one) for one in right.elts]
+            equal = [self.equal(left, label) for label in right.elts]
             among = np.logical_or.reduce(equal) if equal else self.equal(left, left) & False
             return ~among if isinstance(op, ast.NotIn) else np.asarray(among)
         if isinstance(op, ast.Eq | ast.NotEq):
@@ -235,17 +235,17 @@ class _Reader:
         Beside dates a constant is a date too, and counts days since their start.
         """
         if isinstance(node, ast.BinOp):
-            left, right = (self.number(one, one) for one in (node.left, node.right))
+            left, right = (self.number(part, part) for part in (node.left, node.right))
             return left + right if isinstance(node.op, ast.Add) else left - right
         name, start = self.named(node), self.start(beside)
         if name is None:
-            found = _constant(node)
+            constant = _constant(node)
             if start is not None:
-                days = as_days(str(found), start)
+                days = as_days(str(constant), start)
                 if days is None:
                     raise InputError("a rule compares dates with dates such as '2000-12-31'.")
                 return days
-            number = as_number(found) if isinstance(found, str) else found
+            number = as_number(constant) if isinstance(constant, str) else constant
             if number is None or isinstance(number, list):
                 raise InputError("a rule compares an order with something that is no number.")
             return float(number)
@@ -264,22 +264,22 @@ def is_missing(column: Coded, values: Floats) -> Bools:
     if not column.categorical:
         return np.isnan(values)
     levels = column.coded_levels
-    codes = [levels.index(one) + 1.0 for one in column.missing_codes if one in levels]
+    codes = [levels.index(code) + 1.0 for code in column.missing_codes if code in levels]
     return np.isin(values, codes)
 
 
-def level_numbers(column: Coded, said: str) -> Floats:
+def level_numbers(column: Coded, asker: str) -> Floats:
     """The numbers (L,) that a category's labels spell, NaN for a missing one.
 
     Raises InputError for a label that is no number; `said` is what asks for numbers.
     """
-    found = [
+    numbers = [
         np.nan if label is None or label in column.missing_codes else as_number(label)
         for label in column.coded_levels
     ]
-    if None in found:
+    if None in numbers:
         raise InputError(
-            f'{said}, and not all of its levels are numbers. Take == or in, such as "area in '
+            f'{asker}, and not all of its levels are numbers. Take == or in, such as "area in '
             "['a', 'b']\"."
         )
-    return np.array(found, dtype=np.float64)
+    return np.array(numbers, dtype=np.float64)

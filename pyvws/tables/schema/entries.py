@@ -17,7 +17,7 @@ def missing_codes(value: Any) -> str | bool | tuple[str | bool, ...] | None:
     if value is None or value is False:
         return None
     if isinstance(value, (list, tuple)):
-        codes = tuple(one if one is True else label_of(one) for one in value)
+        codes = tuple(code if code is True else label_of(code) for code in value)
         if len(set(codes)) < len(codes) or False in value:
             raise InputError("missing must be codes that differ, and true for empty cells.")
         return codes if len(codes) > 1 else (codes[0] if codes else None)
@@ -39,12 +39,12 @@ def several(values: Any, name: str) -> list[Any]:
 
 def names(values: Any, name: str) -> tuple[str, ...]:
     """A list of names that differ; InputError for anything else."""
-    found = several(values, name)
-    if not all(isinstance(value, str) for value in found):
-        raise InputError(f"{name} must be a list of names. Got {told(tuple(found))}.")
-    if len(set(found)) < len(found):
-        raise InputError(f"{name} has a name twice. Got {', '.join(found)}.")
-    return tuple(found)
+    listed = several(values, name)
+    if not all(isinstance(value, str) for value in listed):
+        raise InputError(f"{name} must be a list of names. Got {told(tuple(listed))}.")
+    if len(set(listed)) < len(listed):
+        raise InputError(f"{name} has a name twice. Got {', '.join(listed)}.")
+    return tuple(listed)
 
 
 def labels(levels: Any) -> tuple[str, ...] | None:
@@ -64,8 +64,8 @@ def pair(values: Any, name: str) -> tuple[float, float] | None:
     """Two finite numbers; None for none."""
     if values is None:
         return None
-    found = several(values, name)
-    if len(found) != 2:
-        raise InputError(f"{name} must be two numbers. Got {told(tuple(found))}.")
-    first, second = (finite_number(value, name) for value in found)
+    listed = several(values, name)
+    if len(listed) != 2:
+        raise InputError(f"{name} must be two numbers. Got {told(tuple(listed))}.")
+    first, second = (finite_number(value, name) for value in listed)
     return first, second

@@ -38,8 +38,8 @@ def as_factor(x: Any) -> Any:
 
     if isinstance(x, pd.Categorical):
         return x
-    made = make_factor(x)
-    return pd.Categorical.from_codes(made.codes, list(made.levels))
+    coded = make_factor(x)
+    return pd.Categorical.from_codes(coded.codes, list(coded.levels))
 
 
 def factor(x: Any) -> Any:
@@ -144,14 +144,14 @@ class Token:
 
 def tokens(formula: str) -> list[Token] | None:
     """The tokens of a formula, or None where a sign has no meaning in a formula."""
-    found, place, text = [], 0, formula.strip()
+    read, place, text = [], 0, formula.strip()
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None or match.lastgroup is None:
             return None
-        found.append(Token(match.lastgroup, match[match.lastgroup]))
+        read.append(Token(match.lastgroup, match[match.lastgroup]))
         place = match.end()
-    return found
+    return read
 
 
 class Expression:

@@ -47,10 +47,15 @@ class Factor:
         names = (*_POWERS, *(f"^{power}" for power in range(4, count)))
         return steps[self.codes], names[: count - 1]
 
+    def coded_by(self, levels: tuple[str, ...]) -> NDArray[np.intp]:
+        """Codes (N,) by other levels, -1 for a level that is none of them."""
+        place = {level: code for code, level in enumerate(levels)}
+        return np.array([place.get(level, -1) for level in self.levels], dtype=np.intp)[self.codes]
+
     def unused(self) -> tuple[str, ...]:
         """Levels that no record has."""
         seen = np.bincount(self.codes, minlength=len(self.levels)) > 0
-        return tuple(name for name, found in zip(self.levels, seen, strict=True) if not found)
+        return tuple(name for name, occurs in zip(self.levels, seen, strict=True) if not occurs)
 
 
 def make_factor(values: Any) -> Factor:

@@ -90,10 +90,10 @@ def _plain(parts: Sequence[Token], formula: str) -> tuple[list[str], list[Expres
         part = parts[place]
         if part.kind in ("name", "quoted"):
             end = _end(parts, place, formula)
-            found = Expression(parts[place:end])
-            if words.setdefault(found.label, len(variables)) == len(variables):
-                variables.append(found)
-            plain.append(f"_{words[found.label]}_")
+            variable = Expression(parts[place:end])
+            if words.setdefault(variable.label, len(variables)) == len(variables):
+                variables.append(variable)
+            plain.append(f"_{words[variable.label]}_")
             place = end
             continue
         depth += {"(": 1, ")": -1}.get(part.text, 0)

@@ -38,11 +38,11 @@ def group_codes(column: Column) -> Floats:
 
 def places_within(column: Column) -> Floats:
     """The place of each coded level (L,) within its group, from 1 on."""
-    found, seen = [], dict.fromkeys(column.groups, 0)
+    places, seen = [], dict.fromkeys(column.groups, 0)
     for group in column.group_of_level:
         seen[group] += 1
-        found.append(seen[group])
-    return np.array(found, dtype=np.float64)
+        places.append(seen[group])
+    return np.array(places, dtype=np.float64)
 
 
 def drawn_and_ruled(column: Column, labels: tuple[str, ...]) -> dict[str, Any]:
@@ -68,11 +68,11 @@ def grouped_columns(name: str, column: Column, named: Mapping[str, Any]) -> dict
     if column.role == "public":
         return {group_of(name): Column(role="public", levels=column.groups)}
     own: dict[str, Any] = {"model": column.model, "settings": column.settings, **named}
-    made = {group_of(name): Column(**drawn_and_ruled(column, column.groups), **own)}
+    conditionals = {group_of(name): Column(**drawn_and_ruled(column, column.groups), **own)}
     for group, levels in column.levels_by_group.items():
         if len(levels) > 1:
-            made[level_in(name, group)] = Column(levels=levels, **own)
-    return made
+            conditionals[level_in(name, group)] = Column(levels=levels, **own)
+    return conditionals
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,30 +88,29 @@ class Grouped:
     fixed: Any
     of_group: bool
 
-    def rounded(self, found: Floats) -> Floats:
+    def rounded(self, codes: Floats) -> Floats:
         """The codes (n,) as they are."""
-        return found
+        return codes
 
-    def refused(self, found: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    def refused(self, codes: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """None: every code of a level may be drawn."""
-        return np.zeros(len(found), dtype=np.bool_)
+        return np.zeros(len(codes), dtype=np.bool_)
 
     def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """None: rules fix levels or leave them free."""
         return np.zeros(len(values[self.name]), dtype=np.bool_)
 
-    def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
+    def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
         """The codes (n,) of groups, or of levels by the groups and places among `values`."""
-        by_rule = self.fixed(np.zeros(len(found)), values)
+        by_rule = self.fixed(np.zeros(len(drawn)), values)
         if self.of_group:
             group = np.append(0.0, group_codes(self.column))[by_rule.astype(np.intp)]
-            return np.where(by_rule > 0.0, group, found)
+            return np.where(by_rule > 0.0, group, drawn)
         codes = group_codes(self.column)
-        made = by_rule.copy()
+        settled = by_rule.copy()
         for code, group in enumerate(self.column.groups, start=1):
-            of = np.flatnonzero((values[group_of(self.name)] == code) & (by_rule == 0.0))
+            rows = np.flatnonzero((values[group_of(self.name)] == code) & (by_rule == 0.0))
             levels = np.flatnonzero(codes == code) + 1.0  # In the order of their places.
             inside = values.get(level_in(self.name, group))
-            at = np.zeros(len(of), np.intp) if inside is None else inside[of].astype(np.intp) - 1
-            made[of] = levels[at]
-        return made
+            settled[rows] = levels[0 if inside is None else inside[rows].astype(np.intp) - 1]
+        return settled

@@ -93,7 +93,7 @@ class Members:
                 "sizes of members must be the least and the largest number of records of a unit, "
                 f"such as [1, 12]. Got {told(self.sizes)}."
             )
-        if sum(one.kind == "size" for one in self.read.values()) != 1:
+        if sum(summary.kind == "size" for summary in self.read.values()) != 1:
             raise InputError('summaries of members must have one "size", such as persons = "size".')
 
     @property
@@ -109,7 +109,7 @@ class Members:
     @property
     def size(self) -> str:
         """Name of the column that holds the sizes."""
-        return next(name for name, one in self.read.items() if one.kind == "size")
+        return next(name for name, summary in self.read.items() if summary.kind == "size")
 
     @property
     def size_column(self) -> Column:
@@ -125,7 +125,7 @@ class Members:
     @property
     def entries(self) -> dict[str, Any]:
         """The entries as they stand in a file."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {name: value for name, value in given.items() if value}
 
     def expanded(self, columns: Mapping[str, Column], unit: str | None) -> dict[str, Column]:
@@ -177,19 +177,19 @@ class Members:
 
     def _column(self, name: str, own: Mapping[str, Column]) -> Column:
         """A summary as a public column that nobody releases."""
-        one = self.read[name]
-        for read in one.columns:
+        summary = self.read[name]
+        for read in summary.columns:
             if read not in own or own[read].role != "synthesize":
                 raise InputError(
                     f"summary {name!r} reads {read!r}, which is no column to synthesize."
                     f"{near(read, own)}"
                 )
-        if one.kind == "count":
+        if summary.kind == "count":
             return Column(role="public", levels=tuple(map(str, range(self.sizes[1]))))
-        column = own[one.column or ""]
+        column = own[summary.column or ""]
         if not column.categorical:
             raise InputError(
-                f"summary {name!r} takes the last {one.column!r}, which is a number. Give it "
+                f"summary {name!r} takes the last {summary.column!r}, which is a number. Give it "
                 "levels and cuts, or take a count."
             )
         return Column(
@@ -201,10 +201,10 @@ class Members:
 
     def start(self, units: int, columns: Mapping[str, Column]) -> dict[str, Floats]:
         """The summaries (n,) of the first members of units: no member stands before."""
-        none = {name: columns[name].coded_levels for name in self.of_member}
+        levels = {name: columns[name].coded_levels for name in self.of_member}
         return {
             name: np.full(units, 1.0 if self.read[name].kind == "count" else at.index(NONE) + 1.0)
-            for name, at in none.items()
+            for name, at in levels.items()
         }
 
     def after(
@@ -214,18 +214,19 @@ class Members:
         columns: Mapping[str, Column],
     ) -> dict[str, Floats]:
         """The summaries (n,) of the next members, by those of members with `values` (n,)."""
-        found = {}
+        summaries = {}
         for name in self.of_member:
-            one, own = self.read[name], before[name]
-            counts = one.counts({**values, **before}, columns)
-            if one.kind == "count":
-                found[name] = own + counts
+            summary, own = self.read[name], before[name]
+            counts = summary.counts({**values, **before}, columns)
+            if summary.kind == "count":
+                summaries[name] = own + counts
                 continue
             levels = columns[name].coded_levels
-            place = [levels.index(level) + 1.0 for level in columns[one.column or ""].coded_levels]
-            last = np.array(place)[values[one.column or ""].astype(np.intp) - 1]
-            found[name] = np.where(counts, last, own)
-        return found
+            last_of = summary.column or ""
+            place = [levels.index(level) + 1.0 for level in columns[last_of].coded_levels]
+            last = np.array(place)[values[last_of].astype(np.intp) - 1]
+            summaries[name] = np.where(counts, last, own)
+        return summaries
 
     def summarized(
         self,
@@ -248,29 +249,29 @@ class Members:
                 f"{wrong} units have fewer records than {low} or more than {high}. Widen sizes of "
                 "members to every possible size."
             )
-        found = {name: np.empty(len(units)) for name in self.of_member}
+        summaries = {name: np.empty(len(units)) for name in self.of_member}
         before = self.start(len(sizes), columns)
         for number in range(high):
             rows = np.flatnonzero(place == number)
-            of = units[rows]
+            own_units = units[rows]
             for name, own in before.items():
-                found[name][rows] = own[of]
+                summaries[name][rows] = own[own_units]
             next_ones = self.after(
-                {name: own[of] for name, own in before.items()},
+                {name: own[own_units] for name, own in before.items()},
                 {name: own[rows] for name, own in values.items()},
                 columns,
             )
             for name, own in next_ones.items():
-                before[name][of] = own
-        return {self.size: np.asarray(sizes[units] - low + 1.0, np.float64), **found}
+                before[name][own_units] = own
+        return {self.size: np.asarray(sizes[units] - low + 1.0, np.float64), **summaries}
 
     def breaking(
         self, values: Mapping[str, Floats], columns: Mapping[str, Column]
     ) -> NDArray[np.bool_]:
         """Which members (n,) meet a condition that none can meet."""
         bad = np.zeros(len(next(iter(values.values()))), dtype=np.bool_)
-        for one in self.conditions:
-            bad |= one.holds(values, columns)
+        for condition in self.conditions:
+            bad |= condition.holds(values, columns)
         return bad
 
 
@@ -279,21 +280,21 @@ def places_in(units: Rows) -> Rows:
     order = np.argsort(units, kind="stable")
     sizes = np.bincount(units)
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    found = np.empty(len(units), dtype=np.intp)
-    found[order] = np.arange(len(units)) - starts
-    return found
+    places = np.empty(len(units), dtype=np.intp)
+    places[order] = np.arange(len(units)) - starts
+    return places
 
 
 def _summary(name: str, text: Any) -> Summary:
-    found = _SUMMARY.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None or (found["column"] is None) == (found["kind"] == "last"):
+    parts = _SUMMARY.fullmatch(text.strip()) if isinstance(text, str) else None
+    if parts is None or (parts["column"] is None) == (parts["kind"] == "last"):
         raise InputError(f"summary {name!r} cannot be read. {_HELP}")
-    condition = found["condition"]
-    if condition is not None and found["kind"] == "size":
+    condition = parts["condition"]
+    if condition is not None and parts["kind"] == "size":
         raise InputError(f"summary {name!r}: a size has no condition. {_HELP}")
     return Summary(
-        found["kind"],
-        found["column"],
+        parts["kind"],
+        parts["column"],
         None if condition is None else read_condition(condition, text),
     )
 
@@ -302,7 +303,7 @@ def read_members(value: Any) -> Members:
     """The members of a schema's table `members`; InputError in one line for anything else."""
     if isinstance(value, Members):
         return value
-    allowed = [one.name for one in fields(Members)]
+    allowed = [entry.name for entry in fields(Members)]
     if not isinstance(value, Mapping) or not isinstance(value.get("summaries"), Mapping):
         raise InputError(
             "members must be a table with sizes and summaries: [members] with sizes = [1, 12], and "
@@ -312,7 +313,7 @@ def read_members(value: Any) -> Members:
         if name not in allowed:
             raise InputError(f"{name!r} is no entry of members.{near(name, allowed)}")
     sizes = value.get("sizes")
-    if not (isinstance(sizes, list | tuple) and [type(one) for one in sizes] == [int, int]):
+    if not (isinstance(sizes, list | tuple) and [type(entry) for entry in sizes] == [int, int]):
         raise InputError("sizes of members must be two whole numbers, such as [1, 12].")
-    lists = {one: names(value.get(one, ()), one) for one in ("of_unit", "impossible")}
+    lists = {entry: names(value.get(entry, ()), entry) for entry in ("of_unit", "impossible")}
     return Members(sizes=tuple(sizes), summaries=dict(value["summaries"]), **lists)

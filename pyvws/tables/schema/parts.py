@@ -46,33 +46,33 @@ def modelled_schema(schema: Schema) -> Schema:
 
 
 def _modelled(schema: Schema) -> Schema:
-    used = {name: of for name, of in schema.columns.items() if of.role not in ("drop", "id")}
+    used = {name: x for name, x in schema.columns.items() if x.role not in ("drop", "id")}
     if not any(column.parts or column.group_by is not None for column in used.values()):
         return schema if len(used) == len(schema.columns) else replace(schema, columns=used)
-    made: dict[str, Column] = {}
+    conditionals: dict[str, Column] = {}
     for name, column in used.items():
         given: dict[str, Any] = {}
         if column.role == "synthesize" and not column.is_computed:
             given = _predictors(schema, schema.predictors_of(name), column.formula)
-        review = tuple(one for one in column.review if one != "part")
+        review = tuple(entry for entry in column.review if entry != "part")
         named = replace(column, part=None, review=review, **given)
         own: dict[str, Column] = {}
         if column.group_by is not None:
             own = grouped_columns(name, column, given)
         elif column.parts:
             own = {part_of(name): _part(schema, name, named)}
-        for part in {*own} & {*schema.columns, *made}:
+        for part in {*own} & {*schema.columns, *conditionals}:
             raise InputError(
                 f"Column {part!r} has the name that the parts of {name!r} take. Rename it."
             )
-        made |= own
+        conditionals |= own
         if not column.parts:
-            made[name] = named
+            conditionals[name] = named
             continue
-        review = tuple(one for one in named.review if one not in ("missing", "mass", "rule"))
+        review = tuple(entry for entry in named.review if entry not in ("missing", "mass", "rule"))
         rule = named.rule if named.is_computed else None
-        made[name] = replace(named, missing=None, mass=(), rule=rule, review=review)
-    return replace(schema, columns=made)
+        conditionals[name] = replace(named, missing=None, mass=(), rule=rule, review=review)
+    return replace(schema, columns=conditionals)
 
 
 def _part(schema: Schema, name: str, named: Column) -> Column:
@@ -99,10 +99,11 @@ def _only_value(column: Column) -> bool:
 
 def _predictors(schema: Schema, wanted: Sequence[str], formula: str | None) -> dict[str, Any]:
     """The entries that name predictors or have a formula of them, with the parts of each number."""
-    parts = [part_of(one) for one in wanted if schema.columns[one].parts]
+    parts = [part_of(predictor) for predictor in wanted if schema.columns[predictor].parts]
     if formula is not None:
         return {"formula": " + ".join([formula, *(f"`{part}`" for part in parts)])}
-    return {"predictors": tuple(one for of in wanted for one in _entering(of, schema.columns[of]))}
+    entering = (x for name in wanted for x in _entering(name, schema.columns[name]))
+    return {"predictors": tuple(entering)}
 
 
 def _entering(name: str, column: Column) -> tuple[str, ...]:
@@ -185,15 +186,15 @@ class Finish:
     def _is_number(self) -> bool:
         return not (self.of_part or self.column.categorical)
 
-    def refused(self, found: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    def refused(self, drawn: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """Which drawn values (n,) are outside the limits, or mean something else than a value."""
         if not self._is_number:
-            return np.zeros(len(found), dtype=np.bool_)
+            return np.zeros(len(drawn), dtype=np.bool_)
         low, high = self.within(values)
-        codes = (self.column.number_of(one) for one in filter(None, self.column.missing_codes))
+        codes = (self.column.number_of(text) for text in filter(None, self.column.missing_codes))
         apart = [*self.column.mass, *(code for code in codes if code is not None)]
-        outside = np.asarray((found < low) | (found > high))
-        return outside | np.isin(found, apart) if apart else outside
+        outside = np.asarray((drawn < low) | (drawn > high))
+        return outside | np.isin(drawn, apart) if apart else outside
 
     def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """Which rows (n,) have a settled number outside its limits, by a rule or a sum."""
@@ -201,35 +202,35 @@ class Finish:
         low, high = self.within(values) if self._is_number else (-np.inf, np.inf)
         return np.asarray((own < low) | (own > high))
 
-    def rounded(self, found: Floats | float) -> Floats:
+    def rounded(self, drawn: Floats | float) -> Floats:
         """Drawn values (n,), or limits of them, at the column's decimals."""
-        return self.column.rounded(found) if self._is_number else np.asarray(found)
+        return self.column.rounded(drawn) if self._is_number else np.asarray(drawn)
 
-    def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
+    def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
         """Drawn values (n,), or the codes of parts, where rules and parts leave them as they are.
 
         `values` are those of the columns before, and for a number those of its parts.
         """
-        made, column = found.copy(), self.column
+        settled, column = drawn.copy(), self.column
         if self._is_number:
-            made = np.clip(made, *self.within(values))
+            settled = np.clip(settled, *self.within(values))
         if self.of_part:
             low, high = self.within(values)
             for code, point in enumerate(column.mass, start=2):  # A point beyond a bound is none.
-                made[(made == code) & ~((low <= point) & (point <= high))] = 1.0
+                settled[(settled == code) & ~((low <= point) & (point <= high))] = 1.0
         elif column.parts:
             part = values[part_of(self.name)]
             points = (*column.mass, *[np.nan] * len(column.missing_codes))
             for code, point in enumerate(points, start=2):
-                made[part == code] = point
-        done = np.zeros(len(found), dtype=np.bool_)
+                settled[part == code] = point
+        done = np.zeros(len(drawn), dtype=np.bool_)
         for rule in column.rules:
             where, given = rule.settled(
                 self.name, values, self.schema.columns, of_part=self.of_part
             )
-            made = np.where(where & ~done, given, made)
+            settled = np.where(where & ~done, given, settled)
             done |= where
-        return made
+        return settled
 
 
 def conditionals(
@@ -245,11 +246,11 @@ def conditionals(
         return {**part, name: (values[name], modelled.valued)}
     group, codes = values[group_of(name)], values[name].astype(np.intp) - 1
     places = places_within(column)[codes]
-    made = {group_of(name): (group, has)}
-    for code, (of, levels) in enumerate(column.levels_by_group.items(), start=1):
+    chained = {group_of(name): (group, has)}
+    for code, (own_group, levels) in enumerate(column.levels_by_group.items(), start=1):
         if len(levels) > 1:
-            made[level_in(name, of)] = (places, has & (group == code))
-    return {**made, name: (values[name], has)}
+            chained[level_in(name, own_group)] = (places, has & (group == code))
+    return {**chained, name: (values[name], has)}
 
 
 def is_drawn(schema: Schema, name: str) -> bool:
@@ -266,7 +267,7 @@ def is_drawn(schema: Schema, name: str) -> bool:
 
 def _whole(schema: Schema, part: str) -> str:
     """The column that a category of `modelled_schema` is a part of."""
-    return next(one for one, column in schema.columns.items() if part in _parts(one, column))
+    return next(name for name, column in schema.columns.items() if part in _parts(name, column))
 
 
 def _parts(name: str, column: Column) -> tuple[str, ...]:

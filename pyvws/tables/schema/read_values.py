@@ -202,18 +202,18 @@ def level_codes(
     }
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
-    found = np.array([*(codes.get(label, -1) for label in labels), empty], np.float64)[places]
-    if empty_cells := how_many(found == 0, counts):
+    coded = np.array([*(codes.get(label, -1) for label in labels), empty], np.float64)[places]
+    if empty_cells := how_many(coded == 0, counts):
         raise InputError(
             f"Column {column.name!r} has {empty_cells} empty cells. Add missing = true to the "
             "column in the schema, or remove these records."
         )
-    if others := how_many(found < 0, counts):
+    if others := how_many(coded < 0, counts):
         raise InputError(
             f"Column {column.name!r} has {others} values that are not among the given levels. Give "
             "every possible level, in the schema or by --levels (levels=(...) in Python)."
         )
-    return np.asarray(found)
+    return np.asarray(coded)
 
 
 def _read_as(column: nw.Series[Any], level: str) -> str:

@@ -130,7 +130,7 @@ class Fixed(Rule):
             raise InputError('"only" goes with a missing value. Give the code as missing.')
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
-        self.condition.holds({of: np.ones(1) for of in self.columns}, columns)
+        self.condition.holds({other: np.ones(1) for other in self.columns}, columns)
 
     def judged(
         self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
@@ -216,7 +216,7 @@ class Sum(Rule):
     ) -> tuple[Bools, Bools]:
         own, total, decimals = values[name], self.of(values), columns[name].decimals
         room = (
-            _EXACT * sum(np.abs(values[one]) for one in self.columns)
+            _EXACT * sum(np.abs(values[other]) for other in self.columns)
             if decimals is None
             else 0.5 * 10.0**-decimals
         )
@@ -227,8 +227,8 @@ class Sum(Rule):
         self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
     ) -> tuple[Bools, Floats | float]:
         total = self.of(values)
-        found = np.where(np.isnan(total), 2.0, 1.0) if of_part else columns[name].rounded(total)
-        return np.ones(1, dtype=np.bool_), found
+        settled = np.where(np.isnan(total), 2.0, 1.0) if of_part else columns[name].rounded(total)
+        return np.ones(1, dtype=np.bool_), settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ def _check_dates(
     The days of dates with one start may be subtracted, which gives a number, and a number of days
     may be added.
     """
-    starts = [columns[one].days_since for one in names]
+    starts = [columns[name].days_since for name in names]
     dated = [sign for sign, start in zip(signs, starts, strict=True) if start is not None]
     if sum(dated) != 0.0 or len({*starts} - {None}) > 1:
         raise InputError(
@@ -322,8 +322,8 @@ def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
         raise InputError(
             "lookup must name one column with a table of values, such as {area = {a = 4.5, b = 7}}."
         )
-    (of,) = value
-    return {of: {label_of(label): label_of(found) for label, found in inner[0].items()}}
+    (other,) = value
+    return {other: {label_of(label): label_of(given) for label, given in inner[0].items()}}
 
 
 def looked_up_by(level: str | None) -> str:
@@ -334,19 +334,19 @@ def looked_up_by(level: str | None) -> str:
 @lru_cache(maxsize=1024)
 def read_rule(text: str) -> Rule:
     """The rule that a text states; InputError in one line for other text."""
-    said = text.strip()
-    if said[:2] in (">=", "<="):
-        (name, _), *others = signed_columns(said[2:], text)
+    stated = text.strip()
+    if stated[:2] in (">=", "<="):
+        (name, _), *others = signed_columns(stated[2:], text)
         if others:
             raise InputError(f"rule {text!r} bounds by more than one column. {HELP}")
-        return Bound(name, said[0] == ">")
-    if said[:1] == "=":
-        return Sum(signed_columns(said[1:], text))
-    found = _FIXED.fullmatch(said)
-    if found is None:
+        return Bound(name, stated[0] == ">")
+    if stated[:1] == "=":
+        return Sum(signed_columns(stated[1:], text))
+    fixed = _FIXED.fullmatch(stated)
+    if fixed is None:
         raise InputError(f"rule {text!r} cannot be read. {HELP}")
-    condition, value = read_condition(found["condition"], text), found["value"].strip()
-    only = found["only"] is not None
+    condition, value = read_condition(fixed["condition"], text), fixed["value"].strip()
+    only = fixed["only"] is not None
     if value == MISSING:
         return Fixed(None, condition, only)
     plain = value[1:-1] if len(value) > 1 and value[0] == value[-1] in "'\"" else value

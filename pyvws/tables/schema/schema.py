@@ -15,6 +15,7 @@ from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.headers import about
 from pyvws.tables.schema.column import ENTRIES, Column
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
@@ -96,7 +97,7 @@ class Schema:
         for name, column in self.columns.items():
             if not (isinstance(name, str) and isinstance(column, Column)):
                 raise InputError("columns must be a mapping of names to vws.Column.")
-            with _named(name):
+            with about(f"Column {name!r}"):
                 self._check_names("predictor", name, self._wanted(name) or ())
                 self._check_names("predictor", name, self.predictors_of_part(name) or ())
                 self._check_formula(name)
@@ -165,9 +166,9 @@ class Schema:
         names = list(self.columns)
         earlier = names[: names.index(name)]
         return (
-            *(one for one in self.public if one != name),
+            *(other for other in self.public if other != name),
             *(() if self.members is None or name in self.of_unit else self.members.of_member),
-            *(one for one in earlier if self.columns[one].role == "synthesize"),
+            *(other for other in earlier if self.columns[other].role == "synthesize"),
         )
 
     @property
@@ -186,17 +187,15 @@ class Schema:
         """The schema of a TOML file; InputError in one line for what it cannot be."""
         path = Path(path)
         try:
-            found = tomllib.loads(path.read_text(encoding="utf-8"))
+            entries = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError):
             raise InputError(
                 f"{path}: cannot be read. Name a TOML file, as pyvws schema writes."
             ) from None
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InputError(f"{path.name}: not TOML ({error}).") from None
-        try:
-            return _schema(found)
-        except InputError as error:
-            raise InputError(f"{path.name}: {error}") from None
+        with about(path.name):
+            return _schema(entries)
 
     @classmethod
     def propose(cls, frame: Any) -> Schema:
@@ -219,8 +218,8 @@ class Schema:
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        found = proposed_rules(short_conditionals(columns, coded), columns, coded)
-        return cls(found, reviewed=False)
+        proposed = proposed_rules(short_conditionals(columns, coded), columns, coded)
+        return cls(proposed, reviewed=False)
 
     def signed(self, by: bool | str = True) -> Schema:
         """The schema as one that `by` has reviewed; entries in `review` of a column stay there."""
@@ -251,7 +250,7 @@ class Schema:
         given = {name: getattr(self, name) for name in _OF_TABLE if name not in without}
         if self.members is not None:
             given["members"] = self.members.entries
-        parts += [f"{name} = {toml_value(one)}\n" for name, one in given.items() if one is not None]
+        parts += [f"{name} = {toml_value(x)}\n" for name, x in given.items() if x is not None]
         for name, column in self.columns.items():
             if name in self.derived:
                 continue
@@ -303,7 +302,9 @@ class Schema:
         wanted = self._wanted(name)
         if wanted is not None:
             return wanted
-        return tuple(one for one in self._permitted(name) if not self.columns[one].is_computed)
+        return tuple(
+            other for other in self._permitted(name) if not self.columns[other].is_computed
+        )
 
     def predictors_of_part(self, name: str) -> tuple[str, ...] | None:
         """Predictors that `part` of a column names; None where it names none."""
@@ -316,9 +317,9 @@ class Schema:
     def used(self) -> tuple[str, ...]:
         """Names of the columns that a run reads: those to synthesize and what they follow from."""
         read = {
-            one
+            wanted
             for name in self.synthesized
-            for one in (
+            for wanted in (
                 *(name, *self.predictors_of(name), *(self.predictors_of_part(name) or ())),
                 *self._of_rules(name),
             )
@@ -327,7 +328,7 @@ class Schema:
 
     def _of_rules(self, name: str) -> tuple[str, ...]:
         """The columns that a column's rules read."""
-        return tuple(one for rule in self.columns[name].rules for one in rule.columns)
+        return tuple(other for rule in self.columns[name].rules for other in rule.columns)
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""
@@ -401,37 +402,24 @@ class Schema:
         return written_column(self.columns[name], name, values, like=like, parts=parts)
 
 
-class _named:
-    """Put a column's name before the message of an InputError that the block raises."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _kind: Any, error: Any, _trace: Any) -> None:
-        if isinstance(error, InputError):
-            raise InputError(f"Column {self.name!r}: {error}") from None
-
-
-def _schema(found: Mapping[str, Any]) -> Schema:
+def _schema(content: Mapping[str, Any]) -> Schema:
     """The schema of the values of a TOML file."""
-    for name in found:
+    for name in content:
         if name not in (*_OF_TABLE, "columns"):
             hint = near(name, (*_OF_TABLE, "columns"))
             raise InputError(f"{name!r} is no entry of a schema.{hint}")
-    columns = found.get("columns", {})
+    columns = content.get("columns", {})
     if not isinstance(columns, dict):
         raise InputError("columns must be tables: [columns.NAME] above the entries of a column.")
     return Schema(
         columns={name: read_column(name, entries) for name, entries in columns.items()},
-        **{name: found[name] for name in _OF_TABLE if name in found},
+        **{name: content[name] for name in _OF_TABLE if name in content},
     )
 
 
 def read_column(name: str, entries: Any) -> Column:
     """The column of the values that stand below its name in a TOML file."""
-    with _named(name):
+    with about(f"Column {name!r}"):
         if not isinstance(entries, dict):
             raise InputError(f"entries stand in lines below [columns.{toml_key(name)}].")
         for entry, value in entries.items():

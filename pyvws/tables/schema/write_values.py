@@ -133,15 +133,15 @@ def whole_numbers(values: Floats, name: str, like: nw.Series[Any]) -> nw.Series[
     """
     if not (np.abs(values) < 2.0**63).all():
         return nw.new_series(name, values, nw.Float64, backend=like.implementation)
-    made = nw.new_series(name, values.astype(np.int64), nw.Int64, backend=like.implementation)
+    series = nw.new_series(name, values.astype(np.int64), nw.Int64, backend=like.implementation)
     bits = int("".join(filter(str.isdigit, str(like.dtype))))
     low = 0 if like.dtype.is_unsigned_integer() else -(2 ** (bits - 1))
     if values.min() < low or values.max() >= low + 2**bits:
-        return made
+        return series
     if like.implementation.is_pandas():  # pandas has two types of each size.
-        native = made.to_native().astype(like.to_native().dtype)
+        native = series.to_native().astype(like.to_native().dtype)
         return nw.from_native(native, series_only=True)
-    return made.cast(like.dtype)
+    return series.cast(like.dtype)
 
 
 def dates_like(days: Floats, start: str, name: str, like: nw.Series[Any]) -> nw.Series[Any]:
@@ -153,15 +153,15 @@ def dates_like(days: Floats, start: str, name: str, like: nw.Series[Any]) -> nw.
     dates = np.datetime64(start, "D") + np.where(missing, 0, days).astype("timedelta64[D]")
     dates[missing] = np.datetime64("NaT")
     try:
-        made = nw.from_native(_native(dates, like), series_only=True).alias(name)
-        if not np.array_equal(days_of(made, start), days, equal_nan=True):
+        series = nw.from_native(_native(dates, like), series_only=True).alias(name)
+        if not np.array_equal(days_of(series, start), days, equal_nan=True):
             raise ValueError
     except (ArithmeticError, ValueError, pl.exceptions.PolarsError):
         raise InputError(
             f"The type of column {name!r} cannot hold all dates of its range. Convert the column "
             "to dates of days, or narrow the range."
         ) from None
-    return made
+    return series
 
 
 def _native(dates: Any, like: nw.Series[Any]) -> Any:

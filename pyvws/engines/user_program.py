@@ -104,6 +104,12 @@ class UserProgram:
         needed = check_program(self.text, self.data)
         given = {**_SWITCHES, "shift": np.zeros(data["n"]), **data, **self.data}
         used = {name: given[name] for name in needed}
+        copies = [name for name, value in self.data.items() if np.array_equal(value, data["y"])]
+        if copies:
+            raise InputError(
+                f"{', '.join(copies)} of the data of the Stan program is the outcome itself, which "
+                "no weight would protect there. Let the program read y, and leave the copy out."
+            )
         run = engine.run(self.text, used, settings, seed=seed, progress=progress)
         flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in run.draws.items()}
         log_lik = flat.pop("log_lik", np.empty((0, 0)))

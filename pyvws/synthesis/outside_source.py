@@ -96,7 +96,9 @@ def _refuse_beside_fit(run: Any, made: Any) -> None:
         "mechanism": run.mechanism not in ("lw", LipschitzWeighted(), made),
         "engine": run.engine != "native",
         "program": run.program is not None,
-        **{name: bool(getattr(run, name)) for name in ("reweight", "downscale", "epsilon", "unit")},
+        **{name: bool(getattr(run, name)) for name in ("reweight", "downscale", "epsilon")},
+        "unit": bool(run.unit or getattr(run.schema, "unit", None)),
+        "survey_weight": bool(getattr(run.schema, "survey_weight", None)),
     }
     given = [name for name, holds in asked.items() if holds]
     if given:
@@ -142,6 +144,11 @@ class OutsideSource:
         """As `FitSource.sample`, but only under the weights that the fits have."""
         first = next(iter(self.fits.values()))
         own = np.ones(first.log_lik.shape[1]) if first.weights is None else first.weights
+        if len(weights) != len(own):
+            raise InputError(
+                f"The fit is of {len(own)} records, and the table has {len(weights)}. Read the fit "
+                "of this table, whose records stand in the table's order."
+            )
         if clamp is not None or not np.array_equal(weights, own):
             raise InputError(
                 "A fit that was made elsewhere cannot be fitted again here. Take its reweight or "

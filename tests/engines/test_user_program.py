@@ -148,7 +148,7 @@ PREDICTING = PROGRAM.replace("vector[n] log_lik;", "vector[n] log_lik; array[n] 
 def test_further_data_reach_the_program_with_the_tables():
     engine = Recorder(2)
     program = UserProgram(GROUPED, data={"G": 2, "group": [1, 2]})
-    data = program_data([1.0, 2.0], [[1.0], [1.0]], [1.0, 0.5])
+    data = program_data([1.0, 3.0], [[1.0], [1.0]], [1.0, 0.5])
     program.fit(engine, data, SamplerSettings(draws=4, warmup=100, chains=1), seed=1)
     assert set(engine.data) == {"n", "K", "y", "X", "weights", "G", "group"}
     assert (engine.data["G"], engine.data["group"].tolist()) == (2, [1, 2])
@@ -170,6 +170,14 @@ def test_further_data_reach_the_program_with_the_tables():
 def test_further_data_that_do_not_fit_are_refused(data, message):
     with pytest.raises(InputError, match=message):
         UserProgram(GROUPED, data=data)
+
+
+def test_the_outcome_is_no_further_data():
+    program = UserProgram(GROUPED, data={"G": 2, "group": [1, 2]})
+    data = program_data([1.0, 2.0], [[1.0], [1.0]], [1.0, 0.5])
+    settings = SamplerSettings(draws=4, warmup=100, chains=1)
+    with pytest.raises(InputError, match="group of the data of the Stan program is the outcome"):
+        program.fit(Recorder(2), data, settings, seed=1)
 
 
 def test_a_program_predicts_where_it_declares_y_rep():

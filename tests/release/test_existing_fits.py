@@ -155,6 +155,24 @@ def test_what_such_a_release_cannot_have_is_refused(given: Any, message: str) ->
         _one(given.pop("existing_fit", None) or _fit("visits"), **given)
 
 
+def test_a_fit_is_of_the_tables_records_and_of_records_alone() -> None:
+    for weights, message in (
+        (None, f"of {_N} records, and the table has 70"),
+        (_WEIGHTS, "70 rec"),
+    ):
+        with pytest.raises(vws.InputError, match=message):
+            vws.synthesize(
+                _TABLE.head(70),
+                outcome="visits",
+                model="poisson",
+                existing_fit=_fit("visits", weights),
+            )
+    columns = {"region": vws.Column(role="drop"), "visits": vws.Column(model="poisson")}
+    unit = vws.Schema({**columns, "cost": vws.Column(role="id")}, unit="cost")
+    with pytest.raises(vws.InputError, match="unit cannot be had"):
+        vws.synthesize(_TABLE, schema=unit, existing_fit=_fit("visits", None))
+
+
 def test_values_that_the_column_cannot_have_are_refused() -> None:
     fit = _fit("visits")
     halves = vws.from_log_lik(fit.log_lik, _WEIGHTS, y_rep=fit.y_rep + 0.5)

@@ -49,7 +49,7 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
         like = released_type(column, frame[name], by_schema=True)
         kind: Any = "real" if column.days_since is None else "date"
         if column.categorical:
-            kind = native_levels(column.coded_levels, name, like)
+            kind = native_levels(column.coded_levels, like)
         shown[name] = ReleasedColumn(
             y=values.get(name, np.full(len(codes), np.nan)),
             kind=kind,

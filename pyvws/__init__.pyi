@@ -90,6 +90,8 @@ from pyvws.risks.identification_risk import identification_risk as identificatio
 from pyvws.risks.pairwise import four_way_weights as four_way_weights
 from pyvws.risks.pairwise import pairwise_weights as pairwise_weights
 from pyvws.risks.pairwise import three_way_weights as three_way_weights
+from pyvws.statement.several_draws import epsilon_per_draw as epsilon_per_draw
+from pyvws.statement.several_draws import total_epsilon as total_epsilon
 from pyvws.synthesis.existing_fit import ExistingFit as ExistingFit
 from pyvws.synthesis.existing_fit import from_arviz as from_arviz
 from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv

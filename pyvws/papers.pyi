@@ -15,6 +15,7 @@ from pyvws import clamp_log_likelihood as clamp_log_likelihood
 from pyvws import combine as combine
 from pyvws import downscale as downscale
 from pyvws import ecdf_utility as ecdf_utility
+from pyvws import epsilon_per_draw as epsilon_per_draw
 from pyvws import four_way_weights as four_way_weights
 from pyvws import identification_risk as identification_risk
 from pyvws import joint_bounds as joint_bounds
@@ -30,6 +31,7 @@ from pyvws import scalar_weights as scalar_weights
 from pyvws import synthesize_from_histogram as synthesize_from_histogram
 from pyvws import three_way_weights as three_way_weights
 from pyvws import topcode as topcode
+from pyvws import total_epsilon as total_epsilon
 from pyvws import utility_table as utility_table
 from pyvws import weighted_epsilon_weights as weighted_epsilon_weights
 from pyvws import whack_a_mole as whack_a_mole

@@ -132,7 +132,7 @@ saved_fit <- function(file, name) {
     return(found)
   }
   package <- c(brmsfit = "brms", stanreg = "rstanarm")[intersect(class(fit), c("brmsfit", "stanreg"))]
-  if (length(package) == 1) return(fit_of(fit, asNamespace(package)))
+  if (length(package) == 1) return(fit_of(fit, function(name) getExportedValue(package, name)))
   if (is.data.frame(fit)) fit <- as.matrix(fit)
   if (!is.numeric(fit) || !(length(dim(fit)) %in% 2:3)) return(NULL)
   chains <- if (length(dim(fit)) == 3) dim(fit)[2] else 1
@@ -156,13 +156,14 @@ flat_draws <- function(fit, name) {
   matrix(columns, dim(columns)[1] * dim(columns)[2], dim(columns)[3])
 }
 
-# A fit of the package `home`, brms or rstanarm, by that package's own functions.
-fit_of <- function(fit, home) {
+# A fit of brms or rstanarm, by that package's own functions, which `own` gives by name.
+fit_of <- function(fit, own) {
   of_stan <- if (is.null(fit$stanfit)) fit$fit else fit$stanfit
-  weights <- if (is.null(fit$stanfit)) home$standata(fit)$weights else fit$weights
+  weights <- if (is.null(fit$stanfit)) own("standata")(fit)$weights else fit$weights
+  plain <- function(values) matrix(as.numeric(values), nrow(values))
   found <- list(
-    log_lik = unname(as.matrix(home$log_lik(fit))), chains = of_stan@sim$chains,
-    y_rep = unname(as.matrix(home$posterior_predict(fit)))
+    log_lik = plain(own("log_lik")(fit)), chains = of_stan@sim$chains,
+    y_rep = plain(own("posterior_predict")(fit))
   )
   if (length(weights) > 0) found$weights <- as.numeric(weights)
   found

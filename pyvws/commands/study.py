@@ -189,7 +189,7 @@ def _sdr(
     """Five synthesizers of salaries on your own file beside the slides' table (SDR 2017)."""
     from pyvws.studies import doctorate_salaries as study
 
-    given = {"formula": formula, "range": _ends(range), "epsilon": epsilon}
+    given: dict[str, Any] = {"formula": formula, "range": _ends(range), "epsilon": epsilon}
     _run(study, file, out, overwrite, seed=seed, outcome=outcome, filters=filter or (), **given)
 
 
@@ -262,7 +262,7 @@ def _consumer_expenditure(
     shown = {"regression": regression, "coefficient": coefficient, "topcoding": topcode}
     fits = {"radius": radius, "components": components, "datasets": datasets, "labels": labels}
     settings = SamplerSettings(draws=draws, warmup=warmup, chains=chains)
-    given = {**columns, **shown, **fits, "c": c, "g": g, "settings": settings}
+    given: dict[str, Any] = {**columns, **shown, **fits, "c": c, "g": g, "settings": settings}
     _run(study, file, out, overwrite, seed=seed, write=write, **given)
 
 
@@ -299,7 +299,7 @@ def _tables(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import whole_tables as study
 
-    own = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
+    own: dict[str, Any] = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
     _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, others=others, **own)
 
 

@@ -100,7 +100,6 @@ def synthesize(
     from pyvws._base.seeds import chosen_seed
     from pyvws.engines.user_program import UserProgram
     from pyvws.release.synthesizer import Synthesizer
-    from pyvws.synthesis.columns import columns_used
     from pyvws.synthesis.settings_by_name import arranged
     from pyvws.tables.files.read import read_table
     from pyvws.tables.files.steps import run_bytes
@@ -120,7 +119,7 @@ def synthesize(
     chosen = chosen_seed(seed)
     large = run_bytes(
         table,
-        used=columns_used(settings),
+        used=settings.plan.used,
         datasets=settings.datasets,
         draws=settings.settings.draws * settings.settings.chains,
     ) > _size_in_bytes(memory)
@@ -139,7 +138,7 @@ def synthesize(
         else:
             source = read_table(table)
             release = settings.fit(
-                source.spelled if settings.schema or settings.column else source.frame,
+                source.spelled if settings.plan.reads_spelled else source.frame,
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,

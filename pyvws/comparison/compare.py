@@ -25,8 +25,7 @@ from pyvws.comparison.page import write_comparison
 from pyvws.comparison.points import Seeds, point_key, run_seeds
 from pyvws.evaluation.table_utility import Score
 from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.columns import spelled_out
-from pyvws.synthesis.config import config_text, schema_texts
+from pyvws.synthesis.config import config_text
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 
@@ -113,10 +112,8 @@ def compare(
     refuse_choices(settings)
     common = {name: value for name, value in settings.items() if value is not None}
     plain = RunSettings(**arranged({**common, "mechanism": "unweighted"}))
-    plain = spelled_out(plain, nw.from_native(frame, eager_only=True).columns)
-    common["formula"] = plain.formula if plain.public_table is None else None
-    if plain.public_table is not None:
-        common["schema"] = plain.public_table
+    plan = plain.plan.on(nw.from_native(frame, eager_only=True))
+    common |= plan.written
     points, left_out = planned(frame, common, choices, epsilons)
     table = check_table(frame, plain)
     several = len([name for name in table.released if name not in table.ids]) > 1
@@ -124,8 +121,8 @@ def compare(
     by = choice(score or allowed[0], "score", allowed)
     about = {
         "table": table.sha256,
-        "common": config_text(plain, seed=None),
-        "schema": schema_texts(plain)["schema"],
+        "common": config_text(plain, seed=None, plan=plan),
+        "schema": plan.texts["schema"],
     }
     path = Path(folder) / "confidential"
     kept = open_folder(

@@ -12,8 +12,8 @@ from pyvws._base.folders import write_whole
 from pyvws.comparison.advice import KINDS, ComparedRow, span
 from pyvws.comparison.found import Comparison
 from pyvws.report.page import PagePicture, Table, number, picture, render
-from pyvws.synthesis.config import config_text, schema_texts
-from pyvws.synthesis.settings import SCHEMA_FILE, RunSettings
+from pyvws.synthesis.config import SCHEMA_FILE, config_text
+from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 
 LOOKED: Final = (
@@ -90,7 +90,7 @@ def write_comparison(found: Comparison, folder: Path) -> list[Path]:
         if advice.row is not None:
             settings = RunSettings(**arranged(found.settings(advice.epsilon)))
             files[f"take-{advice.epsilon:g}.toml"] = config_text(settings, seed=None)
-            if text := schema_texts(settings)["schema"]:
+            if text := settings.plan.texts["schema"]:
                 files[SCHEMA_FILE] = text
     files["comparison.html"] = _page(found, drawn)
     for name, content in files.items():

@@ -33,11 +33,11 @@ from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.table_utility import BLIND, Score, table_utility
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
-from pyvws.release.posterior import open_loop
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitProgress
 from pyvws.synthesis.loop import Listener, SynthesisLoop
+from pyvws.synthesis.open_loop import open_loop
 
 _LOOK_SECONDS = 0.5
 
@@ -137,8 +137,9 @@ class Seeds:
         data = nw.from_native(self.frame, eager_only=True).select(columns)
         if len(columns) == 1:
             return [_margin(data, datasets)]
-        schema = point.settings.public_table
-        return table_utility(data.to_native(), datasets, schema=schema, s_pmse=False).scores
+        return table_utility(
+            data.to_native(), datasets, schema=table.plan.schema, s_pmse=False
+        ).scores
 
 
 def _margin(data: nw.DataFrame[Any], datasets: Sequence[Any]) -> Score:

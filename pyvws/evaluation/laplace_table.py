@@ -27,6 +27,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, positive
 from pyvws.errors import InputError
+from pyvws.evaluation.original_and_datasets import described
 from pyvws.evaluation.public_cells import CellRecords, CellStatistic, TablePlan
 from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.laplace_sums import LaplaceNoise, NoisySums, noisy_sums
@@ -103,8 +104,8 @@ def public_ranges(
                 "still under review in the schema: it comes from the records. Check it against "
                 "what is known of the survey, correct it, and take its name out of review."
             )
-    known = {} if schema is None else schema.columns
-    ranges = {name: one.range for name, one in known.items() if one.range} | dict(given)
+    ranges = {name: one.range for name, one in described(schema).items() if one.range}
+    ranges |= dict(given)
     summed = [one.column for one in plan.statistics if one.kind in ("total", "mean", "quantile")]
     for name in (*summed, *([plan.weights] if plan.weights else [])):
         low, high = ranges.get(name, (np.nan, np.nan))

@@ -282,7 +282,7 @@ def complete_records(
     lacks is left to its reader. Raises InputError where no record is left, and for cells of a
     number that are neither a number nor a code.
     """
-    known = {} if schema is None else schema.columns
+    known = described(schema)
     there = np.ones(len(frame), dtype=np.bool_)
     columns = []
     for name in names:
@@ -317,3 +317,8 @@ def _with_value(
     if column.dtype in (nw.Categorical, nw.Enum):  # A level that no record has would stay.
         column = column.cast(nw.String)
     return column, there & ~np.isin(places, gone)
+
+
+def described(schema: Schema | None) -> Mapping[str, Column]:
+    """What a schema says of columns, by name; nothing without one."""
+    return {} if schema is None else schema.columns

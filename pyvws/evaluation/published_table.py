@@ -282,14 +282,13 @@ def tabulate(
     ).frames
     confidential = frames.pop("original", None)
     combine([0.0] * len(frames), [0.0] * len(frames), **rules)  # Refuse before the work.
-    cells = plan.cells
+    cells, unit = plan.cells, None if schema is None else schema.unit
     beside = [(np.full((len(cells), len(one.points)), np.nan),) * 2 for one in plan.statistics]
     if original is not None:
         if epsilon is None:
             raise UsageError("The Laplace mechanism needs an epsilon. Give epsilon.")
         public = public_ranges(asked(weights=weighed.column), schema, ranges or {})
         most = most_records(schema)
-        unit = None if schema is None else schema.unit
         whole = replace(plan, weights=weighed.column, strata=None, clusters=unit)
         held = read_records(confidential, whole, "original")
         beside = laplace_figures(
@@ -327,7 +326,7 @@ def tabulate(
         kind=kind,
         level=level,
         epsilon=None if original is None else float(epsilon or 0.0),
-        unit=None if original is None or schema is None else schema.unit,
+        unit=None if original is None else unit,
         weights_of_laplace=weighed.label,
         remark_on_laplace=weighed.remark,
         _backend=frames["dataset 1"].implementation,

@@ -93,12 +93,12 @@ class LipschitzWeighted(MechanismBase):
     @property
     def facts(self) -> Facts:
         """Weights by column, and another map than the paper's, have a caveat of their own."""
-        caveats = (BY_BOUND,)
+        caveats = self.declared.caveats
         if self.by_column:
             caveats += (Phrase("weights-by-column"),)
         if self.map != "linear":
             caveats += (Phrase("map-of-bounds", {"map": self.map}),)
-        return replace(super(LipschitzWeighted, self).facts, caveats=caveats)
+        return replace(self.declared, caveats=caveats)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The LW fit at the setting c, or at the c that brings the bound below the target."""

@@ -6,7 +6,6 @@ Whole units, such as households, are drawn with their members in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,8 +18,7 @@ from pyvws.models.sequence import DrawnColumn, draws_of
 from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.files.write import AT_ONCE
-from pyvws.tables.schema.members import Members
-from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.parts import UnitsDrawn
 
 _TRIES: Final = 50  # Draws of a value, or of a record, that its column's rules refuse.
 _UNIT_TRIES: Final = 50  # Draws of units that are possible.
@@ -144,26 +142,6 @@ def _drawn(
         again = model.predict(draw, design[bad], rng, outcome=None if seen is None else seen[bad])
         found[bad] = finish.rounded(again + one.first)
     return finish.settled(found, values)
-
-
-@dataclass(frozen=True, slots=True)
-class UnitsDrawn:
-    """How units are drawn: the schema of their members, and which columns are theirs.
-
-    The first `of_unit` columns to draw are drawn once a unit. The confidential table has `number`
-    units, and `impossible` members that meet a condition which none can meet.
-    """
-
-    schema: Schema
-    of_unit: int
-    number: int
-    impossible: int = 0
-
-    @property
-    def members(self) -> Members:
-        """What is public of the members."""
-        assert self.schema.members is not None
-        return self.schema.members
 
 
 def unit_steps(

@@ -18,7 +18,8 @@ from pyvws._base.checks import Floats
 from pyvws.errors import MisfitWarning
 from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, Predictor, check_column
 from pyvws.evaluation.k_marginal import KMarginal, coded_k_marginal
-from pyvws.synthesis.confidential_table import ConfidentialTable, OutcomeColumn
+from pyvws.plan.coded import OutcomeColumn
+from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.row_order import RowNumbers
 

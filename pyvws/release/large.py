@@ -27,16 +27,15 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.plan.plan import Plan
 from pyvws.release.column_checks import Sample
 from pyvws.release.datasets import Batch, draw_datasets, open_draws
 from pyvws.release.draw_source import DrawSource
 from pyvws.release.output import Output, open_output
 from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.columns import RunColumns, run_columns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.synthesis.number_of_rows import refuse_unchanged
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.units import UnitTally
 from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes, written_as_text
@@ -86,21 +85,21 @@ def large_release(
             "it says in_steps take a table that fits in memory. Raise --memory (in Python use "
             "fit), or choose other settings."
         )
-    columns = _columns(settings, table)
-    refuse_unchanged(settings.records, columns.public)
+    _refuse_names(table)
+    plan = settings.checked(settings.plan.on(table))
     source: LargeTable | TalliedTable | LazyTable = table
     if isinstance(source, LazyTable):
-        if settings.unit_column is not None:
+        if plan.unit is not None:
             raise InputError(
                 f"{table.name}: the frame's engine keeps no order of rows, so its tally does not "
                 "say which records are of one unit. Give a file or a table in memory, or leave "
                 "unit out."
             )
-        source = source.tallied(columns.modelled, columns.public)
-    rows, typed = source.tally(columns.modelled, by_schema=settings.schema is not None)
+        source = source.tallied(plan.modelled, plan.public)
+    rows, typed = source.tally(plan.modelled, by_schema=plan.by_schema)
     _refuse_too_few(typed)
-    _refuse_missing_numbers(settings, typed, columns)
-    kinds = _kinds_of_records(settings, source, rows, columns)
+    refuse_missing(typed, plan.complete)
+    kinds = _kinds_of_records(plan, source, rows)
     if kinds.units is not None:
         rows, typed = (
             part[kinds.units.places].with_columns(pl.Series(COUNT, kinds.units.counts))
@@ -110,15 +109,15 @@ def large_release(
     checked = check_table(
         typed.drop(COUNT),
         settings,
+        plan=plan,
         counts=counts,
         units=None if kinds.units is None else kinds.units.kinds,
         written=written_as_text(typed, rows),
     )
-    predictors = [name for name in columns.modelled if name in columns.public]
+    predictors = [name for name in plan.modelled if name in plan.public]
     for early, y in _searches(predictors, source.columns, checked):
         early.look(typed.to_dict(), y)
         early.refuse()
-    checked = replace(checked, released=columns.released)
     run = open_draws(settings, checked, seed=seed, listener=listener, counts=counts)
     digest, digest_of = source.digest(), "file"
     if digest is None:
@@ -130,7 +129,7 @@ def large_release(
         whole=False,
         overwrite=overwrite,
     ) as out:
-        samples = _write_records(run, source, kinds, columns, out)
+        samples = _write_records(run, source, kinds, out)
         parts = once_a_run(
             run,
             samples,
@@ -143,28 +142,16 @@ def large_release(
     return run.statement.released()
 
 
-def _columns(settings: RunSettings, table: LargeTable | LazyTable) -> RunColumns:
+def _refuse_names(table: LargeTable | LazyTable) -> None:
     refuse_names(table.columns)
     if COUNT in table.columns or _PLACE in table.columns:
         raise InputError(f"A column cannot be named {COUNT!r} or {_PLACE!r}. Rename it.")
-    return run_columns(settings, table)
 
 
 def _refuse_too_few(tally: pl.DataFrame) -> None:
     records = int(tally[COUNT].sum())
     if records < 2:
         raise InputError(f"The table needs at least 2 records. Got {records}.")
-
-
-def _refuse_missing_numbers(
-    settings: RunSettings, tally: pl.DataFrame, columns: RunColumns
-) -> None:
-    """Raise InputError for missing values other than in columns that a schema describes."""
-    schema = settings.public_table
-    if schema is not None:
-        mechanism = cast(Mechanism, settings.mechanism)
-        read = {*mechanism.known, mechanism.weight_column, schema.exponents}
-        refuse_missing(tally, [name for name in columns.modelled if name in read])
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,33 +178,25 @@ class _Kinds:
         return own
 
 
-def _kinds_of_records(
-    settings: RunSettings,
-    table: LargeTable | TalliedTable,
-    rows: pl.DataFrame,
-    columns: RunColumns,
-) -> _Kinds:
+def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.DataFrame) -> _Kinds:
     """The kinds of records, and of units where the run has them, by a reading of their ids."""
     number = int(rows[COUNT].sum())
-    found = _Kinds(_numbered(rows.select(columns.modelled)), number, columns.modelled)
-    schema = settings.public_table
-    if not columns.units:
+    found = _Kinds(_numbered(rows.select(plan.modelled)), number, plan.modelled)
+    if plan.unit is None:
         return found
-    written, typed = table.tally(columns.units, by_schema=schema is not None)
-    refuse_missing(typed, columns.units)
-    codes = unit_codes(open_frame(typed, least=1), *columns.units)
-    ids = written.select(columns.units).with_columns(pl.Series(_PLACE, codes, dtype=pl.UInt32))
+    written, typed = table.tally([plan.unit], by_schema=plan.by_schema)
+    refuse_missing(typed, [plan.unit])
+    codes = unit_codes(open_frame(typed, least=1), plan.unit)
+    ids = written.select(plan.unit).with_columns(pl.Series(_PLACE, codes, dtype=pl.UInt32))
     units, places = [], []
-    read = list(dict.fromkeys([*columns.modelled, *columns.units]))
+    read = list(dict.fromkeys([*plan.modelled, plan.unit]))
     for batch in table.batches(read, AT_ONCE):
-        units.append(_places(batch, ids, list(columns.units)))
-        places.append(_places(batch, found.rows, columns.modelled))
+        units.append(_places(batch, ids, [plan.unit]))
+        places.append(_places(batch, found.rows, plan.modelled))
     if sum(map(len, units)) != number:
         raise InputError(TABLE_CHANGED)
-    in_order = schema is not None and schema.members is not None
-    tally = UnitTally.of(
-        *(np.concatenate(parts).astype(np.intp) for parts in (units, places)), in_order=in_order
-    )
+    whole = (np.concatenate(parts).astype(np.intp) for parts in (units, places))
+    tally = UnitTally.of(*whole, in_order=plan.members is not None)
     return replace(found, units=tally)
 
 
@@ -236,7 +215,6 @@ def _write_records(
     run: DrawSource,
     table: LargeTable | TalliedTable,
     kinds: _Kinds,
-    columns: RunColumns,
     out: Output,
 ) -> list[Sample]:
     """Read the records once more; write each dataset and records.parquet step by step.
@@ -247,23 +225,22 @@ def _write_records(
     def write(place: int, values: dict[str, Floats], public: Any, first: int) -> None:
         made = [one.to_native() for one in run.table.written(values, _POLARS, first=first)]
         rows = pl.DataFrame(made) if public is None else public.with_columns(made)
-        out.datasets[place](rows.select(columns.released))
+        out.datasets[place](rows.select(run.table.released))
 
-    return draw_datasets(run, _batches(run, table, kinds, columns, out), write)
+    return draw_datasets(run, _batches(run, table, kinds, out), write)
 
 
 def _batches(
     run: DrawSource,
     table: LargeTable | TalliedTable,
     kinds: _Kinds,
-    columns: RunColumns,
     out: Output,
 ) -> Iterator[Batch]:
     """The rows of the datasets; `out` gets each record's confidential figures."""
     number, members = kinds.number, run.table.members
     order = run.record_of_row(number) if run.linked else None
     rows = released_rows(order, number) if run.linked else np.zeros(number, dtype=np.int8)
-    batches = _public_rows(run, table, kinds, columns, rows, out.records)
+    batches = _public_rows(run, table, kinds, rows, out.records)
     if run.linked:
         if order is not None:
             del order
@@ -285,7 +262,6 @@ def _public_rows(
     run: DrawSource,
     table: LargeTable | TalliedTable,
     kinds: _Kinds,
-    columns: RunColumns,
     rows: RowNumbers,
     records: TableWriter,
 ) -> Iterator[pl.DataFrame]:
@@ -295,8 +271,9 @@ def _public_rows(
     """
     per_kind = run.records()
     row_name = RELEASED_ROW if isinstance(table, LargeTable) else UNLINKED_ROW
-    searches, read = _searches(columns.public, table.columns, run.table), 0
-    for batch in table.batches(columns.all, AT_ONCE):
+    plan = run.table.plan
+    searches, read = _searches(plan.public, table.columns, run.table), 0
+    for batch in table.batches(plan.read, AT_ONCE):
         kind = kinds.of(batch, read)
         for copies, y in searches:
             copies.look(batch.to_dict(), y[kind])
@@ -306,7 +283,7 @@ def _public_rows(
             raise InputError(TABLE_CHANGED)
         of_kind = {name: values[kind] for name, values in per_kind.items()}
         records(pl.DataFrame({**({row_name: become} if run.linked else {}), **of_kind}))
-        yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(columns.public)])
+        yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(plan.public)])
     if read < len(rows):
         raise InputError(TABLE_CHANGED)
     for copies, _ in searches:

@@ -39,7 +39,7 @@ class NoisyCountsRun(DrawSource):
     imputed: Imputed
 
     def streams(self) -> list[Any]:
-        schema = cast(Schema, self.settings.public_table)
+        schema = cast(Schema, self.table.plan.schema)
         return imputed_values(schema, self.noisy.table, self.imputed, self.seed)
 
     def steps(
@@ -93,7 +93,7 @@ def counts_run(
     settings: RunSettings, mechanism: NoisyCounts, table: ConfidentialTable, *, seed: int
 ) -> NoisyCountsRun:
     """Count the table once under noise, and impute records from the noisy counts."""
-    schema = cast(Schema, settings.public_table)
+    schema = cast(Schema, table.plan.schema)
     counted = cast(CountedRecords, table.counted)
     budget = mechanism.budget
     public = settings.records if isinstance(settings.records, int) else None
@@ -119,7 +119,7 @@ def counts_run(
         rho=noise.rho,
         conversion=noise.conversion,
         public_seed=seed,
-        public_settings={**settings.public, "measure": mechanism.measure},
+        public_settings={**settings.public(table.plan), "measure": mechanism.measure},
     )
     return NoisyCountsRun(
         settings=settings,

@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from pyvws._base.folders import private_write, whole_folder
-from pyvws.synthesis.settings import SCHEMA_FILE
 from pyvws.tables.files.write import TableWriter, table_writer
+from pyvws.tables.schema.schema import SCHEMA_FILE
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
-from pyvws.engines.engine import Engine
-from pyvws.engines.public_grid import public_grid
-from pyvws.engines.registry import find_engine, find_stan_engine, is_exact
-from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError, SearchError
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
-from pyvws.models.model import Draws
-from pyvws.models.sequence import TableCells, TableModel
 from pyvws.posterior.prediction import predicted, unit_steps
 from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.release.draw_source import DrawSource, shared_facts
@@ -34,29 +27,24 @@ from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import ColumnCost
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import (
-    FitSource,
-    ModelSource,
     OutsideShares,
     share_outside,
 )
-from pyvws.synthesis.given_values import OWN_MODEL, brings_values, check_given, given_values
+from pyvws.synthesis.given_values import OWN_MODEL, brings_values, given_values
 from pyvws.synthesis.judged_fits import (
     judge_convergence,
     search_caveats,
     tell_of_rest,
     tells_nothing,
 )
-from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
+from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.number_of_rows import rows_to_draw
-from pyvws.synthesis.outside_source import UNKNOWN, OutsideSource, fits_by_column, outside_caveats
-from pyvws.synthesis.program_source import UNCHECKED, ProgramSource, program_caveats
+from pyvws.synthesis.open_loop import grid_settings, open_loop
+from pyvws.synthesis.outside_source import UNKNOWN, outside_caveats
+from pyvws.synthesis.program_source import UNCHECKED, program_caveats
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.survey_weights import survey_caveats, survey_uses
-from pyvws.tables.design.cells import Records
-from pyvws.tables.design.units import Units
 from pyvws.tables.files.row_order import RowNumbers
-
-Log = Callable[[str], None]
 
 _SHORT_SEED = 1 << 53  # An intruder can try all seeds below it against a release's numbers.
 
@@ -81,7 +69,7 @@ class FittedRun(DrawSource):
     tells_nothing: bool
     outside: OutsideShares | None
 
-    def streams(self) -> list[tuple[Draws, np.random.Generator]]:
+    def streams(self) -> list[tuple[dict[str, Floats], np.random.Generator]]:
         """The posterior draw behind each dataset, and the dataset's own random stream."""
         settings = self.settings
         pairs = self.loop.predictors(self.final, settings.datasets, settings.draws_per_release)
@@ -90,7 +78,7 @@ class FittedRun(DrawSource):
         return pairs
 
     def steps(
-        self, stream: tuple[Draws, np.random.Generator], rows: RowNumbers | int
+        self, stream: tuple[dict[str, Floats], np.random.Generator], rows: RowNumbers | int
     ) -> Iterator[dict[str, Floats]]:
         """Values as `predicted` draws them, or those of whole units, which stand for no record."""
         table = self.table
@@ -137,29 +125,6 @@ class FittedRun(DrawSource):
         return posterior_columns(self.final.posterior)
 
 
-def open_loop(
-    settings: RunSettings,
-    table: ConfidentialTable,
-    *,
-    seed: int,
-    listener: Listener,
-    multiplicity: Floats | None = None,
-    log: Log = lambda _text: None,
-) -> SynthesisLoop:
-    """A loop on a checked table, before any fit; `log` gets what an engine prints."""
-    model, cells, source = _modelled(settings, table, multiplicity, log)
-    return SynthesisLoop(
-        model,
-        cells if source.units is None else source.units,
-        source=source,
-        settings=settings.sampler,
-        seed=seed,
-        listener=listener,
-        reference=_reference(settings, table, log),
-        keeps_tries=False,
-    )
-
-
 def fitted_run(
     settings: RunSettings,
     mechanism: Mechanism,
@@ -186,8 +151,9 @@ def fitted_run(
     wanted = (settings.records, settings.records_epsilon)
     rows = rows_to_draw(*wanted, counted=loop.cells.total_records)
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
-    nothing = tells_nothing(settings, loop, weighting)
-    judge_convergence(settings, loop, clamped=weighting.clamp is not None)
+    strict = table.plan.strict
+    nothing = tells_nothing(loop, weighting, strict=strict)
+    judge_convergence(loop, strict=strict, clamped=weighting.clamp is not None)
     statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
     tell_of_rest(statement, listener)
     outside = None
@@ -292,7 +258,7 @@ def _statement(
     return PrivacyStatement(
         **shared_facts(settings, table),
         claim="none" if unknown else mechanism.claim,
-        mechanism_caveats=(*mechanism.caveats, *own, *survey_caveats(settings.public_table)),
+        mechanism_caveats=(*mechanism.caveats, *own, *survey_caveats(table.plan)),
         unchecked=settings.unchecked,
         mechanism_words=(
             {"title": mechanism.title, "explanation": mechanism.explanation}
@@ -309,14 +275,11 @@ def _statement(
         enforced=enforced,
         data_weights=from_data,
         prepared_from_data=loop.model.prepared_from_data,
-        columns=_costs(settings, table, weighting, final),
-        columns_synthesized=tuple(one for one in table.synthesized if one in table.released)
-        if settings.public_table
-        else (),
+        **_of_columns(table, weighting, final),
         columns_numbered=tuple(table.ids),
-        unit=settings.unit_column,
+        unit=table.plan.unit,
         members=table.members is not None,
-        proposed=settings.public_table is not None and settings.public_table.under_review,
+        proposed=table.plan.proposed,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,
         target=settings.target_epsilon,
@@ -328,61 +291,48 @@ def _statement(
         model_caveats=() if brings_values(settings) else loop.model.caveats,
         problems=tuple(loop.problems()),
         uses=(
-            *survey_uses(settings.public_table),
+            *survey_uses(table.plan),
             *([Phrase("outside-fit")] if settings.existing_fit is not None else []),
             *_uses(mechanism, loop, weighting, final),
         ),
         weights_source=mechanism.weights_source,
         stage_epsilon=weighting.spent,
-        own_program=_own_program(settings),
+        own_program=settings.own_program,
         short_seed=seed < _SHORT_SEED,
         accepts_unconverged=settings.accept_unconverged,
         records=_ROWS_FROM[type(settings.records)],
         records_epsilon=settings.records_epsilon or 0.0,
         clamp=weighting.clamp.kind if weighting.clamp is not None else "half",
         engine=final.posterior.engine,
-        exact_draws=is_exact(settings.engine),
+        exact_draws=settings.is_exact,
         approximated=final.posterior.approximated,
-        public_settings={**settings.public, **_grid(settings, loop)},
+        public_settings={**settings.public(table.plan), **grid_settings(settings, loop.model)},
     )
 
 
-def _costs(
-    settings: RunSettings, table: ConfidentialTable, weighting: Weighting, final: WeightedFit
-) -> tuple[ColumnCost, ...]:
-    """The columns of a table with what each costs alone; empty without a schema."""
-    if settings.public_table is None:
-        return ()
+def _of_columns(
+    table: ConfidentialTable, weighting: Weighting, final: WeightedFit
+) -> dict[str, Any]:
+    """The columns of a schema, and what each conditional costs alone; nothing without a schema."""
+    if not table.plan.by_schema:
+        return {}
     alone = final.bounds.separate
     if weighting.clamp is not None:
         alone = np.full(len(table.outcomes), weighting.clamp.epsilon)
     posterior = final.posterior
     engines = posterior.engines or (posterior.engine,) * len(table.outcomes)
-    return tuple(
+    costs = tuple(
         ColumnCost(
             name=one.name,
-            model=OWN_MODEL if brings_values(settings) else one.model.name,
+            model=OWN_MODEL if brings_values(table.plan.run) else one.model.name,
             predictors=one.predictors,
             engine=engine,
             epsilon=float(epsilon),
         )
         for one, engine, epsilon in zip(table.outcomes, engines, alone, strict=True)
     )
-
-
-def _grid(settings: RunSettings, loop: SynthesisLoop) -> dict[str, Any]:
-    """Range and steps of the grid that an exact engine draws from; empty for other engines."""
-    if not is_exact(settings.engine):
-        return {}
-    (column,) = loop.model.columns
-    return public_grid(settings.settings, column.model, column.cells.n_coefficients).settings
-
-
-def _own_program(settings: RunSettings) -> str:
-    """The key of the caveat on a Stan program of the agency's own; empty without such a program."""
-    if settings.program is None:
-        return ""
-    return "own-program" if settings.engine in CHECKING_ENGINES else "unchecked-program"
+    drawn = tuple(name for name in table.synthesized if name in table.released)
+    return {"columns": costs, "columns_synthesized": drawn}
 
 
 def _uses(
@@ -395,47 +345,6 @@ def _uses(
     risks = [Phrase("risks")] if mechanism.counts_in_radius else []
     outside = [Phrase("given-weights")] if mechanism.weights_source == "outside" else []
     return (*risks, *outside, *uses)
-
-
-def _modelled(
-    settings: RunSettings, table: ConfidentialTable, multiplicity: Floats | None, log: Log
-) -> tuple[Any, Any, FitSource]:
-    """The model, the cells and the source of fits of all conditionals together."""
-    columns = tuple(outcome.conditional(multiplicity) for outcome in table.outcomes)
-    model = TableModel(columns)
-    cells = TableCells.of(columns, table.records, multiplicity)
-    if brings_values(settings):
-        for one in table.outcomes:
-            check_given(one)
-    if settings.existing_fit is not None:
-        fits = fits_by_column(settings.existing_fit, [one.name for one in table.outcomes])
-        return model, cells, OutsideSource(fits, settings.threshold)
-    if settings.program is not None:
-        (outcome,), own = table.outcomes, columns[0].cells
-        program = ProgramSource(
-            settings.program,
-            find_stan_engine(str(settings.engine), log=log),
-            outcome.encoded,
-            outcome.design if outcome.rows is None else outcome.design[outcome.rows],
-            outcome.model.predicts_from,
-            settings.threshold,
-            lambda draws: outcome.model.log_likelihood(draws, own)[:, own.cell_of_record],
-        )
-        return model, cells, program
-    places = [(column.places(table.records), column.cells.n_cells) for column in columns]
-    units = _units(table, cells, places)
-    sampler = _sampler(settings, log)
-    source = ModelSource(model, cells, sampler, settings.threshold, units, table.exponents)
-    return model, cells, source
-
-
-def _units(
-    table: ConfidentialTable, records: Records, places: list[tuple[NDArray[np.intp], int]]
-) -> Units | None:
-    """The units of privacy of a run that has them; None where a record is a unit."""
-    if table.units is None:
-        return None
-    return Units.of(records, table.units, places, table.exponents)
 
 
 def _numbers(table: ConfidentialTable) -> Floats:
@@ -453,22 +362,3 @@ def _levels(table: ConfidentialTable) -> list[Floats]:
     """The codes (N,) of each category among the columns of a table."""
     several = len(table.outcomes) > 1
     return [one.y for one in table.outcomes if several and one.categorical]
-
-
-def _sampler(settings: RunSettings, log: Log) -> Engine:
-    named = settings.engine
-    return find_engine(named, log=log) if isinstance(named, str) else named
-
-
-def _reference(settings: RunSettings, table: ConfidentialTable, log: Log) -> ReferenceFits | None:
-    """The public records of a run that has them, and how they are fitted.
-
-    Nothing is clamped in that fit, so an exact engine, which draws from clamped targets alone,
-    leaves it to the native one.
-    """
-    public = table.reference
-    if public is None:
-        return None
-    engine = find_engine("native") if is_exact(settings.engine) else _sampler(settings, log)
-    source = ModelSource(public.model, public.cells, engine)
-    return ReferenceFits(public, source, settings.settings)

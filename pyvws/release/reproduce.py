@@ -19,10 +19,10 @@ from pyvws.release.noisy_counts import (
     read_counts,
 )
 from pyvws.synthesis.counted_records import counted_records
-from pyvws.synthesis.settings import SCHEMA_FILE, RunSettings
+from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 from pyvws.tables.files.write import table_writer
-from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
 
 def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> list[bytes]:

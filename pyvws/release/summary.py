@@ -20,7 +20,7 @@ from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
 from pyvws.release.draw_source import DrawSource
 from pyvws.statement.accounting import PrivacyStatement
-from pyvws.synthesis.config import config_text, schema_texts
+from pyvws.synthesis.config import config_text
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.design.units import Units
@@ -52,7 +52,7 @@ def once_a_run(
         **figures,
         "column_checks": checks,
         "timings": {"total_seconds": time.perf_counter() - began, **figures["timings"]},
-        "settings": {**settings.recorded(table.families), **figures["settings"]},
+        "settings": {**settings.recorded(table.plan, table.families), **figures["settings"]},
         "seed": run.seed,
         "input_sha256": input_sha256 or table.sha256,
         "input_sha256_of": (
@@ -70,9 +70,9 @@ def once_a_run(
         "public_tables": run.public_tables(),
         "summary": summary,
         "console": run.console,
-        "config": config_text(settings, seed=None),
-        "config_with_seed": config_text(settings, seed=run.seed),
-        **schema_texts(settings),
+        "config": config_text(settings, seed=None, plan=table.plan),
+        "config_with_seed": config_text(settings, seed=run.seed, plan=table.plan),
+        **table.plan.texts,
     }
 
 

@@ -19,13 +19,12 @@ from pyvws.release.large import large_release
 from pyvws.release.release import Release
 from pyvws.release.summary import once_a_run
 from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.columns import collected, spelled_out
+from pyvws.synthesis.columns import collected
 from pyvws.synthesis.given_values import refuse_without_order
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.synthesis.one_column import as_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import refuse_elsewhere
-from pyvws.tables.files.frame import column_names, narwhal_view, written_as_text
+from pyvws.tables.files.frame import written_as_text
 from pyvws.tables.files.outcome_copies import look_for_copies
 from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW, released_rows
 from pyvws.tables.files.steps import open_large, open_lazy
@@ -96,25 +95,21 @@ class Synthesizer(RunSettings):
         SearchError
             If no k or c meets its bound, or the fit misses epsilon and the settings refuse a miss.
         """
-        settings = self
-        if "." in self.formula:
-            settings = spelled_out(self, column_names(narwhal_view(frame)))
         began = time.perf_counter()
         sweep()
         seed = chosen_seed(seed)
-        frame, ordered = collected(frame, settings)
+        frame, ordered = collected(frame, self.plan)
         if not ordered:
-            refuse_without_order(settings)
+            refuse_without_order(self)
         if release_frame is not None and not ordered:
             raise InputError(
                 "release_frame needs the records in the order of frame, whose engine keeps none. "
                 "Collect both first, or leave release_frame out."
             )
-        settings = as_table(settings, frame)
         written = () if release_frame is None else written_as_text(frame, release_frame)
-        table = check_table(frame, settings, written=written)
+        table = check_table(frame, self, written=written)
         look_for_copies(frame, table.unchanged, table.sought)
-        run = open_draws(settings, table, seed=seed, listener=listener)
+        run = open_draws(self, table, seed=seed, listener=listener)
         drawn = draw_whole(run)
         row_name = RELEASED_ROW if ordered else UNLINKED_ROW
         rows = {row_name: released_rows(drawn.order, table.records)} if run.linked else {}
@@ -189,10 +184,9 @@ class Synthesizer(RunSettings):
         target = Path(folder)
         check_folder(target, overwrite=overwrite, source=Path(table) if named else None)
         source = open_large(Path(table)) if named else open_lazy(table, keep_order=self.keep_order)
-        settings = spelled_out(self, source.columns) if "." in self.formula else self
         seed = chosen_seed(seed)
         return large_release(
-            settings, source, target, seed=seed, overwrite=overwrite, listener=listener
+            self, source, target, seed=seed, overwrite=overwrite, listener=listener
         )
 
 

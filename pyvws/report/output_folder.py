@@ -29,11 +29,10 @@ from pyvws.report.released_columns import (
 from pyvws.statement.accounting import ROW_ORDERS
 from pyvws.statement.released_draws import with_released_draws
 from pyvws.statement.words import caveat_keys
-from pyvws.synthesis.settings import SCHEMA_FILE
 from pyvws.tables.files.read import FORMATS, UNREADABLE, file_digest, refuse_damaged
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
 from pyvws.tables.schema.formula import read_formula
-from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
 _FIRST = 10_000
 

@@ -185,7 +185,7 @@ def _log_prior(prior: Any, records: int, size: int) -> Floats:
         raise InputError(
             f"prior must be numbers of shape ({size},) or ({records}, {size})."
         ) from None
-    wrong = ~((given >= 0) & (given < np.inf)).all(axis=1)
+    wrong = np.asarray(((given < 0) | ~(given < np.inf)).any(axis=1))
     if wrong.any():
         raise InputError(f"prior must be finite and at least 0. Wrong: {positions(wrong)}.")
     with np.errstate(divide="ignore"):

@@ -7,18 +7,17 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import gammaln
 
-from pyvws._base.checks import Floats, non_negative, positive, whole_number
-from pyvws.errors import UsageError
+from pyvws._base.checks import Floats, open_unit_interval, positive, whole_number
 
 _STEPS = 60  # Halvings of an interval: the end is exact to the last digits of a float.
 _ROUNDING = 1e-9  # Relative: far above the error of the sums.
 
 
 def total_epsilon(epsilon: float, draws: int, *, delta: float = 0.0) -> float:
-    """Epsilon of all draws of one fit together, where each alone costs epsilon; larger = less private.
+    """Epsilon of all draws of one fit together; larger = less private.
 
-    The logarithm of the ratio of a clamped draw's densities under neighbours lies in an interval
-    of width w = epsilon. For m exact and independent draws
+    Each draw alone costs epsilon. The logarithm of the ratio of a clamped draw's densities under
+    neighbours lies in an interval of width w = epsilon. For m exact and independent draws
 
         delta(e') = max_t sum_k C(m, k) q^k (1 - q)^(m - k) [1 - exp(e' - k t - (m - k)(t - w))]_+,
 
@@ -60,9 +59,9 @@ def total_epsilon(epsilon: float, draws: int, *, delta: float = 0.0) -> float:
     10.0
     """
     width, m = positive(epsilon, "epsilon"), whole_number(draws, "draws", least=1)
-    share = _below_one(delta)
-    if share == 0:
+    if delta == 0:
         return m * width
+    share = open_unit_interval(delta, "delta")
     if largest_delta(0.0, width, m) <= share:
         return 0.0
     return _last_that_holds(lambda total: largest_delta(total, width, m) <= share, m * width, 0.0)
@@ -100,13 +99,13 @@ def epsilon_per_draw(total: float, draws: int, *, delta: float = 0.0) -> float:
     Examples
     --------
     >>> round(epsilon_per_draw(1, 5, delta=1e-6), 3)
-    0.213
+    0.233
     """
     most, m = positive(total, "total"), whole_number(draws, "draws", least=1)
-    share = _below_one(delta)
     each = most / m
-    if share == 0:
+    if delta == 0:
         return each
+    share = open_unit_interval(delta, "delta")
     more = 2 * each
     while largest_delta(most, more, m) <= share:
         each, more = more, 2 * more
@@ -139,10 +138,3 @@ def _last_that_holds(holds: Callable[[float], bool], holding: float, failing: fl
         middle = (holding + failing) / 2
         holding, failing = (middle, failing) if holds(middle) else (holding, middle)
     return holding
-
-
-def _below_one(delta: float) -> float:
-    share = non_negative(delta, "delta")
-    if share >= 1:
-        raise UsageError(f"delta must be below 1. Got {share:g}.")
-    return share

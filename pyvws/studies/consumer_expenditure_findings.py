@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pyvws._base.checks import Floats
+import numpy as np
+from numpy.typing import NDArray
+
 from pyvws.evaluation.whack_a_mole import top_records
 from pyvws.r_numbers import rarith
 from pyvws.studies.consumer_expenditure_fits import (
@@ -198,7 +200,7 @@ def _above(result: ExpenditureStudy, name: str) -> int:
     return round(result.results[name].moles.weighted.share_above * len(result.y))
 
 
-def _change(result: ExpenditureStudy, chosen: Floats) -> tuple[float, float]:
+def _change(result: ExpenditureStudy, chosen: NDArray[np.bool_]) -> tuple[float, float]:
     """Mean risk of the chosen records in the data and after topcoding; nan for no record."""
     if not chosen.any():
         return float("nan"), float("nan")

@@ -12,7 +12,7 @@ results describe confidential records: keep the results in-house.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -206,8 +206,8 @@ def run(
         regression = regression or REGRESSION
         coefficient = coefficient or (COEFFICIENT if regression == REGRESSION else None)
     formula = formula or FORMULA
-    ball = {"radius": positive(radius, "radius")}
-    adjustments = {"c": non_negative(c, "c"), "g": finite_number(g, "g")}
+    radius = positive(radius, "radius")
+    c, g = non_negative(c, "c"), finite_number(g, "g")
     whole_number(datasets, "datasets", least=2)
     frame = _grouped(open_frame(read_table(Path(file)).frame), groups or ())
     y = numeric_column(frame, outcome, role="outcome")
@@ -222,11 +222,11 @@ def run(
     sampling = settings or SamplerSettings(draws=500, warmup=500, chains=2)
     loop = native_loop(model, y, design.matrix, sampling, seed=seed, listener=listener)
     results: dict[str, Synthesized] = {}
-    for name, fit in _fits(loop, y, codes, ball, adjustments).items():
+    for name, fit in _fits(loop, y, codes, radius=radius, c=c, g=g).items():
         sets = loop.synthetic(fit, design.matrix, datasets)
         if (y == np.rint(y)).all():
             sets = [np.rint(values) for values in sets]
-        risk = identification_risk(y, sets, known=codes, **ball)
+        risk = identification_risk(y, sets, radius=radius, known=codes)
         before = results[SYNTHESIZER].risk if results else risk
         results[name] = Synthesized(
             fit,
@@ -243,29 +243,24 @@ def run(
         {name: frame[name].n_unique() for name in read},
         names,
         len(np.unique(codes)),
-        ball["radius"],
+        radius,
         datasets,
-        (_adjusted(adjustments["c"], 0.0), _adjusted(1.0, adjustments["g"])),
+        (_adjusted(c, 0.0), _adjusted(1.0, g)),
         results,
         {**_intervals([y], replicates), on.coefficient: on.of_data(y)},
-        identification_risk(y, known=codes, **ball),
+        identification_risk(y, radius=radius, known=codes),
         topcoded,
-        identification_risk(y, [topcoded.values], known=codes, **ball),
+        identification_risk(y, [topcoded.values], radius=radius, known=codes),
         loop.problems(),
     )
 
 
 def _fits(
-    loop: SynthesisLoop,
-    y: Floats,
-    codes: Any,
-    ball: Mapping[str, float],
-    adjustments: Mapping[str, float],
+    loop: SynthesisLoop, y: Floats, codes: Any, *, radius: float, c: float, g: float
 ) -> dict[str, WeightedFit]:
     """A fit for each synthesizer, the unweighted one first."""
     # A mechanism refuses a record that is alone in its pattern; here its weight is 0.
-    alike: dict[str, Any] = {"known": codes, "singletons": "weight-zero", **ball}
-    c, g = adjustments["c"], adjustments["g"]
+    alike: dict[str, Any] = {"radius": radius, "known": codes, "singletons": "weight-zero"}
     weights = {
         PAIRWISE: pairwise_weights(y, **alike),
         _adjusted(c, 0.0): pairwise_weights(y, c=c, **alike),
@@ -273,7 +268,7 @@ def _fits(
         THREE_WAY: three_way_weights(y, **alike),
         FOUR_WAY: four_way_weights(y, **alike),
     }
-    marginal = MarginalWeighted(radius=ball["radius"], known=("pattern",))
+    marginal = MarginalWeighted(radius=radius, known=("pattern",))
     return {
         SYNTHESIZER: loop.unweighted(),
         MARGINAL: marginal.run(loop, Request(y=y, known=[codes])).fit,

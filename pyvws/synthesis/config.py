@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pyvws._base.checks import near
 from pyvws._base.setting import settings_of
 from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
-from pyvws.synthesis.settings import SCHEMA_FILE, RunSettings
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.plan.plan import Plan
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.schema.schema import SCHEMA_FILE as SCHEMA_FILE
 
-_OF_SCHEMA = ("model", "formula")  # A schema has its own.
 _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
 
 
-def config_text(settings: RunSettings, *, seed: int | None) -> str:
+def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = None) -> str:
     """The text of FILE for `pyvws synthesize TABLE --out FOLDER --config FILE` to repeat a run.
+
+    The `plan` is that of the run's table, if there is one.
 
     Without a seed the text holds nothing confidential: only a user's choices, and no findings.
     """
+    plan = plan or settings.plan
+    values = {one.name: getattr(settings, one.name) for one in settings_of(type(settings))}
+    values |= plan.written
     chosen: dict[str, Any] = {}
     for one in settings_of(type(settings)):
-        value = getattr(settings, one.name)
-        if one.name in ("program", "existing_fit") or (
-            settings.schema is not None and one.name in _OF_SCHEMA
-        ):
+        value = values[one.name]
+        if one.name in ("program", "existing_fit", *plan.says_itself):
             continue
         if one.name == "schema":
             chosen["schema"] = value and SCHEMA_FILE
+        elif isinstance(value, Mapping):
+            chosen[one.name] = toml_value(value)[1:-1]
         elif one.name == "model":
             chosen |= {"model": value.name, **_values(value, changed=True)}
         elif one.name == "mechanism":
@@ -40,7 +47,7 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
         elif one.name == "engine":
             chosen |= _values(settings.settings)
             chosen["engine"] = value if isinstance(value, str) else value.name
-        elif value is not None and not (one.needs and not getattr(settings, one.needs)):
+        elif value is not None and not (one.needs and not values[one.needs]):
             chosen[one.name] = str(value) if one.words else value
     if seed is not None:
         chosen["seed"] = seed
@@ -50,7 +57,7 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
     ]
     if settings.existing_fit is not None:
         lines.append("# The fit was made elsewhere: it is read in Python, and its weights with it.")
-    elif settings.mechanism.weights_source == "outside":
+    elif cast(Mechanism, settings.mechanism).weights_source == "outside":
         lines.append("# The weights came from outside: they are given in Python.")
     if isinstance(settings.program, UserProgram):
         program = settings.program
@@ -59,14 +66,6 @@ def config_text(settings: RunSettings, *, seed: int | None) -> str:
         further = ", and that of its data with --stan-data" if program.data else ""
         lines.append(f"# An own Stan program was used: name its file with --stan{further}.")
     return "".join(f"{line}\n" for line in lines)
-
-
-def schema_texts(settings: RunSettings) -> dict[str, str]:
-    """A schema as TOML, and the text that a release may have."""
-    schema = settings.public_table
-    if schema is None:
-        return {"schema": "", "public_schema": ""}
-    return {"schema": schema.text, "public_schema": schema.public_text}
 
 
 def _values(owner: Any, *, changed: bool = False) -> dict[str, Any]:

@@ -14,15 +14,12 @@ import numpy as np
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.noisy_counts import NoisyCounts
-from pyvws.synthesis.confidential_table import (
-    ConfidentialTable,
-    CountedRecords,
-    OutcomeColumn,
-    ReleasedColumn,
-)
-from pyvws.synthesis.families import family_of
+from pyvws.plan.by_schema import family_of
+from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
+from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
@@ -32,14 +29,13 @@ from pyvws.tables.schema.write_values import native_levels, released_type
 
 def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
     """The table as its cells are counted; InputError for a column that the table lacks."""
-    schema = cast(Schema, settings.public_table)
-    mechanism = cast(NoisyCounts, settings.mechanism)
     frame = open_frame(table, least=1)
+    plan = settings.plan.on(frame)
+    schema = cast(Schema, plan.schema)
+    mechanism = cast(NoisyCounts, settings.mechanism)
     counted = counted_table(schema, cast(Any, mechanism.measure))
-    check_columns(frame, [*schema.synthesized, *schema.ids], role="The schema")
     codes, values = counted.read(frame)
     if schema.unit is not None:
-        check_columns(frame, [schema.unit], role="unit")
         units, _ = distinct(frame[schema.unit])  # Records without an id are one unit.
         kept = places_in(np.asarray(units) + 1) < cast(int, mechanism.cap)
         codes, values = codes[kept], {name: x[kept] for name, x in values.items()}
@@ -56,13 +52,14 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
             written=partial(_written, schema, name, like),
             days_since=column.days_since,
         )
-    released = {*schema.synthesized, *schema.ids}
     return ConfidentialTable(
+        plan=plan,
         outcomes=tuple(_outcome(schema, one, values[one.name]) for one in counted.columns),
         synthesized=shown,
         drawn=(),
+        public={},
         known=[],
-        released=[name for name in frame.columns if name in released],
+        released=plan.released,
         implementation=frame.implementation,
         ids={name: partial(schema.numbered, name) for name in schema.ids},
         counted=CountedRecords(counted, codes),
@@ -71,7 +68,9 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
 
 def _outcome(schema: Schema, column: CountedColumn, y: Any) -> OutcomeColumn:
     """A counted column as the run's summary knows columns: its values and the schema's family."""
-    family = family_of(schema, column.name)
+    patterns = schema.columns[column.name].model == "table"
+    design = pattern_design(schema, column.name) if patterns else None
+    family = family_of(schema, column.name, design)
     return OutcomeColumn(column.name, y, family, np.empty((len(y), 0)), (), ())
 
 

@@ -11,8 +11,8 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.models.model import Draws
 from pyvws.models.sequence import DrawnColumn, draws_of
+from pyvws.plan.coded import OutcomeColumn
 from pyvws.posterior.draws import Y_REP
-from pyvws.synthesis.confidential_table import OutcomeColumn
 from pyvws.tables.files.row_order import RowNumbers
 
 OWN_MODEL: Final = "own"

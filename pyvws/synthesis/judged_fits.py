@@ -38,12 +38,12 @@ _PRIOR = (
 )
 
 
-def judge_convergence(settings: RunSettings, loop: SynthesisLoop, *, clamped: bool) -> None:
+def judge_convergence(loop: SynthesisLoop, *, strict: bool, clamped: bool) -> None:
     """Warn if the diagnostics find problems; raise ConvergenceError if the run would say "dp"."""
     problems = loop.problems()
     if not problems:
         return
-    if settings.strict:
+    if strict:
         raise ConvergenceError(_STOPPED.format(problems=" ".join(problems)))
     remedies = [_REMEDY, _FOR_CLAMPS] if clamped else [_REMEDY]
     if any(fit.posterior.approximated for fit in loop.fits):
@@ -52,7 +52,7 @@ def judge_convergence(settings: RunSettings, loop: SynthesisLoop, *, clamped: bo
     warnings.warn(" ".join(filter(None, [*problems, *remedies])), ConvergenceWarning, stacklevel=5)
 
 
-def tells_nothing(settings: RunSettings, loop: SynthesisLoop, weighting: Weighting) -> bool:
+def tells_nothing(loop: SynthesisLoop, weighting: Weighting, *, strict: bool) -> bool:
     """Whether a clamp left only the prior; InputError if so, unless the run is strict.
 
     A strict run only warns, because a refusal would tell of the data.
@@ -62,7 +62,7 @@ def tells_nothing(settings: RunSettings, loop: SynthesisLoop, weighting: Weighti
         loop.model, loop.cells, fit.posterior, fit.weights, clamp
     ):
         return False
-    if not settings.strict:
+    if not strict:
         raise InputError(_PRIOR)
     warnings.warn(_PRIOR, ConvergenceWarning, stacklevel=5)
     return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
@@ -106,7 +107,7 @@ class ProgramSource:
         maxima[used] = bounds.by_record[used] / weights[used]
         return _posterior(fit, self.engine.name), bounds, maxima
 
-    def _compare(self, draws: Draws, log_lik: Floats, used: Floats) -> None:
+    def _compare(self, draws: Draws, log_lik: Floats, used: NDArray[np.bool_]) -> None:
         """Refuse a likelihood (S, n) of the used records that is not the family's.
 
         Two likelihoods of one family differ by what no parameter moves, such as a constant left

@@ -6,7 +6,6 @@ constants that scale the sizes: a record's size depends on the record and on pub
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,23 +15,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.model import Model
+from pyvws.plan.coded import CodedTable
+from pyvws.plan.plan import Plan
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import largest_terms
-from pyvws.synthesis.families import first_code
 from pyvws.tables.design.cells import Cells, make_cells
-from pyvws.tables.design.model_matrix import recoded_design
-from pyvws.tables.design.patterns import PatternDesign
-from pyvws.tables.design.public import PublicDesign
-from pyvws.tables.files.frame import check_columns, open_frame, outcome_column
+from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.read import FORMATS, read_table
-from pyvws.tables.schema.formula import read_formula
-from pyvws.tables.schema.read_values import coded_column
-from pyvws.tables.schema.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,76 +69,23 @@ class Reference:
         return ReferenceSizes(by_record, float(low), float(high))
 
 
-def read_reference(
-    path: str,
-    frame: nw.DataFrame[Any],
-    y: Floats,
-    *,
-    outcome: str,
-    model: Model,
-    formula: str,
-    round: bool,
-) -> Reference:
-    """The reference at a path, and the table `frame` with outcomes y (N,) in its coding.
+def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> Reference | None:
+    """The public records that a mechanism names, and the table in their coding; None without any.
 
     The path is an output folder of a run, its release folder, or a table file. All synthetic
     datasets of a release are taken together. Raises InputError, which names no value of the table,
     for records that the model cannot take, and for predictors that the reference lacks.
     """
+    path = plan.run.mechanism.reference
+    if path is None:
+        return None
     try:
-        public = _records(Path(path), [*read_formula(formula).columns, outcome])
-        labels = model.outcome_labels
-        coded = None if labels is None else coded_column(public, outcome, labels, role="outcome")
-        found = outcome_column(public, outcome) if coded is None else coded.codes
-        found = np.rint(found) if round else found
-        _refuse_same(found, y)
-        prepared = model.prepare(found, outcome)
-        recoded = recoded_design(public, frame, formula, outcome=outcome)
+        public = plan.beside(_records(Path(path), plan.referred), frame, coded)
     except InputError as error:
         raise InputError(f"reference: {error}") from None
-    known = recoded.known
-    own = make_cells(prepared.encode(y[known]), recoded.matrix[known]) if known.any() else None
-    cells = make_cells(prepared.encode(found), recoded.design.matrix)
-    return Reference(prepared, cells, own, known)
-
-
-def read_coded_reference(
-    path: str,
-    schema: Schema,
-    name: str,
-    *,
-    model: Model,
-    design: PublicDesign | PatternDesign,
-    coded: Mapping[str, Floats],
-    rounded: bool,
-) -> Reference:
-    """The reference at a path by a schema of one conditional, and the `coded` table beside it.
-
-    The schema codes both, so the public records have every level that the table has. Raises
-    InputError as `read_reference` does.
-    """
-    try:
-        public = schema.coded(_records(Path(path), list(schema.used)), by_schema=schema.used)
-        found = np.rint(public[name]) if rounded else public[name]
-        _refuse_same(found, coded[name])
-        first = first_code(model)
-        prepared = model.prepare(found - first, name)
-    except InputError as error:
-        raise InputError(f"reference: {error}") from None
-    cells, own = (
-        make_cells(prepared.encode(y - first), design.matrix(values, n=len(y)))
-        for y, values in ((found, public), (coded[name], coded))
-    )
-    return Reference(prepared, cells, own, np.ones(len(coded[name]), dtype=np.bool_))
-
-
-def _refuse_same(public: Floats, y: Floats) -> None:
-    """Raise InputError where the outcomes of public records (M,) are those of the table (N,)."""
-    if len(public) == len(y) and (np.sort(public) == np.sort(y)).all():
-        raise InputError(
-            "it has as many records as the table, with the same outcomes. A reference is "
-            "public. Name a release of other records, such as last year's."
-        )
+    known, encode = public.known, public.model.encode
+    own = make_cells(encode(public.y[known]), public.own[known]) if known.any() else None
+    return Reference(public.model, make_cells(encode(public.outcome), public.design), own, known)
 
 
 def _records(path: Path, columns: list[str]) -> nw.DataFrame[Any]:

@@ -2,65 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
+import narwhals as nw
+import numpy as np
+
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
-from pyvws._base.setting import UsualNumber, setting, settings_of
+from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
 from pyvws.engines.engine import Engine
-from pyvws.engines.registry import ENGINES, STAN_ENGINES, check_dp, engine_version, is_exact
+from pyvws.engines.registry import (
+    ENGINES,
+    STAN_ENGINES,
+    check_dp,
+    check_table,
+    engine_version,
+    is_exact,
+)
 from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
+from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.sets import counted_table
+from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
-from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
+from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
 from pyvws.mechanisms.registry import is_own as own_mechanism
 from pyvws.models.model import Model
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
+from pyvws.plan.make import make_plan
+from pyvws.plan.plan import Plan
+from pyvws.plan.refusals import refuse_plan
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
-from pyvws.synthesis.families import (
-    OF_ALL_RECORDS,
-    design_width,
-    families_of,
-    refuse_by_column,
-    refuse_sizes,
-    refuse_table,
-    refuse_too_many,
-    refuse_units,
-)
 from pyvws.synthesis.given_values import refuse_beside_given
-from pyvws.synthesis.number_of_draws import checked_draws
-from pyvws.synthesis.number_of_rows import checked_rows, refuse_unchanged
-from pyvws.synthesis.one_column import outcome_entries
 from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
-from pyvws.synthesis.unfit import (
-    refuse_counts,
-    refuse_design,
-    refuse_grid,
-    refuse_other_mechanisms,
-    refuse_pairs,
-    refuse_targets,
-    refuse_types,
-    refuse_unconverged,
-    refuse_windows,
-)
-from pyvws.tables.schema.formula import read_formula
+from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.schema import Schema
-from pyvws.weights.search import LONGER
-
-SCHEMA_FILE: Final = "schema.toml"
-"""Name of the file that a release has its schema in."""
 
 _LEAST_DRAWS = 4  # Of any SamplerSettings.
-_DATASETS_OF_TABLE: Final = 5
 _USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
 _DEFAULT_MODEL: Final = "negative-binomial"
 _TYPES: Final = ("schema", "table")
+_NO_CELLS: Final = make_cells(np.ones(1), np.ones((1, 1))).part(slice(0, 0))
 _OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
 
 
@@ -257,168 +245,156 @@ class RunSettings:
     )
     existing_fit: Fits = EXISTING_FIT
 
+    plan: Plan = field(init=False, repr=False, compare=False, metadata={"prepared": True})
+    """What the settings do to which columns, as far as they say it without a table."""
+
     def __post_init__(self) -> None:
         if isinstance(self.schema, str | Path):
-            object.__setattr__(self, "schema", Schema.read(self.schema))
-        object.__setattr__(self, "model", find_model(self.model))
-        object.__setattr__(self, "mechanism", make_mechanism(mechanism_of(self)))
-        self._check_outcome()
-        object.__setattr__(self, "threshold", threshold_level(self.threshold))
-        usual = self.datasets is _USUAL_DATASETS and self.public_table is not None
-        datasets = _DATASETS_OF_TABLE if usual else self.datasets
-        object.__setattr__(self, "datasets", whole_number(datasets, "datasets", least=1))
-        draws = checked_draws(
-            self.draws_per_release,
-            datasets=self.datasets,
-            sampled=self.settings.draws * self.settings.chains,
-            reads_outcome=self._reads_outcome,
-        )
-        object.__setattr__(self, "draws_per_release", draws)
+            self._keep("schema", Schema.read(self.schema))
+        self._keep("model", find_model(self.model))
+        self._keep("mechanism", make_mechanism(mechanism_of(self)))
+        self._check_values()
+        plan = make_plan(self)
+        datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
+        self._keep("datasets", whole_number(datasets, "datasets", least=1))
+        self._keep("records", plan.rows if self.records is None else self.records)
+        self._keep("plan", plan)
+        self.checked(plan)
+
+    def _keep(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_values(self) -> None:
+        """Keep each value as the run has it; InputError for one that its setting cannot have."""
+        self._keep("threshold", threshold_level(self.threshold))
+        if self.draws_per_release is not None:
+            draws = whole_number(self.draws_per_release, "draws_per_release", least=1)
+            self._keep("draws_per_release", draws)
         choice(self.sampling, "sampling", SAMPLINGS)
         choice(self.types, "types", _TYPES)
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
             engine_version(self.engine)
-        refuse_grid(self)
-        if self.program is not None and self.engine not in STAN_ENGINES:
-            raise InputError(f"A Stan program needs engine {', '.join(STAN_ENGINES)} by its name.")
-        refuse_other_mechanisms(self)
-        refuse_counts(self)
-        self._check_target()
-        mechanism = cast(Mechanism, self.mechanism)
-        for family in self.families if mechanism.clamps else ():
-            refuse_unclamped(family)
-        refuse_pairs(self)
-        self._check_records()
-        refuse_beside_given(self)
-        if self.unit_column is not None:
-            whole = self.public_table is not None and self.public_table.members is not None
-            linked = whole and (self.keep_order or self._reads_outcome)
-            own = self.program is not None
-            refuse_units(mechanism, self.unit_column, program=own, linked=linked)
-        refuse_unconverged(self.accept_unconverged and not self._clamped_one_by_one)
-        refuse_types(self.strict and self.types != _TYPES[0])
-        check_dp(self.engine, self.strict)
-        self._check_fits()
-
-    def check_design(self, K: int) -> None:
-        """Raise InputError for K design columns that no fit to an outcome takes, whatever it is."""
-        mechanism, family = cast(Mechanism, self.mechanism), cast(Model, self.model)
-        if mechanism.fits_model and self.program is None:
-            refuse_too_many(str(self.outcome), family, K)
-        refuse_design(self.engine, self.settings, mechanism, family, K)
-
-    def _check_fits(self) -> None:
-        of_run = cast(Mechanism, self.mechanism), self.families, self.engine
-        refuse_windows(*of_run, program=self.program is not None)
-        if self.public_table is not None:
-            longest = self.settings.draws * self.settings.chains
-            searched = self.target_epsilon is not None
-            refuse_sizes(self.public_table, longest * (LONGER if searched else 1), searched)
-            if len(self.families) == 1:
-                K = design_width(self.public_table)
-                refuse_design(self.engine, self.settings, of_run[0], self.families[0], K)
-        elif self.formula == "~ 1":  # Of others the table's public columns say how many there are.
-            self.check_design(1)
-
-    def _check_target(self) -> None:
-        object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
+        self._keep("passes", whole_number(self.passes, "passes", least=1))
         if self.psi is not None:
             open_unit_interval(self.psi, "psi")
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")
-        refuse_targets(self)
+        if isinstance(self.records, str) and self.records != "noisy":
+            raise InputError(f"records must be a whole number or 'noisy'. Got {self.records!r}.")
+        if self.records not in (None, "noisy"):
+            self._keep("records", whole_number(self.records, "records", least=1))
+        if self.records == "noisy" and self.records_epsilon is not None:
+            noise_scale(positive(self.records_epsilon, "records_epsilon"), "loo")
+            self._keep("records_epsilon", float(self.records_epsilon))
 
-    def _check_records(self) -> None:
-        of = self.public_table
-        if self.records is None and of is not None:
-            object.__setattr__(self, "records", None if of.public else of.records)
-        if self.records is None:
-            return
-        refuse_unchanged(self.records, self._unchanged)
-        records, epsilon = checked_rows(
-            *(self.records, self.records_epsilon),
-            keep_order=self.keep_order,
-            fits_model=self.mechanism.fits_model or self.mechanism.takes_table,  # type: ignore[union-attr]
-            reads_outcome=self._reads_outcome,
-            whole=self.unit_column is None or getattr(self.schema, "members", None) is not None,
-        )
-        object.__setattr__(self, "records", records)
-        object.__setattr__(self, "records_epsilon", epsilon)
+    def checked(self, plan: Plan) -> Plan:
+        """The plan; InputError for what it, the settings and the engine cannot have together."""
+        refuse_plan(plan)
+        refuse_beside_given(self)
+        mechanism: Any = self.mechanism
+        if mechanism.takes_table:
+            counted_table(cast(Schema, plan.schema), mechanism.measure)
+        if mechanism.clamps:
+            for family in plan.families:
+                refuse_unclamped(family)
+        check_dp(self.engine, plan.strict)
+        for family in plan.families:
+            for clamp in () if own_model(family) else mechanism.windows:
+                clamp.shift(family, _NO_CELLS)
+        if len(plan.conditionals) > 1:
+            if mechanism.clamps:
+                check_table(self.engine)
+            return plan
+        (one,) = plan.conditionals
+        if one.K is not None and self.is_exact and not one.family.prepared_from_data:
+            from pyvws.engines.public_grid import check_grid
 
-    def kept(self, columns: Sequence[str]) -> list[str]:
-        """The further columns that `keep` names among those of a table."""
-        names = [self.keep] if isinstance(self.keep, str) else list(self.keep)
-        return list(columns) if self.keep == "all" else names
+            check_grid(self.settings, one.family, one.K, mechanism.windows)
+        return plan
 
-    @property
-    def unit_column(self) -> str | None:
-        """The column whose values name the units of privacy; None where a record is a unit."""
-        return self.unit if self.public_table is None else self.public_table.unit
+    def planned(self, frame: nw.DataFrame[Any], plan: Plan | None = None) -> Plan:
+        """The whole plan of a run on a table; `plan` is that of its header, if it was made."""
+        return self.checked((plan or self.plan.on(frame)).designed(frame))
 
     @property
     def sampler(self) -> SamplerSettings:
         """How long to sample; an exact engine has no chains to compare: one draw a dataset."""
-        if not is_exact(self.engine):
+        if not self.is_exact:
             return self.settings
         return replace(self.settings, draws=max(_LEAST_DRAWS, self.datasets), chains=1)
 
     @property
-    def public_table(self) -> Schema | None:
-        """The schema of a run on a table; None for a run on one outcome."""
-        return cast("Schema | None", self.schema)
+    def is_exact(self) -> bool:
+        """Whether the engine draws from a clamped target itself, without a chain."""
+        return is_exact(self.engine)
 
     @property
-    def families(self) -> tuple[Model, ...]:
-        """The families of the columns to synthesize, in their order."""
-        if self.public_table is None:
-            return (cast(Model, self.model),)
-        return families_of(self.public_table)
+    def is_stan(self) -> bool:
+        """Whether the engine is one of Stan's, by its name."""
+        return self.engine in STAN_ENGINES
 
     @property
-    def _reads_outcome(self) -> bool:
-        return any(family.reads_outcome for family in self.families)
+    def own_program(self) -> str:
+        """The key of the caveat on a Stan program of the agency's own; empty without one."""
+        if self.program is None:
+            return ""
+        return "own-program" if self.engine in CHECKING_ENGINES else "unchecked-program"
 
     @property
-    def prepared_from_data(self) -> bool:
-        """Whether any value of a family, or an entry of the schema, comes from the table."""
-        proposed = self.public_table is not None and self.public_table.under_review
-        return proposed or any(family.prepared_from_data for family in self.families)
+    def draws_made(self) -> int:
+        """The draws of a fit."""
+        return self.settings.draws * self.settings.chains
+
+    @property
+    def draws_needed(self) -> int:
+        """The draws that the datasets come from."""
+        return self.draws_per_release or self.datasets
 
     @property
     def unchecked(self) -> tuple[str, ...]:
         """Names of the parts (mechanism, model, engine) that are the user's own and unchecked."""
         own = {
             "mechanism": own_mechanism(cast(Mechanism, self.mechanism)),
-            "model": any(own_model(family) for family in self.families),
+            "model": own_model(cast(Model, self.model)),
             "engine": own_engine(self.engine),
         }
         return tuple(part for part, holds in own.items() if holds)
 
     @property
-    def _clamped_one_by_one(self) -> bool:
-        """Whether the run clamps each term, and only the term's record and settings decide it."""
+    def clamps_by_settings(self) -> bool:
+        """Whether the mechanism clamps each term, and no setting lets the table decide how."""
         mechanism = cast(Mechanism, self.mechanism)
-        return mechanism.claim == "dp" and not (
-            self.unchecked
-            or self._reads_outcome
-            or self.prepared_from_data
-            or self.compared
-            or data_weights(mechanism, downscaled=self.downscale)
-        )
+        by_data = data_weights(mechanism, downscaled=self.downscale)
+        return mechanism.claim == "dp" and not (self.unchecked or self.compared or by_data)
 
     @property
-    def strict(self) -> bool:
-        """Whether the statement will say "dp", whatever the table holds."""
-        return self._clamped_one_by_one and not self.accept_unconverged
+    def of_other_mechanisms(self) -> tuple[str, str] | None:
+        """A setting that was given for other mechanisms, and these; None where there is none.
+
+        Raises InputError for a setting that needs another one.
+        """
+        declarations = {one.name: one for one in settings_of(type(self))}
+        given = {
+            name: getattr(self, name)
+            for name, one in declarations.items()
+            if getattr(self, name) != one.default
+        }
+        check_needs(declarations, given)
+        for name in given:
+            only = declarations[name].only
+            if only and not getattr(self.mechanism, only):
+                return name, ", ".join(mechanisms_that(only))
+        return None
 
     @property
-    def _unchanged(self) -> set[str]:
-        """The columns that the settings name to be released as they are."""
-        if self.public_table is not None:
-            return set(self.public_table.public)
-        return {*read_formula(self.formula).columns, *self.kept(())} - {self.outcome, "all"}
+    def of_one_outcome(self) -> list[str]:
+        """The settings that were given and that a schema has itself."""
+        given = {"outcome": self.outcome, "formula": self.formula != "~ 1", "keep": self.keep}
+        given |= {"unit": self.unit, "column": self.column is not None}
+        given["model"] = self.model != find_model(_DEFAULT_MODEL)
+        return [name for name, value in given.items() if value]
 
     @property
     def only_in_memory(self) -> bool:
@@ -434,18 +410,13 @@ class RunSettings:
         own = cast(Mechanism, self.mechanism).own_epsilon
         return self.epsilon if own is None else own
 
-    @property
-    def public(self) -> dict[str, Any]:
+    def public(self, plan: Plan) -> dict[str, Any]:
         """The settings by name that a guarantee takes as chosen without the data.
 
         They are the family's, the constants of strict weights, a public number of rows and
         systematic sampling. The engine grid's own follow from the formula too.
         """
-        found: dict[str, Any] = {"schema": SCHEMA_FILE}
-        if self.public_table is None:
-            family = cast(Any, self.model)
-            own = [one.name for one in fields(family) if "setting" in one.metadata]
-            found = {name: getattr(family, name) for name in own}
+        found = plan.public_settings
         mechanism = cast(Mechanism, self.mechanism)
         if mechanism.weights_source in ("public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
@@ -454,49 +425,23 @@ class RunSettings:
             found["sampling"] = self.sampling
         return found | ({"records": self.records} if isinstance(self.records, int) else {})
 
-    def recorded(self, families: Mapping[str, Model]) -> dict[str, Any]:
+    def recorded(self, plan: Plan, families: Mapping[str, Model]) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `families` as prepared for the table."""
         apart = ("model", "mechanism", "settings", "engine", "program", "schema", "existing_fit")
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in apart}
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        own |= plan.written
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
         made = {name: {"model": one.name, **asdict(one)} for name, one in known.items()}
         return {
-            **made.get(self.outcome or "", {"columns": made}),
+            **made.get(own["outcome"] or "", {"columns": made}),
             "mechanism": mechanism.name,
             **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
-            **{name: value for name, value in own.items() if value is not None},
+            **{
+                name: value
+                for name, value in own.items()
+                if name not in apart and value is not None
+            },
             **asdict(self.settings),
             "program": self.program and self.program.text,
         }
-
-    def _check_outcome(self) -> None:
-        """Refuse both of outcome and schema, none of them, and settings that a schema has."""
-        changing = [name for name in ("reweight", "downscale", "epsilon") if getattr(self, name)]
-        refuse_by_column(cast(Mechanism, self.mechanism), self.schema, changing)
-        if self.schema is None:
-            if not isinstance(self.outcome, str):
-                raise InputError(
-                    "outcome must be the name of one column. Several columns take a schema "
-                    "(--schema), which pyvws schema proposes."
-                )
-            if self.column is not None:
-                outcome_entries(
-                    self.outcome, self.column, self.model, self.formula, round=self.round
-                )
-            return
-        given = {"outcome": self.outcome, "formula": self.formula != "~ 1", "keep": self.keep}
-        given |= {"unit": self.unit, "column": self.column is not None}
-        given["model"] = self.model != find_model(_DEFAULT_MODEL)
-        alone = {
-            "threshold": self.threshold != 1.0,
-            "round": self.round,
-            OF_ALL_RECORDS[0]: self.program is not None,
-            OF_ALL_RECORDS[1]: cast(Mechanism, self.mechanism).reference is not None,
-        }
-        refuse_table(
-            *(self.schema, cast(Mechanism, self.mechanism)),
-            of_one_outcome=[name for name, value in given.items() if value],
-            engine=self.engine,
-            of_one_conditional=[name for name, value in alone.items() if value],
-        )

@@ -1,5 +1,7 @@
 """Cases that compare the authors' public scripts of [risk2024] with the package, on seeded data.
 
+`package_cases.py` has those of their R packages.
+
 Where the authors' code is known to differ from the paper, a quantity has two cases: the code as
 written, which must differ, and the code after a named edit, which must agree.
 """
@@ -23,6 +25,11 @@ from pyvws.risks.pairwise import pairwise_weights
 from pyvws.validation._draws import Draws
 from pyvws.validation.edits import Edit
 from pyvws.weights.weights import risk_weights
+
+# Both sides add the same whole numbers and divide, so roundings differ by a few units in the last
+# place of 1. Any other difference is at least 1 / (60 * 60 * 3), the smallest step of a risk or a
+# weight at the largest size.
+LIMIT: Final = 8 * 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,11 @@ class AuthorCase:
 
     `case(seed, n)` returns the call and the package's result. `expect="differs"` fails when both
     agree. If the authors' function stops, the case counts a difference.
+
+    `needs` names the authors' functions that theirs calls. `given` is R code of the package's own
+    that stands beside them: stand-ins for what other packages define, and perhaps `called`, which
+    is then called in the function's place. `limit` is the largest difference, relative to 1 or a
+    larger value.
     """
 
     id: str
@@ -65,6 +77,10 @@ class AuthorCase:
     function: str
     python_function: str
     case: Compared
+    paper: str = "risk2024"
+    needs: tuple[str, ...] = ()
+    given: str = ""
+    limit: float = LIMIT
     sizes: tuple[int, ...] = (8, 30, 60)
     seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     edits: tuple[Edit, ...] = ()
@@ -270,25 +286,19 @@ def _case(name: str, cites: str, function: str, python: str, case: Any, **more: 
     )
 
 
+def written_and_edited(case: AuthorCase, edit: Edit | InputEdit) -> tuple[AuthorCase, AuthorCase]:
+    """Two cases of one: the code as written must differ, and the edited code must agree."""
+    case = replace(case, erratum=edit.erratum)
+    written = replace(case, id=f"{case.id}-as-written", expect="differs")
+    if isinstance(edit, Edit):
+        return written, replace(case, edits=(*case.edits, edit))
+    return written, replace(case, inputs=(*case.inputs, edit))
+
+
 def _twice(
-    name: str,
-    cites: str,
-    function: str,
-    python: str,
-    case: Any,
-    edit: Edit | InputEdit,
-    **more: Any,
+    name: str, cites: str, function: str, python: str, case: Any, edit: Any, **more: Any
 ) -> tuple[AuthorCase, AuthorCase]:
-    """Two cases: the code as written must differ, and the edited code must agree."""
-    case_as_written = _case(
-        f"{name}-as-written",
-        *(cites, function, python, case),
-        expect="differs",
-        erratum=edit.erratum,
-        **more,
-    )
-    kind: dict[str, Any] = {"edits" if isinstance(edit, Edit) else "inputs": (edit,)}
-    return case_as_written, replace(case_as_written, id=f"authors/{name}", expect="same", **kind)
+    return written_and_edited(_case(name, cites, function, python, case, **more), edit)
 
 
 _IR: Final = ("Equation 2", "IdentificationRisk", _RISK)

@@ -1,6 +1,8 @@
-"""Compare the authors' public scripts of [risk2024], in a user's checkout, with the package.
+"""Compare the authors' public scripts and R packages, in a user's checkout, with the package.
 
-The package stores nothing of the authors' scripts. R parses the scripts, this module finds function
+The scripts are those of [risk2024]; the packages are LipschitzWeights [lipschitzweights2020] and
+AttributeRiskCalculation [attributerisk2021]. A folder may hold several of the three. The package
+stores nothing of them. R parses the scripts, this module finds function
 definitions by name, and R evaluates only those functions, on the package's seeded data. The module
 reads the authors' drivers but never runs the drivers. Each row carries the SHA-256 of the
 function's file.
@@ -26,10 +28,12 @@ from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
 from pyvws.tables.files.read import file_digest
 from pyvws.validation._case import numbers
-from pyvws.validation.author_cases import CASES, AuthorCall, AuthorCase
+from pyvws.validation.author_cases import CASES as SCRIPT_CASES
+from pyvws.validation.author_cases import AuthorCall, AuthorCase
 from pyvws.validation.cases.density import judge_program
 from pyvws.validation.edits import apply_edits
 from pyvws.validation.listings import TARGET, judged
+from pyvws.validation.package_cases import CASES as PACKAGE_CASES
 from pyvws.validation.report import Row
 
 # The authors' Stan program names the weights after the letter alpha; other data names are equal.
@@ -37,10 +41,12 @@ _DATA_NAMES: Final = {"weights": "alphas"}
 _NO_FUNCTION: Final = "The checkout defines no function {}."
 _LIKELIHOOD: Final = "neg_binomial_2_log_lpmf"
 
-# Both sides add the same whole numbers and divide, so roundings differ by a few units in the last
-# place of 1. Any other difference is at least 1 / (60 * 60 * 3), the smallest step of a risk or a
-# weight at the largest size.
-LIMIT: Final = 8 * 2.0**-52
+CASES: Final[tuple[AuthorCase, ...]] = (*SCRIPT_CASES, *PACKAGE_CASES)
+_SOURCES: Final = {
+    "risk2024": "the risk-efficient paper's scripts",
+    "lipschitzweights2020": "the R package LipschitzWeights",
+    "attributerisk2021": "the R package AttributeRiskCalculation",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +63,27 @@ Finder = Callable[[Path, Functions], tuple[AuthorFunction, str] | None]
 
 
 def run(checkout: Path) -> Iterator[Row]:
-    """A row for each quantity of the authors' scripts in the folder `checkout`, compared when asked
-    for.
+    """A row for each quantity of the authors' scripts or packages in the folder `checkout`.
 
-    A row is "skipped" if the checkout lacks the function, or if R is missing. Raises InputError for
-    a folder that is no checkout of these scripts.
+    A row is compared when it is asked for. It is "skipped" if the checkout lacks the function or
+    R is missing. The function raises InputError for a folder that is no checkout of these.
     """
-    _check_checkout(checkout)
+    papers = _papers_of(checkout)
     available, missing = bridge.r_available()
     functions = find_functions(checkout) if available else {}
     source = f"R {bridge.r_versions()['R']}" if available else ""
-    own = (_row(case, functions.get(case.function), missing, source) for case in CASES)
-    return chain(own, _structure_rows(checkout, functions, missing, source))
+    cases = [case for case in CASES if case.paper in papers]
+    slips = [slip for slip in SLIPS if slip.paper.partition(",")[0] in papers]
+    own = (compared(case, functions, missing, source) for case in cases)
+    return chain(own, _structure_rows(slips, checkout, functions, missing, source))
 
 
-def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source: str) -> Row:
+def compared(case: AuthorCase, functions: Functions, missing: str, source: str) -> Row:
+    """The row of one case; `missing` says why R is not there, `source` which R it is."""
+    function = functions.get(case.function)
     row = Row(
         id=case.id,
-        paper=f"risk2024, {case.cites}",
+        paper=f"{case.paper}, {case.cites}",
         level="close",
         r_function=f"{function.file}:{case.function}" if function else case.function,
         python_function=case.python_function,
@@ -90,7 +99,8 @@ def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source
         reason = missing or _NO_FUNCTION.format(case.function)
         return replace(row, verdict="skipped", reason=reason)
     try:
-        code = apply_edits(function.code, case.edits)
+        needed = [functions[name].code for name in case.needs]
+        code = apply_edits("\n".join([*needed, function.code, case.given]), case.edits)
         gap = max(_gap(case, code, seed, n) for n in case.sizes for seed in case.seeds)
     except MissingDependencyError as error:
         return replace(row, verdict="skipped", reason=str(error))
@@ -99,13 +109,13 @@ def _row(case: AuthorCase, function: AuthorFunction | None, missing: str, source
     except Exception as error:
         reason = f"Their result is none that can be compared: {type(error).__name__}."
         return replace(row, reason=reason)
-    agree = gap <= LIMIT
+    agree = gap <= case.limit
     measured = "their function stops" if gap == np.inf else f"{gap:.2g}"
     if case.expect == "differs":
         measured = measured if agree else f"{measured}, as known"
         reason = f"Both agree, but should not: see the erratum {case.erratum}." if agree else ""
     else:
-        measured = f"{measured} of {LIMIT:.2g}"
+        measured = f"{measured} of {case.limit:.2g}"
         reason = "" if agree else f"Too far apart: {measured}, relative to 1 or a larger value."
     return replace(row, verdict="fail" if reason else "pass", reason=reason, measured=measured)
 
@@ -120,21 +130,26 @@ def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
         calls = [changed for one in calls for changed in edit.change(one)]
     theirs = np.full_like(ours, np.nan)
     for one in calls:
+        places = slice(None) if one.places is None else one.places
         try:
-            theirs[slice(None) if one.places is None else one.places] = _called(case, code, one)
+            found = _called(case, code, one)
         except bridge.RError:
             if case.expect == "differs":
                 return float("inf")
             raise
+        if case.expect == "differs" and found.shape != theirs[places].shape:
+            return float("inf")
+        theirs[places] = found
     apart = np.abs(theirs - ours) / np.maximum(1.0, np.abs(ours))
     return float("inf") if np.isnan(apart).any() else float(apart.max())
 
 
 def _called(case: AuthorCase, code: str, call: AuthorCall) -> Floats:
-    arguments = {"code": code, "name": case.function, "arguments": call.arguments}
+    name = "called" if "called <- " in case.given else case.function
+    arguments = {"code": code, "name": name, "arguments": call.arguments}
     value: Any = bridge.call("authors", "run_function", arguments)
     if call.part:
-        return np.array([numbers(value[name])[0] for name in call.part])
+        return np.concatenate([numbers(value[name]).ravel() for name in call.part])
     return numbers(value).ravel()
 
 
@@ -149,16 +164,22 @@ def _r_files(checkout: Path) -> list[Path]:
     return found
 
 
-def _check_checkout(checkout: Path) -> None:
-    """InputError unless the R files define half of the compared functions; needs no R."""
+def _papers_of(checkout: Path) -> set[str]:
+    """Whose scripts or packages the R files are: half of the compared functions; needs no R."""
     text = "\n".join(path.read_text("utf-8", errors="replace") for path in _r_files(checkout))
-    names = sorted({case.function for case in CASES})
-    absent = [name for name in names if not re.search(rf"\b{name}\s*(<-|=)\s*function\b", text)]
-    if 2 * len(absent) > len(names):
+    papers, absences = set(), []
+    for paper, source in _SOURCES.items():
+        names = sorted({case.function for case in CASES if case.paper == paper})
+        absent = [name for name in names if not re.search(rf"\b{name}\s*(<-|=)\s*function\b", text)]
+        if 2 * len(absent) <= len(names):
+            papers.add(paper)
+        absences.append(f"Of {source} it does not define {', '.join(absent)}.")
+    if not papers:
         raise InputError(
-            f"{checkout} is no checkout of the risk-efficient paper's scripts: it does not define "
-            f"{', '.join(absent)}. Give the folder of the repository that the paper names."
+            f"{checkout} is no checkout of {' nor of '.join(_SOURCES.values())}. "
+            f"{' '.join(absences)} Give the folder of one of these repositories."
         )
+    return papers
 
 
 def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
@@ -210,10 +231,10 @@ class _Slip:
 
 
 def _structure_rows(
-    checkout: Path, functions: Functions, missing: str, source: str
+    slips: list[_Slip], checkout: Path, functions: Functions, missing: str, source: str
 ) -> Iterator[Row]:
     """Rows of the slips of structure, and the density row of each of their Stan programs."""
-    for slip in SLIPS:
+    for slip in slips:
         unseen = missing
         if not missing and slip.function and slip.function not in functions:
             unseen = _NO_FUNCTION.format(slip.function)
@@ -270,6 +291,18 @@ def _loose(function: str, kind: str, names: tuple[str, ...]) -> Finder:
     return find
 
 
+def _written(functions: tuple[str, ...], text: str) -> Finder:
+    """A slip that stands in the text of all these functions."""
+
+    def find(_: Path, known: Functions) -> tuple[AuthorFunction, str] | None:
+        lines = [" ".join(known[name].code.split()) for name in functions if name in known]
+        if len(lines) < len(functions) or not all(text in line for line in lines):
+            return None
+        return known[functions[0]], f"{text} in {', '.join(functions)}, as known"
+
+    return find
+
+
 _SYNTHESIS: Final = "pyvws.release.synthesize:synthesize"
 SLIPS: Final = (
     _Slip(
@@ -294,5 +327,34 @@ SLIPS: Final = (
         "authors/diagnostics-undefined", "diagnostics-undefined", "risk2024, section 2",
         "pyvws.posterior.diagnostics:diagnose",
         _loose("gen_synthetic_data", "free", ("posterior", "np")), "gen_synthetic_data",
+    ),
+    _Slip(
+        "authors/package-poisson-for-all", "package-poisson-for-all",
+        "lipschitzweights2020, synthesis", _SYNTHESIS,
+        _written(("syn_logistic", "syn_ordinal"), "rpois(N, draws_exp)"), "syn_logistic",
+    ),
+    _Slip(
+        "authors/package-trials-undefined", "package-trials-undefined",
+        "lipschitzweights2020, synthesis", _SYNTHESIS,
+        _loose("syn_NegativeBinomial", "free", ("trails",)), "syn_NegativeBinomial",
+    ),
+    _Slip(
+        "authors/package-failure-odds", "package-failure-odds", "lipschitzweights2020, synthesis",
+        _SYNTHESIS, _written(("syn_NegativeBinomial",), "prob = trails/draws_exp"),
+        "syn_NegativeBinomial",
+    ),
+    _Slip(
+        "authors/package-arguments-unused", "package-arguments-unused",
+        "lipschitzweights2020, arguments", "pyvws.weights.weights:lipschitz_weights",
+        _loose("syn_Poisson", "unused", ("thresh", "risks_method")), "syn_Poisson",
+    ),
+    _Slip(
+        "authors/package-first-draw", "package-first-draw", "lipschitzweights2020, synthesis",
+        _SYNTHESIS, _written(("syn_Poisson", "syn_logistic"), "start <- 500 / 2"), "syn_Poisson",
+    ),
+    _Slip(
+        "authors/package-slope-for-spread", "package-slope-for-spread",
+        "lipschitzweights2020, synthesis", _SYNTHESIS,
+        _written(("syn_normal",), "draws_sd <- draws[start + thin * (i - 1), 2]"), "syn_normal",
     ),
 )  # fmt: skip

@@ -37,13 +37,13 @@ TARGET: Final = "pyvws.posterior.pseudo_posterior:PseudoPosterior"
 
 # The documented errata of the listings, by paper and listing.
 
-_ROWS: Final = Edit(
+ROW_MAXIMA: Final = Edit(
     "row-maxima-in-base-r",
     "rfast-maxima",
     r"\browMaxs\( ?(\w+), ?value ?= ?TRUE ?\)",
     r"apply(\1, 1, max)",
 )
-_COLUMNS: Final = Edit(
+COLUMN_MAXIMA: Final = Edit(
     "column-maxima-in-base-r",
     "rfast-maxima",
     r"\bcolMaxs\( ?(\w+), ?value ?= ?TRUE ?\)",
@@ -69,8 +69,8 @@ _OF_A_RECORD: Final = Edit(
 )
 
 LISTING_EDITS: Final[dict[tuple[str, str], tuple[Edit, ...]]] = {
-    **{(key, "weights"): (_KEPT, _ROWS, _COLUMNS) for key in ("vws2020", "vws2024")},
-    **{(key, "bounds"): (_ROWS,) for key in ("vws2020", "vws2024")},
+    **{(key, "weights"): (_KEPT, ROW_MAXIMA, COLUMN_MAXIMA) for key in ("vws2020", "vws2024")},
+    **{(key, "bounds"): (ROW_MAXIMA,) for key in ("vws2020", "vws2024")},
     ("vws2020", "poisson"): (),
     ("vws2024", "poisson"): (_CLOSED, _OF_A_RECORD),
 }

@@ -82,7 +82,7 @@ def lipschitz_weights(
     >>> lipschitz_weights(log_lik).tolist()
     [1.0, 0.75, 0.0]
     >>> lipschitz_weights(log_lik, map="softmax").round(3).tolist()
-    [0.806, 0.622, 0.124]
+    [0.796, 0.633, 0.13]
     >>> lipschitz_weights(log_lik, map="logistic").round(3).tolist()
     [0.538, 0.365, 0.095]
     """

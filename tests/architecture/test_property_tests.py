@@ -32,6 +32,7 @@ NOT_PURE = {
     "errors": "classes",
     "mechanisms": "settings and runs, but for the modules in PURE",
     "models": "classes; each density is held against scipy, gradients and Stan",
+    "plan": "reads settings, schemas and tables; refusals have tests of their own",
     "plots": "figures",
     "posterior.prediction": "draws at random",
     "posterior.pseudo_posterior": "a class",
@@ -64,6 +65,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
     "evaluation.laplace_table.weighing": "reads the entries of a schema",
     "evaluation.laplace_table.public_ranges": "reads the entries of a schema",
+    "evaluation.original_and_datasets.described": "reads the columns of a schema",
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
     "evaluation.public_cells.table_plan": "reads the words of a command",
@@ -81,6 +83,18 @@ PROPERTY_TESTS = {
     ),
     "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
     "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
+    "statement.several_draws.deltas_at": (
+        "statement/test_several_draws.py::test_deltas_against_enumeration"
+    ),
+    "statement.several_draws.epsilon_per_draw": (
+        "statement/test_several_draws.py::test_a_draws_epsilon_spends_the_total_and_no_more"
+    ),
+    "statement.several_draws.largest_delta": (
+        "statement/test_several_draws.py::test_no_place_of_a_grid_has_a_larger_delta"
+    ),
+    "statement.several_draws.total_epsilon": (
+        "statement/test_several_draws.py::test_no_two_point_mechanism_loses_more"
+    ),
     "statement.released_draws.draw_of_dataset": (
         "statement/test_released_draws.py::test_draws_take_turns"
     ),

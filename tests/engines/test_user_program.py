@@ -139,3 +139,51 @@ def test_log_lik_of_another_length_says_so():
 def test_what_log_lik_holds_is_one_of_two_words():
     with pytest.raises(InputError, match="weighted, plain"):
         UserProgram(PROGRAM, log_lik="both")
+
+
+GROUPED = PROGRAM.replace("int K;", "int K; int G; array[n] int group;")
+PREDICTING = PROGRAM.replace("vector[n] log_lik;", "vector[n] log_lik; array[n] int y_rep;")
+
+
+def test_further_data_reach_the_program_with_the_tables():
+    engine = Recorder(2)
+    program = UserProgram(GROUPED, data={"G": 2, "group": [1, 2]})
+    data = program_data([1.0, 2.0], [[1.0], [1.0]], [1.0, 0.5])
+    program.fit(engine, data, SamplerSettings(draws=4, warmup=100, chains=1), seed=1)
+    assert set(engine.data) == {"n", "K", "y", "X", "weights", "G", "group"}
+    assert (engine.data["G"], engine.data["group"].tolist()) == (2, [1, 2])
+    assert engine.data["group"].dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"G": 2}, "declares group, which cannot be supplied"),
+        ({"G": 2, "group": [1, 2], "other": 1}, "does not declare other"),
+        ({"G": 2, "group": [1, 2], "weights": [1, 1]}, "name weights, which comes from the table"),
+        ({"G": 2, "group": [1, 2], "y": [0, 0]}, "name y, which comes from the table"),
+        ({"G": "two", "group": [1, 2]}, "G of the data of the Stan program must be a number"),
+        ({"G": 2, "group": [[1], [2, 3]]}, "group of the data of the Stan program"),
+        ({"G": None, "group": [1, 2]}, "G of the data of the Stan program must be a number"),
+    ],
+)
+def test_further_data_that_do_not_fit_are_refused(data, message):
+    with pytest.raises(InputError, match=message):
+        UserProgram(GROUPED, data=data)
+
+
+def test_a_program_predicts_where_it_declares_y_rep():
+    assert UserProgram(PREDICTING).predicts
+    assert not UserProgram(PROGRAM).predicts
+    hidden = PROGRAM.replace("real inner = 2;", "real inner = 2; real y_rep = 3;")
+    assert not UserProgram(hidden).predicts
+    data = program_data([1.0, 2.0], [[1.0], [1.0]], [1.0, 0.5])
+    settings = SamplerSettings(draws=4, warmup=100, chains=1)
+    with pytest.raises(InputError, match="y_rep of the program must be a vector"):
+        UserProgram(PREDICTING).fit(Recorder(2), data, settings, seed=1)
+
+
+def test_unread_parameters_are_those_of_the_program():
+    assert UserProgram(PROGRAM, unread="beta").unread == ("beta",)
+    with pytest.raises(InputError, match="does not declare tau"):
+        UserProgram(PROGRAM, unread=("tau",))

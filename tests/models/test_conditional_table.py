@@ -15,7 +15,7 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
 from pyvws.models.registry import MODELS
-from pyvws.synthesis.families import family_of
+from pyvws.plan.by_schema import family_of
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.public import public_design
 from pyvws.tables.schema.column import Column
@@ -72,7 +72,7 @@ def test_places_outside_the_table_are_refused(pattern, level, weights):
 def conditional(name, frame=None):
     frame = table() if frame is None else frame
     values = SCHEMA.coded(frame)
-    family = family_of(SCHEMA, name)
+    family = family_of(SCHEMA, name, public_design(SCHEMA, name))
     assert isinstance(family, ConditionalTable)
     return family, make_cells(values[name], public_design(SCHEMA, name).matrix(values)), values
 

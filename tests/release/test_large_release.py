@@ -23,9 +23,8 @@ from pyvws.mechanisms.registry import make_mechanism
 from pyvws.models.registry import find_model
 from pyvws.release import synthesizer
 from pyvws.release.large import large_release
-from pyvws.synthesis.columns import columns_used
 from pyvws.synthesis.settings import RunSettings
-from pyvws.tables.files import steps as large_files
+from pyvws.tables.files import steps
 from pyvws.tables.files.read import file_digest, read_table, write_table
 from pyvws.tables.files.steps import open_large, rough_size, run_bytes
 
@@ -183,9 +182,9 @@ def test_the_limit_is_for_inputs_draws_and_datasets(tmp_path: Path) -> None:
     assert size(used=None) == size(used=5) == size(used=9)
     assert size(draws=4000) - size() == 4000 * 2 * 8
     for keep, used in (("all", None), ("id", 4), (("id", "zip", "region"), 5), ((), 3)):
-        assert columns_used(settings(keep=keep)) == used
+        assert settings(keep=keep).plan.used == used
     known = vws.CountWeighted(known=("zip",))
-    assert columns_used(settings(mechanism=known)) == 4
+    assert settings(mechanism=known).plan.used == 4
     # Two categorical predictors and 20 datasets of 10^7 records took 5.8 GB of a limit of 2 GB.
     big = tmp_path / "big.parquet"
     rows = pl.DataFrame({"y": [1], "region": ["a"], "urban": ["b"]})
@@ -330,7 +329,7 @@ def test_what_the_large_way_refuses(tmp_path: Path) -> None:
     run = settings(formula="~ 1", mechanism=histogram)
     with pytest.raises(InputError, match="fits in memory"):
         large_release(run, table, tmp_path / "out", seed=1)
-    named = written(households(50).rename({"zip": large_files.COUNT}), tmp_path / "named.parquet")
+    named = written(households(50).rename({"zip": steps.COUNT}), tmp_path / "named.parquet")
     with pytest.raises(InputError, match="cannot be named"):
         large_release(settings(), open_large(named), tmp_path / "out", seed=1)
     short = tmp_path / "short.csv"

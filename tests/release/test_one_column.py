@@ -140,20 +140,18 @@ def test_a_column_of_a_rule_is_one_that_is_released() -> None:
         )
 
 
-def test_entries_need_a_table_in_memory_and_no_comparison(tmp_path: Path) -> None:
+def test_entries_need_a_table_in_memory(tmp_path: Path) -> None:
     run = vws.Synthesizer(outcome="pay", model="normal", column={"mass": [0]})
     with pytest.raises(vws.InputError, match="column"):
         run.fit_to(TABLE.lazy(), tmp_path / "out")
-    with pytest.raises(vws.InputError, match=r"^column is for a run on a table in memory\."):
-        vws.compare(
-            TABLE,
-            tmp_path / "compared",
-            choices=["lw"],
-            seeds=1,
-            outcome="pay",
-            model="normal",
-            column={"mass": [0]},
-        )
+
+
+@pytest.mark.runs
+def test_entries_go_with_a_comparison(tmp_path: Path) -> None:
+    shared = {"outcome": "pay", "model": "normal", "column": {"mass": [0]}, "datasets": 1}
+    how = {"draws": 60, "warmup": 100, "chains": 2, "choices": ["lw"], "seeds": 1, "jobs": 1}
+    (row,) = vws.compare(TABLE, tmp_path / "compared", **shared, **how).rows
+    assert row.scores
 
 
 @pytest.mark.runs

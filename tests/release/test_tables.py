@@ -18,12 +18,12 @@ import pytest
 import pyvws as vws
 from pyvws.errors import ConvergenceWarning, InputError, SearchError
 from pyvws.models.sequence import TableCells, TableModel, draws_of
+from pyvws.plan.coded import OutcomeColumn
 from pyvws.posterior import systematic_draws
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.release.posterior import fitted_run
 from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.confidential_table import OutcomeColumn
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.schema.column import Column

@@ -9,3 +9,39 @@ fit <- function(program, saved, data, draws) {
   own <- rstan::extract(made, pars = "log_lik", permuted = FALSE)
   unname(rbind(own[, 1, ], own[, 2, ]))
 }
+
+# A file with a fit or a matrix of 4 draws by 3 records, 2 chains of 2.
+written <- function(kind, file) {
+  matrix <- -matrix(1:12, 4)
+  second <- matrix(c(-7, -8), 2)
+  by_chain <- array(matrix, c(2, 2, 3), list(iterations = NULL, chains = NULL, NULL))
+  data <- data.frame(y = c(3, 1, 4, 1, 5), w = rep(c(1, 0.5, 0.25, 0.75), 5))
+  switch(kind,
+    "one of a file" = save(matrix, file = file),
+    several = save(matrix, second, file = file),
+    saveRDS(switch(kind,
+      matrix = matrix, table = as.data.frame(matrix), "by chain" = by_chain,
+      brms = brms::brm(
+        y | weights(w) ~ 1, data, chains = 2, iter = 200, warmup = 100, refresh = 0
+      ),
+      rstanarm = rstanarm::stan_glm(
+        y ~ 1, data = data, weights = data$w, chains = 2, iter = 200, warmup = 100, refresh = 0
+      )
+    ), file)
+  )
+  TRUE
+}
+
+# What is read of a fit whose package answers as brms does, from draws that are made here.
+as_brms <- function(script) {
+  source <- new.env()
+  sys.source(script, source)
+  weights <- c(1, 0.5, 0.25)
+  home <- list(
+    log_lik = function(fit) -matrix(1:12, 4) %*% diag(weights),
+    posterior_predict = function(fit) matrix(0, 4, 3),
+    standata = function(fit) list(weights = weights)
+  )
+  methods::setClass("made", methods::representation(sim = "list"), where = globalenv())
+  source$fit_of(list(fit = methods::new("made", sim = list(chains = 2))), function(name) home[[name]])
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from run_here import run_here
 
 import pyvws as vws
 
@@ -74,7 +76,7 @@ def _said(release: vws.Release, engine: str) -> None:
     keys = {one["key"] for one in privacy["caveat_keys"]}
     assert ("own-predictions" in keys, "unchecked-predictions" in keys) == (checked, not checked)
     assert privacy["guarantee"] == ("asymptotic-dp" if checked else "none")
-    assert privacy["model"] == "own program"
+    assert privacy["model"] == "own"
     assert not any("y_rep" in name for name in release.posterior.columns)
 
 
@@ -111,20 +113,27 @@ def test_medians_are_those_of_the_data(engine: str, need: Any) -> None:
 
 @pytest.mark.draws
 @pytest.mark.parametrize("engine", _ENGINES)
-def test_groups_are_those_of_the_data(engine: str, need: Any) -> None:
+def test_groups_are_those_of_the_data(engine: str, need: Any, tmp_path: Path) -> None:
+    """On the command line, with the groups in a file."""
     need(engine)
-    program = vws.UserProgram(
-        _program("groups.stan", engine), data={"G": 4, "group": _GROUP.tolist()}
+    _TABLE.write_csv(tmp_path / "visits.csv")
+    (tmp_path / "groups.stan").write_text(_program("groups.stan", engine))
+    (tmp_path / "groups.json").write_text(json.dumps({"G": 4, "group": _GROUP.tolist()}))
+    few = ["--datasets=10", "--draws=200", "--warmup=300", "--chains=2", "--seed=7"]
+    ended = run_here(
+        *("synthesize", str(tmp_path / "visits.csv"), "--out", str(tmp_path / "out"), *few),
+        *("--outcome=visits", "--keep=clinic", "--model=negative-binomial", "--mechanism=sw"),
+        *(f"--engine={engine}", "--stan", str(tmp_path / "groups.stan")),
+        *("--stan-data", str(tmp_path / "groups.json"), "--quiet"),
     )
-    release = _release(
-        engine, program, outcome="visits", model="negative-binomial", keep=["clinic"]
-    )
-    _said(release, engine)
-    said = {one["key"]: one["values"] for one in release.privacy["caveat_keys"]}
+    assert not ended.code, ended.err
+    privacy = json.loads((tmp_path / "out" / "release" / "privacy.json").read_text())
+    said = {one["key"]: one["values"] for one in privacy["caveat_keys"]}
     assert said["program-data"] == {"names": "G, group"}
+    datasets = [pl.read_csv(path) for path in (tmp_path / "out" / "release").glob("*.csv")]
     for group, mean in zip(range(1, 5), _MEANS, strict=True):
         own = _TABLE.filter(pl.col("clinic") == group)["visits"].mean()
-        made = [one.filter(pl.col("clinic") == group)["visits"].mean() for one in release.datasets]
+        made = [one.filter(pl.col("clinic") == group)["visits"].mean() for one in datasets]
         _near(made, own, np.sqrt((mean + mean**2 / _SHAPE) / (_N / 4)))
 
 

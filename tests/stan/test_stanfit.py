@@ -1,4 +1,4 @@
-"""A fit that R saved, or holds, gives its log-likelihood."""
+"""A fit that R saved, or holds, gives its log-likelihood: of rstan, brms, rstanarm, or a matrix."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pyvws._base.resources import folder
 from pyvws.engines import rstan
 from pyvws.engines.stan_run import paper_program, stan_data
-from pyvws.errors import InputError
+from pyvws.errors import InputError, MissingDependencyError
 from pyvws.r.bridge import call
 from pyvws.synthesis.existing_fit import from_stanfit
 from pyvws.validation._stan_case import seeded_target
@@ -65,3 +66,59 @@ def test_other_files_and_objects_say_what_is_expected(need, tmp_path):
         from_stanfit(other)
     with pytest.raises(InputError, match="an rpy2 object"):
         from_stanfit(3.0)
+
+
+@pytest.fixture
+def file_of(need, tmp_path):
+    """A function that lets R write a file, and its path."""
+    need("rstan")
+
+    def write(kind):
+        path = tmp_path / f"{kind}.rda"
+        call("stanfit", "written", {"kind": kind, "file": str(path)}, folder=Path(__file__).parent)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("kind", ["matrix", "table", "by chain", "one of a file"])
+def test_a_matrix_of_r_is_draws_by_records(kind, file_of):
+    """An array of iterations by chains by records comes chain after chain."""
+    fit = from_stanfit(file_of(kind), [1.0, 0.5, 0.25])
+    np.testing.assert_array_equal(fit.log_lik, -np.arange(1.0, 13.0).reshape(3, 4).T)
+    assert fit.chains == (2 if kind == "by chain" else 1)
+
+
+def test_one_of_several_objects_is_named(file_of):
+    path = file_of("several")
+    with pytest.raises(InputError, match="say which"):
+        from_stanfit(path)
+    assert from_stanfit(path, name="second").log_lik.tolist() == [[-7.0], [-8.0]]
+    with pytest.raises(InputError, match="say which"):
+        from_stanfit(path, name="third")
+
+
+@pytest.mark.r
+def test_weights_that_a_fit_has_itself_are_read_with_it():
+    """A made object answers as brms and rstanarm do: their log_lik holds the weights."""
+    script = str(folder("r_reference") / "rstan.R")
+    found = call("stanfit", "as_brms", {"script": script}, folder=Path(__file__).parent)
+    assert found["weights"].tolist() == [1.0, 0.5, 0.25]
+    assert found["log_lik"].shape == found["y_rep"].shape == (4, 3)
+    assert found["chains"].tolist() == [2]
+
+
+@pytest.mark.parametrize("package", ["brms", "rstanarm"])
+def test_a_fit_of_a_package_of_r(package, file_of, need):
+    need("rstan")
+    try:
+        path = file_of(package)
+    except MissingDependencyError as missing:
+        pytest.skip(str(missing))
+    weights = np.tile([1.0, 0.5, 0.25, 0.75], 5)
+    fit = from_stanfit(path, y_rep_from="parameters")
+    np.testing.assert_array_equal(fit.weights, weights)
+    assert fit.log_lik.shape == fit.y_rep.shape == (200, 20)
+    assert fit.chains == 2
+    with pytest.raises(InputError, match="under other weights"):
+        from_stanfit(path, np.ones(20))

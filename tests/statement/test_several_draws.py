@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pyvws import epsilon_per_draw, total_epsilon
 from pyvws.errors import InputError
+from pyvws.statement.several_draws import deltas_at, largest_delta
 
 widths = st.floats(0.01, 6)
 deltas = st.floats(1e-9, 0.2)
@@ -27,6 +28,25 @@ def delta_by_enumeration(t: float, total: float, width: float, m: int) -> float:
         loss = sum(ratio for _, ratio in outcome)
         shares.append(probability * max(0.0, 1 - math.exp(total - loss)))
     return sum(shares)
+
+
+@given(widths, st.integers(1, 6), st.floats(0.001, 0.999), st.floats(0, 1))
+def test_deltas_against_enumeration(width, m, place, share):
+    total = share * m * width
+    (found,) = deltas_at(np.array([place * width]), total, width, m)
+    expected = delta_by_enumeration(place * width, total, width, m)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-13)
+
+
+@given(widths, st.integers(1, 12), st.floats(0.01, 0.99))
+def test_no_place_of_a_grid_has_a_larger_delta(width, m, share):
+    """A grid understates: the closed form is above all its places."""
+    total = share * m * width
+    places = np.linspace(0, width, 203)[1:-1]
+    on_a_grid = deltas_at(places, total, width, m).max()
+    assert on_a_grid <= largest_delta(total, width, m) + 1e-15
+    few = deltas_at(places[::40], total, width, m).max()
+    assert few < largest_delta(total, width, m)
 
 
 @given(widths, st.integers(1, 6), deltas, st.floats(0.001, 0.999))
@@ -73,8 +93,8 @@ def test_figures_of_twenty_draws():
     [
         ((0, 2, 0.1), "epsilon must be above 0"),
         ((1, 0, 0.1), "draws must be a whole number"),
-        ((1, 2, 1), "delta must be below 1"),
-        ((1, 2, -0.1), "delta must not be negative"),
+        ((1, 2, 1), "delta must lie strictly between 0 and 1"),
+        ((1, 2, -0.1), "delta must lie strictly between 0 and 1"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as npst
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
-from pyvws.synthesis.existing_fit import from_cmdstan_csv, from_log_lik, from_stanfit
+from pyvws.synthesis.existing_fit import from_arviz, from_cmdstan_csv, from_log_lik, from_stanfit
 from pyvws.weights.reweight import reweight
 from pyvws.weights.weights import lipschitz_weights
 
@@ -251,3 +251,88 @@ def test_files_of_different_width_say_so(tmp_path):
     second = csv(tmp_path / "2.csv", LOG_LIK[:, :2], names=("log_lik.1", "log_lik.2"))
     with pytest.raises(InputError, match="differ in their number of log_lik columns"):
         from_cmdstan_csv([first, second])
+
+
+def groups(kind, *, weighted=False):
+    """A fit of 2 chains, 4 draws and 3 records as one of the libraries holds it."""
+    terms = TABLE * xarray.DataArray([1.0, 0.5, 0.0], dims="y") if weighted else TABLE
+    found = {
+        "log_likelihood": terms.to_dataset(name="z"),
+        "posterior_predictive": (-TABLE).transpose("y", "draw", "chain").to_dataset(name="z"),
+    }
+    if kind == "InferenceData":
+        arviz = pytest.importorskip("arviz")
+        return arviz.InferenceData(**found)
+    if kind == "posterior":
+        both = {"log_lik": terms, "y_rep": -TABLE, "beta": TABLE[..., 0]}
+        found = {"posterior": xarray.Dataset(both)}
+    return xarray.DataTree.from_dict(found)
+
+
+@pytest.mark.parametrize("kind", ["InferenceData", "DataTree", "posterior"])
+def test_groups_of_arviz_are_read_by_the_names_of_their_dimensions(kind):
+    fit = from_arviz(groups(kind), y_rep_from="parameters", records=3)
+    np.testing.assert_array_equal(fit.log_lik, TABLE.to_numpy().reshape(8, 3))
+    np.testing.assert_array_equal(fit.y_rep, -fit.log_lik)
+    assert (fit.chains, fit.y_rep_from, fit.weights) == (2, "parameters", None)
+
+
+def test_a_dataset_and_an_array_are_log_likelihoods():
+    for form in (TABLE, TABLE.T, TABLE.to_dataset(name="z"), TABLE.stack(sample=("chain", "draw"))):
+        fit = from_arviz(form)
+        np.testing.assert_array_equal(fit.log_lik, TABLE.to_numpy().reshape(8, 3))
+        assert fit.y_rep is None
+
+
+def test_weights_of_arviz_are_never_taken_in_silence():
+    with pytest.raises(InputError, match="log_lik='plain'"):
+        from_arviz(groups("DataTree"), ALPHA)
+    plain = from_arviz(groups("DataTree"), ALPHA, log_lik="plain")
+    weighted = from_arviz(groups("DataTree", weighted=True), ALPHA, log_lik="weighted")
+    np.testing.assert_array_equal(plain.log_lik, weighted.log_lik)
+    assert plain.bounds().by_record.tolist() == [22.0, 11.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda z: z.isel(draw=slice(0, 3)), "other chains and draws"),
+        (lambda z: z.isel(chain=[1, 0]).assign_coords(chain=[1, 0]), "other chains and draws"),
+        (lambda z: z.isel(y=slice(0, 2)), "other records"),
+        (lambda z: z.assign_coords(y=[3, 2, 1]), "other records"),
+    ],
+)
+def test_predictive_draws_of_another_fit_are_refused(change, message):
+    labelled = TABLE.assign_coords(chain=[0, 1], y=[1, 2, 3])
+    tree = {
+        "log_likelihood": labelled.to_dataset(name="z"),
+        "posterior_predictive": change(labelled).to_dataset(name="z"),
+    }
+    with pytest.raises(InputError, match=message):
+        from_arviz(xarray.DataTree.from_dict(tree))
+
+
+def test_several_variables_are_told_apart_by_their_names():
+    two = xarray.Dataset({"a": TABLE, "b": 2 * TABLE})
+    tree = xarray.DataTree.from_dict({"log_likelihood": two, "posterior_predictive": two})
+    with pytest.raises(InputError, match="several variables: a, b"):
+        from_arviz(tree)
+    fit = from_arviz(tree, variable="b")
+    np.testing.assert_array_equal(fit.y_rep, 2 * TABLE.to_numpy().reshape(8, 3))
+    np.testing.assert_array_equal(
+        from_arviz(tree, variable="b", y_rep="a").y_rep, TABLE.to_numpy().reshape(8, 3)
+    )
+    with pytest.raises(InputError, match="no predictive draws 'c'"):
+        from_arviz(tree, variable="b", y_rep="c")
+    with pytest.raises(InputError, match="There is no log-likelihood"):
+        from_arviz(xarray.DataTree.from_dict({"posterior": two}))
+    with pytest.raises(InputError, match=r"vws\.from_log_lik"):
+        from_arviz(LOG_LIK)
+
+
+def test_predictive_draws_have_the_shape_of_log_lik():
+    with pytest.raises(InputError, match=r"each of 2 draws .* Got shape \(3, 2\)"):
+        from_log_lik(LOG_LIK, y_rep=LOG_LIK.T)
+    with pytest.raises(InputError, match="not 3 chains"):
+        from_log_lik(LOG_LIK, chains=3)
+    assert "4" not in repr(from_log_lik(LOG_LIK, y_rep=LOG_LIK))

@@ -11,7 +11,7 @@ import pytest
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
-from pyvws.errors import InputError
+from pyvws.errors import InputError, MisfitWarning
 from pyvws.models.registry import MODELS
 from pyvws.posterior.censoring import censored_share
 from pyvws.posterior.clamp import CLAMPS, Clamp
@@ -116,6 +116,39 @@ def test_that_is_refused_before_the_program_is_compiled(engine: str, need: Any) 
     )
     with pytest.raises(InputError, match="does not declare beta, which"):
         Synthesizer(outcome="y", model="poisson", engine=engine, program=program).fit(table, seed=1)
+
+
+def test_parameters_that_the_prediction_leaves_out_are_refused_unless_named() -> None:
+    text = _PROGRAM.replace("vector[K] beta;", "vector[K] beta; real<lower=0> tau;")
+    engine: Any = _Engine(_LOG_LIK, beta=np.ones((400, 1)))
+    of_run: Any = (engine, np.ones(3), np.ones((3, 1)), ("beta",))
+    with pytest.raises(InputError, match="has the parameters tau, which"):
+        ProgramSource(UserProgram(text), *of_run)
+    ProgramSource(UserProgram(text, unread=("tau",)), *of_run)
+    own = text.replace("vector[n] log_lik;", "vector[n] log_lik; vector[n] y_rep;")
+    ProgramSource(UserProgram(own), *of_run)
+
+
+@pytest.mark.parametrize("unread", [(), ("tau",)])
+def test_another_likelihood_than_the_familys_is_refused_or_told(unread: tuple[str, ...]) -> None:
+    """A constant a record may differ, as a Jacobian does; what parameters move may not."""
+    text = _PROGRAM.replace("beta; }", "beta; real tau; }") if unread else _PROGRAM
+    weights = np.array([1.0, 0.5, 0.0])
+    beta = np.random.default_rng(2).normal(size=(400, 1))
+    engine: Any = _Engine(_LOG_LIK * weights, beta=beta)
+
+    def sampled(family: Any) -> None:
+        program = _Program(text, "weighted", unread=unread)
+        of_run: Any = (engine, np.array([1.0, 2.0, 3.0]), np.ones((3, 1)), ("beta",))
+        source = ProgramSource(program, *of_run, family=family)
+        source.sample(weights, _SETTINGS, seed=1, progress=None)
+
+    rows = np.unique(np.linspace(0, 399, 8).astype(int))
+    sampled(lambda draws: _LOG_LIK[rows] + np.array([0.0, 7.0, 9.0]))
+    words = "is not that of the model"
+    told: Any = pytest.warns(MisfitWarning, match=words)
+    with told if unread else pytest.raises(InputError, match=words):
+        sampled(lambda draws: _LOG_LIK[rows] + draws["beta"])
 
 
 class _Draws:

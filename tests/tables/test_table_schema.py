@@ -526,7 +526,7 @@ def test_a_lookup_takes_a_column_with_levels():
 def test_a_run_takes_the_path_of_a_schema_and_counts_its_records(example, tmp_path):
     example.write(tmp_path / "s.toml")
     for named in (tmp_path / "s.toml", str(tmp_path / "s.toml"), example):
-        assert RunSettings(schema=named).public_table == example
+        assert RunSettings(schema=named).plan.schema == example
     assert RunSettings(schema=example).records is None  # It has public columns.
     size = Column(model="table", levels=("x", "y"))
     members = {"sizes": [1, 4], "summaries": {"persons": "size", "before": "count"}}

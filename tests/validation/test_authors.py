@@ -18,8 +18,7 @@ from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.r_numbers.r_random import RRandom
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
-from pyvws.validation import author_cases, authors
-from pyvws.validation.author_cases import CASES
+from pyvws.validation import author_cases, authors, package_cases
 from pyvws.validation.authors import find_functions, missing_files
 from pyvws.weights.weights import risk_weights
 
@@ -166,9 +165,13 @@ def checkout() -> Path:
 @pytest.mark.r
 @pytest.mark.slow
 def test_the_authors_code_gives_the_packages_numbers(checkout: Path) -> None:
+    """A checkout of the scripts, of one of the packages, or a folder with several of them."""
     rows = [*authors.run(checkout)]
     assert {row.id: row.reason for row in rows if row.verdict != "pass"} == {}
-    assert len(rows) == len(CASES) + 6
+    papers = {row.paper.partition(",")[0] for row in rows}
+    cases = [case for case in authors.CASES if case.paper in papers]
+    slips = [slip for slip in authors.SLIPS if slip.paper.partition(",")[0] in papers]
+    assert len(rows) == len(cases) + len(slips) + ("risk2024" in papers)
     assert all(len(row.sha256) == 64 for row in rows)
 
 
@@ -183,7 +186,7 @@ ComputeAlphas_constant <- function(exp.risk_record, scale_factor, shift_factor) 
 boot_quantile <- function(...) stop("no")
 calculate_ECDF <- function(...) NULL
 """
-FIRST = next(case for case in CASES if case.id == "authors/marginal-weights")
+FIRST = next(case for case in author_cases.CASES if case.id == "authors/marginal-weights")
 
 
 @pytest.fixture
@@ -259,8 +262,79 @@ def test_another_repository_is_refused(tmp_path: Path) -> None:
     (tmp_path / "theirs.R").write_text(
         "IdentificationRisk <- function(x) x\nboot_stat(function(x) x)\n", encoding="utf-8"
     )
-    with pytest.raises(InputError, match="is no checkout of the risk-efficient paper's scripts"):
+    with pytest.raises(InputError, match=r"is no checkout of .*scripts.*LipschitzWeights"):
         authors.run(tmp_path)
+
+
+# A package of the same names, of our own lines
+
+LIPSCHITZ = """
+log_like_hamming <- function(res, thresh, risks_method, scale_factor = 1, shift_factor = 0) {
+  size <- abs(res$log_lik)
+  bounds <- colMaxs(size, value = TRUE)
+  by_draw <- rowMaxs(size, value = TRUE)
+  risks <- (bounds - min(bounds)) / (max(bounds) - min(bounds))
+  list(Lipschitz_by_record = bounds, log_ratio_theta = by_draw, L = max(by_draw),
+    weights = pmin(1, pmax(0, scale_factor * (1 - risks) + shift_factor)))
+}
+syn_part_2 <- function(fit, scale_factor, shift_factor, weights, c) {
+  loglike_LW <- log_like_hamming(list(log_lik = log_lik(fit)))
+  all <- loglike_LW$log_ratio_theta
+  list(loglike_LW, pmin(1, weights * loglike_LW$L / all * c))
+}
+syn_logistic <- function(N, draws_exp) rpois(N, draws_exp)
+"""
+
+
+@pytest.mark.r
+def test_a_package_is_known_by_its_functions_and_compared(tmp_path: Path) -> None:
+    (tmp_path / "weights.R").write_text(LIPSCHITZ, encoding="utf-8")
+    rows = {row.id.partition("/")[2]: row for row in authors.run(tmp_path)}
+    assert {row.paper.partition(",")[0] for row in rows.values()} == {"lipschitzweights2020"}
+    verdicts = {name: row.verdict for name, row in rows.items()}
+    agree = ("package-bounds", "package-linear", "package-reweight", "package-reweight-as-written")
+    assert [verdicts[name] for name in agree] == ["pass"] * 4
+    assert rows["package-reweight"].edits == (
+        *("row-maxima-in-base-r", "column-maxima-in-base-r", "maxima-by-record"),
+    )
+    assert (verdicts["package-softmax"], verdicts["package-threshold"]) == ("fail", "fail")
+    assert "Too far apart" in rows["package-softmax"].reason
+    assert verdicts["package-poisson-for-all"] == "fail"  # syn_ordinal is not there.
+    assert verdicts["package-trials-undefined"] == "skipped"
+
+
+ATTRIBUTE = """
+AttributeRiskForRecordI <- function(modelFormulas, i, origdata, syndata, posteriorMCMCs,
+    syntype, H, G, guesses, simplePrior = NULL) {
+  draws <- posteriorMCMCs[[1]][seq_len(H), ]
+  x <- model.matrix(modelFormulas[[1]]$formula, origdata)
+  density <- function(s, y, rows) {
+    eta <- x[rows, , drop = FALSE] %*% t(as.matrix(draws[s, -ncol(draws)]))
+    sum(dnorm(y, eta, draws$sigma[s], log = TRUE))
+  }
+  all <- seq_len(H)
+  release <- sapply(all, function(s) density(s, syndata[[1]]$y, seq_len(nrow(x))))
+  p <- sapply(guesses[[1]], function(g) {
+    w <- sapply(all, function(s) density(s, g, i) - density(s, origdata$y[i], i))
+    logSumExp(w + release) - logSumExp(w)
+  })
+  list(FullProb = exp(p - logSumExp(p)))
+}
+densityCalc <- logistic <- get_index <- NULL
+"""
+
+
+@pytest.mark.r
+def test_an_intruders_probabilities_agree_with_other_lines(tmp_path: Path) -> None:
+    """One dataset, as our lines read: the case with two differs, the one with one agrees."""
+    (tmp_path / "risk.R").write_text(ATTRIBUTE, encoding="utf-8")
+    case = next(case for case in authors.CASES if case.id == "authors/attribute-normal")
+    fewer = package_cases.guessed(package_cases.NORMAL, datasets=1)
+    own = dataclasses.replace(case, needs=(), case=fewer, sizes=(3,), seeds=(1, 2))
+    two = dataclasses.replace(own, case=case.case, expect="differs", erratum="package-prior-added")
+    functions = find_functions(tmp_path)
+    found = [authors.compared(each, functions, "", "") for each in (own, two)]
+    assert [row.verdict for row in found] == ["pass", "pass"], [row.reason for row in found]
 
 
 def test_a_folder_without_r_is_refused(tmp_path: Path) -> None:

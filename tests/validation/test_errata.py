@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from pyvws.commands.cli import app
 from pyvws.errors import PyvwsError
-from pyvws.validation import author_cases, authors, errata, listings, runner
+from pyvws.validation import authors, errata, listings, runner
 from pyvws.validation.report import Row
 
 _ROOT = Path(__file__).parents[2]
@@ -97,11 +97,11 @@ def test_every_named_edit_and_every_expected_difference_refers_to_an_entry() -> 
     edits = [
         *(edit for named in listings.LISTING_EDITS.values() for edit in named),
         *listings.TODAYS_STAN,
-        *(edit for case in author_cases.CASES for edit in (*case.edits, *case.inputs)),
+        *(edit for case in authors.CASES for edit in (*case.edits, *case.inputs)),
     ]
     assert len({edit.name for edit in edits}) >= 12
     assert {edit.erratum for edit in edits} <= IDS | {entry.id for entry in CONVENTIONS}
-    differing = [case for case in author_cases.CASES if case.expect == "differs"]
+    differing = [case for case in authors.CASES if case.expect == "differs"]
     assert differing
     assert {case.erratum for case in differing} <= IDS
     assert {slip.erratum for slip in authors.SLIPS} <= IDS
@@ -110,7 +110,7 @@ def test_every_named_edit_and_every_expected_difference_refers_to_an_entry() -> 
 
 def test_slips_of_the_scripts_that_change_a_number_are_run() -> None:
     """Each entry on the authors' scripts is met by a case, but for what needs a Stan fit."""
-    met = {case.erratum for case in author_cases.CASES}
+    met = {case.erratum for case in authors.CASES}
     met |= {slip.erratum for slip in authors.SLIPS}
     theirs = {entry.id for entry in ENTRIES if entry.sources == ("authors",)}
     assert theirs - met == {"excluded-draws"}

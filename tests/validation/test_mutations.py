@@ -20,6 +20,7 @@ from statement_mistakes import STATEMENT_MISTAKES, windows_times
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
 
 from pyvws.bounds.joint import JointBounds
+from pyvws.statement import several_draws
 from pyvws.validation.cases import CASES
 from pyvws.validation.runner import exit_code, run
 
@@ -55,6 +56,16 @@ def fields(result: Any) -> tuple[dataclasses.Field[Any], ...]:
 
 def pairwise_extended_sum(_: Any) -> Any:
     return lambda x: np.longdouble(np.sum(np.asarray(x, dtype=np.float64)))
+
+
+def places_of_a_grid(_: Any) -> Any:
+    """The largest delta over a few places only, which understates it."""
+
+    def largest(total: float, width: float, m: int) -> float:
+        places = np.linspace(0.0, width, 12)[1:-1]
+        return float(several_draws.deltas_at(places, total, width, m).max())
+
+    return largest
 
 
 def numpy_quantile(_: Any) -> Any:
@@ -571,6 +582,7 @@ CLAMP, SHARE = (
     "pyvws.posterior.censoring:clamp_log_likelihood",
     "pyvws.posterior.censoring:censored_share",
 )
+DRAWS = "pyvws.validation.cases.several_draws:total_epsilon"
 DEVIANCE = "pyvws.validation.cases.clamp:deviance_terms"
 SATURATED = "pyvws.validation.cases.clamp:saturated"
 TRUNCATED, DOWN = (
@@ -640,6 +652,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", without_the_weights_own_sum),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", prior_added_to_logs),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", every_weight_one),
+    (DRAWS, "pyvws.statement.several_draws:largest_delta", places_of_a_grid),
     (REWEIGHT, REWEIGHT, other_order),
     (REWEIGHT, REWEIGHT, zero_weights_rise),
     (RISK, "pyvws.risks.identification_risk:count_inside", open_ball),

@@ -165,7 +165,7 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
     ),
     (
         "no log p(missing)",
-        (("pyvws.synthesis.checked_table:conditionals", values_alone),),
+        (("pyvws.plan.by_schema:conditionals", values_alone),),
         "statement/release-missing",
     ),
     (

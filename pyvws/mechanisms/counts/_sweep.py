@@ -20,7 +20,7 @@ Places = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
 
-class Cells(NamedTuple):
+class SetCells(NamedTuple):
     """Where the cells of the sets are: strides by set and column, and the sets of each column."""
 
     size: Places  # (K,) codes of a column
@@ -32,7 +32,7 @@ class Cells(NamedTuple):
     with_column: Places
 
 
-class Rules(NamedTuple):
+class SkipCases(NamedTuple):
     """The skips of the columns: parents and strides, forced codes, and the columns that follow."""
 
     start: Places  # (K + 1,) first parent of a column, among `parent` and `stride`
@@ -44,7 +44,7 @@ class Rules(NamedTuple):
     after: Places
 
 
-class Classes(NamedTuple):
+class ClassShares(NamedTuple):
     """The parameters of the classes: shares, and codes' shares by class, as sums and as logs."""
 
     share_sums: Floats  # (H,)
@@ -54,7 +54,7 @@ class Classes(NamedTuple):
     logs: Floats  # as sums, but by code, then class
 
 
-class Noise(NamedTuple):
+class NoisePrecision(NamedTuple):
     """The noise: whether it is Laplace's, and 1 / b_q or 1 / sigma_q^2 (Q,)."""
 
     laplace: bool
@@ -62,7 +62,7 @@ class Noise(NamedTuple):
 
 
 @inlined_kernel
-def _cell(q: int, x: Codes, cells: Cells) -> int:
+def _cell(q: int, x: Codes, cells: SetCells) -> int:
     """The cell of a record in set q."""
     found = cells.offset[q]
     for s in range(cells.start[q], cells.start[q + 1]):
@@ -71,7 +71,7 @@ def _cell(q: int, x: Codes, cells: Cells) -> int:
 
 
 @inlined_kernel
-def _forced(k: int, x: Codes, rules: Rules) -> int:
+def _forced(k: int, x: Codes, rules: SkipCases) -> int:
     """The code that rules force on column k of a record, or -1."""
     if rules.offset[k] < 0:
         return -1
@@ -82,7 +82,7 @@ def _forced(k: int, x: Codes, rules: Rules) -> int:
 
 
 @inlined_kernel
-def _drawn(k: int, h: int, u: float, cells: Cells, classes: Classes) -> int:
+def _drawn(k: int, h: int, u: float, cells: SetCells, classes: ClassShares) -> int:
     """A code of column k from class h, by a uniform number."""
     first = classes.offset[k] + h * cells.size[k]
     low, high = 0, cells.size[k] - 1
@@ -104,7 +104,7 @@ def _gain(a: float, b: float, laplace: bool, precision: float) -> float:
 
 
 @inlined_kernel
-def _moved(x: Codes, y: Codes, gap: Floats, cells: Cells) -> None:
+def _moved(x: Codes, y: Codes, gap: Floats, cells: SetCells) -> None:
     """Count record y in the place of record x."""
     for q in range(len(cells.offset)):
         gap[_cell(q, x, cells)] += 1.0
@@ -118,10 +118,10 @@ def sweep(
     x: Codes,
     z: Places,
     gap: Floats,
-    cells: Cells,
-    rules: Rules,
-    classes: Classes,
-    noise: Noise,
+    cells: SetCells,
+    rules: SkipCases,
+    classes: ClassShares,
+    noise: NoisePrecision,
     whole: bool,
     single: int,
     rng: np.random.Generator,
@@ -200,7 +200,9 @@ def sweep(
 
 
 @inlined_kernel
-def _class(x: Codes, u: float, weight: Floats, cells: Cells, rules: Rules, classes: Classes) -> int:
+def _class(
+    x: Codes, u: float, weight: Floats, cells: SetCells, rules: SkipCases, classes: ClassShares
+) -> int:
     """A class of a record, by a uniform number, from its probabilities given the record."""
     H = len(weight)
     weight[:] = classes.log_shares

@@ -2,7 +2,7 @@
 
 The model is a truncated Dirichlet process mixture of products of categories: class h has the share
 pi_h, and within it column k has code c with probability phi_hkc, independently of other columns.
-The confidential records are missing data [ju2022, nixon2022]: given the parameters, a record is
+The confidential records are missing data [ju2022] [nixon2022]: given the parameters, a record is
 proposed from the model and accepted by the ratio of the noise's probabilities of the noisy counts;
 given the records, the parameters are conjugate. The target is p(records, parameters | noisy counts)
 exactly. The noisy counts enter as they are, also below 0. Nothing here sees the confidential table.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts._sweep import Cells, Classes, Noise, Rules, sweep
+from pyvws.mechanisms.counts._sweep import ClassShares, NoisePrecision, SetCells, SkipCases, sweep
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.sets import CountedTable
@@ -87,7 +87,7 @@ class _Sampler:
         self.noisy, self.H, self.rng = noisy, classes, rng
         self.cells, self.rules = _cells(noisy.table), _rules(noisy.table)
         power = 1.0 if noisy.laplace else 2.0
-        self.noise = Noise(noisy.laplace, noisy.scales**-power)
+        self.noise = NoisePrecision(noisy.laplace, noisy.scales**-power)
         self.x, self.z = first_records(noisy, classes, rng)
         self.gap = (noisy.counts - noisy.table.counts(self.x)).astype(np.float64)
         self.alpha = 1.0
@@ -101,7 +101,7 @@ class _Sampler:
         unit = self.gap / np.repeat(self.noisy.deviations, self.noisy.table.sizes)
         return float((unit[self.noisy.table.possible] ** 2).mean())
 
-    def _parameters(self) -> Classes:
+    def _parameters(self) -> ClassShares:
         """Shares of classes and of codes from their conjugate posterior given the records."""
         log_shares = self._shares()
         sums, logs, offsets, offset = [], [], [], 0
@@ -119,7 +119,7 @@ class _Sampler:
             logs.append(np.log(np.maximum(phi, _TINY)).T.ravel())
             offsets.append(offset)
             offset += self.H * L
-        return Classes(
+        return ClassShares(
             np.cumsum(np.exp(log_shares)),
             log_shares,
             np.array(offsets, dtype=np.int64),
@@ -140,7 +140,7 @@ class _Sampler:
         return np.asarray(own + before)
 
 
-def _cells(table: CountedTable) -> Cells:
+def _cells(table: CountedTable) -> SetCells:
     start, column, stride = [0], [], []
     for places in table.sets:
         sizes = [table.columns[k].size for k in places]
@@ -152,7 +152,7 @@ def _cells(table: CountedTable) -> Cells:
         [q for q, places in enumerate(table.sets) if k in places] for k in range(len(table.columns))
     ]
     with_start, with_column = _packed(of_column)
-    return Cells(
+    return SetCells(
         np.array([one.size for one in table.columns], dtype=np.int64),
         np.array(start, dtype=np.int64),
         np.array(column, dtype=np.int64),
@@ -163,7 +163,7 @@ def _cells(table: CountedTable) -> Cells:
     )
 
 
-def _rules(table: CountedTable) -> Rules:
+def _rules(table: CountedTable) -> SkipCases:
     K = len(table.columns)
     skips = [table.skips.get(k) for k in range(K)]
     start, parent = _packed([[] if skip is None else list(skip.parents) for skip in skips])
@@ -181,7 +181,7 @@ def _rules(table: CountedTable) -> Rules:
             if skip is not None and follows & {*skip.parents}:
                 follows.add(j)
         after.append(sorted(follows - {k}))
-    return Rules(start, parent, stride, offset, np.concatenate(forced), *_packed(after))
+    return SkipCases(start, parent, stride, offset, np.concatenate(forced), *_packed(after))
 
 
 def _packed(lists: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -27,6 +27,7 @@ from pyvws.tables.schema.groups import (
     level_in,
     places_within,
 )
+from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 
 
@@ -290,3 +291,23 @@ def finish_of(schema: Schema, name: str) -> Finish | Grouped | None:
         return Finish(whole, schema, of_part=True)
     bounded = not column.categorical and (column.range is not None or column.decimals is not None)
     return Finish(name, schema) if column.rules or column.parts or bounded else None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitsDrawn:
+    """How units are drawn: the schema of their members, and which columns are theirs.
+
+    The first `of_unit` columns to draw are drawn once a unit. The confidential table has `number`
+    units, and `impossible` members that meet a condition which none can meet.
+    """
+
+    schema: Schema
+    of_unit: int
+    number: int
+    impossible: int = 0
+
+    @property
+    def members(self) -> Members:
+        """What is public of the members."""
+        assert self.schema.members is not None
+        return self.schema.members

@@ -22,6 +22,9 @@ from pyvws.tables.schema.members import Members, read_members
 from pyvws.tables.schema.read_values import coded_columns
 from pyvws.tables.schema.write_values import written_column
 
+SCHEMA_FILE: Final = "schema.toml"
+"""Name of the file that a release has its schema in."""
+
 _OF_TABLE: Final = (
     *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
 )

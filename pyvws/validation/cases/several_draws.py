@@ -8,14 +8,15 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.statement.several_draws import total_epsilon as total_of_draws
+from pyvws.validation._draws import Draws
 
 
 def total_epsilon(epsilon: float, draws: int, delta: Floats) -> Floats:
     """Epsilon of all draws at each delta, in whole steps of 2^-20 nats."""
-    totals = [total_of_draws(epsilon, draws, delta=share) for share in delta]
+    totals = [total_of_draws(epsilon, draws, delta=share) for share in np.atleast_1d(delta)]
     return np.round(np.array(totals) * 2**20) / 2**20
 
 
-def deltas(rng: np.random.Generator, number: int) -> dict[str, Any]:
+def deltas(seed: int, number: int) -> dict[str, Any]:
     """Deltas from 1e-9 to a tenth."""
-    return {"delta": 10.0 ** rng.uniform(-9, -1, number)}
+    return {"delta": 10.0 ** Draws(seed).uniform(number, -9.0, -1.0)}

@@ -1,0 +1,1 @@
+"""What a run does to which columns: made once, and what it refuses."""

@@ -1,0 +1,271 @@
+"""The plan of a run on one outcome: one conditional, whose design is R's of public columns."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self, cast
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.models.model import Model
+from pyvws.models.registry import find_model
+from pyvws.plan.by_schema import SchemaPlan
+from pyvws.plan.coded import (
+    Beside,
+    CodedTable,
+    OutcomeColumn,
+    ReleasedColumn,
+    prepared,
+    refuse_same,
+)
+from pyvws.plan.plan import Plan, PlannedConditional
+from pyvws.tables.design.model_matrix import make_design, recoded_design
+from pyvws.tables.files.frame import (
+    HasColumns,
+    OutcomeKind,
+    outcome_column,
+    outcome_series,
+    plain_columns,
+)
+from pyvws.tables.files.kinds import distinct, floats_of, holds_numbers
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.formula import dotted, read_formula
+from pyvws.tables.schema.read_values import CodedColumn, coded_column
+from pyvws.tables.schema.schema import Schema, read_column
+from pyvws.tables.schema.write_values import type_of_levels
+
+_SAYS_ITSELF = ("role", "model", "predictors", "formula", "prefix", "review")
+_BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormulaPlan(Plan):
+    """One outcome by a formula; `entries` are the outcome's as of a schema, where it has any.
+
+    With entries the outcome may have missing values, points of mass, a rule or dates, so several
+    conditionals, or records without a term. The design of its public columns is then a schema's.
+    """
+
+    usual_datasets: ClassVar[int] = 20
+    says_itself: ClassVar[tuple[str, ...]] = ()
+    by_schema: ClassVar[bool] = False
+    formula: str
+    entries: Column | None = None
+
+    @classmethod
+    def of(cls, run: Any) -> Self:
+        """The plan of settings without a schema; "~ 1" alone makes a design without a table."""
+        kept = () if run.keep == "all" else run.keep
+        K = 1 if run.formula == "~ 1" else None
+        plan = cls(
+            run=run,
+            conditionals=(PlannedConditional(run.outcome, run.model, K),),
+            outcomes=(run.outcome,),
+            predictors=read_formula(run.formula).columns,
+            kept=(kept,) if isinstance(kept, str) else tuple(kept),
+            unit=run.unit,
+            formula=run.formula,
+        )
+        return plan if run.column is None else replace(plan, entries=_entries(run, run.formula))
+
+    @property
+    def outcome(self) -> str:
+        """The column to synthesize."""
+        return self.outcomes[0]
+
+    @property
+    def roles(self) -> tuple[str, str]:
+        return "outcome", "formula"
+
+    @property
+    def complete(self) -> list[str]:
+        return self.modelled
+
+    @property
+    def types_are_public(self) -> bool:
+        return self.strict
+
+    @property
+    def reads_spelled(self) -> bool:
+        return self.entries is not None
+
+    @property
+    def public_settings(self) -> dict[str, Any]:
+        (family,) = self.families
+        own = [one.name for one in fields(cast(Any, family)) if "setting" in one.metadata]
+        return {name: getattr(family, name) for name in own}
+
+    def on(self, table: HasColumns) -> Plan:
+        """With all columns but the outcome in the place of `.`, and those that `keep` names."""
+        formula = dotted(self.formula, [name for name in table.columns if name != self.outcome])
+        changed = formula != self.formula
+        plan = replace(
+            self,
+            formula=formula,
+            entries=_entries(self.run, formula) if changed and self.entries else self.entries,
+            predictors=read_formula(formula).columns,
+            kept=tuple(table.columns) if self.run.keep == "all" else self.kept,
+            written={"formula": formula},
+        )
+        return plan.named(table)
+
+    def designed(self, frame: nw.DataFrame[Any]) -> Plan:
+        if self.entries is not None:
+            return self._by_schema(frame)
+        design = make_design(frame, self.formula, outcome=self.outcome)
+        (one,) = self.conditionals
+        made = replace(one, K=len(design.names), design=design)
+        return replace(self, predictors=design.predictors, conditionals=(made,))
+
+    def _by_schema(self, frame: nw.DataFrame[Any]) -> Plan:
+        """The plan by a schema that takes levels and ranges of public columns from the table.
+
+        That tells nothing, since they are released as they are.
+        """
+        column = cast(Column, self.entries)
+        rules = {name for rule in column.rules for name in rule.columns}
+        reads = {*self.predictors, *rules} - {self.outcome}
+        hidden = sorted(reads - self.unchanged)
+        if hidden:
+            raise InputError(
+                f"The rule names {hidden[0]!r}, which is not released. Name it in keep or the "
+                "formula."
+            )
+        plain_columns(frame, sorted(reads), role="formula")  # Refuses missing values.
+        columns = {
+            name: _public(frame[name]) if name in reads else Column(role="public")
+            for name in self.header
+            if name in self.unchanged
+        }
+        schema = Schema({**columns, self.outcome: column}, unit=self.unit)
+        usual = {one.name: one.default for one in fields(self.run) if one.name in _BY_SCHEMA}
+        plan = SchemaPlan.of(self.run, schema)
+        return replace(plan, header=self.header, written={**usual, "schema": schema})
+
+    def coded(
+        self,
+        frame: nw.DataFrame[Any],
+        counts: Floats | None,
+        units: NDArray[np.intp] | None,
+        by_schema: Collection[str],
+    ) -> CodedTable:
+        name, mechanism, ((_, model, design),) = (
+            *(self.outcome, self.run.mechanism),
+            [(one.name, one.family, one.design) for one in self.conditionals],
+        )
+        mechanism.check_columns(design.predictors, self.released)
+        column, modelled, rounded = frame[name], mechanism.fits_model, self.run.round
+        like = None
+        if name in by_schema and modelled and model.outcome_labels is not None:
+            like = type_of_levels(model.outcome_labels, column)
+        y, levels = self._values(frame, counts, like)
+        unrounded, y = y, np.rint(y) if rounded else y
+        family = prepared(model, y, name, counts) if modelled else model
+        whole = modelled and family.whole_numbers
+        kind: OutcomeKind = "whole" if rounded or whole else "real"
+        if levels is not None:
+            kind = levels.values
+        elif column.dtype == nw.Boolean and whole:
+            kind = "boolean"
+        categories = modelled and (family.categorical or column.dtype == nw.Boolean)
+        mechanism.check_outcome(y, name, categories=categories)
+        conditional = OutcomeColumn(
+            name=name,
+            y=y,
+            model=family,
+            design=design.matrix,
+            terms=design.names,
+            predictors=design.predictors,
+            categorical=categories,
+        )
+
+        def written(values: Mapping[str, Floats], backend: Any) -> nw.Series[Any]:
+            made = np.rint(values[name]) if rounded else values[name]
+            return outcome_series(name, made, kind, backend=backend)
+
+        return CodedTable(
+            outcomes=(conditional,),
+            drawn=(conditional.drawn,) if modelled else (),
+            synthesized={name: ReleasedColumn(unrounded, kind, written)},
+            public=_coded_predictors(frame, design.predictors),
+        )
+
+    def _values(
+        self, frame: nw.DataFrame[Any], counts: Floats | None, like: nw.Series[Any] | None
+    ) -> tuple[Floats, CodedColumn | None]:
+        """The outcome (N,) before any rounding, and its levels where the family has labels."""
+        labels = self.families[0].outcome_labels if self.run.mechanism.fits_model else None
+        if labels is None:
+            return outcome_column(frame, self.outcome), None
+        given: Any = {"counts": counts, "like": like}
+        levels = coded_column(frame, self.outcome, labels, role="outcome", **given)
+        return levels.codes, levels
+
+    def beside(
+        self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
+    ) -> Beside:
+        found, _ = self._values(public, None, None)
+        found = np.rint(found) if self.run.round else found
+        y = coded.outcomes[0].y
+        refuse_same(found, y)
+        model = self.families[0].prepare(found, self.outcome)
+        recoded = recoded_design(public, frame, self.formula, outcome=self.outcome)
+        return Beside(model, found, recoded.design.matrix, y, recoded.matrix, recoded.known)
+
+
+def _entries(run: Any, formula: str) -> Column:
+    """The outcome as a column of a schema, with the entries of `column`, TOML or a mapping."""
+    entries = run.column
+    if isinstance(entries, str):
+        try:
+            entries = tomllib.loads(f"entries = {{{entries}}}")["entries"]
+        except tomllib.TOMLDecodeError:
+            entries = None
+    if not isinstance(entries, Mapping):
+        raise InputError(
+            "column must be entries as a schema has them. Write them in TOML, such as "
+            "'missing = [\"N\"], mass = [0]', or in Python as a mapping."
+        )
+    for entry in _SAYS_ITSELF:
+        if entry in entries:
+            raise InputError(f"column has {entry}, which the run says itself. Take {entry} out.")
+    model: Model = run.model
+    usual = find_model(model.name)
+    settings = [one.name for one in fields(cast(Any, model)) if "setting" in one.metadata]
+    changed = {
+        name: getattr(model, name)
+        for name in settings
+        if getattr(model, name) != getattr(usual, name)
+    }
+    follows = {"formula": formula} if read_formula(formula).columns else {"predictors": ()}
+    return read_column(run.outcome, {"model": model.name, **changed, **entries, **follows})
+
+
+def _public(values: nw.Series[Any]) -> Column:
+    """What is public of a column that is released as it is, from its cells."""
+    if holds_numbers(values) and values.dtype != nw.Boolean:
+        numbers = floats_of(values)
+        low, high = float(np.min(numbers)), float(np.max(numbers))
+        if low < high:
+            return Column(role="public", range=(low, high))
+        return Column(role="public", scale=(low, 1.0))
+    return Column(role="public", levels=tuple(sorted(distinct(values)[1])))
+
+
+def _coded_predictors(frame: nw.DataFrame[Any], names: tuple[str, ...]) -> dict[str, Floats]:
+    """The numbers (N,) of predictors, or the places of their values among the sorted ones."""
+    columns = plain_columns(frame, names, role="predictors")
+    return {
+        name: np.asarray(
+            column if pd.api.types.is_numeric_dtype(column) else pd.factorize(column, sort=True)[0],
+            dtype=np.float64,
+        )
+        for name, column in columns.items()
+    }

@@ -1,0 +1,307 @@
+"""The plan of a table by a schema: its conditionals in order, whose designs are public."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Self, cast
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.models.conditional_table import ConditionalTable
+from pyvws.models.model import Model
+from pyvws.models.registry import find_model, model_settings
+from pyvws.models.sequence import DrawnColumn
+from pyvws.plan.coded import (
+    Beside,
+    CodedTable,
+    OutcomeColumn,
+    ReleasedColumn,
+    prepared,
+    refuse_same,
+)
+from pyvws.plan.plan import Plan, PlannedConditional
+from pyvws.tables.design.cells import distinct_rows
+from pyvws.tables.design.patterns import PatternDesign
+from pyvws.tables.design.public import PublicDesign, public_design
+from pyvws.tables.files.frame import HasColumns, OutcomeKind
+from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.members import places_in
+from pyvws.tables.schema.parts import (
+    Follows,
+    UnitsDrawn,
+    conditionals,
+    finish_of,
+    follows,
+    is_drawn,
+    modelled_schema,
+)
+from pyvws.tables.schema.read_values import how_many
+from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
+from pyvws.tables.schema.write_values import released_type
+
+_FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaPlan(Plan):
+    """The columns of a schema; `whole` names each part of a column as a column of its own."""
+
+    schema: Schema
+    whole: Schema
+
+    @classmethod
+    def of(cls, run: Any, schema: Schema) -> Self:
+        """The plan of settings with a schema; InputError for what no run can follow."""
+        schema.refuse_unbuilt()
+        whole = modelled_schema(schema)
+        drawn = [name for name in whole.synthesized if is_drawn(schema, name)]
+        made = []
+        for name in drawn:
+            design = public_design(whole, name)
+            made.append(
+                PlannedConditional(name, family_of(whole, name, design), len(design.names), design)
+            )
+        return cls(
+            run=run,
+            conditionals=tuple(made),
+            outcomes=tuple(name for name in schema.synthesized if name not in schema.derived),
+            predictors=schema.public,
+            ids=schema.ids,
+            unit=schema.unit,
+            members=schema.members,
+            exponents=schema.exponents,
+            mean_exponent=schema.mean_survey_weight,
+            proposed=schema.under_review,
+            rows=None if schema.public else schema.records,
+            schema=schema,
+            whole=whole,
+            written={"schema": schema},
+        )
+
+    @property
+    def roles(self) -> tuple[str, str]:
+        return "The schema", "The schema"
+
+    @property
+    def complete(self) -> list[str]:
+        own = {*self.run.mechanism.known, self.run.mechanism.weight_column, self.exponents}
+        return [name for name in self.modelled if name in own]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        return {"schema": self.schema.text, "public_schema": self.schema.public_text}
+
+    @property
+    def leaves_records_out(self) -> bool:
+        return any(self.schema.columns[name].rules for name in self.schema.synthesized)
+
+    @property
+    def public_settings(self) -> dict[str, Any]:
+        return {"schema": SCHEMA_FILE}
+
+    @property
+    def referred(self) -> list[str]:
+        return list(self.schema.used)
+
+    def on(self, table: HasColumns) -> Plan:
+        return self.named(table)
+
+    def designed(self, frame: nw.DataFrame[Any]) -> Plan:
+        return self
+
+    def coded(
+        self,
+        frame: nw.DataFrame[Any],
+        counts: Floats | None,
+        units: NDArray[np.intp] | None,
+        by_schema: Collection[str],
+    ) -> CodedTable:
+        schema, mechanism, strict = self.schema, self.run.mechanism, self.strict
+        values = schema.coded(frame, counts=counts, by_schema=by_schema)
+        unrounded = dict(values)
+        if self.run.round:  # Of a table of one conditional, as of one outcome.
+            values |= {
+                name: np.rint(values[name])
+                for name in schema.synthesized
+                if not schema.columns[name].categorical
+            }
+        first, members = None, schema.members
+        if members is not None and units is not None:
+            values |= members.summarized(values, units, schema.columns, counts)
+            first = _first_members(schema, values, units, counts)
+        planned = {one.name: one for one in self.conditionals}
+        shown, outcomes, drawn, of_unit = {}, [], [], 0
+        for name in schema.synthesized:
+            terms = follows(schema, name, values)
+            if first is not None and name in schema.of_unit:
+                parts = (terms.modelled, terms.valued, terms.breaking)
+                terms = Follows(*(rows & first for rows in parts))
+            like = nw.new_series(name, [1, 2], nw.Int64, backend=frame.implementation)
+            if name not in schema.derived:  # The size of units is no column of the table.
+                column = schema.columns[name]
+                like = released_type(column, frame[name], by_schema=name in by_schema)
+            shown[name] = ReleasedColumn(
+                y=unrounded.get(name, values[name]),
+                kind=_levels(schema, name, like),
+                written=_decoder(schema, name, like, rounded=self.run.round),
+                breaking=how_many(terms.breaking, counts),
+                keeping=~terms.breaking if terms.breaking.any() else None,
+                days_since=schema.columns[name].days_since,
+            )
+            for part, (y, has) in conditionals(schema, name, values, terms).items():
+                of_unit += name in schema.of_unit
+                if part not in planned:
+                    nothing = np.empty((len(values[name]), 0))
+                    drawn.append(DrawnColumn(part, None, nothing, finish=finish_of(schema, part)))
+                    continue
+                # A group may have no record, and a refusal would tell a strict run's data.
+                grouped = schema.columns[name].group_by is not None
+                if not (strict or (terms.modelled if grouped else has).any()):
+                    raise InputError(
+                        f"No record has a value of column {part!r} that its rules leave open, so "
+                        "nothing can be fitted. Drop the column, or change its rules."
+                    )
+                made = self._conditional(planned[part], y, values, has, counts)
+                if mechanism.by_column:
+                    own = made.y if made.records is None else made.y[made.records]
+                    mechanism.check_outcome(own, part, categories=made.categorical)
+                outcomes.append(made)
+                drawn.append(made.drawn)
+        return CodedTable(
+            outcomes=tuple(outcomes),
+            drawn=tuple(drawn),
+            synthesized=shown,
+            public={name: values[name] for name in self.whole.public if name in values},
+            values=values,
+            ids={name: partial(schema.numbered, name) for name in schema.ids},
+            levels={name: schema.columns[name].levels or () for name in schema.public},
+            members=None
+            if first is None or members is None
+            else UnitsDrawn(
+                *(schema, of_unit, how_many(first, counts)),
+                impossible=how_many(members.breaking(values, schema.columns), counts),
+            ),
+        )
+
+    def _conditional(
+        self,
+        planned: PlannedConditional,
+        y: Floats,
+        values: Mapping[str, Floats],
+        has: NDArray[np.bool_],
+        counts: Floats | None,
+    ) -> OutcomeColumn:
+        """A conditional of the records (N,) that have a term in it."""
+        name, design, first = planned.name, planned.design, first_code(planned.family)
+        predictors = self.whole.predictors_of(name)
+        records = None if has.all() else np.flatnonzero(has)
+        own = y if records is None else y[records]
+        kinds, rows = distinct_rows([values[one] for one in predictors], len(has))
+        of_kinds = {one: values[one][kinds] for one in predictors}
+        weights = counts if counts is None or records is None else counts[records]
+        made = {*self.whole.synthesized, *self.whole.derived}
+        return OutcomeColumn(
+            name=name,
+            y=y,
+            model=prepared(planned.family, own - first, name, weights),
+            design=design.matrix(of_kinds, n=len(kinds)),
+            terms=design.names,
+            predictors=predictors,
+            coded=design.matrix if {*predictors} & made else None,
+            first=first,
+            finish=finish_of(self.schema, name),
+            categorical=self.whole.columns[name].categorical,
+            records=records,
+            rows=rows,
+        )
+
+    def beside(
+        self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
+    ) -> Beside:
+        """The schema codes both, so the public records have every level that the table has."""
+        (one,) = self.conditionals
+        first, ours = first_code(one.family), coded.values
+        theirs = self.schema.coded(public, by_schema=self.schema.used)
+        found = np.rint(theirs[one.name]) if self.run.round else theirs[one.name]
+        y = ours[one.name]
+        refuse_same(found, y)
+        return Beside(
+            *(one.family.prepare(found - first, one.name), found - first),
+            one.design.matrix(theirs, n=len(found)),
+            *(y - first, one.design.matrix(ours, n=len(y))),
+            np.ones(len(y), dtype=np.bool_),
+        )
+
+
+def family_of(schema: Schema, name: str, design: PublicDesign | PatternDesign | None) -> Model:
+    """The family of a synthesized column; its levels and range are the schema's, so public."""
+    column = schema.columns[name]
+    given: dict[str, Any] = dict(column.settings)
+    takes = model_settings(find_model(cast(str, column.model)))
+    if column.outcome_scale is not None:
+        given["outcome_scale"] = column.outcome_scale
+    if "levels" in takes and column.levels is not None:
+        given["levels"] = tuple(range(1, column.n_drawn + 1))
+    if "range" in takes and column.range is not None:
+        given["range"] = column.range
+    family = find_model(cast(str, column.model), **given)
+    if isinstance(family, ConditionalTable):
+        return replace(family, patterns=cast(PatternDesign, design).patterns)
+    return family
+
+
+def first_code(model: Model) -> float:
+    """What a value of the family's becomes in the table's codes: value + first_code."""
+    return _FIRST.get(model.name, 0.0)
+
+
+def _first_members(
+    schema: Schema,
+    values: Mapping[str, Floats],
+    units: NDArray[np.intp],
+    counts: Floats | None,
+) -> NDArray[np.bool_]:
+    """Whether a record (N,) is the first of its unit, whose columns count once.
+
+    Raises InputError where a column of the unit differs between its records.
+    """
+    place = places_in(units)
+    of_first = np.empty(int(units.max()) + 1, dtype=np.intp)
+    of_first[units[place == 0]] = np.flatnonzero(place == 0)
+    for name in schema.of_unit:
+        own = values[name]
+        other = own[of_first[units]]
+        differing = units[~((own == other) | (np.isnan(own) & np.isnan(other)))]
+        if len(differing):
+            differs = how_many((place == 0) & np.isin(units, differing), counts)
+            raise InputError(
+                f"Column {name!r} of of_unit differs between the records of {differs} units. A "
+                "column of the unit has one value in all of its records."
+            )
+    return place == 0
+
+
+def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
+    """The levels of a category in the column's own type; "real" for numbers, "date" for dates."""
+    column = schema.columns[name]
+    if not column.categorical:
+        return "real" if column.days_since is None else "date"
+    return schema.decoded(name, np.arange(1.0, len(column.coded_levels) + 1.0), like=like)
+
+
+def _decoder(
+    schema: Schema, name: str, like: nw.Series[Any], *, rounded: bool
+) -> Callable[[Mapping[str, Floats], Any], nw.Series[Any]]:
+    """Makes synthetic values of a column the table's own kind, which the backend agrees with."""
+    return lambda values, _backend: schema.decoded(
+        name,
+        np.rint(values[name]) if rounded else values[name],
+        like=like,
+        parts=values.get(part_of(name)),
+    )

@@ -1,0 +1,198 @@
+"""The columns of a table as numbers: the outcomes of conditionals, and columns as released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.models.model import Model
+from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
+from pyvws.tables.design.cells import make_cells
+from pyvws.tables.files.frame import OutcomeKind
+from pyvws.tables.files.labels import EPOCH, moved
+from pyvws.tables.schema.parts import UnitsDrawn
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeColumn:
+    """A conditional to fit: a column to synthesize, or the parts of one.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    y : ndarray, shape (N,)
+        The values in the column's own unit, or codes 1 to L of categories; NaN where missing.
+    model : Model
+        The column's family, prepared.
+    design : ndarray, shape (N, K)
+        Design rows of the records; with `rows`, distinct ones.
+    terms, predictors : tuple of str
+        Names of the design's columns, and of the columns that these come from.
+    coded, first, finish
+        As of `DrawnColumn`.
+    categorical : bool
+        Whether no distance between values has a meaning.
+    records : ndarray of int, shape (n,), optional
+        Places of the records that have a term in the conditional; all N if not given.
+    rows : ndarray of int, shape (N,), optional
+        Each record's row of the design; its own if not given.
+    """
+
+    name: str
+    y: Floats
+    model: Model
+    design: Floats
+    terms: tuple[str, ...]
+    predictors: tuple[str, ...]
+    coded: Callable[[Mapping[str, Floats]], Floats] | None = None
+    first: float = 0.0
+    finish: Finishing | None = None
+    categorical: bool = False
+    records: NDArray[np.intp] | None = None
+    rows: NDArray[np.intp] | None = None
+
+    @property
+    def encoded(self) -> Floats:
+        """The values on the scale of the likelihood, of the records that have a term, (n,)."""
+        y = self.y if self.records is None else self.y[self.records]
+        return self.model.encode(y - self.first if self.first else y)
+
+    @property
+    def drawn(self) -> DrawnColumn:
+        """How synthetic values of the column are drawn."""
+        seen = None
+        if self.model.reads_outcome:
+            seen = self.encoded
+            if self.records is not None:  # A record without a value takes another's, by turns.
+                seen = np.resize(seen, len(self.y))
+                seen[self.records] = self.encoded
+        return DrawnColumn(
+            *(self.name, self.model, self.design, self.coded, self.first, seen, self.finish),
+            rows=self.rows,
+        )
+
+    def conditional(self, multiplicity: Floats | None) -> Conditional:
+        """The column to fit; record i of the table stands for multiplicity[i] equal ones."""
+        of = slice(None) if self.records is None else self.records
+        counts = None if multiplicity is None else multiplicity[of]
+        design = self.design[of] if self.rows is None else self.design
+        rows = None if self.rows is None else self.rows[of]
+        cells = make_cells(self.encoded, design, counts, rows)
+        return Conditional(self.name, self.model, cells, self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedColumn:
+    """A synthesized column as it is released.
+
+    Attributes
+    ----------
+    y : ndarray, shape (N,)
+        The confidential values before any rounding, codes of categories, or days of dates since
+        `days_since`; NaN where missing.
+    kind : OutcomeKind
+        What the values are; of categories, the levels that the codes stand for.
+    written : function of synthetic values by column and a backend of narwhals
+        Makes the column of the table's kind.
+    breaking : int
+        The number of records that break a rule of the column.
+    keeping : ndarray of bool, shape (N,), optional
+        Whether a record keeps the rules of the column; all do if not given.
+    days_since : str, optional
+        The date, as ISO text, since which the days of dates are counted.
+    """
+
+    y: Floats
+    kind: OutcomeKind
+    written: Callable[[Mapping[str, Floats], Any], nw.Series[Any]]
+    breaking: int = 0
+    keeping: NDArray[np.bool_] | None = None
+    days_since: str | None = None
+
+    @property
+    def sought(self) -> Floats:
+        """What a search for copies compares (N,): the values, and of dates the days since 1970."""
+        return self.y if self.days_since is None else moved(self.y, self.days_since, EPOCH)
+
+
+@dataclass(frozen=True, slots=True)
+class CodedTable:
+    """What a plan makes of a table's columns.
+
+    Attributes
+    ----------
+    outcomes : tuple of OutcomeColumn
+        The conditionals to fit.
+    drawn : tuple of DrawnColumn
+        How synthetic values are drawn, in order; a histogram draws its own.
+    synthesized : mapping of str to ReleasedColumn
+        The synthesized columns as they are released.
+    values, public : mapping of str to ndarray, shape (N,)
+        All columns that were coded, and the public predictors among them.
+    ids : mapping of str to functions of numbers and a backend of narwhals
+        Makes new ids.
+    levels : mapping
+        The levels that a schema gives public columns.
+    members : UnitsDrawn, optional
+        How units are drawn, where whole units are.
+    """
+
+    outcomes: tuple[OutcomeColumn, ...]
+    drawn: tuple[DrawnColumn, ...]
+    synthesized: Mapping[str, ReleasedColumn]
+    public: Mapping[str, Floats]
+    values: Mapping[str, Floats] = field(default_factory=dict)
+    ids: Mapping[str, Callable[[Any, Any], nw.Series[Any]]] = field(default_factory=dict)
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    members: UnitsDrawn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """M public records, and a table's N records in their coding.
+
+    Attributes
+    ----------
+    model : Model
+        The family, prepared for the public records.
+    outcome, design : ndarray, shape (M,) and (M, K)
+        The public records.
+    y, own : ndarray, shape (N,) and (N, K)
+        The table's records; rows that are not `known` mean nothing.
+    known : ndarray of bool, shape (N,)
+        Which records have only levels that the public records have.
+    """
+
+    model: Model
+    outcome: Floats
+    design: Floats
+    y: Floats
+    own: Floats
+    known: NDArray[np.bool_]
+
+
+def prepared(model: Model, y: Floats, name: str, counts: Floats | None) -> Model:
+    """The family prepared for the outcome (N,), whose rows stand for `counts` (N,) records."""
+    try:
+        return model.prepare(y, name)
+    except InputError:
+        if counts is not None:  # The message of a tally counts its rows; this one counts records.
+            model.prepare(np.repeat(y, counts.astype(np.intp)), name)
+        raise
+
+
+def refuse_same(public: Floats, y: Floats) -> None:
+    """Raise InputError where the outcomes of public records (M,) are those of the table (N,)."""
+    if len(public) == len(y) and (np.sort(public) == np.sort(y)).all():
+        raise InputError(
+            "it has as many records as the table, with the same outcomes. A reference is "
+            "public. Name a release of other records, such as last year's."
+        )

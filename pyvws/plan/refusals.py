@@ -1,0 +1,441 @@
+"""What a run refuses before it reads a record: one table of conditions, words and remedies.
+
+A refusal after that could be taken for one that tells of the table. The rows are asked in their
+order, when settings make a plan and again when a table's header and public columns complete it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyvws.errors import InputError
+from pyvws.models.conditional_table import ConditionalTable
+from pyvws.plan.plan import Plan, PlannedConditional
+from pyvws.tables.schema.schema import Schema
+
+MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
+_LONGER: Final = 4  # A fit that confirms a searched epsilon has so many times the draws.
+_OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One thing that a run cannot have.
+
+    `when` gets what is asked: settings or a plan, called `asked` in the words. What it gives is
+    false where nothing is wrong, and stands in the words as `it` elsewhere.
+    """
+
+    when: Callable[[Any], Any]
+    words: str
+    remedy: str
+
+
+def refuse(asked: Any, rows: Iterable[Refusal]) -> None:
+    """Raise InputError for the first of the rows that holds."""
+    for row in rows:
+        if it := row.when(asked):
+            raise InputError(f"{row.words} {row.remedy}".format(asked=asked, it=it))
+
+
+def refuse_plan(plan: Plan) -> None:
+    """Raise InputError for what a plan and its settings cannot have together."""
+    refuse(plan, OF_PLAN)
+
+
+def _weights_change(run: Any) -> str:
+    """The settings that change the one weight of a record, where weights are by column."""
+    given = [name for name in ("reweight", "downscale", "epsilon") if getattr(run, name)]
+    return ", ".join(given) if run.mechanism.by_column else ""
+
+
+_BY_COLUMN: Final = Refusal(
+    _weights_change,
+    "by_column gives a record several weights, and reweight, downscale and epsilon are for one "
+    "weight a record.",
+    "Leave {it} out, or by_column (--by-column).",
+)
+
+OF_OUTCOME: Final = (
+    Refusal(
+        lambda run: run.mechanism.by_column,
+        "by_column gives each column of a table weights of its own, and a run on one outcome has "
+        "one column.",
+        "Give a schema (--schema), or leave by_column (--by-column) out.",
+    ),
+    Refusal(
+        lambda run: run.mechanism.takes_table,
+        "{asked.mechanism.name} counts the columns of a schema (--schema), which pyvws schema "
+        "proposes.",
+        "For one number with a range perturbed-histogram does as well.",
+    ),
+    Refusal(
+        lambda run: not isinstance(run.outcome, str),
+        "outcome must be the name of one column.",
+        "Several columns take a schema (--schema), which pyvws schema proposes.",
+    ),
+    Refusal(
+        lambda run: run.column is not None and run.round,
+        "round is for a column without entries.",
+        "Give decimals = 0 in its place.",
+    ),
+    Refusal(
+        lambda run: run.column is not None and "model" in run.unchecked,
+        "column is for a family of the package.",
+        "Leave column or the model out.",
+    ),
+)
+"""Of settings without a schema, before there is a plan."""
+
+OF_SCHEMA: Final = (
+    _BY_COLUMN,
+    Refusal(
+        lambda run: not isinstance(run.schema, Schema),
+        "schema must be a path or a vws.Schema,",
+        "as vws.Schema.read gives it.",
+    ),
+    Refusal(
+        lambda run: ", ".join(run.of_one_outcome),
+        "A schema says columns, families and predictors itself.",
+        "Leave {it} out.",
+    ),
+)
+"""Of settings with a schema, before there is a plan."""
+
+
+def _alone(plan: Plan) -> list[str]:
+    """What was given of what only a plan of one conditional may have, as messages name it."""
+    run = plan.run
+    given = {
+        "threshold": run.threshold != 1.0,
+        "round": run.round,
+        _OF_ALL_RECORDS[0]: run.program is not None,
+        _OF_ALL_RECORDS[1]: run.mechanism.reference is not None,
+    }
+    return [name for name, holds in given.items() if holds]
+
+
+def _needs_all_records(plan: Plan) -> str:
+    """What needs a term of each record, where a rule leaves records out."""
+    needs = [name for name in _alone(plan) if name in _OF_ALL_RECORDS]
+    return needs[0] if needs and plan.leaves_records_out else ""
+
+
+def _beside_counts(plan: Any) -> list[str]:
+    """What a mechanism that counts a whole table cannot have beside it."""
+    there = {
+        "public columns": plan.predictors,
+        "members": plan.members,
+        "survey_weight": plan.schema.survey_weight,
+        "keep_order": plan.run.keep_order,
+        "a noisy number of records, which it has by itself": plan.run.records == "noisy",
+    }
+    return [name for name, given in there.items() if given]
+
+
+def _too_wide(plan: Plan) -> PlannedConditional | None:
+    """The first conditional with more parameters than a sampler can fit."""
+    if not plan.run.mechanism.fits_model or plan.run.program is not None:
+        return None
+    return next((one for one in plan.conditionals if one.parameters > MOST_PARAMETERS), None)
+
+
+def _long_tables(plan: Plan) -> dict[str, Any] | None:
+    """The first conditional table that cannot hold the draws of the run's longest fit."""
+    run, searched = plan.run, plan.run.target_epsilon is not None
+    draws = run.settings.draws * run.settings.chains * (_LONGER if searched else 1)
+    for one in plan.conditionals:
+        if isinstance(one.family, ConditionalTable) and draws > one.family.most_draws:
+            fit = "the fit that confirms epsilon" if searched else "a fit"
+            shares = len(one.family.levels)
+            return {"name": one.name, "family": one.family, "shares": shares, "draws": draws} | {
+                "fit": fit
+            }
+    return None
+
+
+def _missed(run: Any) -> bool:
+    """Whether a run accepts a miss of an epsilon that it cannot miss."""
+    aims = run.downscale or run.mechanism.own_epsilon is not None
+    may_miss = aims and run.mechanism.fits_model and not run.mechanism.clamps
+    return bool(run.accept_above_target and not may_miss)
+
+
+def _of_data(plan: Plan) -> bool:
+    """Whether a run that could be fitted to the table without a clamp has an exact engine."""
+    mechanism = plan.run.mechanism
+    clamps = mechanism.clamps_every_fit or mechanism.reference is not None
+    return bool(plan.run.is_exact and (not clamps or plan.run.downscale))
+
+
+_NO_GUARANTEE = (
+    "A run has it under censored with weights none, public, reference or staged, without "
+    "downscale, and with a model that reads no outcome and whose levels are given. "
+)
+
+OF_PLAN: Final = (
+    Refusal(
+        lambda plan: (
+            plan.by_schema and not (plan.run.mechanism.fits_model or plan.run.mechanism.takes_table)
+        ),
+        "{asked.run.mechanism.name} makes a histogram of one outcome, and the cells of several "
+        "columns are too many for its noise.",
+        "Choose noisy-counts, or censored.",
+    ),
+    Refusal(
+        lambda plan: len(plan.conditionals) > 1 and _alone(plan),
+        "{it[0]} is for one outcome, and the schema makes several conditionals: one a column, and "
+        "one more for missing values, points of mass or groups.",
+        "Leave it out, or synthesize one plain column.",
+    ),
+    Refusal(
+        lambda plan: len(plan.conditionals) > 1 and plan.run.is_exact,
+        "Engine grid is for models of up to three parameters.",
+        "Choose native.",
+    ),
+    Refusal(
+        _needs_all_records,
+        "{it} needs a term of each record, and a rule of the schema leaves records out.",
+        "Leave one of them out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.mechanism.weight_column in plan.outcomes,
+        "weight_column names the outcome {asked.run.mechanism.weight_column!r}, which is "
+        "confidential.",
+        "Name a public column, made without looking at the outcomes of other records.",
+    ),
+    Refusal(
+        lambda plan: plan.unit in plan.outcomes,
+        "unit names the outcome {asked.unit!r}.",
+        "Name a column of ids.",
+    ),
+    Refusal(
+        lambda plan: plan.exponents is not None and plan.run.mechanism.clamps,
+        "survey_weight {asked.exponents!r} raises likelihoods to powers, which the clamp of "
+        "mechanism {asked.run.mechanism.name} is not made for.",
+        "Choose a mechanism without a clamp, such as lw, or synthesize the weights as the last "
+        "column.",
+    ),
+    Refusal(
+        lambda plan: plan.exponents is not None and plan.members is not None,
+        "survey_weight {asked.exponents!r} is of records, and members have whole units drawn, "
+        "whose own columns count once.",
+        "Synthesize the weights as a column, or leave members out.",
+    ),
+    Refusal(
+        lambda plan: plan.exponents is not None and plan.run.is_stan,
+        "The programs of engine {asked.run.engine} take weights of at most 1, and survey weights "
+        "over their mean exceed it.",
+        "Choose engine native, or leave survey_weight out.",
+    ),
+    Refusal(
+        lambda plan: (plan.run.draws_per_release or 0) > plan.run.datasets,
+        "draws_per_release must be at most datasets, {asked.run.datasets}, since a draw without a "
+        "dataset would be paid for nothing.",
+        "Got {asked.run.draws_per_release}; lower draws_per_release or raise datasets.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.reads_outcome
+            and (plan.run.draws_per_release or plan.run.datasets) < plan.run.datasets
+        ),
+        "This model draws each synthetic value from its record as well as from the posterior "
+        "draw, so a draw that is paid once does not pay for several datasets.",
+        "Leave draws_per_release out, or choose labels prior.",
+    ),
+    Refusal(
+        lambda plan: plan.run.draws_needed > plan.run.draws_made,
+        "{asked.run.datasets} datasets need {asked.run.draws_needed} posterior draws.",
+        "Got {asked.run.draws_made}; raise draws or chains.",
+    ),
+    Refusal(
+        _of_data,
+        "Engine grid draws from clamped targets alone, and this run makes a fit to the table "
+        "without a clamp.",
+        "Choose mechanism censored with weights none, public, reference or staged, without "
+        "downscale, or engine native.",
+    ),
+    Refusal(
+        lambda plan: plan.run.is_exact and plan.run.accept_unconverged,
+        "Engine grid draws exactly and runs no chain on the table, so there is none to accept.",
+        "Leave accept_unconverged out.",
+    ),
+    Refusal(
+        lambda plan: (
+            not plan.run.is_exact and (plan.run.settings.grid_range or plan.run.settings.grid_steps)
+        ),
+        "grid_range and grid_steps belong to engine grid.",
+        "Choose it or leave them out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.program is not None and not plan.run.is_stan,
+        "A Stan program needs engine cmdstan, rstan, pystan",
+        "by its name.",
+    ),
+    Refusal(
+        lambda plan: plan.run.of_other_mechanisms,
+        "{it[0]} of a run is for the mechanisms {it[1]}.",
+        "Leave {it[0]} out, or choose one of them.",
+    ),
+    Refusal(
+        lambda plan: plan.run.mechanism.takes_table and _beside_counts(plan),
+        "{asked.run.mechanism.name} imputes all records and columns anew, so it cannot have "
+        "{it[0]}.",
+        "Take it out, or choose another mechanism.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.run.mechanism.takes_table
+            and (plan.unit is None) != (plan.run.mechanism.cap is None)
+        ),
+        "A unit of several records needs a cap (--cap), the most records of a unit that are "
+        "counted, and a cap needs a unit in the schema.",
+        "Give both or none.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.run.mechanism.takes_table
+            and plan.run.mechanism.neighbours == "replace"
+            and plan.unit is not None
+        ),
+        "With a unit the exact number of records tells the size of units.",
+        "Choose neighbours loo, under which the number is noisy, or leave unit out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.epsilon is not None and plan.run.mechanism.names_bound,
+        "match and epsilon both name a bound to meet.",
+        "Leave one out.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.run.downscale
+            and not (plan.run.mechanism.fits_model and plan.run.target_epsilon is not None)
+        ),
+        "downscale lowers weights until the bound is epsilon / 2.",
+        "It needs epsilon, and a mechanism with weights.",
+    ),
+    Refusal(
+        lambda plan: _missed(plan.run),
+        "Only weighted-epsilon and downscale can end above the epsilon that was asked for. A "
+        "search ends below its epsilon or releases nothing; censored and perturbed-histogram "
+        "enforce theirs; other runs aim at none.",
+        "Leave accept_above_target (--accept-above-target) out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.keep_order and plan.run.mechanism.protects_records,
+        "Under loo neighbours no released row is a record's own, so there is no order to keep.",
+        "Leave keep_order out, or choose replace.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.run.mechanism.clamps_every_fit
+            and not plan.run.downscale
+            and any(getattr(family, "squeeze", 0.0) for family in plan.families)
+        ),
+        "The clamp of censored takes outcomes at an end of the range as they are, so none is "
+        "moved.",
+        "Leave squeeze out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.mechanism.reference is not None and plan.prepared_from_data,
+        "A reference needs a model whose settings are all public: the levels of the outcome would "
+        "come from two tables.",
+        "Give levels (--levels).",
+    ),
+    Refusal(
+        lambda plan: plan.run.records is not None and plan.unchanged,
+        "records draws another number of rows than the table has, and columns that are released "
+        "as they are have the table's own.",
+        "Take formula and keep out, or records.",
+    ),
+    Refusal(
+        lambda plan: plan.run.records is not None and plan.run.keep_order,
+        "With records set no released row is a record's own, so there is no order to keep.",
+        "Leave keep_order or records out.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.run.records is not None
+            and not (plan.run.mechanism.fits_model or plan.run.mechanism.takes_table)
+        ),
+        "A perturbed histogram protects the number of records under loo neighbours (--neighbours "
+        "loo).",
+        "Leave records out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.records is not None and plan.reads_outcome,
+        "This model draws each synthetic value from one record, so the datasets have as many rows "
+        "as there are records.",
+        "Leave records out, or choose labels prior.",
+    ),
+    Refusal(
+        lambda plan: plan.run.records == "noisy" and plan.unit is not None and not plan.members,
+        "The noise of a noisy number of rows is for one record more or less, and a unit has "
+        "several.",
+        "Give a public number, or leave records out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.records == "noisy" and plan.run.records_epsilon is None,
+        "A noisy number of rows costs epsilon of its own.",
+        "Say how much by --records-epsilon (records_epsilon=... in Python).",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.run.records not in (None, "noisy") and plan.run.records_epsilon is not None
+        ),
+        "A public number of rows costs nothing.",
+        "Leave records_epsilon out.",
+    ),
+    Refusal(
+        lambda plan: (
+            plan.unit is not None
+            and plan.members is not None
+            and (plan.run.keep_order or plan.reads_outcome)
+        ),
+        "With members in the schema no synthetic record stands for one of the table.",
+        "Leave keep_order out, and choose labels prior where a model reads the outcome.",
+    ),
+    Refusal(
+        lambda plan: plan.unit is not None and not plan.run.mechanism.takes_units,
+        "unit {asked.unit!r} makes all records of one id one unit, and mechanism "
+        "{asked.run.mechanism.name} weighs or clamps record by record.",
+        "Choose lw, sw, unweighted or weighted-epsilon, or leave unit out.",
+    ),
+    Refusal(
+        lambda plan: plan.unit is not None and plan.run.program is not None,
+        "An own Stan program gives the terms of records, and unit asks for those of units.",
+        "Leave one of them out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.accept_unconverged and not plan.clamped_one_by_one,
+        "accept_unconverged gives up the guarantee dp, which this run does not have.",
+        _NO_GUARANTEE + "Leave accept_unconverged out.",
+    ),
+    Refusal(
+        lambda plan: plan.strict and plan.run.types == "table",
+        "One confidential cell can change a type of the table, so a run that claims dp takes its "
+        "types from the schema.",
+        "Leave types (--types) out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.mechanism.clamps and plan.run.program is not None,
+        "Your own Stan program cannot be censored from outside.",
+        "Leave --stan out, or clamp the terms in the program and choose another mechanism.",
+    ),
+    Refusal(
+        _too_wide,
+        "The predictors of {it.name!r} make {it.K:,} design columns, and its family then has "
+        "{it.parameters:,} parameters; at most 20,000 can be fitted.",
+        "Name fewer predictors, join levels, or take model table in a schema.",
+    ),
+    Refusal(
+        _long_tables,
+        "The predictors of {it[name]!r} make {it[family].patterns:,} patterns of {it[shares]:,} "
+        "shares, and the {it[draws]:,} draws of {it[fit]} are too many for them; at most "
+        "{it[family].most_draws:,} are held.",
+        "Name fewer predictors, give them fewer levels or cuts, or take fewer draws.",
+    ),
+)
+"""Of a plan and its settings."""

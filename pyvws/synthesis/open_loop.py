@@ -1,0 +1,117 @@
+"""The loop of a run on a checked table: its model, cells, units, engine and public records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.engines.engine import Engine
+from pyvws.engines.public_grid import public_grid
+from pyvws.engines.registry import find_engine, find_stan_engine
+from pyvws.models.sequence import TableCells, TableModel
+from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.fit_sources import FitSource, ModelSource
+from pyvws.synthesis.given_values import brings_values, check_given
+from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
+from pyvws.synthesis.outside_source import OutsideSource, fits_by_column
+from pyvws.synthesis.program_source import ProgramSource
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.design.cells import Records
+from pyvws.tables.design.units import Units
+
+Log = Callable[[str], None]
+
+
+def open_loop(
+    settings: RunSettings,
+    table: ConfidentialTable,
+    *,
+    seed: int,
+    listener: Listener,
+    multiplicity: Floats | None = None,
+    log: Log = lambda _text: None,
+) -> SynthesisLoop:
+    """A loop on a checked table, before any fit; `log` gets what an engine prints."""
+    model, cells, source = _modelled(settings, table, multiplicity, log)
+    return SynthesisLoop(
+        model,
+        cells if source.units is None else source.units,
+        source=source,
+        settings=settings.sampler,
+        seed=seed,
+        listener=listener,
+        reference=_reference(settings, table, log),
+        keeps_tries=False,
+    )
+
+
+def _modelled(
+    settings: RunSettings, table: ConfidentialTable, multiplicity: Floats | None, log: Log
+) -> tuple[Any, Any, FitSource]:
+    """The model, the cells and the source of fits of all conditionals together."""
+    columns = tuple(outcome.conditional(multiplicity) for outcome in table.outcomes)
+    model = TableModel(columns)
+    cells = TableCells.of(columns, table.records, multiplicity)
+    if brings_values(settings):
+        for one in table.outcomes:
+            check_given(one)
+    if settings.existing_fit is not None:
+        fits = fits_by_column(settings.existing_fit, [one.name for one in table.outcomes])
+        return model, cells, OutsideSource(fits, settings.threshold)
+    if settings.program is not None:
+        (outcome,), own = table.outcomes, columns[0].cells
+        program = ProgramSource(
+            settings.program,
+            find_stan_engine(str(settings.engine), log=log),
+            outcome.encoded,
+            outcome.design if outcome.rows is None else outcome.design[outcome.rows],
+            outcome.model.predicts_from,
+            settings.threshold,
+            lambda draws: outcome.model.log_likelihood(draws, own)[:, own.cell_of_record],
+        )
+        return model, cells, program
+    places = [(column.places(table.records), column.cells.n_cells) for column in columns]
+    units = _units(table, cells, places)
+    sampler = _sampler(settings, log)
+    source = ModelSource(model, cells, sampler, settings.threshold, units, table.exponents)
+    return model, cells, source
+
+
+def _units(
+    table: ConfidentialTable, records: Records, places: list[tuple[NDArray[np.intp], int]]
+) -> Units | None:
+    """The units of privacy of a run that has them; None where a record is a unit."""
+    if table.units is None:
+        return None
+    return Units.of(records, table.units, places, table.exponents)
+
+
+def _sampler(settings: RunSettings, log: Log) -> Engine:
+    named = settings.engine
+    return find_engine(named, log=log) if isinstance(named, str) else named
+
+
+def _reference(settings: RunSettings, table: ConfidentialTable, log: Log) -> ReferenceFits | None:
+    """The public records of a run that has them, and how they are fitted.
+
+    Nothing is clamped in that fit, so an exact engine, which draws from clamped targets alone,
+    leaves it to the native one.
+    """
+    public = table.reference
+    if public is None:
+        return None
+    engine = find_engine("native") if settings.is_exact else _sampler(settings, log)
+    source = ModelSource(public.model, public.cells, engine)
+    return ReferenceFits(public, source, settings.settings)
+
+
+def grid_settings(settings: RunSettings, model: TableModel) -> dict[str, Any]:
+    """Range and steps of the grid that an exact engine draws from; empty for other engines."""
+    if not settings.is_exact:
+        return {}
+    (column,) = model.columns
+    return public_grid(settings.settings, column.model, column.cells.n_coefficients).settings

@@ -107,7 +107,9 @@ def written_column(
         kind = nw.Float32 if source.dtype == nw.Float32 else nw.Float64
         if not column.missing_codes:
             return nw.new_series(name, numbers, kind, backend=source.implementation)
-    return _with_cells(np.where(empty, None, numbers), kind, name, source)
+    cells = numbers.astype(object)
+    cells[empty] = None
+    return _with_cells(cells, kind, name, source)
 
 
 def _with_cells(cells: NDArray[Any], kind: Any, name: str, like: nw.Series[Any]) -> nw.Series[Any]:

@@ -117,18 +117,10 @@ def _grid() -> tuple[str, str]:
 
 
 def _native() -> tuple[str, str]:
-    """Evaluate the compiled density of a one-record table once."""
-    import numpy as np
-
     from pyvws.engines import nuts
     from pyvws.engines.registry import engine_version
-    from pyvws.models.registry import find_model
-    from pyvws.posterior.pseudo_posterior import PseudoPosterior
-    from pyvws.tables.design.cells import make_cells
 
-    cells = make_cells(np.ones(1), np.ones((1, 1)))
-    target = PseudoPosterior(find_model("poisson"), cells, np.ones(1))
-    target.density_and_gradient()(np.zeros(target.dimension))
+    nuts.evaluate_one_record()
     return engine_version("native"), str(nuts.__file__)
 
 

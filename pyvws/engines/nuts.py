@@ -28,11 +28,12 @@ from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, MissingDependencyError
 from pyvws.models.model import Draws, SampledScale, Start
+from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose, independent_draws
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.posterior.pseudo_posterior import PseudoPosterior, of_one_record
 
 _NUTPIE = ("0.16.", "nutpie>=0.16,<0.16.9")  # Start of known versions; what to install.
 _REFIT_SHARE = 0.5  # Share of the warm-up kept in a fit that starts from another.
@@ -43,6 +44,12 @@ _JITTER_IN_WINDOW = 0.1  # Under a clamp: further out, records can leave the win
 def nutpie_version() -> str:
     """nutpie with its version."""
     return f"nutpie {version('nutpie')}"
+
+
+def evaluate_one_record() -> None:
+    """Evaluate the compiled density of a table of one record: what fails here fails in a run."""
+    target = of_one_record(find_model("poisson"))
+    target.density_and_gradient()(np.zeros(target.dimension))
 
 
 @dataclass(frozen=True, slots=True)

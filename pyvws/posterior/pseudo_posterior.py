@@ -18,7 +18,7 @@ from pyvws._base.cores import steady_sums
 from pyvws.models.model import Model, Start
 from pyvws.posterior.clamp import Clamp, add_terms_inside, clamped_terms, prior_data
 from pyvws.posterior.trimmed_start import trimmed_starts
-from pyvws.tables.design.cells import Cells
+from pyvws.tables.design.cells import Cells, make_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +126,8 @@ class PseudoPosterior:
         prior = prior_data(model, cells)
         groups = prior, made.data, (*made.clamps, made.width)
         return (model.log_density, made.terms, made.slopes), groups
+
+
+def of_one_record(model: Model) -> PseudoPosterior:
+    """The unweighted target of one record of outcome 1 under an intercept alone."""
+    return PseudoPosterior(model, make_cells(np.ones(1), np.ones((1, 1))), np.ones(1))

@@ -25,7 +25,6 @@ from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
-from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.synthesis.loop import SynthesisLoop
 
 HISTOGRAM = "perturbed-histogram"
@@ -126,12 +125,9 @@ def largest_effect(loop: SynthesisLoop, made: Made) -> float:
     unclamped term is largest. A result above the far end of the window would show that the clamp
     failed.
     """
-    fit, cells, model = made.fit, loop.cells, loop.model
+    fit = made.fit
     weights = fit.weights.copy()
     weights[int(np.argmax(weights * fit.maxima))] = 0.0
-    full, without = (
-        PseudoPosterior(model, cells, alpha, fit.clamp).density_and_gradient()
-        for alpha in (fit.weights, weights)
-    )
-    points = model.unconstrain(fit.posterior.draws)
+    full, without = (loop.density(alpha, fit.clamp) for alpha in (fit.weights, weights))
+    points = loop.model.unconstrain(fit.posterior.draws)
     return max(abs(full(q)[0] - without(q)[0]) for q in points)

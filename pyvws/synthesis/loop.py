@@ -22,6 +22,7 @@ from pyvws.models.sequence import DrawnColumn, TableCells, TableModel
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
 from pyvws.synthesis.left_out import MANY, left_out, loses_much, lost_levels
@@ -131,6 +132,12 @@ class SynthesisLoop:
     def _next_seed(self) -> int:
         state = self._seeds.spawn(1)[0].generate_state(1, np.uint64)
         return int(state[0] >> np.uint64(1))
+
+    def density(
+        self, weights: Floats, clamp: Clamp | None
+    ) -> Callable[[Floats], tuple[float, Floats]]:
+        """The log density of one outcome up to a constant, and its gradient, under weights (N,)."""
+        return PseudoPosterior(self.model, self.cells, weights, clamp).density_and_gradient()
 
     def sizes(self, fit: WeightedFit, s: int) -> Floats:
         """|term| (N,) of each record at draw s of a clamped fit, in nats and before weights.

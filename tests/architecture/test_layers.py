@@ -48,7 +48,7 @@ ROOMS = (
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}
 MOST_MODULES = 10  # directly under pyvws/
 MOST_FLOORS = 12
-MOST_ARROWS = 142
+MOST_ARROWS = 143
 
 # Rooms within a room, each of which imports only those named before it.
 SUB_ROOMS = {"tables": ("files", "schema", "design", "proposal")}

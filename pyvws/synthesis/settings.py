@@ -314,6 +314,11 @@ class RunSettings:
         return plan
 
     @property
+    def strict(self) -> bool:
+        """Whether the statement will say "dp", whatever the table holds."""
+        return self.plan.strict
+
+    @property
     def sampler(self) -> SamplerSettings:
         """How long to sample; an exact engine has no chains to compare: one draw a dataset."""
         if not self.is_exact:

@@ -27,20 +27,22 @@ class Shown(Protocol):
 def study_page(title: str, lead: str, exhibits: Iterable[Shown], notes: Sequence[str]) -> str:
     """The page as HTML, with a part for each exhibit in order, and `notes` at its end."""
     sections = [
-        Section(f"part-{place}", one.title, [one.text], [_part(one)])
-        for place, one in enumerate(exhibits, start=1)
+        Section(f"part-{place}", exhibit.title, [exhibit.text], [_part(exhibit)])
+        for place, exhibit in enumerate(exhibits, start=1)
     ]
     return render(
         "study.html.j2", command="study", title=title, lead=lead, sections=sections, notes=notes
     )
 
 
-def _part(one: Shown) -> Any:
-    if one.figure is not None:
-        return picture(one.figure, alt=f"{one.title}. {one.text}", caption=one.title)
-    headings = tuple(one.rows[0])
-    rows = [tuple(_text(row[name]) for name in headings) for row in one.rows]
-    return Table(one.title, headings, rows)
+def _part(exhibit: Shown) -> Any:
+    if exhibit.figure is not None:
+        return picture(
+            exhibit.figure, alt=f"{exhibit.title}. {exhibit.text}", caption=exhibit.title
+        )
+    headings = tuple(exhibit.rows[0])
+    rows = [tuple(_text(row[name]) for name in headings) for row in exhibit.rows]
+    return Table(exhibit.title, headings, rows)
 
 
 def _text(value: Any) -> str:

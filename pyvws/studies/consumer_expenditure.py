@@ -39,35 +39,36 @@ def table(result: ExpenditureStudy) -> Any:
     """Two tables for a terminal: risks and utility by synthesizer, and the paper's findings."""
     from rich.console import Group
 
-    made = terminal_table(
+    risks = terminal_table(
         f"{result.outcome}, n = {len(result.y)} in {result.patterns} patterns, radius "
         f"{result.radius:.0%}, {result.datasets} datasets",
         left=["synthesizer"],
         right=_COLUMNS,
     )
     for row in summary(result):
-        made.add_row(
+        risks.add_row(
             row["synthesizer"],
             *(
                 "" if row[name] is None else f"{row[name]:{style}}"
                 for name, style in _COLUMNS.values()
             ),
         )
-    found = terminal_table(
+    judged = terminal_table(
         "Findings of the paper", left=["place", "finding", "holds here", "figures"]
     )
-    for one in findings(result):
-        found.add_row(one.place, one.finding, "yes" if one.holds else "NO", one.figures)
+    for finding in findings(result):
+        holds = "yes" if finding.holds else "NO"
+        judged.add_row(finding.place, finding.finding, holds, finding.figures)
     estimates = terminal_table(
         "Estimates and 95 % intervals", left=["synthesizer"], right=result.data
     )
     for name, entries in [("data", result.data)] + [
-        (name, made.estimates) for name, made in result.results.items()
+        (name, synthesized.estimates) for name, synthesized in result.results.items()
     ]:
         estimates.add_row(
             name, *(f"{x:.0f} [{low:.0f}, {high:.0f}]" for x, low, high in entries.values())
         )
-    return Group(made, estimates, found)
+    return Group(risks, estimates, judged)
 
 
 def write(result: ExpenditureStudy, folder: Path, *, page: Page | None = None) -> list[str]:
@@ -77,18 +78,19 @@ def write(result: ExpenditureStudy, folder: Path, *, page: Page | None = None) -
     title, a lead, exhibits and notes.
     """
     (folder / CONFIDENTIAL).mkdir(mode=0o700)
-    shown, names = exhibits(result), []
-    for one in shown:
-        names.append(f"{CONFIDENTIAL}/{one.file}" if one.confidential else one.file)
-        write_whole(folder / names[-1], _content(one), private=one.confidential)
+    parts, names = exhibits(result), []
+    for exhibit in parts:
+        inside = exhibit.confidential
+        names.append(f"{CONFIDENTIAL}/{exhibit.file}" if inside else exhibit.file)
+        write_whole(folder / names[-1], _content(exhibit), private=inside)
     if page is not None:
         lead = (
             "Sections 2.3 and 3.2 of [risk2024] and section 7 of its supplement, for the column "
             f"{result.outcome!r} of {len(result.y)} records. The intruder knows: "
             f"{', '.join(result.known) or 'nothing'}."
         )
-        parts = [one for one in shown if one.file != RECORDS]
-        text = page("Risk-weighted synthesizers", lead, parts, result.problems)
+        paged = [exhibit for exhibit in parts if exhibit.file != RECORDS]
+        text = page("Risk-weighted synthesizers", lead, paged, result.problems)
         names.append(f"{CONFIDENTIAL}/report.html")
         write_whole(folder / names[-1], text, private=True)
     return names

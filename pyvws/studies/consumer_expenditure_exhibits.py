@@ -141,7 +141,10 @@ def exhibits(result: ExpenditureStudy) -> list[Exhibit]:
             "Findings of the paper on this file",
             "Each row is a finding of the paper's confidential sample, and whether it holds here. "
             "Largest risks, and risks above 0.5, are those of outcomes other than 0.",
-            [{**asdict(one), "holds": "yes" if one.holds else "no"} for one in findings(result)],
+            [
+                {**asdict(finding), "holds": "yes" if finding.holds else "no"}
+                for finding in findings(result)
+            ],
         ),
         *_of_the_paper(result),
         *_of_the_supplement(result),

@@ -294,8 +294,8 @@ def _grouped(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFram
                 "the groups after the first."
             )
         numbers = _group_numbers(numeric_column(frame, name, role="group"), firsts)
-        made = nw.new_series(name, numbers, nw.Float64, backend=frame.implementation)
-        frame = frame.with_columns(made)
+        column = nw.new_series(name, numbers, nw.Float64, backend=frame.implementation)
+        frame = frame.with_columns(column)
     return frame
 
 
@@ -321,16 +321,16 @@ class _Regression:
         """The coefficient by the combining rule for partially synthetic data [reiter2003]."""
         place = self.design.names.index(self.coefficient)
         fits = [self._fit(values) for values in datasets]
-        found = combine(
+        combined = combine(
             [fit.coefficients[place] for fit in fits], [fit.variances[place] for fit in fits]
         )
-        return found.estimate, *found.interval()
+        return combined.estimate, *combined.interval()
 
     def of_data(self, y: Floats) -> Interval:
         place, fit = self.design.names.index(self.coefficient), self._fit(y)
         freedom = len(y) - self.design.matrix.shape[1]
-        found = Combined(fit.coefficients[place], fit.variances[place], freedom)
-        return float(found.estimate), *found.interval()
+        own = Combined(fit.coefficients[place], fit.variances[place], freedom)
+        return float(own.estimate), *own.interval()
 
     def _fit(self, y: Floats) -> LeastSquares:
         return least_squares(self.design.matrix, y, self.design.names)
@@ -338,10 +338,10 @@ class _Regression:
 
 def _intervals(datasets: list[Floats], replicates: int) -> dict[str, Interval]:
     """Bootstrap estimates and 95 % intervals of the statistics, pooled over the datasets."""
-    found = {
+    intervals = {
         name: bootstrap_interval(
             datasets, statistic, n=len(datasets[0]), replicates=replicates, seed=1
         )
         for name, statistic in _STATISTICS.items()
     }
-    return {name: (one.estimate, one.lower, one.upper) for name, one in found.items()}
+    return {name: (own.estimate, own.lower, own.upper) for name, own in intervals.items()}

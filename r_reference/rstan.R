@@ -112,12 +112,16 @@ unconstrained <- function(file, data, vectors, draws) {
   }))
 }
 
-# y_rep at each row of `draws`, whose columns are the program's variables by name. The seed is one, so
-# the random numbers are the same for any data.
-predictions <- function(file, data, vectors, names, draws) {
-  colnames(draws) <- names
-  made <- rstan::gqs(load_program(file), data = shaped(data, vectors), draws = draws, seed = 1)
-  flat_draws(made, "y_rep")
+# y_rep at each row of `points`. The seed is one, so the random numbers are the same for any data.
+predictions <- function(file, data, vectors, points) {
+  fit <- suppressMessages(
+    rstan::sampling(load_program(file), data = shaped(data, vectors), chains = 0, seed = 1)
+  )
+  made <- matrix(0, nrow(points), data$n)
+  for (i in seq_len(nrow(points))) {
+    made[i, ] <- rstan::constrain_pars(fit, points[i, ])$y_rep
+  }
+  made
 }
 
 # A fit in a file of saveRDS or save: log_lik (draws, records) chain after chain and the number of

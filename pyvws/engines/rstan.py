@@ -22,13 +22,11 @@ from pyvws.engines.stan_run import (
     StanJob,
     StanRun,
     clamp_data,
-    flat_draw,
     paper_program,
     stan_data,
     variables,
 )
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
-from pyvws.posterior.draws import Y_REP
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 _LARGEST = 2**31 - 1  # The largest whole number of R and Stan.
@@ -128,10 +126,8 @@ def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]
 
 def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
     """y_rep (P, n) of a program at draws of it, from the same random numbers for any data."""
-    rows = [flat_draw({name: x for name, x in draw.items() if name != Y_REP}) for draw in draws]
-    names = list(rows[0])
-    values = np.array([[row[name] for name in names] for row in rows])
-    found: Floats = _asked("predictions", program, data, {}, names=names, draws=values)
+    points = unconstrained(program, data, draws)
+    found: Floats = _asked("predictions", program, data, {}, points=points)
     return found
 
 

@@ -196,17 +196,6 @@ def variables(names: list[str], values: Floats) -> dict[str, Floats]:
     return by_name
 
 
-def flat_draw(draw: dict[str, Any]) -> dict[str, float]:
-    """One draw of Stan's variables as numbers under Stan's names, such as `L_beta[2,1]`."""
-    found = {}
-    for name, value in draw.items():
-        array = np.asarray(value)
-        for place in np.ndindex(array.shape):
-            label = ",".join(str(index + 1) for index in place)
-            found[f"{name}[{label}]" if place else name] = float(array[place])
-    return found
-
-
 def clamp_data(target: PseudoPosterior) -> dict[str, Any]:
     """The data that tell Stan programs whether and where to clamp terms, and their `shift` (n,)."""
     cells, clamp = target.cells, target.clamp

@@ -19,13 +19,13 @@ _DRAW_NAMES = ("chain", "draw", "iteration", "sample")
 def positions(bad: NDArray[np.bool_], *, first: int = 5) -> str:
     """Text such as '3 (rows 2, 7 and 9)' for the true places of `bad`, from 1; never a value."""
     rows = np.flatnonzero(bad) + 1
-    shown = [str(row) for row in rows[:first]]
+    listed_rows = [str(row) for row in rows[:first]]
     if len(rows) > first:
-        listed = f"first rows {', '.join(shown)}"
-    elif len(shown) > 1:
-        listed = f"rows {', '.join(shown[:-1])} and {shown[-1]}"
+        listed = f"first rows {', '.join(listed_rows)}"
+    elif len(listed_rows) > 1:
+        listed = f"rows {', '.join(listed_rows[:-1])} and {listed_rows[-1]}"
     else:
-        listed = f"row {shown[0]}"
+        listed = f"row {listed_rows[0]}"
     return f"{len(rows)} ({listed})"
 
 
@@ -58,15 +58,15 @@ def finite_vector(values: Any, name: str) -> Floats:
 def dataset_list(datasets: Any, name: str) -> list[Any]:
     """The datasets of a list; InputError for no dataset, or for a single value as a dataset."""
     try:
-        found = list(datasets)
+        listed = list(datasets)
     except TypeError:
-        found = [datasets]
-    if not found:
+        listed = [datasets]
+    if not listed:
         raise InputError(f"{name} must hold at least one dataset. Got none.")
-    shape = getattr(found[0], "shape", None)  # NumPy cannot hold a table of dates and numbers.
-    if (np.ndim(found[0]) if shape is None else len(shape)) == 0:
+    shape = getattr(listed[0], "shape", None)  # NumPy cannot hold a table of dates and numbers.
+    if (np.ndim(listed[0]) if shape is None else len(shape)) == 0:
         raise InputError(f"{name} must be a list of datasets; put a single one in a list.")
-    return found
+    return listed
 
 
 def weight_vector(values: Any, name: str = "weights") -> Floats:
@@ -224,8 +224,8 @@ def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
 
 def near(name: str, among: Collection[str]) -> str:
     """A sentence that offers the nearest name, with a space before it; empty if none is near."""
-    found = difflib.get_close_matches(name, among, n=1, cutoff=0.6)
-    return f" Did you mean {found[0]!r}?" if found else ""
+    matches = difflib.get_close_matches(name, among, n=1, cutoff=0.6)
+    return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
 def distinct_labels(given: Iterable[object]) -> tuple[str, ...]:

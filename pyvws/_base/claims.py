@@ -37,8 +37,8 @@ def abandoned(path: Path, owner: int, *, surely: bool = False) -> bool:
     tells; `surely` does not accept the number alone.
     """
     try:
-        found = path.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             return False
         handle = _locked(path)
         if handle is None:
@@ -46,7 +46,7 @@ def abandoned(path: Path, owner: int, *, surely: bool = False) -> bool:
         os.close(handle)
         if not lives(owner) or owner == os.getpid():
             return True
-        return time.time() - found.st_ctime > _YOUNG_SECONDS
+        return time.time() - status.st_ctime > _YOUNG_SECONDS
     except OSError:  # A process holds the folder, or the folder is gone.
         return False
 

@@ -158,22 +158,22 @@ def _sweep(place: Path) -> None:
 
     A folder of `place` itself comes back where a run died between two renames.
     """
-    made = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
+    pattern = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
     if not place.parent.is_dir():
         return
     for left in list(place.parent.iterdir()):
-        found = made.fullmatch(left.name)
-        if found is None:
+        match = pattern.fullmatch(left.name)
+        if match is None:
             continue
-        ours = found[1] == place.name
-        if not (ours or found[3] == _PARTIAL):
+        ours = match[1] == place.name
+        if not (ours or match[3] == _PARTIAL):
             continue  # This folder may be the only copy of another output.
-        if not abandoned(left, int(found[2]), surely=not ours):
+        if not abandoned(left, int(match[2]), surely=not ours):
             continue
-        if found[3] == _OLD and not place.exists():
+        if match[3] == _OLD and not place.exists():
             with suppress(OSError):
                 left.rename(place)
-        elif found[3] == _OLD:
+        elif match[3] == _OLD:
             _remove(left)
         else:
             shutil.rmtree(left, ignore_errors=True)

@@ -8,7 +8,7 @@ from html import escape
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table of texts under headings; every text is escaped."""
-    head = "".join(f"<th>{escape(one)}</th>" for one in headings)
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
     )

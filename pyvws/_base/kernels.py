@@ -82,14 +82,14 @@ def _cache_folder() -> Path:
 
 def sources_digest(package: Path) -> str:
     """A digest that names the state of all modules with kernels in a folder."""
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         content = path.read_bytes()
         if b"kernels" not in content:
             continue
-        made.update(f"{path.relative_to(package)} {len(content)} ".encode())
-        made.update(content)
-    return made.hexdigest()[:24]
+        digest.update(f"{path.relative_to(package)} {len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest()[:24]
 
 
 def kernel(function: _Function) -> _Function:
@@ -116,8 +116,8 @@ def kernel_of_kernels(function: _Function) -> _Function:
 
     numba would take the kernel in each process for another one, and keep a copy of each on disk.
     """
-    made: Any = numba.njit(error_model="numpy", nogil=True)(function)
-    kept: _Function = made
+    compiled: Any = numba.njit(error_model="numpy", nogil=True)(function)
+    kept: _Function = compiled
     return kept
 
 
@@ -167,8 +167,8 @@ class _Kernel:
 
 
 def _made(function: _Function, **further: Any) -> _Function:
-    made: Any = _Kernel(function, {**_OPTIONS, **further})
-    kept: _Function = made
+    kernel_of_function: Any = _Kernel(function, {**_OPTIONS, **further})
+    kept: _Function = kernel_of_function
     return kept
 
 

@@ -171,8 +171,8 @@ def _difference(kept: dict[str, Any], ours: dict[str, Any]) -> str:
         for name in sorted({*flat[0], *flat[1]} - {"settings"})
         if flat[0].get(name) != flat[1].get(name)
     ]
-    shown = [f"{name} {flat[0].get(name)} there, {flat[1].get(name)} here" for name in names[:3]]
-    return "; ".join([*shown, *(["..."] if len(names) > 3 else [])])
+    listed = [f"{name} {flat[0].get(name)} there, {flat[1].get(name)} here" for name in names[:3]]
+    return "; ".join([*listed, *(["..."] if len(names) > 3 else [])])
 
 
 Backend = Literal["loky", "dask"]

@@ -86,8 +86,8 @@ def about(help: str, **more: Any) -> dict[str, Setting]:
 def setting(default: T, said: str | dict[str, Setting], **more: Any) -> T:
     """A dataclass field with a default; `said` is its help, or metadata that fields share."""
     metadata = about(said, **more) if isinstance(said, str) else said
-    made: Any = field(default=default, metadata=metadata)
-    return cast(T, made)
+    declared: Any = field(default=default, metadata=metadata)
+    return cast(T, declared)
 
 
 def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
@@ -99,16 +99,16 @@ def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
     name = getattr(owner, "name", None)
     return [
         replace(
-            one.metadata["setting"],
-            panel=one.metadata["setting"].panel or panel,
-            name=one.name,
-            kind=hints[one.name],
-            type=str(one.type),
-            default=... if one.default is MISSING else one.default,
+            entry.metadata["setting"],
+            panel=entry.metadata["setting"].panel or panel,
+            name=entry.name,
+            kind=hints[entry.name],
+            type=str(entry.type),
+            default=... if entry.default is MISSING else entry.default,
             takers=(name,) if isinstance(name, str) else (),
         )
-        for one in fields(owner)
-        if "setting" in one.metadata
+        for entry in fields(owner)
+        if "setting" in entry.metadata
     ]
 
 
@@ -122,18 +122,22 @@ def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -
 
 def merged(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     """Settings by name; equal declarations of several classes become one setting."""
-    found: dict[str, list[Setting]] = {}
-    for one in settings:
-        alike = found.setdefault(one.name, [])
+    by_name: dict[str, list[Setting]] = {}
+    for setting in settings:
+        alike = by_name.setdefault(setting.name, [])
         for place, other in enumerate(alike):
-            if (one.help, one.more, one.choices) == (other.help, other.more, other.choices):
-                shared = one.default if one.default == other.default else None
-                takers = (*other.takers, *one.takers)
+            if (setting.help, setting.more, setting.choices) == (
+                other.help,
+                other.more,
+                other.choices,
+            ):
+                shared = setting.default if setting.default == other.default else None
+                takers = (*other.takers, *setting.takers)
                 alike[place] = replace(other, takers=takers, default=shared)
                 break
         else:
-            alike.append(one)
-    return found
+            alike.append(setting)
+    return by_name
 
 
 def shown_default(alike: list[Setting]) -> Any:
@@ -143,41 +147,45 @@ def shown_default(alike: list[Setting]) -> Any:
 
 def shown_kind(alike: list[Setting]) -> Any:
     """The type of a setting's name: any that one of its declarations has."""
-    return reduce(or_, dict.fromkeys(one.kind for one in alike))
+    return reduce(or_, dict.fromkeys(setting.kind for setting in alike))
 
 
 def described(alike: list[Setting]) -> str:
     """The description of a setting's name: its help, its takers and its default."""
-    said = []
-    for one in alike:
-        text, usual = one.help, one.default
-        if one.takers:
-            text = f"For {', '.join(one.takers)}: {text[0].lower()}{text[1:]}"
+    sentences = []
+    for setting in alike:
+        text, usual = setting.help, setting.default
+        if setting.takers:
+            text = f"For {', '.join(setting.takers)}: {text[0].lower()}{text[1:]}"
         if not (shown_default(alike) or usual in (..., None, ()) or usual is False):
             values = usual if isinstance(usual, tuple) else (usual,)
-            shown = ",".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
-            text += f" {shown} if not given."
-        said.append(text if one.in_steps else f"{text} Only for a table that fits in memory.")
-    return " ".join(said)
+            words = ",".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
+            text += f" {words} if not given."
+        sentences.append(
+            text if setting.in_steps else f"{text} Only for a table that fits in memory."
+        )
+    return " ".join(sentences)
 
 
 def explained(alike: list[Setting]) -> tuple[str, str]:
     """The type and the whole description of a setting, for docstrings and the documentation."""
-    one = alike[0]
-    kinds = ["{" + ", ".join(map(repr, one.choices)) + "}"] if one.choices else []
+    first = alike[0]
+    kinds = ["{" + ", ".join(map(repr, first.choices)) + "}"] if first.choices else []
     left_out = ("None", "str") if kinds else ("None",)
     texts = dict.fromkeys(text for each in alike for text in each.type.split(" | "))
     kind = " or ".join([*kinds, *(text for text in texts if text not in left_out)])
-    optional = ", optional" if one.takers or one.default is None else ""
-    return kind + optional, " ".join([described(alike), *(one.more for one in alike)]).strip()
+    optional = ", optional" if first.takers or first.default is None else ""
+    return kind + optional, " ".join(
+        [described(alike), *(setting.more for setting in alike)]
+    ).strip()
 
 
 def documented(docstring: str | None, settings: dict[str, list[Setting]]) -> str | None:
     """The docstring with one entry for each setting in place of the entry `**settings`."""
     lines = []
     for name, alike in settings.items():
-        kind, said = explained(alike)
-        lines += [f"{name} : {kind}", textwrap.indent(textwrap.fill(said, 88), "    ")]
+        kind, text = explained(alike)
+        lines += [f"{name} : {kind}", textwrap.indent(textwrap.fill(text, 88), "    ")]
     entries = textwrap.indent("\n".join(lines), "    ")
     return docstring and re.sub(_PLACE, lambda _: entries, docstring)
 

@@ -15,7 +15,7 @@ def toml_value(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, Mapping):
-        pairs = (f"{toml_key(name)} = {toml_value(one)}" for name, one in value.items())
+        pairs = (f"{toml_key(name)} = {toml_value(entry)}" for name, entry in value.items())
         return f"{{{', '.join(pairs)}}}"
     text = json.dumps(value, ensure_ascii=False)
     return text.replace(chr(127), chr(92) + "u007f")  # TOML takes no bare DEL.

@@ -57,7 +57,7 @@ class ComparedRow:
 
     def values(self, name: str) -> list[float]:
         """A score by seed."""
-        return [one.value for scores in self.scores for one in scores if one.name == name]
+        return [score.value for scores in self.scores for score in scores if score.name == name]
 
     def mean(self, name: str) -> float:
         """A score's mean over the seeds."""
@@ -104,7 +104,7 @@ class _Compared:
         return mean + (f" ± {number(band, 2)}" if math.isfinite(band) else "")
 
     def scale(self, row: ComparedRow) -> Score:
-        return next(one for one in row.scores[0] if one.name == self.score)
+        return next(score for score in row.scores[0] if score.name == self.score)
 
 
 def advised(
@@ -119,8 +119,8 @@ def advised(
     within = [row for row in some if row.guarantee != "none" and max(row.epsilons) <= epsilon]
     opening = f"At epsilon {epsilon:.4g} a dataset"
     if not within:
-        said = f"{opening}: nothing that was run has a guarantee and stays within it."
-        return Advice(epsilon, None, (said, *_lacking(not_run, epsilon)))
+        sentence = f"{opening}: nothing that was run has a guarantee and stays within it."
+        return Advice(epsilon, None, (sentence, *_lacking(not_run, epsilon)))
     compared = _Compared.of(within, score)
     scale = compared.scale(within[0])
     sign = -1.0 if scale.larger_is_better else 1.0
@@ -140,7 +140,7 @@ def advised(
         "better.",
         *_beside(best, others, compared),
         *_lacking(not_run, epsilon),
-        *(f"Its statement says: {caveat(said)}" for said in _mechanism(best).caveats),
+        *(f"Its statement says: {caveat(sentence)}" for sentence in _mechanism(best).facts.caveats),
     ]
     strict = [row for row in (best, *others) if row.guarantee.startswith("dp")]
     if strict and strict[0] is not best:
@@ -168,16 +168,19 @@ def _beside(best: ComparedRow, others: Sequence[ComparedRow], compared: _Compare
     if not others:
         return ["No other choice that was run has a guarantee and stays within it."]
     listed = [f"{row.point.name} has {compared.figure(row)}" for row in others[:_LISTED]]
-    said = [f"{'; '.join(listed)}."]
+    sentences = [f"{'; '.join(listed)}."]
     if not math.isfinite(compared.variance):
-        return [*said, "One seed tells nothing of chance: run more before you rely on the order."]
+        return [
+            *sentences,
+            "One seed tells nothing of chance: run more before you rely on the order.",
+        ]
     tied = [row for row in others if compared.apart(best, row) <= 2.0 * compared.error(best, row)]
     if tied:
         names = " and ".join(row.point.name for row in tied[:_LISTED])
-        return [*said, f"These seeds do not tell {names} from it."]
+        return [*sentences, f"These seeds do not tell {names} from it."]
     apart, error = compared.apart(best, others[0]), compared.error(best, others[0])
     return [
-        *said,
+        *sentences,
         f"The next is {number(apart, 2)} behind, and the standard error of that is "
         f"{number(error, 2)}.",
     ]
@@ -185,7 +188,7 @@ def _beside(best: ComparedRow, others: Sequence[ComparedRow], compared: _Compare
 
 def _lacking(not_run: Sequence[Point], epsilon: float) -> list[str]:
     """The points that time did not allow and that might cost no more than epsilon."""
-    names = [one.name for one in not_run if one.epsilon is None or one.epsilon <= epsilon]
+    names = [point.name for point in not_run if point.epsilon is None or point.epsilon <= epsilon]
     if not names:
         return []
     return [

@@ -75,7 +75,7 @@ def read_choice(text: str) -> Choice:
             f"A choice is a mechanism and its settings, such as 'lw reweight'. Got {text!r}."
         ) from None
     allowed = (*_OF_RUN, *(one for one in mechanism_settings(name) if one != "epsilon"))
-    found: dict[str, Any] = {"mechanism": name}
+    entries: dict[str, Any] = {"mechanism": name}
     for word in words:
         given, _, value = word.partition("=")
         given = given.replace("-", "_")
@@ -85,13 +85,13 @@ def read_choice(text: str) -> Choice:
                 f"The choice {text!r} has no setting {given!r}. It takes {', '.join(allowed)}."
                 f"{more or near(given, allowed)}"
             )
-        found[given] = _value(given, value)
-    return Choice(" ".join(text.split()), found)
+        entries[given] = _value(given, value)
+    return Choice(" ".join(text.split()), entries)
 
 
 def _value(name: str, text: str) -> Any:
     """A setting's value: yes without a text, several with commas, else as TOML or as it is."""
-    if any(one.several for one in declared()[name]):
+    if any(declared_setting.several for declared_setting in declared()[name]):
         return tuple(text.split(","))
     try:
         return tomllib.loads(f"value = {text or 'true'}")["value"]
@@ -130,7 +130,7 @@ def _points(
     frame: Any, common: Mapping[str, Any], choice: Choice, epsilons: Sequence[float]
 ) -> list[Point]:
     """The points that the settings allow; the last InputError where they allow none."""
-    found: list[Point] = []
+    listed: list[Point] = []
     refused = None
     for epsilon in (None, *epsilons):
         given = {**common, **choice.settings}
@@ -140,22 +140,22 @@ def _points(
         except InputError as error:
             refused = error
             continue
-        if not found:
+        if not listed:
             check_table(frame, settings)
-        found.append(point)
-    if not found:
+        listed.append(point)
+    if not listed:
         raise refused or InputError(f"{choice.label!r} has no point.")
-    return found
+    return listed
 
 
 def _effort(point: Point) -> tuple[bool, float]:
     """Clamped fits last, since they share no fit and take the longest; else epsilon by epsilon."""
-    return cast(Mechanism, point.settings.mechanism).clamps, point.epsilon or 0.0
+    return cast(Mechanism, point.settings.mechanism).facts.clamps, point.epsilon or 0.0
 
 
 def refuse_choices(common: Mapping[str, Any]) -> None:
     """Raise InputError for a common setting that belongs to a choice, or to the comparison."""
-    of_run = {one.name for one in settings_of(RunSettings)}
+    of_run = {setting.name for setting in settings_of(RunSettings)}
     of_mechanisms = {name for kind in MECHANISMS for name in mechanism_settings(kind)} - of_run
     for name in ("epsilon", "mechanism", "compared", *_OF_RUN, *sorted(of_mechanisms)):
         if common.get(name):

@@ -131,9 +131,9 @@ def compare(
     path.chmod(0o700)  # An older folder, or an empty one of the user's, may be open to others.
     work = Seeds(nw.from_native(frame, eager_only=True).to_native(), points, kept, seed, end)
     run_seeds(work, count, jobs=jobs, progress=progress)
-    found = _found(points, left_out, kept, count, by, epsilons)
-    write_comparison(found, path)
-    return found
+    comparison = _found(points, left_out, kept, count, by, epsilons)
+    write_comparison(comparison, path)
+    return comparison
 
 
 def _found(
@@ -179,20 +179,22 @@ def _three_digits(epsilon: float) -> float:
 
 
 def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
-    made = [result for result in results if "scores" in result]
-    weights = [result["mean_weight"] for result in made if result["mean_weight"] is not None]
-    worst = [result["rhat"] for result in made if result["rhat"] is not None]
+    scored = [result for result in results if "scores" in result]
+    weights = [result["mean_weight"] for result in scored if result["mean_weight"] is not None]
+    worst = [result["rhat"] for result in scored if result["rhat"] is not None]
     return ComparedRow(
         point=point,
-        guarantee=made[0]["guarantee"] if made else "none",
+        guarantee=scored[0]["guarantee"] if scored else "none",
         epsilons=tuple(
-            np.inf if result["epsilon"] is None else float(result["epsilon"]) for result in made
+            np.inf if result["epsilon"] is None else float(result["epsilon"]) for result in scored
         ),
-        scores=tuple(tuple(_score(one) for one in result["scores"]) for result in made),
+        scores=tuple(tuple(_score(score) for score in result["scores"]) for result in scored),
         mean_weight=float(np.mean(weights)) if weights else None,
         rhat=max(worst, default=None),
         seconds=float(np.mean([result["seconds"] for result in results])),
-        problems=tuple(dict.fromkeys(one["problem"] for one in results if "problem" in one)),
+        problems=tuple(
+            dict.fromkeys(result["problem"] for result in results if "problem" in result)
+        ),
     )
 
 

@@ -48,7 +48,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The advice at each epsilon as a table, for a notebook."""
-        rows = [(f"{one.epsilon:g}", one.text) for one in self.advice]
+        rows = [(f"{advice.epsilon:g}", advice.text) for advice in self.advice]
         return html_table("Comparison (confidential)", ("epsilon", "advice"), rows)
 
     def table(self) -> pl.DataFrame:
@@ -60,12 +60,12 @@ class Comparison:
 
         They say `compared=True`, so the release's ledger lists this comparison.
         """
-        for one in self.advice:
-            if one.epsilon == epsilon and one.row is not None:
-                return _chosen(one.row.point)
+        for advice in self.advice:
+            if advice.epsilon == epsilon and advice.row is not None:
+                return _chosen(advice.row.point)
         raise InputError(
             f"The comparison has no choice for epsilon {epsilon:g}. It has advice for "
-            f"{', '.join(f'{one.epsilon:g}' for one in self.advice if one.row) or 'none'}."
+            f"{', '.join(f'{advice.epsilon:g}' for advice in self.advice if advice.row) or 'none'}."
         )
 
     def plot(self) -> Figure:
@@ -79,7 +79,7 @@ class Comparison:
                 label = f"{row.point.choice.label} ({KINDS[row.guarantee]})"
                 at = float(np.mean(row.epsilons))
                 lines.setdefault(label, {})[at] = row.values(self.score)
-                scales += [one for one in row.scores[0] if one.name == self.score]
+                scales += [score for score in row.scores[0] if score.name == self.score]
         if not lines:
             raise InputError("No point has a result to draw.")
         title = f"{self.score}; dashed: a second sample"
@@ -110,9 +110,9 @@ def _entries(row: ComparedRow) -> dict[str, Any]:
         "seconds": row.seconds,
         "problem": " ".join(row.problems) or None,
     }
-    for one in row.scores[0] if row.scores else ():
-        values = row.values(one.name)
-        entries[one.name] = float(np.mean(values))
+    for score in row.scores[0] if row.scores else ():
+        values = row.values(score.name)
+        entries[score.name] = float(np.mean(values))
         error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
-        entries[f"{one.name}_error"] = error if error is None else float(error)
+        entries[f"{score.name}_error"] = error if error is None else float(error)
     return entries

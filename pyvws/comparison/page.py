@@ -26,28 +26,34 @@ _MORE: Final = (
 )
 
 
-def headings(found: Comparison) -> tuple[str, ...]:
+def headings(comparison: Comparison) -> tuple[str, ...]:
     """The headings of the table of points after the choice."""
-    others = [one.name for one in _scores(found)]
+    others = [score.name for score in _scores(comparison)]
     return ("epsilon asked", "epsilon reached", "guarantee", *others, "weight", "R-hat", "seconds")
 
 
-def shown_row(found: Comparison, row: ComparedRow) -> tuple[str, ...]:
+def shown_row(comparison: Comparison, row: ComparedRow) -> tuple[str, ...]:
     """A point as text, the choice first; scores with two standard errors over its own seeds."""
     asked = "own" if row.point.epsilon is None else f"{row.point.epsilon:g}"
     label = row.point.choice.label
     if not row.scores:
-        return (label, asked, "failed", *[""] * (len(headings(found)) - 3), f"{row.seconds:.1f}")
+        return (
+            label,
+            asked,
+            "failed",
+            *[""] * (len(headings(comparison)) - 3),
+            f"{row.seconds:.1f}",
+        )
     return (
         *(label, asked, span(row.epsilons), KINDS[row.guarantee]),
-        *(_banded(row, one.name) for one in _scores(found)),
+        *(_banded(row, score.name) for score in _scores(comparison)),
         *("" if x is None else number(x, 4) for x in (row.mean_weight, row.rhat)),
         f"{row.seconds:.1f}",
     )
 
 
-def _scores(found: Comparison) -> tuple[Any, ...]:
-    return next((row.scores[0] for row in found.rows if row.scores), ())
+def _scores(comparison: Comparison) -> tuple[Any, ...]:
+    return next((row.scores[0] for row in comparison.rows if row.scores), ())
 
 
 def _banded(row: ComparedRow, name: str) -> str:
@@ -58,57 +64,59 @@ def _banded(row: ComparedRow, name: str) -> str:
     return f"{number(row.mean(name), 4)} ± {number(band, 2)}"
 
 
-def notes(found: Comparison) -> list[str]:
+def notes(comparison: Comparison) -> list[str]:
     """What has no result, and why."""
     failed = [
         f"{row.point.name} failed under {'every seed' if not row.scores else 'some seeds'}: {why}"
-        for row in found.rows
+        for row in comparison.rows
         for why in row.problems
     ]
     return [
-        *(f"Left out: {label}. {why}" for label, why in found.left_out.items()),
+        *(f"Left out: {label}. {why}" for label, why in comparison.left_out.items()),
         *failed,
-        *(f"Not run in the time given: {said}." for said in found.not_run),
-        *([_MORE] if found.not_run else []),
+        *(f"Not run in the time given: {said}." for said in comparison.not_run),
+        *([_MORE] if comparison.not_run else []),
     ]
 
 
-def write_comparison(found: Comparison, folder: Path) -> list[Path]:
+def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Write comparison.csv, .png and .html and a take-EPSILON.toml for each advice, for the owner's
     eyes.
     """
-    files: dict[str, str | bytes] = {"comparison.csv": found.table().write_csv()}
+    files: dict[str, str | bytes] = {"comparison.csv": comparison.table().write_csv()}
     drawn = None
-    if any(row.scores for row in found.rows):
-        figure = found.plot()
-        said = f"{found.score} of each choice against epsilon, with bars of two standard errors."
-        drawn = picture(figure, alt=said)
+    if any(row.scores for row in comparison.rows):
+        figure = comparison.plot()
+        caption = (
+            f"{comparison.score} of each choice against epsilon, with bars of two standard errors."
+        )
+        drawn = picture(figure, alt=caption)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=150)
         files["comparison.png"] = buffer.getvalue()
-    for advice in found.advice:
+    for advice in comparison.advice:
         if advice.row is not None:
-            settings = RunSettings(**arranged(found.settings(advice.epsilon)))
+            settings = RunSettings(**arranged(comparison.settings(advice.epsilon)))
             files[f"take-{advice.epsilon:g}.toml"] = config_text(settings, seed=None)
             if text := settings.plan.texts["schema"]:
                 files[SCHEMA_FILE] = text
-    files["comparison.html"] = _page(found, drawn)
+    files["comparison.html"] = _page(comparison, drawn)
     for name, content in files.items():
         write_whole(folder / name, content, private=True)
     return [folder / name for name in files]
 
 
-def _page(found: Comparison, drawn: PagePicture | None) -> str:
-    rows = [shown_row(found, row) for row in found.rows]
+def _page(comparison: Comparison, drawn: PagePicture | None) -> str:
+    rows = [shown_row(comparison, row) for row in comparison.rows]
     caption = (
         "Larger epsilon = less private. Scores ± two standard errors; processor seconds a seed."
     )
     return render(
         "comparison.html.j2",
         command="compare",
-        advice=[one.text for one in found.advice],
+        advice=[advice.text for advice in comparison.advice],
         looked=LOOKED,
         drawn=drawn,
-        rows=Table(caption, ("choice", *headings(found)), rows),
-        notes=notes(found),
+        rows=Table(caption, ("choice", *headings(comparison)), rows),
+        notes=notes(comparison),
     )

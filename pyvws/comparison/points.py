@@ -66,7 +66,9 @@ class Seeds:
 
     def missing(self, number: int) -> list[Point]:
         """The points that have no result under a seed."""
-        return [one for one in self.points if self.folder.read(point_key(one, number)) is None]
+        return [
+            point for point in self.points if self.folder.read(point_key(point, number)) is None
+        ]
 
     def __call__(
         self, _settings: Mapping[str, Any], key: Key, sequence: np.random.SeedSequence
@@ -103,7 +105,9 @@ class Seeds:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # The rows have each run's R-hat.
             loop = None
-            if mechanism.fits_model and not (mechanism.clamps_every_fit or mechanism.reference):
+            if mechanism.facts.fits_model and not (
+                mechanism.facts.clamps_every_fit or mechanism.facts.reference
+            ):
                 if not earlier:
                     seed = whole_seed(sequence)
                     earlier.append(open_loop(settings, table, seed=seed, listener=listener))
@@ -145,10 +149,12 @@ class Seeds:
 def _margin(data: nw.DataFrame[Any], datasets: Sequence[Any]) -> Score:
     """The distance of a single column's margin, U_m, beside that of a bootstrap."""
     y = data[data.columns[0]].to_numpy()
-    made = [nw.from_native(one, eager_only=True)[data.columns[0]].to_numpy() for one in datasets]
+    margins = [
+        nw.from_native(dataset, eager_only=True)[data.columns[0]].to_numpy() for dataset in datasets
+    ]
     if y.dtype.kind not in "iufb":
         raise InputError("One category alone has no score here. Give it predictors, or a schema.")
-    values = tuple(ecdf_utility(y, [one]).maximum for one in made)
+    values = tuple(ecdf_utility(y, [dataset]).maximum for dataset in margins)
     again = np.random.default_rng(1).integers(0, len(y), len(y))
     bootstrap = ecdf_utility(y, [y[again]]).maximum
     mean = float(np.mean(values))

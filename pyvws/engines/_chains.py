@@ -112,6 +112,6 @@ def iterations_done(logs: list[Path]) -> int:
     """Iterations that the chains' console texts report, summed over chains."""
     done = 0
     for path in logs:
-        found = re.findall(r"Iteration:\s+(\d+) /", path.read_text(errors="replace"))
-        done += int(found[-1]) if found else 0
+        counts = re.findall(r"Iteration:\s+(\d+) /", path.read_text(errors="replace"))
+        done += int(counts[-1]) if counts else 0
     return done

@@ -52,13 +52,13 @@ def compiled(program: str, *, version: str, build: Callable[[Path], None]) -> Pa
         time.sleep(_WAIT_SECONDS)
     if not _complete(folder):
         _prune(folder.parent)
-        made = folder.with_name(f"{_build_of(folder)}.{os.getpid()}-{secrets.token_hex(4)}")
+        building = folder.with_name(f"{_build_of(folder)}.{os.getpid()}-{secrets.token_hex(4)}")
         try:
-            with claimed_folder(made):
-                build(made)
-                _place(made, folder)
+            with claimed_folder(building):
+                build(building)
+                _place(building, folder)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(building, ignore_errors=True)
     os.utime(folder / _MARK)
     return folder
 

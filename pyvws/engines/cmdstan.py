@@ -117,19 +117,21 @@ def built(program: str) -> Path:
         source.write_text(program, encoding="utf-8")
         with _quiet() as cmdstanpy:
             try:
-                made = cmdstanpy.compile_stan_file(source)
+                program_file = cmdstanpy.compile_stan_file(source)
             except (ValueError, RuntimeError, OSError) as error:
-                said = str(error).strip()[-2000:]
+                message = str(error).strip()[-2000:]
                 if _translates(_PLAIN, folder) and not _translates(program, folder):
-                    raise InputError(f"Stan does not accept the program. It says: {said}") from None
+                    raise InputError(
+                        f"Stan does not accept the program. It says: {message}"
+                    ) from None
                 raise MissingDependencyError(
                     f"The CmdStan in {cmdstan_folder()} compiles no program, this one or another. "
                     "Mend it, or install it anew: "
                     'python -c "import cmdstanpy; cmdstanpy.install_cmdstan(overwrite=True)". '
-                    f"It says: {said}"
+                    f"It says: {message}"
                 ) from None
-        if Path(made).name != "program":
-            shutil.copy(made, folder / "program")
+        if Path(program_file).name != "program":
+            shutil.copy(program_file, folder / "program")
 
     return compiled(program, version=kind, build=build) / "program"
 

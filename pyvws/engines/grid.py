@@ -107,15 +107,15 @@ def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
     share /= share.sum()
     for axis, steps in enumerate(shape):
         along = share.sum(axis=tuple(other for other in range(len(shape)) if other != axis))
-        said = []
+        problems = []
         if steps > 2 and along.max() > _COARSE:
-            said.append("The posterior is narrower than the steps of its grid.")
+            problems.append("The posterior is narrower than the steps of its grid.")
         if steps > 2 and along[0] + along[-1] > _AT_AN_END:
-            said.append("The posterior lies at an end of its grid.")
-        if said:
+            problems.append("The posterior lies at an end of its grid.")
+        if problems:
             warnings.warn(
-                f"Parameter {axis + 1}: {' '.join(said)} Choose grid_range and grid_steps again, "
-                "by what is public and not by this table: a grid chosen by the data has no "
+                f"Parameter {axis + 1}: {' '.join(problems)} Choose grid_range and grid_steps "
+                "again, by what is public and not by this table: a grid chosen by the data has no "
                 "guarantee.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -129,11 +129,11 @@ def noisy_maximum(
     measurement = noisy_maximum_measurement()
     values = scores.tolist()
     with ThreadPoolExecutor(usable_cores()) as pool:
-        found = []
+        places = []
         for place in pool.map(lambda _: measurement(values), range(draws)):
-            found.append(place)
-            told(len(found) / draws)
-    return np.array(found, dtype=np.intp)
+            places.append(place)
+            told(len(places) / draws)
+    return np.array(places, dtype=np.intp)
 
 
 def noisy_maximum_measurement() -> Any:

@@ -76,10 +76,10 @@ def sample_joint(
     return Posterior(
         draws=joint_draws(
             {
-                of.column: of.model.constrain(
-                    np.ascontiguousarray(flat[:, block]), of.cells.n_coefficients
+                column.column: column.model.constrain(
+                    np.ascontiguousarray(flat[:, block]), column.cells.n_coefficients
                 )
-                for of, block in zip(target.columns, target.blocks(), strict=True)
+                for column, block in zip(target.columns, target.blocks(), strict=True)
             }
         ),
         chains=settings.chains,
@@ -102,12 +102,12 @@ class _Column:
         q = np.empty(len(z))
         restore, pull_back = self._scale.kernels
         jacobian, state = restore(z, *self._scale.data, q)
-        found = self._density(q, others)
-        value, slope = found.log_density + jacobian, found.gradient
+        joined = self._density(q, others)
+        value, slope = joined.log_density + jacobian, joined.gradient
         pull_back(state, q, *self._scale.data, slope)
         if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return PhasePoint(z, -np.inf, np.zeros(len(z)), (q, found.terms))
-        return PhasePoint(z, value, slope, (q, found.terms))
+            return PhasePoint(z, -np.inf, np.zeros(len(z)), (q, joined.terms))
+        return PhasePoint(z, value, slope, (q, joined.terms))
 
 
 class _Chain:
@@ -185,10 +185,10 @@ class _Chain:
 
 def _diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:
     """The worst diagnostics over the columns of draws (chains, draws, D)."""
-    found = []
-    for at, (of, block) in enumerate(zip(target.columns, target.blocks(), strict=True)):
+    by_column = []
+    for at, (column, block) in enumerate(zip(target.columns, target.blocks(), strict=True)):
         flat = q[:, :, block].reshape(-1, block.stop - block.start)
-        compared = of.model.diagnosed(flat, of.cells.n_coefficients)
+        compared = column.model.diagnosed(flat, column.cells.n_coefficients)
         compared = compared.reshape(*q.shape[:2], -1)
-        found.append(diagnose(compared, 0 if at else divergences))
-    return together(found, [one.column for one in target.columns])
+        by_column.append(diagnose(compared, 0 if at else divergences))
+    return together(by_column, [column.column for column in target.columns])

@@ -154,11 +154,11 @@ class AutoEngine:
         fits = _FEW * target.dimension <= total and target.dimension <= _MOST_PARAMETERS
         if fits and not isinstance(target.model, NormalMixture):
             try:
-                found = LaplaceEngine().sample(target, settings, seed=seed)
+                approximated = LaplaceEngine().sample(target, settings, seed=seed)
             except ConvergenceError:
-                found = None
-            if found is not None and not found.diagnostics.problems():
-                return found
+                approximated = None
+            if approximated is not None and not approximated.diagnostics.problems():
+                return approximated
         return NativeEngine().sample(
             target, settings, seed=seed, progress=progress, previous=previous
         )
@@ -239,7 +239,7 @@ def _on_scale(target: PseudoPosterior, scale: SampledScale) -> _Density:
 
 def _peaks(density: _Density, places: list[Floats], step: float) -> list[_Peak]:
     """The modes that are found from places (D,), each once, by gradients `step` apart."""
-    found: list[_Peak] = []
+    peaks: list[_Peak] = []
     for place in places:
         q = np.empty(len(place))
 
@@ -253,7 +253,7 @@ def _peaks(density: _Density, places: list[Floats], step: float) -> list[_Peak]:
             continue
         options = {"maxiter": 3000, "maxfun": 6000, "maxcor": 30, "gtol": 1e-5, "ftol": 1e-14}
         mode = minimize(falling, place, jac=True, method="L-BFGS-B", options=options).x
-        if any(np.linalg.norm(one.root.T @ (mode - one.mode)) < _APART for one in found):
+        if any(np.linalg.norm(peak.root.T @ (mode - peak.mode)) < _APART for peak in peaks):
             continue
         steps = step * np.eye(len(mode))
         rows = [density(mode - d, q)[1] - density(mode + d, q)[1] for d in steps]
@@ -266,16 +266,16 @@ def _peaks(density: _Density, places: list[Floats], step: float) -> list[_Peak]:
             root = np.linalg.cholesky(precision)
         except np.linalg.LinAlgError:  # Curvatures too far apart for a factor.
             continue
-        found.append(_Peak(mode, root, float(np.log(np.diag(root)).sum())))
-    return found
+        peaks.append(_Peak(mode, root, float(np.log(np.diag(root)).sum())))
+    return peaks
 
 
 def _proposals(peaks: list[_Peak], rng: np.random.Generator, count: int) -> Floats:
     """Draws (count, D) from the mixture of normals."""
-    of = rng.integers(len(peaks), size=count)
+    peak_of_draw = rng.integers(len(peaks), size=count)
     z = rng.standard_normal((count, len(peaks[0].mode)))
     for at, peak in enumerate(peaks):
-        own = of == at
+        own = peak_of_draw == at
         z[own] = peak.mode + solve_triangular(peak.root.T, z[own].T).T
     return z
 

@@ -94,8 +94,8 @@ class NativeEngine:
                 if progress is not None:
                     progress(before + at.arguments.count, total)
 
-            found, bad = read_chains(run_chains(model, part, own_seed, tick, remedy), part)
-            parts.append(found)
+            chains, bad = read_chains(run_chains(model, part, own_seed, tick, remedy), part)
+            parts.append(chains)
             diverging += bad
             done += part.chains * (part.draws + part.warmup)
         if progress is not None:

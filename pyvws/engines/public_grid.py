@@ -76,10 +76,10 @@ class PublicGrid:
 
     def points(self) -> Floats:
         """Unconstrained vectors (G, D) of the middles; entries for scales of the prior are 0."""
-        found = [axis.ravel() for axis in np.meshgrid(*self.middles, indexing="ij")]
+        columns = [axis.ravel() for axis in np.meshgrid(*self.middles, indexing="ij")]
         K = self.coefficients
-        between = np.zeros((len(found[0]), coefficient_dimension(K) - K))
-        return np.ascontiguousarray(np.column_stack([*found[:K], between, *found[K:]]))
+        between = np.zeros((len(columns[0]), coefficient_dimension(K) - K))
+        return np.ascontiguousarray(np.column_stack([*columns[:K], between, *columns[K:]]))
 
     def log_prior(self) -> Floats:
         """Log prior probability (G,) of each cell, up to a constant, in nats.
@@ -88,13 +88,15 @@ class PublicGrid:
         """
         K = self.coefficients
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            found = np.log(coefficient_masses(self.edges[:K]))
+            log_masses = np.log(coefficient_masses(self.edges[:K]))
             own = self.middles[K:]
         for axis in own:
             assert self.own_prior is not None
             density, scale = self.own_prior
-            found = np.add.outer(found, np.array([density(float(u), scale)[0] for u in axis]))
-        return found.ravel()
+            log_masses = np.add.outer(
+                log_masses, np.array([density(float(u), scale)[0] for u in axis])
+            )
+        return log_masses.ravel()
 
 
 def public_grid(settings: SamplerSettings, model: Model, K: int) -> PublicGrid:
@@ -140,9 +142,9 @@ def public_grid(settings: SamplerSettings, model: Model, K: int) -> PublicGrid:
 @lru_cache(maxsize=4)
 def public_scores(grid: PublicGrid) -> Scores:
     """The whole prior (G,) of a grid's points, as of `whole_prior`; the array is not writable."""
-    found = whole_prior(grid.log_prior())
-    found.flags.writeable = False
-    return found
+    scores = whole_prior(grid.log_prior())
+    scores.flags.writeable = False
+    return scores
 
 
 def check_grid(settings: SamplerSettings, model: Model, K: int, clamps: Sequence[Clamp]) -> None:

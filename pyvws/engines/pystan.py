@@ -69,8 +69,8 @@ class PyStanEngine(ChainEngine):
             "num_samples": settings.draws,
             "delta": settings.target_accept,
         }
-        told = {"module": str(_module_path(job.program)), "arguments": arguments}
-        (folder / "job.json").write_text(json.dumps(told))
+        job_file = {"module": str(_module_path(job.program)), "arguments": arguments}
+        (folder / "job.json").write_text(json.dumps(job_file))
         np.savez(folder / "data.npz", **job.data)
         for chain in range(settings.chains):
             values = job.initial[chain] if job.initial else {}

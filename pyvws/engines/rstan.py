@@ -61,7 +61,7 @@ class RStanEngine(StanEngine):
         data = stan_data(target)
         if target.clamp is None:
             return paper_program(target.model), data
-        clamp = {name: of for name, of in clamp_data(target).items() if name != "censored"}
+        clamp = {name: value for name, value in clamp_data(target).items() if name != "censored"}
         return paper_program(target.model, censored=True), {**data, **clamp}
 
     def run_job(self, job: StanJob) -> StanRun:
@@ -120,14 +120,14 @@ def densities(
     program: str, data: dict[str, Any], points: Floats
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
     """As `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob, constrain_pars."""
-    found = _asked("densities", program, data, {}, points=points)
-    return found["value"], found["gradient"], {"log_lik": found["log_lik"]}
+    answer = _asked("densities", program, data, {}, points=points)
+    return answer["value"], answer["gradient"], {"log_lik": answer["log_lik"]}
 
 
 def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
     """Draws of a program as unconstrained points (P, D), by rstan's unconstrain_pars."""
-    found: Floats = _asked("unconstrained", program, data, {"draws": draws})
-    return found.reshape(len(draws), -1)
+    answer: Floats = _asked("unconstrained", program, data, {"draws": draws})
+    return answer.reshape(len(draws), -1)
 
 
 def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:

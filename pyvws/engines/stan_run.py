@@ -190,14 +190,14 @@ def variables(names: list[str], values: Floats) -> dict[str, Floats]:
             continue
         index = tuple(int(part) - 1 for part in re.findall(r"\d+", match["places"] or ""))
         places.setdefault(match["name"], []).append((index, column))
-    found = {}
+    by_name = {}
     for name, entries in places.items():
         shape = tuple(1 + np.max([index for index, _ in entries], axis=0)) if entries[0][0] else ()
         array = np.empty((*shape, *values.shape[:-1]))
         for index, column in entries:
             array[index] = values[..., column]
-        found[name] = np.moveaxis(array, range(len(shape)), range(-len(shape), 0))
-    return found
+        by_name[name] = np.moveaxis(array, range(len(shape)), range(-len(shape), 0))
+    return by_name
 
 
 def flat_draw(draw: dict[str, Any]) -> dict[str, float]:

@@ -185,8 +185,8 @@ class Censored(Counting):
             weights = risk_weights(risk, c=self.c, g=self.g or 0.0)
             fit = None if rule is None else loop.fit(weights, "CW")
         elif self.weights in _NEEDED:
-            found = self._strict(loop, request)
-            risk, weights, stages = found.risk, found.weights, found.stages
+            strict = self._strict(loop, request)
+            risk, weights, stages = strict.risk, strict.weights, strict.stages
             label = f"Censored {self.weights}"
             fit = None if rule is None else loop.fit(weights, self.weights)
         else:

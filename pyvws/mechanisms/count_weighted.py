@@ -54,15 +54,15 @@ class Counting(MechanismBase):
     def counted_risk(self, loop: Loop, request: Request) -> Floats:
         """Risks (N,) among all records of the table, where a record counts by its multiplicity."""
         each = loop.cells.one_by_one()
-        found = np.empty(len(request.y))
+        risk = np.empty(len(request.y))
         y, radius = self._outcomes(request)
         ball = {
             "radius": radius,
             "radius_kind": self.radius_kind,
             "known": [column[each] for column in request.known] or None,
         }
-        found[each] = self._risk(y[each], ball)  # Equal records have equal risks.
-        return found
+        risk[each] = self._risk(y[each], ball)  # Equal records have equal risks.
+        return risk
 
     def _outcomes(self, request: Request) -> tuple[Floats, Any]:
         """The outcomes (N,) or (N, P) and the radius of each: a table's balls are products.

@@ -116,10 +116,11 @@ class Mechanism(Protocol):
     """
 
     @property
-    def facts(self) -> Facts:
-        """What holds of the mechanism under its settings; each fact is an attribute too."""
+    def name(self) -> str: ...
 
-    def __getattr__(self, name: str) -> Any: ...
+    @property
+    def facts(self) -> Facts:
+        """What holds of the mechanism under its settings."""
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         """Raise InputError for an outcome (N,) that the mechanism cannot weigh; show no value.
@@ -155,11 +156,6 @@ class MechanismBase:
         settings = {one.name for one in fields(own)} & _NAMES
         values = {name: getattr(own, name) for name in settings}
         return replace(self.declared, own_epsilon=getattr(own, "epsilon", None), **values)
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in _NAMES or name in type(self).__dataclass_fields__:  # type: ignore[attr-defined]
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.")
-        return getattr(self.facts, name)
 
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         facts = self.facts

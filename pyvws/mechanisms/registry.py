@@ -81,8 +81,8 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
             + ", ".join(f"--{name} ({name}=... in Python)" for name in needed)
             + "."
         )
-    made: Mechanism = kind(**given)
-    return made
+    instance: Mechanism = kind(**given)
+    return instance
 
 
 def _check_own(mechanism: Mechanism) -> None:

@@ -46,10 +46,10 @@ def weights_from_reference(loop: Loop, clamp: Clamp, *, c: float, g: float) -> S
     f~_i is f_i on the scale of the public records, whose least size is 0 and whose largest is 1. A
     record of which the public records say nothing has weight 0.
     """
-    found = loop.reference_sizes(clamp)
-    scale = {"low": found.low, "high": found.high}
-    risk = fixed_scale_risks(found.by_record, **scale)
-    return StrictWeights(risk, fixed_scale_weights(found.by_record, **scale, c=c, g=g))
+    sizes = loop.reference_sizes(clamp)
+    scale = {"low": sizes.low, "high": sizes.high}
+    risk = fixed_scale_risks(sizes.by_record, **scale)
+    return StrictWeights(risk, fixed_scale_weights(sizes.by_record, **scale, c=c, g=g))
 
 
 def weights_from_stage(

@@ -57,8 +57,8 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
     tried = [some.improved(share, _STEPS_OF_TRIAL, dropping=False) for share in groupings]
     best, _ = max(tried, key=lambda one: one[1])
     every = _Sample(cells, w, C, floor, MOST_CELLS)
-    found, _ = every.improved(every.shares(best)[0], _STEPS, dropping=True)
-    return found
+    shares, _ = every.improved(every.shares(best)[0], _STEPS, dropping=True)
+    return shares
 
 
 class _Sample:

@@ -220,7 +220,7 @@ class Beta(Regression):
         0 for an outcome at an end of the range, where the density is 0 or infinite.
         """
         log_v, log_rest = self.term_data(cells)
-        found = np.zeros(len(log_v))
+        highest_of_cell = np.zeros(len(log_v))
         inside = np.isfinite(log_v) & np.isfinite(log_rest)
         eta = _best_logit(log_v[inside] - log_rest[inside], self.largest_kappa)
         slopes = np.empty(len(eta)), np.empty((len(eta), 1))
@@ -228,8 +228,8 @@ class Beta(Regression):
         data = log_v[inside], log_rest[inside]
         if len(eta):
             _records((eta, self.largest_kappa), np.arange(len(eta)), data, (highest, *slopes))
-        found[inside] = highest
-        return found
+        highest_of_cell[inside] = highest
+        return highest_of_cell
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         with np.errstate(divide="ignore"):  # v may lie at an end of the range.

@@ -165,5 +165,5 @@ class Gamma(Regression):
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         shape = float(draw["shape"][0])
-        made = representable(np.exp(eta) * (rng.standard_gamma(shape, len(eta)) / shape))
-        return np.maximum(made, np.finfo(np.float64).tiny)  # A small shape rounds some to 0.
+        drawn = representable(np.exp(eta) * (rng.standard_gamma(shape, len(eta)) / shape))
+        return np.maximum(drawn, np.finfo(np.float64).tiny)  # A small shape rounds some to 0.

@@ -36,11 +36,11 @@ _FAR = 1e150
 
 
 @kernel
-def _log_share(eta: float, mu: float, phi: float, u: float, none: float) -> float:
+def _log_share(eta: float, mu: float, phi: float, u: float, log_ratio: float) -> float:
     """log mu / (mu + phi), for u = -log phi and none = log1p(mu / phi); a large count times it
     keeps its digits.
     """
-    return -math.log1p(phi / mu) if mu >= LARGE_COUNT and mu > phi else eta + u - none
+    return -math.log1p(phi / mu) if mu >= LARGE_COUNT and mu > phi else eta + u - log_ratio
 
 
 @kernel
@@ -75,9 +75,9 @@ def _log_density(
         eta = linear(q, rows, r)
         mu = math.exp(eta)
         both = mu + phi
-        none = _log_none(eta, mu, u, inverse)
-        logp += total[r] * _log_share(eta, mu, phi, u, none) - count[r] * phi * none
-        slope_phi += count[r] * (mu / both - none) - total[r] / both
+        log_ratio = _log_none(eta, mu, u, inverse)
+        logp += total[r] * _log_share(eta, mu, phi, u, log_ratio) - count[r] * phi * log_ratio
+        slope_phi += count[r] * (mu / both - log_ratio) - total[r] / both
         add_slope(grad, phi * (total[r] - count[r] * mu) / both, rows, r)
     grad[-1] += slope - phi * slope_phi
     return logp
@@ -89,7 +89,7 @@ def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
 
     eta, mu = exp(eta) and none = log1p(mu / phi) are by row.
     """
-    eta, mu, none, phi, u = parts
+    eta, mu, log_ratio, phi, u = parts
     values, value_of_cell, log_factorial = data
     log_lik, by_eta, by_extra = found
     base, base_slope = log_gamma(phi)
@@ -99,20 +99,20 @@ def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
     for c in range(len(row_of_cell)):
         r, v = row_of_cell[c], value_of_cell[c]
         y, both = values[v], mu[r] + phi
-        share = _log_share(eta[r], mu[r], phi, u, none[r])
-        log_lik[c] = rising[v] - log_factorial[v] + y * share - phi * none[r]
+        share = _log_share(eta[r], mu[r], phi, u, log_ratio[r])
+        log_lik[c] = rising[v] - log_factorial[v] + y * share - phi * log_ratio[r]
         by_eta[c] = phi * (y - mu[r]) / both
-        by_extra[c, 0] = -phi * (slope[v] + (mu[r] - y) / both - none[r])
+        by_extra[c, 0] = -phi * (slope[v] + (mu[r] - y) / both - log_ratio[r])
 
 
 @kernel
 def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
     eta, u = predictors(q, rows), q[-1]
     mu = np.exp(eta)
-    none, inverse = np.empty(len(eta)), math.exp(u)
+    log_ratio, inverse = np.empty(len(eta)), math.exp(u)
     for r in range(len(eta)):
-        none[r] = _log_none(eta[r], mu[r], u, inverse)
-    _records((eta, mu, none, math.exp(-u), u), *rest)
+        log_ratio[r] = _log_none(eta[r], mu[r], u, inverse)
+    _records((eta, mu, log_ratio, math.exp(-u), u), *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +149,8 @@ class NegativeBinomial(Regression):
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
         phi, mu = draws["phi"], np.exp(eta)
         u, ratio = -np.log(phi), mu / phi[:, None]
-        none = np.where(np.isinf(ratio), eta + u[:, None], np.log1p(ratio))
-        return eta, mu, none, phi, u
+        log_ratio = np.where(np.isinf(ratio), eta + u[:, None], np.log1p(ratio))
+        return eta, mu, log_ratio, phi, u
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         by_value = value_sums(cells, weights)

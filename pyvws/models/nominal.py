@@ -201,11 +201,11 @@ class Nominal(Family):
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         beta = np.ascontiguousarray(draws["beta"].transpose(0, 2, 1))
-        found = np.empty((len(beta), cells.n_cells))
+        log_lik = np.empty((len(beta), cells.n_cells))
         n, start, column, value, level = self.term_data(cells)
         flat = beta.reshape(len(beta), -1)
-        compiled.log_likelihood(flat, n, start, column, value, cells.row_of_cell, level, found)
-        return found
+        compiled.log_likelihood(flat, n, start, column, value, cells.row_of_cell, level, log_lik)
+        return log_lik
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
@@ -246,8 +246,8 @@ def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Flo
         H = np.zeros((m, m))
         compiled.information(np.ascontiguousarray(shares[:, 1:]), start, column, value, total, H)
         lower = np.tril(H)
-        found: Floats = lower + np.tril(lower, -1).T + np.diag(np.repeat(1.0 / variance, n))
-        return found
+        whole: Floats = lower + np.tril(lower, -1).T + np.diag(np.repeat(1.0 / variance, n))
+        return whole
 
     for _ in range(_ROUNDS):
         height, shares = value_at(beta)

@@ -147,8 +147,8 @@ class Normal(scales.Scaled, Regression):
         return Start(rough.centre, np.asarray(rough.information) / variance)
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
-        made = eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta))
-        return self.measured.decode(made)
+        drawn = eta + float(draw["sigma"][0]) * rng.standard_normal(len(eta))
+        return self.measured.decode(drawn)
 
 
 def _moments(cells: Cells, weights: Floats) -> tuple[Floats, Floats, float]:

@@ -451,11 +451,11 @@ class NormalMixture(scales.Scaled, Family):
         beta, sigma, pi = (np.ascontiguousarray(draws[name]) for name in self.predicts_from)
         with np.errstate(divide="ignore"):
             log_pi = np.log(pi)
-        found = np.empty((len(pi), cells.n_cells))
+        log_likelihoods = np.empty((len(pi), cells.n_cells))
         table = cells.rows, cells.row_of_cell, cells.outcome
-        for s, log_lik in enumerate(found):
+        for s, log_lik in enumerate(log_likelihoods):
             _records(beta[s], sigma[s], log_pi[s], *table, log_lik)
-        return found
+        return log_likelihoods
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None

@@ -172,9 +172,9 @@ def scoring_start(
         for _ in range(_SCORING_STEPS):
             slope, working = scores(mean if eta is first else link.mean(eta))
             information = (X * working[:, None]).T @ X + ridge * np.eye(K)
-            found = np.linalg.solve(information, X.T @ (working * eta + slope))
-            step = np.abs(X @ (found - beta)).max(initial=0.0)
-            beta = found if step <= reach else beta + reach / step * (found - beta)
+            solved = np.linalg.solve(information, X.T @ (working * eta + slope))
+            step = np.abs(X @ (solved - beta)).max(initial=0.0)
+            beta = solved if step <= reach else beta + reach / step * (solved - beta)
             eta = np.clip(X @ beta, -link.largest_eta, link.largest_eta)
         if np.abs(beta).max() <= link.largest_eta:
             break
@@ -255,15 +255,15 @@ class Regression(Family, ABC):
         return np.column_stack([unconstrain_coefficients(draws), *self.own_logarithms(draws)])
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        found = np.empty((len(draws["beta"]), cells.n_cells))
+        log_likelihoods = np.empty((len(draws["beta"]), cells.n_cells))
         slopes = np.empty(cells.n_cells), np.empty((cells.n_cells, self.own_entries))
         data = self.term_data(cells)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             parts = self.parts(linear_predictor(draws["beta"], cells.rows), draws)
-        for s, log_lik in enumerate(found):
+        for s, log_lik in enumerate(log_likelihoods):
             here = tuple(part[s] for part in parts)
             self.records(here, cells.row_of_cell, data, (log_lik, *slopes))
-        return found
+        return log_likelihoods
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None

@@ -100,8 +100,8 @@ def _pull_back_shifted(_state: Any, _q: Any, _offset: Any, _gradient: Any) -> No
 
 def prior_factor(scales: Floats, K: int) -> Floats:
     """B = diag(s) L (K, K), from the part of q that starts with log s (K,)."""
-    found = constrain_scales(scales[None], K)
-    return np.asarray(found["sigma_beta"][0, :, None] * found["L_beta"][0])
+    scales_and_factor = constrain_scales(scales[None], K)
+    return np.asarray(scales_and_factor["sigma_beta"][0, :, None] * scales_and_factor["L_beta"][0])
 
 
 def conditional_parts(B: Floats, H: Floats, pull: Floats) -> tuple[Floats, Floats]:

@@ -122,9 +122,9 @@ class TableCells(Records):
     ) -> TableCells:
         """The distinct ones of N records, which stand for `multiplicity` (N,) equal ones each."""
         place = np.zeros(records, dtype=np.intp)
-        own = [one.places(records) for one in columns]
-        for one, cells in zip(columns, own, strict=True):
-            pairs = place * (one.cells.n_cells + 1) + cells + 1
+        own = [column.places(records) for column in columns]
+        for column, cells in zip(columns, own, strict=True):
+            pairs = place * (column.cells.n_cells + 1) + cells + 1
             _, place = np.unique(pairs, return_inverse=True)
         _, where = np.unique(place, return_index=True)
         of_each = np.column_stack([cells[where] for cells in own])
@@ -137,7 +137,7 @@ class TableCells(Records):
     @property
     def rows(self) -> Floats:
         """The distinct design rows of the column that has the widest design."""
-        return max((one.cells.rows for one in self.columns), key=lambda rows: rows.shape[1])
+        return max((column.cells.rows for column in self.columns), key=lambda rows: rows.shape[1])
 
     def part(self, places: slice | NDArray[np.intp]) -> TableCells:
         """Distinct records at some places, each as one record."""
@@ -162,49 +162,51 @@ class TableModel:
     @property
     def name(self) -> str:
         """The columns' families, in the columns' order."""
-        return ", ".join(one.model.name for one in self.columns)
+        return ", ".join(column.model.name for column in self.columns)
 
     @property
     def prepared_from_data(self) -> bool:
         """Whether any family takes values from the outcome that change the terms of records."""
-        return any(one.model.prepared_from_data for one in self.columns)
+        return any(column.model.prepared_from_data for column in self.columns)
 
     @property
     def reads_outcome(self) -> bool:
         """Whether any family draws synthetic values from the confidential outcome."""
-        return any(one.model.reads_outcome for one in self.columns)
+        return any(column.model.reads_outcome for column in self.columns)
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
         """The families' caveats, each once."""
-        found: list[Phrase] = []
-        for one in self.columns:
-            found += [said for said in one.model.caveats if said not in found]
-        return tuple(found)
+        phrases: list[Phrase] = []
+        for column in self.columns:
+            phrases += [said for said in column.model.caveats if said not in phrases]
+        return tuple(phrases)
 
     @property
     def remedy(self) -> str:
         """The families' remedies, each once."""
-        return " ".join(dict.fromkeys(filter(None, (one.model.remedy for one in self.columns))))
+        return " ".join(
+            dict.fromkeys(filter(None, (column.model.remedy for column in self.columns)))
+        )
 
     def log_likelihood(self, draws: Draws, cells: TableCells) -> Floats:
         """sum_k l_ik of each distinct record at each joint draw, shape (S, C), in nats."""
         return self._summed(
-            cells, lambda one, part: one.model.log_likelihood(self.own_draws(draws, one), part)
+            cells, lambda own, part: own.model.log_likelihood(self.own_draws(draws, own), part)
         )
 
     def saturated(self, cells: TableCells) -> Floats:
         """sum_k a_ik (C,), in nats: the supremum of each record's sum over public parameters."""
-        return self._summed(cells, lambda one, part: one.model.saturated(part))
+        return self._summed(cells, lambda own, part: own.model.saturated(part))
 
     def _summed(self, cells: TableCells, own: Callable[[Conditional, Cells], Floats]) -> Any:
         """The sum over columns of values by the columns' own cells (..., C_k), as (..., C)."""
         total: Any = 0.0
-        for k, one in enumerate(self.columns):
+        for k, column in enumerate(self.columns):
             at = cells.places[:, k]
             used, place = np.unique(at[at >= 0], return_inverse=True)
-            whole = len(used) == one.cells.n_cells
-            found = own(one, one.cells if whole else one.cells.part(used))
+            whole = len(used) == column.cells.n_cells
+            found = own(column, column.cells if whole else column.cells.part(used))
             if len(place) < len(at):  # Records without a term in the column.
                 every = np.zeros((*found.shape[:-1], len(at)))
                 every[..., at >= 0] = found[..., place]

@@ -55,11 +55,11 @@ class TermRegression(Regression):
         return (cells.outcome,)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
-        none = np.empty((cells.n_cells, 0))
+        no_extra = np.empty((cells.n_cells, 0))
 
         def slopes(eta: Floats) -> Floats:
             log_lik, by_eta = np.empty((2, cells.n_cells))
-            self.records((eta,), cells.row_of_cell, (cells.outcome,), (log_lik, by_eta, none))
+            self.records((eta,), cells.row_of_cell, (cells.outcome,), (log_lik, by_eta, no_extra))
             return by_eta
 
         def scores(eta: Floats) -> tuple[Floats, Floats]:

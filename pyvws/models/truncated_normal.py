@@ -247,8 +247,8 @@ class TruncatedNormal(scales.Scaled, Regression):
         with np.errstate(divide="ignore"):
             share = np.log1p(rng.random(len(eta)) * np.expm1(log_ndtr(-b) - tail))
         z = -ndtri_exp(tail + share)
-        made = np.clip(eta + sigma * np.where(below, -z, z), low, high)
-        return np.clip(self.measured.decode(made), *self.range)
+        drawn = np.clip(eta + sigma * np.where(below, -z, z), low, high)
+        return np.clip(self.measured.decode(drawn), *self.range)
 
     def _ends(self) -> tuple[float, float]:
         """L and U on the scale of v."""

@@ -90,7 +90,11 @@ class SchemaPlan(Plan):
 
     @property
     def complete(self) -> list[str]:
-        own = {*self.run.mechanism.known, self.run.mechanism.weight_column, self.exponents}
+        own = {
+            *self.run.mechanism.facts.known,
+            self.run.mechanism.facts.weight_column,
+            self.exponents,
+        }
         return [name for name in self.modelled if name in own]
 
     @property
@@ -168,7 +172,7 @@ class SchemaPlan(Plan):
                         "nothing can be fitted. Drop the column, or change its rules."
                     )
                 made = self._conditional(planned[part], y, values, has, counts)
-                if mechanism.by_column:
+                if mechanism.facts.by_column:
                     own = made.y if made.records is None else made.y[made.records]
                     mechanism.check_outcome(own, part, categories=made.categorical)
                 outcomes.append(made)

@@ -158,7 +158,12 @@ class Plan(ABC):
     def keys(self) -> list[str]:
         """The columns that a fit reads besides the outcomes, in their order."""
         mechanism = self.run.mechanism
-        own = [*self.predictors, *mechanism.known, mechanism.weight_column, self.exponents]
+        own = [
+            *self.predictors,
+            *mechanism.facts.known,
+            mechanism.facts.weight_column,
+            self.exponents,
+        ]
         return [name for name in dict.fromkeys(own) if name not in {None, *self.outcomes}]
 
     @property
@@ -195,8 +200,12 @@ class Plan(ABC):
         """The plan for a table with these columns; InputError for one that it lacks."""
         mechanism, (outcome, public) = self.run.mechanism, self.roles
         roles: tuple[tuple[str, Sequence[str | None]], ...] = (
-            *((outcome, self.outcomes), (public, self.predictors), ("known", mechanism.known)),
-            *(("weight_column", [mechanism.weight_column]), ("unit", [self.unit])),
+            *(
+                (outcome, self.outcomes),
+                (public, self.predictors),
+                ("known", mechanism.facts.known),
+            ),
+            *(("weight_column", [mechanism.facts.weight_column]), ("unit", [self.unit])),
             *(("survey_weight", [self.exponents]), (outcome, self.ids), ("keep", self.kept)),
         )
         for role, names in roles:

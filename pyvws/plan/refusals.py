@@ -48,7 +48,7 @@ def refuse_plan(plan: Plan) -> None:
 def _weights_change(run: Any) -> str:
     """The settings that change the one weight of a record, where weights are by column."""
     given = [name for name in ("reweight", "downscale", "epsilon") if getattr(run, name)]
-    return ", ".join(given) if run.mechanism.by_column else ""
+    return ", ".join(given) if run.mechanism.facts.by_column else ""
 
 
 _BY_COLUMN: Final = Refusal(
@@ -60,13 +60,13 @@ _BY_COLUMN: Final = Refusal(
 
 OF_OUTCOME: Final = (
     Refusal(
-        lambda run: run.mechanism.by_column,
+        lambda run: run.mechanism.facts.by_column,
         "by_column gives each column of a table weights of its own, and a run on one outcome has "
         "one column.",
         "Give a schema (--schema), or leave by_column (--by-column) out.",
     ),
     Refusal(
-        lambda run: run.mechanism.takes_table,
+        lambda run: run.mechanism.facts.takes_table,
         "{asked.mechanism.name} counts the columns of a schema (--schema), which pyvws schema "
         "proposes.",
         "For one number with a range perturbed-histogram does as well.",
@@ -112,7 +112,7 @@ def _alone(plan: Plan) -> list[str]:
         "threshold": run.threshold != 1.0,
         "round": run.round,
         _OF_ALL_RECORDS[0]: run.program is not None,
-        _OF_ALL_RECORDS[1]: run.mechanism.reference is not None,
+        _OF_ALL_RECORDS[1]: run.mechanism.facts.reference is not None,
     }
     return [name for name, holds in given.items() if holds]
 
@@ -137,7 +137,7 @@ def _beside_counts(plan: Any) -> list[str]:
 
 def _too_wide(plan: Plan) -> PlannedConditional | None:
     """The first conditional with more parameters than a sampler can fit."""
-    if not plan.run.mechanism.fits_model or plan.run.program is not None:
+    if not plan.run.mechanism.facts.fits_model or plan.run.program is not None:
         return None
     return next((one for one in plan.conditionals if one.parameters > MOST_PARAMETERS), None)
 
@@ -158,15 +158,15 @@ def _long_tables(plan: Plan) -> dict[str, Any] | None:
 
 def _missed(run: Any) -> bool:
     """Whether a run accepts a miss of an epsilon that it cannot miss."""
-    aims = run.downscale or run.mechanism.own_epsilon is not None
-    may_miss = aims and run.mechanism.fits_model and not run.mechanism.clamps
+    aims = run.downscale or run.mechanism.facts.own_epsilon is not None
+    may_miss = aims and run.mechanism.facts.fits_model and not run.mechanism.facts.clamps
     return bool(run.accept_above_target and not may_miss)
 
 
 def _of_data(plan: Plan) -> bool:
     """Whether a run that could be fitted to the table without a clamp has an exact engine."""
     mechanism = plan.run.mechanism
-    clamps = mechanism.clamps_every_fit or mechanism.reference is not None
+    clamps = mechanism.facts.clamps_every_fit or mechanism.facts.reference is not None
     return bool(plan.run.is_exact and (not clamps or plan.run.downscale))
 
 
@@ -178,7 +178,8 @@ _NO_GUARANTEE = (
 OF_PLAN: Final = (
     Refusal(
         lambda plan: (
-            plan.by_schema and not (plan.run.mechanism.fits_model or plan.run.mechanism.takes_table)
+            plan.by_schema
+            and not (plan.run.mechanism.facts.fits_model or plan.run.mechanism.facts.takes_table)
         ),
         "{asked.run.mechanism.name} makes a histogram of one outcome, and the cells of several "
         "columns are too many for its noise.",
@@ -201,8 +202,8 @@ OF_PLAN: Final = (
         "Leave one of them out.",
     ),
     Refusal(
-        lambda plan: plan.run.mechanism.weight_column in plan.outcomes,
-        "weight_column names the outcome {asked.run.mechanism.weight_column!r}, which is "
+        lambda plan: plan.run.mechanism.facts.weight_column in plan.outcomes,
+        "weight_column names the outcome {asked.run.mechanism.facts.weight_column!r}, which is "
         "confidential.",
         "Name a public column, made without looking at the outcomes of other records.",
     ),
@@ -212,7 +213,7 @@ OF_PLAN: Final = (
         "Name a column of ids.",
     ),
     Refusal(
-        lambda plan: plan.exponents is not None and plan.run.mechanism.clamps,
+        lambda plan: plan.exponents is not None and plan.run.mechanism.facts.clamps,
         "survey_weight {asked.exponents!r} raises likelihoods to powers, which the clamp of "
         "mechanism {asked.run.mechanism.name} is not made for.",
         "Choose a mechanism without a clamp, such as lw, or synthesize the weights as the last "
@@ -280,14 +281,14 @@ OF_PLAN: Final = (
         "Leave {it[0]} out, or choose one of them.",
     ),
     Refusal(
-        lambda plan: plan.run.mechanism.takes_table and _beside_counts(plan),
+        lambda plan: plan.run.mechanism.facts.takes_table and _beside_counts(plan),
         "{asked.run.mechanism.name} imputes all records and columns anew, so it cannot have "
         "{it[0]}.",
         "Take it out, or choose another mechanism.",
     ),
     Refusal(
         lambda plan: (
-            plan.run.mechanism.takes_table
+            plan.run.mechanism.facts.takes_table
             and (plan.unit is None) != (plan.run.mechanism.cap is None)
         ),
         "A unit of several records needs a cap (--cap), the most records of a unit that are "
@@ -296,7 +297,7 @@ OF_PLAN: Final = (
     ),
     Refusal(
         lambda plan: (
-            plan.run.mechanism.takes_table
+            plan.run.mechanism.facts.takes_table
             and plan.run.mechanism.neighbours == "replace"
             and plan.unit is not None
         ),
@@ -304,14 +305,14 @@ OF_PLAN: Final = (
         "Choose neighbours loo, under which the number is noisy, or leave unit out.",
     ),
     Refusal(
-        lambda plan: plan.run.epsilon is not None and plan.run.mechanism.names_bound,
+        lambda plan: plan.run.epsilon is not None and plan.run.mechanism.facts.names_bound,
         "match and epsilon both name a bound to meet.",
         "Leave one out.",
     ),
     Refusal(
         lambda plan: (
             plan.run.downscale
-            and not (plan.run.mechanism.fits_model and plan.run.target_epsilon is not None)
+            and not (plan.run.mechanism.facts.fits_model and plan.run.target_epsilon is not None)
         ),
         "downscale lowers weights until the bound is epsilon / 2.",
         "It needs epsilon, and a mechanism with weights.",
@@ -324,13 +325,13 @@ OF_PLAN: Final = (
         "Leave accept_above_target (--accept-above-target) out.",
     ),
     Refusal(
-        lambda plan: plan.run.keep_order and plan.run.mechanism.protects_records,
+        lambda plan: plan.run.keep_order and plan.run.mechanism.facts.protects_records,
         "Under loo neighbours no released row is a record's own, so there is no order to keep.",
         "Leave keep_order out, or choose replace.",
     ),
     Refusal(
         lambda plan: (
-            plan.run.mechanism.clamps_every_fit
+            plan.run.mechanism.facts.clamps_every_fit
             and not plan.run.downscale
             and any(getattr(family, "squeeze", 0.0) for family in plan.families)
         ),
@@ -339,7 +340,7 @@ OF_PLAN: Final = (
         "Leave squeeze out.",
     ),
     Refusal(
-        lambda plan: plan.run.mechanism.reference is not None and plan.prepared_from_data,
+        lambda plan: plan.run.mechanism.facts.reference is not None and plan.prepared_from_data,
         "A reference needs a model whose settings are all public: the levels of the outcome would "
         "come from two tables.",
         "Give levels (--levels).",
@@ -358,7 +359,7 @@ OF_PLAN: Final = (
     Refusal(
         lambda plan: (
             plan.run.records is not None
-            and not (plan.run.mechanism.fits_model or plan.run.mechanism.takes_table)
+            and not (plan.run.mechanism.facts.fits_model or plan.run.mechanism.facts.takes_table)
         ),
         "A perturbed histogram protects the number of records under loo neighbours (--neighbours "
         "loo).",
@@ -398,7 +399,7 @@ OF_PLAN: Final = (
         "Leave keep_order out, and choose labels prior where a model reads the outcome.",
     ),
     Refusal(
-        lambda plan: plan.unit is not None and not plan.run.mechanism.takes_units,
+        lambda plan: plan.unit is not None and not plan.run.mechanism.facts.takes_units,
         "unit {asked.unit!r} makes all records of one id one unit, and mechanism "
         "{asked.run.mechanism.name} weighs or clamps record by record.",
         "Choose lw, sw, unweighted or weighted-epsilon, or leave unit out.",
@@ -420,7 +421,7 @@ OF_PLAN: Final = (
         "Leave types (--types) out.",
     ),
     Refusal(
-        lambda plan: plan.run.mechanism.clamps and plan.run.program is not None,
+        lambda plan: plan.run.mechanism.facts.clamps and plan.run.program is not None,
         "Your own Stan program cannot be censored from outside.",
         "Leave --stan out, or clamp the terms in the program and choose another mechanism.",
     ),

@@ -39,10 +39,10 @@ _NAMED: Final = {
 def colours(labels: Iterable[str]) -> dict[str, str]:
     """A colour for each label: the papers' labels have fixed colours, others the colours left."""
     names = list(labels)
-    found = {name: _NAMED[name] for name in names if name in _NAMED}
-    free = [colour for colour in _IN_TURN if colour not in found.values()] or list(_IN_TURN)
-    others = [name for name in names if name not in found]
-    return found | {name: free[place % len(free)] for place, name in enumerate(others)}
+    named = {name: _NAMED[name] for name in names if name in _NAMED}
+    free = [colour for colour in _IN_TURN if colour not in named.values()] or list(_IN_TURN)
+    others = [name for name in names if name not in named]
+    return named | {name: free[place % len(free)] for place, name in enumerate(others)}
 
 
 def guarantee_colours() -> dict[str, str]:
@@ -106,12 +106,12 @@ def legend_below(
     figure: Figure, axes: Sequence[Any], *, columns: int = 6, larger: float = 2
 ) -> None:
     """Draw one legend under all panels, with each label once; the legend covers no point."""
-    found: dict[str, Any] = {}
+    handles_of: dict[str, Any] = {}
     for axis in axes:
         handles, labels = axis.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
+        handles_of |= dict(zip(labels, handles, strict=True))
     figure.legend(
-        list(found.values()), list(found), loc="outside lower center", ncols=columns,
+        list(handles_of.values()), list(handles_of), loc="outside lower center", ncols=columns,
         frameon=False, markerscale=larger,
     )  # fmt: skip
 

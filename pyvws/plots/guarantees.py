@@ -155,10 +155,10 @@ def choices_against_epsilon(
         some(by_label, f"values[{title!r}]", "label")
         colour, every = colours(by_label), []
         for place, (label, by_epsilon) in enumerate(by_label.items()):
-            told = f"values[{title!r}][{label!r}]"
-            some(by_epsilon, told, "epsilon")
+            name_of_line = f"values[{title!r}][{label!r}]"
+            some(by_epsilon, name_of_line, "epsilon")
             columns = {
-                positive(epsilon, "epsilon"): finite_vector(column, told)
+                positive(epsilon, "epsilon"): finite_vector(column, name_of_line)
                 for epsilon, column in sorted(by_epsilon.items())
             }
             middle = [rarith.mean(column) for column in columns.values()]
@@ -195,17 +195,17 @@ def _labels(
             raise InputError(f"guarantees names no guarantee of {label!r}.")
         choice(guarantees[label], f"guarantees[{label!r}]", _GUARANTEES)
     colour = guarantee_colours()
-    found = {}
+    styles = {}
     for guarantee in _GUARANTEES:
         of_kind = [label for label in names if guarantees[label] == guarantee]
         for place, label in enumerate(of_kind):
-            found[label] = {
+            styles[label] = {
                 "color": colour[guarantee],
                 "linestyle": _LINES[place % len(_LINES)],
                 "marker": _MARKS[place % len(_MARKS)],
                 "label": label,
             }
-    return found
+    return styles
 
 
 def _draw(axis: Any, means: Mapping[float, float], across: bool, style: Mapping[str, Any]) -> None:
@@ -219,10 +219,10 @@ def _plain_ticks(*axes: Any) -> None:
     """Ticks at 1, 2 and 5 times the powers of ten, written out, on logarithmic axes."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    for one in axes:
-        one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        one.set_minor_locator(NullLocator())
+    for axis in axes:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator())
 
 
 def _legend(
@@ -247,10 +247,10 @@ def _legend(
         Line2D([], [], linestyle="none") if style is None else Line2D([], [], **style)
         for _, style in entries
     ]
-    made = figure.legend(
+    legend = figure.legend(
         handles, [text for text, _ in entries], loc="outside lower center", ncols=len(columns),
         frameon=False, handlelength=3.2, columnspacing=3.0, borderpad=0.2,
     )  # fmt: skip
     colour = guarantee_colours()
-    for text, kind in zip(made.get_texts()[::longest], kinds, strict=True):
+    for text, kind in zip(legend.get_texts()[::longest], kinds, strict=True):
         text.set(fontweight="bold", color=colour[kind])

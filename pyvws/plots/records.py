@@ -309,7 +309,7 @@ def whack_a_mole_scatter(
     least = non_negative(rise, "rise")
     figure, axes = panels(len(after), size=(4.4, 4.2), sharex=True, sharey=True)
     top = max(float(before.max()), *(float(risk.max()) for risk in after.values()))
-    said = f"rose by {least:g} or more" if least else "rose"
+    rise_in_words = f"rose by {least:g} or more" if least else "rose"
     for axis, (label, risk) in zip(axes, after.items(), strict=True):
         same_length(before, risk, ("unweighted", f"weighted[{label!r}]"))
         rose = (risk - before >= least) & (risk > before)
@@ -318,7 +318,7 @@ def whack_a_mole_scatter(
         axis.scatter(
             before[rose], risk[rose], s=28, color=HIGHLIGHT, edgecolor="black", linewidth=0.4
         )
-        axis.set_title(f"{label}: {int(rose.sum())} of {len(risk)} {said}", fontsize=10)
+        axis.set_title(f"{label}: {int(rose.sum())} of {len(risk)} {rise_in_words}", fontsize=10)
         axis.set_xlabel("risk, unweighted")
     axes[0].set_ylabel("risk, weighted")
     return figure

@@ -45,6 +45,7 @@ class Distributions(Seeded):
 
         As in R, equal ends return their common value and draw nothing.
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).runif(2, max=[1, 10]).round(4).tolist()
         [0.2876, 7.8831]
         """
@@ -58,6 +59,7 @@ class Distributions(Seeded):
     def rnorm(self, n: int, mean: Any = 0.0, sd: Any = 1.0) -> Floats:
         """R's ``rnorm(n, mean, sd)``: normal numbers by inversion [wichura1988]; sd of at least 0.
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).rnorm(3).round(4).tolist()
         [-0.5605, -0.2302, 1.5587]
         """
@@ -69,6 +71,7 @@ class Distributions(Seeded):
     def rexp(self, n: int, rate: Any = 1.0) -> Floats:
         """R's ``rexp(n, rate)``: exponential numbers of mean 1 / rate [ahrens1972]; rates above 0.
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).rexp(3).round(4).tolist()
         [0.8435, 0.5766, 1.3291]
         """
@@ -82,6 +85,7 @@ class Distributions(Seeded):
         A shape of 0 gives 0. `scale` of 1 / rate, at least 0, can stand for `rate`, which is above
         0, and 1 if neither is given.
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).rgamma(2, shape=2.0, rate=0.5).round(4).tolist()
         [1.7842, 6.6237]
         """
@@ -98,6 +102,7 @@ class Distributions(Seeded):
     def rbeta(self, n: int, shape1: Any, shape2: Any) -> Floats:
         """R's ``rbeta(n, shape1, shape2)``: beta numbers [cheng1978]; shapes above 0.
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).rbeta(2, 0.5, 3.0).round(4).tolist()
         [0.2582, 0.0007]
         """
@@ -110,6 +115,7 @@ class Distributions(Seeded):
     def rpois(self, n: int, mu: Any) -> Whole:
         """R's ``rpois(n, lambda)``: Poisson counts [pd1982]; means `mu` of at least 0.
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).rpois(5, 100).tolist()
         [94, 111, 83, 101, 117]
         """
@@ -122,6 +128,7 @@ class Distributions(Seeded):
 
         Sizes are whole numbers from 0 to 2^31 - 2, and probabilities lie in [0, 1].
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).rbinom(5, 10, 0.5).tolist()
         [4, 6, 5, 7, 7]
         """
@@ -136,6 +143,7 @@ class Distributions(Seeded):
         The variance is mu + mu^2 / size, for sizes above 0 and mu = size (1 - prob) / prob; larger
         sizes = closer to Poisson.
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).rnbinom(5, 20, mu=100).tolist()
         [96, 64, 144, 56, 130]
         """
@@ -159,6 +167,7 @@ class Distributions(Seeded):
         The variance is mu + mu^2 / theta, for theta above 0; larger = closer to Poisson. As in
         MASS, the stream first gives all gamma numbers, then all counts.
 
+        >>> from pyvws import RRandom
         >>> RRandom(123).rnegbin(5, 100, 20).tolist()
         [89, 111, 49, 112, 143]
         """
@@ -175,6 +184,7 @@ class Distributions(Seeded):
         A column adds up to `size`, from 0 to 2^31 - 2. `prob` (K,) are weights of at least 0, which
         need not add up to 1.
 
+        >>> from pyvws import RRandom
         >>> RRandom(1234).rmultinom(3, 1, [0.7, 0.3]).tolist()
         [[1, 1, 1], [0, 0, 0]]
         """

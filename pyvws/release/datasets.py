@@ -69,9 +69,9 @@ def open_draws(
 ) -> DrawSource:
     """Run the mechanism on a checked table; `loop` is as of `fitted_run`."""
     mechanism = cast(Mechanism, settings.mechanism)
-    if mechanism.takes_table:
+    if mechanism.facts.takes_table:
         return counts_run(settings, cast(NoisyCounts, mechanism), table, seed=seed)
-    if not mechanism.fits_model:
+    if not mechanism.facts.fits_model:
         return histogram_run(settings, cast(PerturbedHistogram, mechanism), table, seed=seed)
     given: Any = {"multiplicity": counts, "loop": loop}
     return fitted_run(settings, mechanism, table, seed=seed, listener=listener, **given)

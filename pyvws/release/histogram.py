@@ -88,6 +88,6 @@ def histogram_run(
         table=table,
         statement=statement,
         seed=seed,
-        rows=max(1, noisy.noisy_total) if mechanism.protects_records else None,
+        rows=max(1, noisy.noisy_total) if mechanism.facts.protects_records else None,
         noisy=noisy,
     )

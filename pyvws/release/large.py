@@ -79,7 +79,7 @@ def large_release(
     began = time.perf_counter()
     seed = whole_number(seed, "seed", least=0)
     mechanism = cast(Mechanism, settings.mechanism)
-    if settings.only_in_memory or not mechanism.in_steps:
+    if settings.only_in_memory or not mechanism.facts.in_steps:
         raise InputError(
             "An own Stan program, column, perturbed-histogram, and a mechanism of your own unless "
             "it says in_steps take a table that fits in memory. Raise --memory (in Python use "

@@ -257,11 +257,11 @@ def _statement(
     unknown = any(said.key in (UNCHECKED, UNKNOWN) for said in own)
     return PrivacyStatement(
         **shared_facts(settings, table),
-        claim="none" if unknown else mechanism.claim,
-        mechanism_caveats=(*mechanism.caveats, *own, *survey_caveats(table.plan)),
+        claim="none" if unknown else mechanism.facts.claim,
+        mechanism_caveats=(*mechanism.facts.caveats, *own, *survey_caveats(table.plan)),
         unchecked=settings.unchecked,
         mechanism_words=(
-            {"title": mechanism.title, "explanation": mechanism.explanation}
+            {"title": mechanism.facts.title, "explanation": mechanism.facts.explanation}
             if "mechanism" in settings.unchecked
             else {}
         ),
@@ -295,7 +295,7 @@ def _statement(
             *([Phrase("outside-fit")] if settings.existing_fit is not None else []),
             *_uses(mechanism, loop, weighting, final),
         ),
-        weights_source=mechanism.weights_source,
+        weights_source=mechanism.facts.weights_source,
         stage_epsilon=weighting.spent,
         own_program=settings.own_program,
         short_seed=seed < _SHORT_SEED,
@@ -342,8 +342,8 @@ def _uses(
     counted = (final, *weighting.stages)
     fits = Counter(fit.label for fit in loop.fits if not any(fit is one for one in counted))
     uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
-    risks = [Phrase("risks")] if mechanism.counts_in_radius else []
-    outside = [Phrase("given-weights")] if mechanism.weights_source == "outside" else []
+    risks = [Phrase("risks")] if mechanism.facts.counts_in_radius else []
+    outside = [Phrase("given-weights")] if mechanism.facts.weights_source == "outside" else []
     return (*risks, *outside, *uses)
 
 

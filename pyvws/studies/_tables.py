@@ -10,9 +10,9 @@ def terminal_table(title: str, *, left: Iterable[str] = (), right: Iterable[str]
     """A rich table: the `left` headings are of text columns, the `right` headings of numbers."""
     from rich.table import Table
 
-    made = Table(title=title)
+    table = Table(title=title)
     for heading in left:
-        made.add_column(heading)
+        table.add_column(heading)
     for heading in right:
-        made.add_column(heading, justify="right")
-    return made
+        table.add_column(heading, justify="right")
+    return table

@@ -96,8 +96,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     mechanisms = (Unweighted(), LipschitzWeighted(), WeightedEpsilon(epsilon=of_data["epsilon"]))
     plain, lw, truncated = (mechanism.run(loop, Request(y=y)).fit for mechanism in mechanisms)
     weights = reweight(lw.weights, lw.bounds.by_record, k=settings["k"])
-    made = (plain, lw, loop.fit(weights, _LABELS["reweighted"]), truncated)
-    fits = dict(zip(MECHANISMS, made, strict=True))
+    all_fits = (plain, lw, loop.fit(weights, _LABELS["reweighted"]), truncated)
+    fits = dict(zip(MECHANISMS, all_fits, strict=True))
     rows = [_row((data, n, number, "original"), None, y)]
     for name, fit in fits.items():
         rows.append(_row((data, n, number, name), fit, loop.synthetic(fit, design, 1)[0]))
@@ -137,9 +137,9 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     rows = [row for result in results.values() for row in result.rows]
     lines = summary(settings, rows)
     replicates = len({row["replicate"] for row in rows})
-    shown = [_table(settings, lines, data, replicates) for data in settings["data"]]
+    tables = [_table(settings, lines, data, replicates) for data in settings["data"]]
     if replicates > 1:
-        shown += [
+        tables += [
             paired_table(
                 f"{_TITLES[data]}: pairs on one database", differences(settings, rows, data)
             )
@@ -147,7 +147,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         ]
     return write_report(
         out,
-        shown,
+        tables,
         tables={"summary.csv": lines},
         text=_explanation(settings, results),
         pictures=_figures(settings, rows),
@@ -202,17 +202,17 @@ def differences(
     settings: Mapping[str, Any], rows: list[dict[str, Any]], data: str
 ) -> list[PairedDifference]:
     """Paired differences of bounds, and of distances of mu, between mechanisms on one database."""
-    made = []
+    pairs = []
     for first, second in _PAIRS:
         for n in settings["sizes"]:
             bounds = (_values(rows, "lipschitz", data, n, name) for name in (first, second))
-            made.append(paired_difference(first, second, f"bound, n = {n}", *bounds))
+            pairs.append(paired_difference(first, second, f"bound, n = {n}", *bounds))
             away = (
                 np.abs(_values(rows, "mu", data, n, name) - settings["mean"])
                 for name in (first, second)
             )
-            made.append(paired_difference(first, second, f"distance of mu, n = {n}", *away))
-    return made
+            pairs.append(paired_difference(first, second, f"distance of mu, n = {n}", *away))
+    return pairs
 
 
 def _table(
@@ -220,20 +220,20 @@ def _table(
 ) -> Any:
     half = 0.5 * settings["data"][data]["epsilon"]
     bounds = ("", "n", "smallest", "mean", "largest", "spread", "sd", f"above {half:g}")
-    made = terminal_table(
+    table = terminal_table(
         f"{_TITLES[data]}, R = {replicates}", right=[*bounds, "at weight 0", "mu", "RMSE of mu"]
     )
     for line in lines:
         if line["data"] == data:
-            made.add_row(
+            table.add_row(
                 *(_LABELS[line["mechanism"]], str(line["n"])),
                 *(f"{line[k]:.2f}" for k in ("smallest", "mean", "largest", "spread", "sd")),
                 *(f"{line['above']:.0%}", f"{line['out']:.0f}"),
                 *(f"{line[k]:.2f}" for k in ("mu", "mu_rmse")),
                 end_section=line["n"] == settings["sizes"][-1],
             )
-    made.caption = "database Lipschitz bounds over local databases, in nats; larger = less private"
-    return made
+    table.caption = "database Lipschitz bounds over local databases, in nats; larger = less private"
+    return table
 
 
 def _explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
@@ -253,8 +253,8 @@ def _explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> 
     yield f"Worst R-hat {worst:.3f}; {diverged} divergences."
 
 
-def _section_6(title: str, half: float, of: Mapping[str, Mapping[str, float]]) -> str:
-    plain, lw = of["unweighted"], of["weighted"]
+def _section_6(title: str, half: float, by_name: Mapping[str, Mapping[str, float]]) -> str:
+    plain, lw = by_name["unweighted"], by_name["weighted"]
     narrower = "as the paper says" if lw["spread"] < plain["spread"] else "against the paper"
     few = "nearly none, as the paper says" if lw["above"] <= 0.05 else "more than the paper says"
     return (
@@ -262,7 +262,7 @@ def _section_6(title: str, half: float, of: Mapping[str, Mapping[str, float]]) -
         f"{lw['largest']:.2f}, unweighted ones between {plain['smallest']:.2f} and "
         f"{plain['largest']:.2f}: a spread of {lw['spread']:.2f} against {plain['spread']:.2f}, "
         f"{narrower}. {lw['above']:.0%} of LW's are above the paper's global {half:g}: {few}; of "
-        f"LW_final's, re-weighted, {of['reweighted']['above']:.0%}."
+        f"LW_final's, re-weighted, {by_name['reweighted']['above']:.0%}."
     )
 
 
@@ -291,14 +291,14 @@ def _cause(results: Mapping[Key, Result], data: str) -> str:
             by_algebra.append(predicted_bound(bounds["unweighted"], result.extra["least_bound"]))
             measured.append(bounds["weighted"])
     gap = np.abs(np.array(measured) / np.array(by_algebra) - 1.0)
-    told = (
+    cause = (
         f"{_TITLES[data]}: LW's bound follows from the most extreme record alone: with M and m the "
         "largest and smallest unweighted bound it is M^2 / (4 (M - m)) by algebra, and the "
         f"measured ones are within {gap.mean():.1%} of that on average, {gap.max():.1%} at most"
     )
     if len(set(by_algebra)) > 2:
-        told += f" (correlation {np.corrcoef(by_algebra, measured)[0, 1]:.3f})"
-    return told + (
+        cause += f" (correlation {np.corrcoef(by_algebra, measured)[0, 1]:.3f})"
+    return cause + (
         ". M is the largest of n values, so it grows slowly with n and keeps its spread: the "
         "posterior contracts, the data's extremes do not."
     )
@@ -308,7 +308,7 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[st
     """Draw bounds and mu over n, and at the paper's n the violins of bounds and estimands."""
     from pyvws.plots import contraction, replicate_violins
 
-    made = {}
+    pictures = {}
     for data, of_data in settings["data"].items():
         half = 0.5 * of_data["epsilon"]
 
@@ -319,9 +319,9 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[st
             }
 
         lines = dict.fromkeys(_LABELS.values(), half)
-        made[f"bounds-{data}.png"] = contraction(over_sizes("lipschitz"), lines)
+        pictures[f"bounds-{data}.png"] = contraction(over_sizes("lipschitz"), lines)
         means = dict.fromkeys(_LABELS.values(), settings["mean"])
-        made[f"mu-{data}.png"] = replicate_violins(
+        pictures[f"mu-{data}.png"] = replicate_violins(
             over_sizes("mu"), means, name="posterior mean of mu", line="true mean"
         )
         if _PAPER_SIZE in settings["sizes"]:
@@ -336,7 +336,7 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[st
                     *(("mean", "mean"), ("median", "median")),
                 )
             }
-            made[f"estimands-{data}.png"] = replicate_violins(
+            pictures[f"estimands-{data}.png"] = replicate_violins(
                 of_paper, name="one dataset of each database"
             )
     if _PAPER_SIZE in settings["sizes"]:
@@ -348,10 +348,10 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[st
             for data in settings["data"]
         }
         global_bounds = {
-            _TITLES[data]: 0.5 * of["epsilon"] for data, of in settings["data"].items()
+            _TITLES[data]: 0.5 * of_data["epsilon"] for data, of_data in settings["data"].items()
         }
-        made["local-to-global.png"] = contraction(panels, global_bounds)
-    return made
+        pictures["local-to-global.png"] = contraction(panels, global_bounds)
+    return pictures
 
 
 STUDY = ReplicatedStudy(

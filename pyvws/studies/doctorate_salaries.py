@@ -176,12 +176,14 @@ def table(result: SalaryStudy) -> Any:
 
 
 def _one(title: str, rows: Sequence[SalaryRow]) -> Any:
-    made = terminal_table(title, left=[""], right=[row.label for row in rows])
+    table = terminal_table(title, left=[""], right=[row.label for row in rows])
     for line, (name, style) in _LINES.items():
         values = [getattr(row, name) for row in rows]
         if any(value is not None for value in values):
-            made.add_row(line, *("NA" if value is None else f"{value:{style}}" for value in values))
-    return made
+            table.add_row(
+                line, *("NA" if value is None else f"{value:{style}}" for value in values)
+            )
+    return table
 
 
 def write(result: SalaryStudy, folder: Path) -> list[str]:

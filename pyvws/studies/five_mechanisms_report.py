@@ -142,15 +142,15 @@ def _verdict(cases: Cases, n: int) -> Iterator[str]:
 def _strict(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
     """The deviance clamp beside Weighted and the histogram, by epsilon."""
     for epsilon in settings["epsilons"]:
-        told = []
+        ratios = []
         ours = cases.values("u_a", DEVIANCE, epsilon, False).mean()
         for name in ("weighted", HISTOGRAM):
             other = cases.values("u_a", name, epsilon, False).mean()
             pair = _paired(cases, (DEVIANCE, epsilon, False), (name, epsilon, False), "u_a")
-            told.append(
+            ratios.append(
                 f"{ours / other:.2f} x {LABELS[name]}'s {other:.5f} (difference {_interval(pair)})"
             )
-        yield f"Deviance clamp at epsilon {epsilon:g}: avg-ECDF {ours:.5f}, {'; '.join(told)}."
+        yield f"Deviance clamp at epsilon {epsilon:g}: avg-ECDF {ours:.5f}, {'; '.join(ratios)}."
 
 
 def _told(pairs: list[PairedDifference]) -> str:
@@ -165,23 +165,23 @@ def _interval(pair: PairedDifference) -> str:
 
 def _weights(cases: Cases, case: tuple[str, float, bool]) -> str:
     """A case in words: mean weight, records at weight 0, and clamped records."""
-    told = f" (mean weight {cases.values('mean_weight', *case).mean():.3f}"
+    words = f" (mean weight {cases.values('mean_weight', *case).mean():.3f}"
     if (out := cases.values("out", *case).mean()) >= 0.05:
-        told += f", {out:.1f} records at weight 0"
+        words += f", {out:.1f} records at weight 0"
     if len(clamped := cases.values("clamped", *case)):
-        told += f", {clamped.mean():.0f} records clamped at some draw"
-    return told + ")"
+        words += f", {clamped.mean():.0f} records clamped at some draw"
+    return words + ")"
 
 
 def _parts(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
     """How each mechanism changes the fitted curve, by epsilon."""
     for epsilon in settings["epsilons"]:
-        told = []
+        distances = []
         for name, label in LABELS.items():
             case = (name, epsilon, False)
             weights = "" if name == HISTOGRAM else _weights(cases, case)
-            told.append(f"{label} {cases.values('curve_u_a', *case).mean():.5f}{weights}")
-        yield f"Distance of the fitted curve at epsilon {epsilon:g}: {'; '.join(told)}."
+            distances.append(f"{label} {cases.values('curve_u_a', *case).mean():.5f}{weights}")
+        yield f"Distance of the fitted curve at epsilon {epsilon:g}: {'; '.join(distances)}."
     case = (HISTOGRAM, settings["epsilons"][0], False)
     bins, first, without = (
         cases.values(column, *case).mean() for column in ("bins", "first_bin", "bins_u_a")
@@ -195,12 +195,12 @@ def _parts(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
 
 def _downscaling(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
     for epsilon in settings["epsilons"]:
-        told = []
+        changes = []
         for name, label in LABELS.items():
             if name not in (HISTOGRAM, DEVIANCE):
                 pair = _paired(cases, (name, epsilon, False), (name, epsilon, True), "u_a")
-                told.append(f"{label} {_interval(pair)}")
-        yield f"Downscaling at epsilon {epsilon:g} changes avg-ECDF by: {'; '.join(told)}."
+                changes.append(f"{label} {_interval(pair)}")
+        yield f"Downscaling at epsilon {epsilon:g} changes avg-ECDF by: {'; '.join(changes)}."
     yield (
         "Weighted-e is downscaled after its truncation, which leaves the records out that it had "
         "truncated. Downscaling before it would leave nothing to truncate: downscaled Weighted."
@@ -212,10 +212,10 @@ def _sampling(cases: Cases, results: Mapping[Key, Result]) -> str:
     short = sum(row["short"] for row in searched)
     plain = [result.extra["plain"] for result in results.values()]
     bounds = {
-        name: np.mean([of[name]["lipschitz"] for of in plain]) for name in ("unweighted", "LW")
+        name: np.mean([fits[name]["lipschitz"] for fits in plain]) for name in ("unweighted", "LW")
     }
     curves = {
-        name: np.mean([of[name]["curve_u_a"] for of in plain]) for name in ("unweighted", "LW")
+        name: np.mean([fits[name]["curve_u_a"] for fits in plain]) for name in ("unweighted", "LW")
     }
     fitted = [row for row in cases.rows if "rhat" in row]
     return (
@@ -242,9 +242,9 @@ def _paired(
 
 def truth(settings: Mapping[str, Any]) -> dict[str, float]:
     """Q15, median, mean and Q90 of the distribution that the data come from."""
-    made = stats.beta(*settings["shapes"])
-    q15, median, q90 = (float(value) for value in made.ppf([0.15, 0.5, 0.9]))
-    return {"q15": q15, "median": median, "mean": float(made.mean()), "q90": q90}
+    law = stats.beta(*settings["shapes"])
+    q15, median, q90 = (float(value) for value in law.ppf([0.15, 0.5, 0.9]))
+    return {"q15": q15, "median": median, "mean": float(law.mean()), "q90": q90}
 
 
 _MEANS = ("u_m", "u_a", "median", "q15", "q90", "mean")
@@ -290,14 +290,14 @@ def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates: int) -> Any:
     a, b = settings["shapes"]
     bounds, distances = ("Lipschitz", "largest", "<= eps/2"), ("max-ECDF", "avg-ECDF")
-    made = terminal_table(
+    table = terminal_table(
         f"Beta({a:g}, {b:g}), n = {settings['n']}, R = {replicates}",
         left=["epsilon", "downscaled", ""],
         right=[*bounds, *distances, "median", "Q15", "Q90", "mean"],
     )
     for line in lines:
         reached = [line["lipschitz_mean"], line["lipschitz_max"]]
-        made.add_row(
+        table.add_row(
             f"{line['epsilon']:g}",
             "yes" if line["downscaled"] else "no",
             LABELS[line["mechanism"]],
@@ -309,15 +309,15 @@ def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates:
             end_section=line["mechanism"] == DEVIANCE,
         )
     true = truth(settings)
-    made.add_row(
+    table.add_row(
         *("", "", "true", *[""] * 5),
         *(f"{true[name]:.4f}" for name in ("median", "q15", "q90", "mean")),
     )
-    made.caption = (
+    table.caption = (
         "means over the replicates; PH and the deviance clamp do not depend on downscaling, their "
         "rows repeat"
     )
-    return made
+    return table
 
 
 def _order(cases: Cases, settings: Mapping[str, Any], replicates: int) -> Iterator[Any]:

@@ -90,8 +90,8 @@ def searched(loop: SynthesisLoop, request: Request) -> Made:
     before, fits = len(loop.tries), len(loop.fits)
     short = False
     try:
-        found = LipschitzWeighted().run(loop, request)
-        fit, c = found.fit, found.constants["c"]
+        lw = LipschitzWeighted().run(loop, request)
+        fit, c = lw.fit, lw.constants["c"]
     except SearchError:
         tried = loop.fits[fits:]
         if not tried:

@@ -76,8 +76,8 @@ def interval_ends(datasets: list[Floats], times: int, rng: np.random.Generator) 
     for place, values in enumerate(datasets):
         samples = values[rng.integers(len(values), size=(times, len(values)))]
         q15, q90, median = np.quantile(samples, [0.15, 0.9, 0.5], axis=1)
-        found = np.stack([q15, q90, samples.mean(axis=1), median])
-        ends[place] = np.quantile(found, [0.025, 0.975], axis=1).T
+        statistics_of_samples = np.stack([q15, q90, samples.mean(axis=1), median])
+        ends[place] = np.quantile(statistics_of_samples, [0.025, 0.975], axis=1).T
     return np.asarray(ends.mean(axis=0))
 
 
@@ -107,31 +107,31 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
 
 def compare(rows: list[dict[str, Any]], how: str) -> list[Printed]:
     """Compare each printed figure of the table, and LW's printed bound, with the rows."""
-    of = {name: [row for row in rows if row["column"] == name] for name in PUBLISHED}
+    by_mechanism = {name: [row for row in rows if row["column"] == name] for name in PUBLISHED}
     printed = {
         name: dict(zip(_COLUMNS, text.split(), strict=True)) for name, text in PUBLISHED.items()
     }
-    made = []
-    for name, own in of.items():
+    cells = []
+    for name, own in by_mechanism.items():
         for column in _COLUMNS:
             value = printed[name][column]
             values, rounding = np.array([row[column] for row in own]), half_unit(value)
             if name != "Data":
                 anchor = printed["Data"][column]
-                values = values - [row[column] for row in of["Data"]] + float(anchor)
+                values = values - [row[column] for row in by_mechanism["Data"]] + float(anchor)
                 rounding += half_unit(anchor)
-            found = interval_of(values.tolist(), rounding=rounding)
-            made.append(Printed("vws2024", "Table 1", name, column, value, *found, how))
-    bounds = interval_of([row["delta"] for row in of["LW"]], rounding=half_unit(_DELTA))
+            interval = interval_of(values.tolist(), rounding=rounding)
+            cells.append(Printed("vws2024", "Table 1", name, column, value, *interval, how))
+    bounds = interval_of([row["delta"] for row in by_mechanism["LW"]], rounding=half_unit(_DELTA))
     place = ("vws2024", "Appendix 6", "negative binomial mixture", "Delta of LW")
-    return [*made, Printed(*place, _DELTA, *bounds, how)]
+    return [*cells, Printed(*place, _DELTA, *bounds, how)]
 
 
 def differences(rows: list[dict[str, Any]]) -> list[PairedDifference]:
     """The paired difference of each of `PAIRS` over the replicates, at each interval's ends."""
-    of = {name: [row for row in rows if row["column"] == name] for name in PUBLISHED}
+    by_mechanism = {name: [row for row in rows if row["column"] == name] for name in PUBLISHED}
     return [
-        paired_difference(*pair, end, *([row[end] for row in of[name]] for name in pair))
+        paired_difference(*pair, end, *([row[end] for row in by_mechanism[name]] for name in pair))
         for pair in PAIRS
         for end in _COLUMNS
     ]

@@ -127,9 +127,9 @@ def table(result: MixtureStudy) -> Any:
     """The study as a table for a terminal, the data's own statistics last."""
     headings = ("Delta", "epsilon", "mean weight", "U_m", "U_a", "Q15", "Q90", "mean", "median")
     title = "0.2 NB(100, 5) + 0.8 NB(100, 20), n = 1000"
-    made = terminal_table(title, left=["mechanism"], right=headings)
+    drawn_table = terminal_table(title, left=["mechanism"], right=headings)
     for row in result.rows:
-        made.add_row(
+        drawn_table.add_row(
             row.label,
             f"{row.delta:.2f}",
             f"{row.epsilon:.2f}",
@@ -138,13 +138,13 @@ def table(result: MixtureStudy) -> Any:
             f"{row.u_a:.5f}",
             *(f"{value:.1f}" for value in (row.q15, row.q90, row.mean, row.median)),
         )
-    made.add_section()
-    made.add_row("data", *[""] * 5, *(f"{value:.1f}" for value in statistics(result.y)))
-    made.caption = (
+    drawn_table.add_section()
+    drawn_table.add_row("data", *[""] * 5, *(f"{value:.1f}" for value in statistics(result.y)))
+    drawn_table.caption = (
         f"CW: radius {RADIUS:.0%}, c = {result.c:.2f} found so that its bound meets LW's. "
         "One sample: validation/reproduce/table1_2024.py shows which differences hold over samples."
     )
-    return made
+    return drawn_table
 
 
 def write(result: MixtureStudy, folder: Path) -> list[str]:

@@ -136,9 +136,9 @@ def made_by(
             return f"Left out: {tool.name}, which took more than {minutes:g} minutes."
         if ran.returncode:
             return f"Left out: {tool.name}, which ended with exit status {ran.returncode}."
-        made = [pl.read_csv(folder / f"{one + 1}.csv") for one in range(datasets)]
+        tables = [pl.read_csv(folder / f"{dataset + 1}.csv") for dataset in range(datasets)]
     spent, peak = map(float, ran.stdout.split()[-2:])
     labels = [
         pl.lit(pl.Series(list(levels[name]))).gather(pl.col(name)).alias(name) for name in kinds
     ]
-    return [one.select(labels) for one in made], spent, peak
+    return [one.select(labels) for one in tables], spent, peak

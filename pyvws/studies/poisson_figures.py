@@ -46,16 +46,16 @@ def poisson_figures(*, replicates: int = 8, seed: int = 1, jobs: int | None = No
     """Recompute both figures, each from `replicates` fits, `jobs` at once (default: all cores)."""
     results = replicates_of(STUDY, replicates=replicates, seed=seed, jobs=jobs)
     rows = [row for result in results.values() for row in result.rows]
-    made = []
+    cells = []
     for table, column, value, name, data, what in (
         ("Appendix 6", "Delta of LW", _DELTA, "delta", "sample", "samples of 1000"),
         ("Figure 1b", "weight of SW", _WEIGHT, "weight", "authors", "fits of the authors' data"),
     ):
         own = [row[name] for row in rows if row["data"] == data]
-        found = interval_of(own, rounding=half_unit(value))
+        interval = interval_of(own, rounding=half_unit(value))
         how = f"{replicates} {what}; {LEVEL:.0%} interval"
-        made.append(Printed("vws2024", table, "Poisson(100)", column, value, *found, how))
-    return Recomputed(made)
+        cells.append(Printed("vws2024", table, "Poisson(100)", column, value, *interval, how))
+    return Recomputed(cells)
 
 
 STUDY: Final = ReplicatedStudy(

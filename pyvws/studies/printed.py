@@ -75,11 +75,11 @@ def prediction_interval(
 
 def interval_of(values: Sequence[float], *, rounding: float = 0.0) -> tuple[float, float, float]:
     """Mean of the runs' values and their `prediction_interval`."""
-    found = np.asarray(values, dtype=np.float64)
-    whole_number(found.size, "replicates", least=2)
-    mean = float(found.mean())
-    deviation = float(np.std(found, ddof=1))
-    return (mean, *prediction_interval(mean, deviation, found.size, rounding=rounding))
+    figures = np.asarray(values, dtype=np.float64)
+    whole_number(figures.size, "replicates", least=2)
+    mean = float(figures.mean())
+    deviation = float(np.std(figures, ddof=1))
+    return (mean, *prediction_interval(mean, deviation, figures.size, rounding=rounding))
 
 
 def replicates_of(
@@ -94,12 +94,12 @@ def replicates_of(
 
 def printed_table(title: str, cells: Sequence[Printed]) -> Any:
     """One table for a terminal: each printed figure, in or OUT, and the figure's interval."""
-    made = terminal_table(title, left=["", *dict.fromkeys(cell.column for cell in cells)])
-    made.caption = cells[0].how
+    table = terminal_table(title, left=["", *dict.fromkeys(cell.column for cell in cells)])
+    table.caption = cells[0].how
     for label in dict.fromkeys(cell.row for cell in cells):
         of_row = {cell.column: cell for cell in cells if cell.row == label}
-        made.add_row(label, *(_shown(of_row[name]) for name in of_row))
-    return made
+        table.add_row(label, *(_shown(of_row[name]) for name in of_row))
+    return table
 
 
 def _shown(cell: Printed) -> str:
@@ -158,12 +158,12 @@ class Recomputed:
 
 
 def paired_difference(
-    first: str, second: str, statistic: str, one: ArrayLike, other: ArrayLike
+    first: str, second: str, statistic: str, first_values: ArrayLike, other: ArrayLike
 ) -> PairedDifference:
     """The difference `other` (R,) minus `one` (R,); both list the replicates in the same order."""
     from scipy.stats import t
 
-    gap = np.asarray(other, dtype=np.float64) - np.asarray(one, dtype=np.float64)
+    gap = np.asarray(other, dtype=np.float64) - np.asarray(first_values, dtype=np.float64)
     R, mean = gap.size, float(gap.mean())
     error = float(np.std(gap, ddof=1)) / math.sqrt(R) if R > 1 else math.nan
     half, beyond = ((float(t.ppf(p, R - 1)) if R > 1 else math.nan) for p in _QUANTILES)
@@ -174,9 +174,9 @@ def paired_difference(
 def paired_table(title: str, pairs: Sequence[PairedDifference]) -> Any:
     """A table for a terminal: each difference, its interval, and whether that excludes 0."""
     headings = ("statistic", "difference", f"{LEVEL:.0%} interval", "told apart", "detectable")
-    made = terminal_table(title, left=[""], right=headings)
+    table = terminal_table(title, left=[""], right=headings)
     for pair, after in zip(pairs, [*pairs[1:], None], strict=True):
-        made.add_row(
+        table.add_row(
             f"{pair.second} less {pair.first}",
             pair.statistic,
             f"{pair.mean:+.3g}",
@@ -185,8 +185,8 @@ def paired_table(title: str, pairs: Sequence[PairedDifference]) -> Any:
             f"{pair.detectable:.2g}",
             end_section=after is None or (after.first, after.second) != (pair.first, pair.second),
         )
-    made.caption = (
+    table.caption = (
         f"Paired over {pairs[0].replicates} replicates. Told apart: the interval leaves 0 out. "
         f"Detectable: a true difference of this size is told apart with probability {POWER:g}."
     )
-    return made
+    return table

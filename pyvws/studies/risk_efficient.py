@@ -160,10 +160,10 @@ def risk_efficient_tables(
     results = replicates_of(study, replicates=replicates, seed=seed, jobs=jobs)
     rows = [row for result in results.values() for row in result.rows]
     how = f"{replicates} fits of the paper's data; {LEVEL:.0%} interval"
-    made = []
+    cells = []
     for shown in PUBLISHED:
         values = replicated(rows, PAPERS_SEED, shown)
-        found = interval_of(values.tolist(), rounding=half_unit(shown.value))
+        interval = interval_of(values.tolist(), rounding=half_unit(shown.value))
         place = (shown.table, shown.row, shown.column)
-        made.append(Printed("risk2024", *place, shown.value, *found, how))
-    return Recomputed(made, differences(rows, PAPERS_SEED))
+        cells.append(Printed("risk2024", *place, shown.value, *interval, how))
+    return Recomputed(cells, differences(rows, PAPERS_SEED))

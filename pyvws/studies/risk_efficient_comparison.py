@@ -162,16 +162,17 @@ def compare(rows: Rows, data_seed: int) -> list[ComparedCell]:
 
 def differences(rows: Rows, data_seed: int) -> list[PairedDifference]:
     """The difference of each of `PAIRS` in each column, paired by the replicates' data and seed."""
-    of = {(shown.table, shown.row, shown.column): shown for shown in PUBLISHED}
-    made = []
+    published = {(shown.table, shown.row, shown.column): shown for shown in PUBLISHED}
+    pairs = []
     for table, first, second in PAIRS:
-        for column in (at for name, row, at in of if (name, row) == (table, first)):
+        for column in (at for name, row, at in published if (name, row) == (table, first)):
             one, other = (
-                replicated(rows, data_seed, of[table, row, column]) for row in (first, second)
+                replicated(rows, data_seed, published[table, row, column])
+                for row in (first, second)
             )
             if len(one) and len(other):
-                made.append(paired_difference(first, second, column, one, other))
-    return made
+                pairs.append(paired_difference(first, second, column, one, other))
+    return pairs
 
 
 def replicated(rows: Rows, data_seed: int, published: Published) -> Floats:
@@ -205,49 +206,51 @@ def explanation(
     risks: Mapping[int, Mapping[str, Floats]],
 ) -> list[str]:
     """Paragraphs on the figures outside the replicates' range, and the measured causes."""
-    found = data_rows(settings)
-    said = [
+    described = data_rows(settings)
+    paragraphs = [
         f"Data of R's seed {seed}: mean {row['mean']:.2f} [{row['mean_lower']:.2f}, "
         f"{row['mean_upper']:.2f}], median {row['median']:.2f} [{row['median_lower']:.2f}, "
         f"{row['median_upper']:.2f}]. Of the {len(DATA_ROW)} figures of row D of Table 6, "
         f"{same_data(row)} are these."
-        for seed, row in found.items()
+        for seed, row in described.items()
     ]
-    theirs = next((seed for seed, row in found.items() if same_data(row) == len(DATA_ROW)), None)
+    theirs = next(
+        (seed for seed, row in described.items() if same_data(row) == len(DATA_ROW)), None
+    )
     if theirs is not None:
-        said.append(
+        paragraphs.append(
             "Row D depends on no model and no sampler. The paper's data are therefore those of "
             f"seed {theirs}, and its figures belong beside the ranges on these."
         )
     outside: dict[int, dict[tuple[str, float, int, str], ComparedCell]] = {}
-    for seed in found:
+    for seed in described:
         distinct = {cell.published.key: cell for cell in compare(rows, seed)}
         outside[seed] = {key: cell for key, cell in distinct.items() if not cell.inside}
         replicates = len({row["replicate"] for row in rows})
         chance = 2 / (replicates + 1) * len(distinct)
-        said.append(
+        paragraphs.append(
             f"Seed {seed}: {len(outside[seed])} of {len(distinct)} published figures lie outside "
             f"the range of {replicates} replicates. Were paper and replicates alike, {chance:.1f} "
             "would by chance, 2 / (R + 1) each."
             + (" There is no more than chance to explain." * (len(outside[seed]) <= chance))
         )
         if seed == theirs or theirs is None:
-            said.extend(f"  {_line(cell)}" for cell in outside[seed].values())
-    said.extend(
+            paragraphs.extend(f"  {_line(cell)}" for cell in outside[seed].values())
+    paragraphs.extend(
         _cause(settings, rows, theirs, seed, outside)
-        for seed in found
+        for seed in described
         if theirs is not None and seed != theirs and outside[seed]
     )
-    return [*said, *_moles(settings, risks)]
+    return [*paragraphs, *_moles(settings, risks)]
 
 
 def _line(cell: ComparedCell) -> str:
-    shown = cell.published
-    side = "above" if float(shown.value) > cell.high else "below"
+    published = cell.published
+    side = "above" if float(published.value) > cell.high else "below"
     away = f", {abs(cell.deviation):.1f} standard deviations from the mean of the replicates"
     return (
-        f"{shown.table}, {shown.row}, {shown.column}: {shown.value} is {side} {cell.range_text}"
-        f"{away if np.isfinite(cell.deviation) else ''}."
+        f"{published.table}, {published.row}, {published.column}: {published.value} is {side} "
+        f"{cell.range_text}{away if np.isfinite(cell.deviation) else ''}."
     )
 
 
@@ -286,15 +289,15 @@ def _moles(settings: Mapping[str, Any], risks: Mapping[int, Mapping[str, Floats]
     """Number of records whose averaged risk rises under weights, for the data of each seed."""
     r = settings["pairwise_radius"]
     for seed, of_seed in risks.items():
-        plain, told = of_seed[f"synthesizer {r:g}"], []
+        plain, moles = of_seed[f"synthesizer {r:g}"], []
         for name in ("marginal", "pairwise"):
             risk = of_seed[f"{name} {r:g}"]
             rise = risk - plain
             counts = ", ".join(f"{(rise >= least).sum()} by {least:g}" for least in _RISES)
-            told.append(f"{name} {counts} or more (IQR of risks {risk_summary(risk).iqr:.3f})")
+            moles.append(f"{name} {counts} or more (IQR of risks {risk_summary(risk).iqr:.3f})")
         yield (
             f"Whack-a-mole at r = {r:.0%}, seed {seed}: averaged over all replicates, records rise "
-            f"above the synthesizer's risk under {'; under '.join(told)}."
+            f"above the synthesizer's risk under {'; under '.join(moles)}."
         )
     yield (
         f"One run of {settings['datasets']} datasets hardly shows this: its risks carry more Monte "
@@ -320,12 +323,12 @@ def statistics(settings: Mapping[str, Any], datasets: list[Floats]) -> dict[str,
         samples = values[places[part]]
         # Counts: their sums have no rounding, so a plain division gives R's mean.
         pooled[0, part], pooled[1, part] = samples.sum(axis=1) / n, np.median(samples, axis=1)
-    found = {}
+    intervals = {}
     for name, values in zip(("mean", "median"), pooled, strict=True):
         lower, upper = (float(value) for value in rarith.quantile(values, [0.025, 0.975]))
-        found[name], found[f"{name}_lower"] = rarith.mean(values), lower
-        found[f"{name}_upper"], found[f"{name}_length"] = upper, upper - lower
-    return found
+        intervals[name], intervals[f"{name}_lower"] = rarith.mean(values), lower
+        intervals[f"{name}_upper"], intervals[f"{name}_length"] = upper, upper - lower
+    return intervals
 
 
 @cache

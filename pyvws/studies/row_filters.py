@@ -28,13 +28,13 @@ def filtered(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFram
     [1]
     """
     for condition in conditions:
-        found = _CONDITION.fullmatch(condition)
-        if found is None:
+        match = _CONDITION.fullmatch(condition)
+        if match is None:
             raise InputError(
                 f"filter {condition!r} is no condition. Write COLUMN=VALUE,VALUE or "
                 "COLUMN>=NUMBER, with one of = != < <= > >=."
             )
-        name, sign, text = found.groups()
+        name, sign, text = match.groups()
         check_columns(frame, [name], role="filter")
         frame = frame.filter(_meets(frame[name], sign, text))
     if len(frame) == 0:

@@ -56,20 +56,20 @@ def run(
         raise InputError(f"Column {outcome!r} has negative values. Filter them out.")
     if len(salaries) > SAMPLED:
         salaries = np.random.default_rng(seed).choice(salaries, SAMPLED, replace=False)
-    made = six_fits.run(seed=seed, y=salaries, settings=settings, listener=listener)
+    fits = six_fits.run(seed=seed, y=salaries, settings=settings, listener=listener)
     problems = tuple(
         f"{label}: {problem}"
-        for label, fit in made.fits.items()
+        for label, fit in fits.fits.items()
         for problem in fit.posterior.diagnostics.problems()
     )
-    return SampledSalaries(made, problems)
+    return SampledSalaries(fits, problems)
 
 
 def table(result: SampledSalaries) -> Any:
     """The six rows and the data's own, for a terminal."""
-    shown = six_fits.table(result.fits)
-    shown.title = f"{len(result.fits.y)} salaries (section 5 of the 2024 paper)"
-    return shown
+    table_of_fits = six_fits.table(result.fits)
+    table_of_fits.title = f"{len(result.fits.y)} salaries (section 5 of the 2024 paper)"
+    return table_of_fits
 
 
 def write(result: SampledSalaries, folder: Path) -> list[str]:

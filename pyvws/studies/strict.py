@@ -108,22 +108,22 @@ _WAGE_FORMULA: Final = (
 
 def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
     """A key for each kind of data, n and replicate; repeated databases and tables have fewer."""
-    found: list[Key] = [
+    all_keys: list[Key] = [
         (data, n, number) for number in _numbers(replicates) for data, n in settings["n"].items()
     ]
-    found += [
+    all_keys += [
         (data + _DATABASES, n, number)
         for number in _numbers(settings["database_share"] * replicates)
         for data in _MODELS
         for n in settings["databases"]
     ]
-    found += [
+    all_keys += [
         (data, n, number)
         for number in _numbers(settings["table_share"] * replicates)
         for data, table in settings.get("files", {}).items()
         for n in table["sizes"]
     ]
-    return found
+    return all_keys
 
 
 def _numbers(count: float) -> range:
@@ -240,7 +240,7 @@ class _Replicate:
         """Add the mechanisms whose epsilon is measured; give the names of missed searches."""
         loop, request = self._shared, self._request
         lw = LipschitzWeighted()
-        claim = lw.claim
+        claim = lw.facts.claim
         self._fit("unweighted", "none", None, loop, Unweighted().run(loop, request).fit)
         weighted = lw.run(loop, request).fit
         self._fit("LW", claim, None, loop, weighted)
@@ -257,11 +257,11 @@ class _Replicate:
 
     def at_targets(self, epsilons: list[float]) -> Iterator[str]:
         """Add LW with c searched below each epsilon, as the slides' Weighted."""
-        claim = LipschitzWeighted().claim
+        claim = LipschitzWeighted().facts.claim
         for epsilon in epsilons:
-            made = searched(self._shared, Request(y=self._y, epsilon=epsilon))
-            self._fit("Weighted", claim, epsilon, self._shared, made.fit)
-            if made.short:
+            search = searched(self._shared, Request(y=self._y, epsilon=epsilon))
+            self._fit("Weighted", claim, epsilon, self._shared, search.fit)
+            if search.short:
                 yield f"Weighted at {epsilon:g}"
 
     def clamped(self, name: str, epsilons: list[float], model: Model | None = None) -> None:
@@ -271,7 +271,7 @@ class _Replicate:
             mechanism = Censored(epsilon=epsilon, weights="none", clamp=kind)
             loop = self._loop(model or self._model)
             fit = mechanism.run(loop, self._request).fit
-            self._fit(name, mechanism.claim, epsilon, loop, fit)
+            self._fit(name, mechanism.facts.claim, epsilon, loop, fit)
 
     def histograms(self, epsilons: list[float]) -> None:
         """Add the perturbed histogram with as many bins as the cube root of n, rounded up."""
@@ -284,11 +284,11 @@ class _Replicate:
             common = {"epsilon": epsilon, "range": (low, high), "bins": bins, "neighbours": "loo"}
             seeded = PerturbedHistogram(**common, noise="seeded-float", allow_outside=True)
             datasets = []
-            for one in noise.spawn(self._settings["datasets"]):
-                noisy = seeded.perturb(self._y, seed=whole_seed(one))
+            for stream in noise.spawn(self._settings["datasets"]):
+                noisy = seeded.perturb(self._y, seed=whole_seed(stream))
                 drawn = synthesize_from_histogram(noisy, n, rng)
                 datasets.append(drawn if self._place[0] == "beta" else np.floor(drawn))
-            claim = PerturbedHistogram(**common).claim
+            claim = PerturbedHistogram(**common).facts.claim
             self._row("PH", claim, epsilon, epsilon, datasets, {})
 
     def _fit(
@@ -320,7 +320,7 @@ class _Replicate:
         more: Mapping[str, Any],
     ) -> None:
         each = [ecdf_utility(self._y, [drawn]) for drawn in datasets]
-        u_m, u_a = (float(np.mean([getattr(one, c) for one in each])) for c in _DISTANCES)
+        u_m, u_a = (float(np.mean([getattr(drawn, c) for drawn in each])) for c in _DISTANCES)
         guarantee = "dp" if claim == "dp-if-bounded" else claim
         values = (*self._place, name, guarantee, target, epsilon, u_m, u_a)
         self.rows.append(

@@ -83,24 +83,24 @@ all datasets have one draw.
 
 def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
     """A key for each part, kind of data and replicate; part "draws" has more of them."""
-    found: list[Key] = []
+    all_keys: list[Key] = []
     for number in range(1, replicates + 1):
-        found += [("weights", data, number) for data in settings["n"]]
-        found.append(("engines", "poisson", number))
-    found += [
+        all_keys += [("weights", data, number) for data in settings["n"]]
+        all_keys.append(("engines", "poisson", number))
+    all_keys += [
         ("draws", data, number)
         for number in range(1, settings["draw_share"] * replicates + 1)
         for data in settings["draw_data"]
     ]
-    return found
+    return all_keys
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
     """The rows of one part on one database."""
     part, data = str(key[0]), str(key[1])
-    made = {"weights": _weights, "engines": _engines, "draws": _draws}[part](settings, data, seed)
+    rows = {"weights": _weights, "engines": _engines, "draws": _draws}[part](settings, data, seed)
     place = {"part": part, "data": data, "n": settings["n"][data], "replicate": key[2]}
-    return Result([{**dict.fromkeys(COLUMNS), **place, **row} for row in made])
+    return Result([{**dict.fromkeys(COLUMNS), **place, **row} for row in rows])
 
 
 def _records(
@@ -134,7 +134,7 @@ def sources(settings: Mapping[str, Any], epsilon: float) -> dict[str, tuple[Cens
     """
     many = settings["datasets"]
     constant = {"c": min(1.0, epsilon / settings["room"]), "weight_column": "constant"}
-    found = {
+    mechanisms = {
         "none": (Censored(epsilon=epsilon, weights="none"), many),
         "public": (Censored(epsilon=epsilon, weights="public", **constant), many),
         "reference": (Censored(epsilon=epsilon, weights="reference", reference="records"), many),
@@ -142,8 +142,8 @@ def sources(settings: Mapping[str, Any], epsilon: float) -> dict[str, tuple[Cens
     for name, number in (("staged, one", 1), ("staged, many", many)):
         stage = min(settings["stage"], 0.5 * number * epsilon)
         own = epsilon - stage / number
-        found[name] = (Censored(epsilon=own, weights="staged", stage_epsilon=stage), number)
-    return found
+        mechanisms[name] = (Censored(epsilon=own, weights="staged", stage_epsilon=stage), number)
+    return mechanisms
 
 
 def _weights(
@@ -157,18 +157,18 @@ def _weights(
             loop = _loop(settings, y, model, seed, public=public)
             with warnings.catch_warnings():  # Chains of the reference decide weights alone.
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                made = mechanism.run(loop, request)
-            fit, design = made.fit, np.ones((len(y), 1))
-            sampled = [*made.stages, fit]
+                weighting = mechanism.run(loop, request)
+            fit, design = weighting.fit, np.ones((len(y), 1))
+            sampled = [*weighting.stages, fit]
             yield {
                 "choice": name,
-                "guarantee": mechanism.claim,
+                "guarantee": mechanism.facts.claim,
                 "epsilon": epsilon,
-                "spent": made.spent + number * mechanism.epsilon,
+                "spent": weighting.spent + number * mechanism.epsilon,
                 "u_m": _distance(y, loop.synthetic(fit, design, settings["datasets"])),
                 "mean_weight": float(fit.weights.mean()),
                 "outside": float((fit.weights * fit.maxima >= mechanism.epsilon).mean()),
-                "rhat": max(one.posterior.diagnostics.rhat_max for one in sampled),
+                "rhat": max(sampled_fit.posterior.diagnostics.rhat_max for sampled_fit in sampled),
             }
 
 
@@ -193,7 +193,7 @@ def _engines(
             released = not loop.problems()
             yield {
                 "choice": name,
-                "guarantee": mechanism.claim,
+                "guarantee": mechanism.facts.claim,
                 "epsilon": epsilon,
                 "spent": m * epsilon,
                 "u_m": _distance(y, loop.synthetic(fit, design, m)) if released else None,
@@ -214,7 +214,7 @@ def _draws(
             datasets = loop.synthetic(fit, design, m, draws=count)
             yield {
                 "choice": str(count),
-                "guarantee": mechanism.claim,
+                "guarantee": mechanism.facts.claim,
                 "epsilon": epsilon,
                 "spent": count * epsilon,
                 "u_m": _distance(y, datasets),
@@ -228,12 +228,12 @@ def _coverage(datasets: list[Floats], count: int, truth: float) -> dict[str, Any
     means = [float(drawn.mean()) for drawn in datasets]
     variances = [float(drawn.var(ddof=1)) / len(drawn) for drawn in datasets]
     low, high = combine(means, variances).interval()
-    found: dict[str, Any] = {"within_apart": low <= truth <= high}
+    covered: dict[str, Any] = {"within_apart": low <= truth <= high}
     if count > 1:
-        of = draw_of_dataset(len(datasets), count)
-        low, high = combine(means, variances, draw_of_dataset=of).interval()
-        found["within"] = low <= truth <= high
-    return {**found, "width": high - low}
+        draw_of_each = draw_of_dataset(len(datasets), count)
+        low, high = combine(means, variances, draw_of_dataset=draw_of_each).interval()
+        covered["within"] = low <= truth <= high
+    return {**covered, "width": high - low}
 
 
 STUDY = ReplicatedStudy(

@@ -42,8 +42,8 @@ class Rows:
 
     def values(self, place: tuple[str, str, str, float], column: str) -> Floats:
         """One column of the rows that have it."""
-        found = [row[column] for row in self.of.get(place, []) if row[column] is not None]
-        return np.array(found, dtype=np.float64)
+        numbers = [row[column] for row in self.of.get(place, []) if row[column] is not None]
+        return np.array(numbers, dtype=np.float64)
 
     def difference(
         self, part: str, data: str, names: tuple[str, str], epsilon: float
@@ -68,8 +68,8 @@ def means(results: Mapping[Key, Result]) -> list[Line]:
         line: Line = {"part": part, "data": data, "choice": choice, "epsilon": epsilon}
         line |= {"n": rows[0]["n"], "spent": rows[0]["spent"]}
         for column in _NAMES:
-            found = [row[column] for row in rows if row[column] is not None]
-            line[column] = float(np.mean(found)) if found else None
+            numbers = [row[column] for row in rows if row[column] is not None]
+            line[column] = float(np.mean(numbers)) if numbers else None
         rhat = [row["rhat"] for row in rows if row["rhat"] is not None]
         line["rhat"] = max(rhat, default=None)
         line["disagree"] = float(np.mean(np.array(rhat) > MIXED)) if rhat else None
@@ -82,12 +82,12 @@ def means(results: Mapping[Key, Result]) -> list[Line]:
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write summary.csv, explanation.txt and the picture; show tables and explanation."""
     lines, rows = means(results), Rows(results)
-    shown = [_weights_table(settings, lines)]
-    shown += [_engines_table(settings, rows, lines)]
-    shown += [_draws_table(lines, data) for data in settings["draw_data"]]
+    tables = [_weights_table(settings, lines)]
+    tables += [_engines_table(settings, rows, lines)]
+    tables += [_draws_table(lines, data) for data in settings["draw_data"]]
     return write_report(
         out,
-        shown,
+        tables,
         tables={"summary.csv": lines},
         text=explanation(settings, results),
         pictures={"strict-choices.svg": _picture(settings, rows)},
@@ -96,7 +96,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 
 def _weights_table(settings: Mapping[str, Any], lines: list[Line]) -> Any:
     epsilons = settings["epsilons"]
-    made = terminal_table(
+    table = terminal_table(
         "U_m by what a dataset costs, deviance clamp",
         left=["data", "weights"],
         right=[f"{epsilon:g}" for epsilon in epsilons],
@@ -105,41 +105,43 @@ def _weights_table(settings: Mapping[str, Any], lines: list[Line]) -> Any:
     for data in dict.fromkeys(line["data"] for line in of_part):
         choices = dict.fromkeys(line["choice"] for line in of_part if line["data"] == data)
         for choice in choices:
-            found = {
+            by_epsilon = {
                 line["epsilon"]: line["u_m"]
                 for line in of_part
                 if (line["data"], line["choice"]) == (data, choice)
             }
-            cells = [f"{found[epsilon]:.3f}" for epsilon in epsilons]
+            cells = [f"{by_epsilon[epsilon]:.3f}" for epsilon in epsilons]
             end = choice == list(choices)[-1]
-            made.add_row(TITLES[data], LABELS[choice], *cells, end_section=end)
-    made.caption = (
+            table.add_row(TITLES[data], LABELS[choice], *cells, end_section=end)
+    table.caption = (
         f"means over {of_part[0]['replicates']} databases with {settings['datasets']} datasets "
         "each; a smaller distance = more useful; staged: the first stage is within the cost"
     )
-    return made
+    return table
 
 
 def _engines_table(settings: Mapping[str, Any], rows: Rows, lines: list[Line]) -> Any:
-    made = terminal_table(
+    table = terminal_table(
         f"Engines on {TITLES['poisson']}",
         right=["epsilon", "native", "grid", "grid less native", f"{LEVEL:.0%} interval", "R"],
     )
-    of_part = {(one["choice"], one["epsilon"]): one for one in lines if one["part"] == "engines"}
+    of_part = {
+        (line["choice"], line["epsilon"]): line for line in lines if line["part"] == "engines"
+    }
     for epsilon in settings["engine_epsilons"]:
         pair = rows.difference("engines", "poisson", ("native", "grid"), epsilon)
         both = (of_part[name, epsilon]["u_m"] for name in ("native", "grid"))
-        made.add_row(
+        table.add_row(
             *(f"{epsilon:g}", *(f"{u_m:.4f}" for u_m in both), f"{pair.mean:+.4f}"),
             *(f"[{pair.low:+.4f}, {pair.high:+.4f}]", str(pair.replicates)),
         )
-    made.caption = "U_m, means over fits that a strict run releases; the interval is paired"
-    return made
+    table.caption = "U_m, means over fits that a strict run releases; the interval is paired"
+    return table
 
 
 def _draws_table(lines: list[Line], data: str) -> Any:
     """U_m and coverage by the number of draws behind the datasets."""
-    made = terminal_table(
+    table = terminal_table(
         f"{TITLES[data]}: datasets that share draws",
         right=[
             "draws",
@@ -154,17 +156,17 @@ def _draws_table(lines: list[Line], data: str) -> Any:
     of_part = [line for line in lines if (line["part"], line["data"]) == ("draws", data)]
     of_part.sort(key=lambda line: (int(line["choice"]), line["epsilon"]))
     for line, after in zip(of_part, [*of_part[1:], None], strict=True):
-        made.add_row(
+        table.add_row(
             *(line["choice"], f"{line['epsilon']:g}", f"{line['spent']:g}", f"{line['u_m']:.4f}"),
             "" if line["within"] is None else f"{line['within']:.1%}",
             *(f"{line['within_apart']:.1%}", f"{line['width']:.2f}"),
             end_section=after is None or after["choice"] != line["choice"],
         )
-    made.caption = (
+    table.caption = (
         f"{of_part[0]['replicates']} databases; coverage: shares of the 95 % intervals of the mean "
         "that hold the true one; as if a draw each: datasets taken as independent"
     )
-    return made
+    return table
 
 
 def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
@@ -220,10 +222,10 @@ def _one_draw(settings: Mapping[str, Any], lines: list[Line], data: str) -> Iter
     for count, column in ((1, "within_apart"), (settings["datasets"], "within")):
         own = [line for line in of_part if line["choice"] == str(count) and line[column]]
         if own:
-            told = ", ".join(f"{line[column]:.1%} at {line['spent']:g}" for line in own)
+            shares = ", ".join(f"{line[column]:.1%} at {line['spent']:g}" for line in own)
             yield (
                 f"{TITLES[data]}, {settings['datasets']} datasets of {_draws_label(str(count))}: "
-                f"95 % intervals hold the true mean in {told} spent."
+                f"95 % intervals hold the true mean in {shares} spent."
             )
 
 

@@ -126,16 +126,16 @@ _DISTANCES: Final = {"u_m": "U_m", "u_a": "U_a"}
 
 def aims(settings: Mapping[str, Any], lines: list[Line]) -> list[Aim]:
     """The figures to reach that the settings have, in the order of the study's data."""
-    found, made = _Found.of(lines), []
+    by_place, figures = _Found.of(lines), []
     for data, column, epsilon, name, target, limit in _AIMS:
         n = settings["n"][data]
-        one = found.get(data, n, "deviance", epsilon)
-        other = found.get(data, n, name, target)
-        if one is not None and other is not None:
+        clamped = by_place.get(data, n, "deviance", epsilon)
+        other = by_place.get(data, n, name, target)
+        if clamped is not None and other is not None:
             about = f"{TITLES[data]}, n = {n}: {_DISTANCES[column]} at epsilon {epsilon:g}"
             beside = LABELS[name] if target is None else f"{LABELS[name]} at {target:g}"
-            made.append(Aim(about, one[column], beside, other[column], limit))
-    return made
+            figures.append(Aim(about, clamped[column], beside, other[column], limit))
+    return figures
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
@@ -144,12 +144,12 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     kinds = dict.fromkeys(line["data"] for line in lines)
     whole = {data: n for data in kinds if (n := full_size(settings, data))}
     grown = [data for data in kinds if data not in settings["n"]]
-    shown = [_aims_table(aims(settings, lines))]
-    shown += [_table(lines, data, n) for data, n in whole.items()]
-    shown += [_growth_table(settings, lines, data) for data in grown]
+    tables = [_aims_table(aims(settings, lines))]
+    tables += [_table(lines, data, n) for data, n in whole.items()]
+    tables += [_growth_table(settings, lines, data) for data in grown]
     return write_report(
         out,
-        shown,
+        tables,
         tables={"summary.csv": lines},
         text=explanation(settings, results, lines),
         pictures=_pictures(settings, lines),
@@ -157,32 +157,33 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 
 
 def _aims_table(found: list[Aim]) -> Any:
-    made = terminal_table(
+    table = terminal_table(
         "Figures to reach, the deviance clamp beside others",
         left=[""],
         right=["deviance clamp", "beside", "", "ratio", "limit", "reached"],
     )
     for aim in found:
         figures = [f"{aim.value:.5f}", aim.beside, f"{aim.other:.5f}", f"{aim.ratio:.2f}"]
-        made.add_row(aim.about, *figures, f"{aim.limit:.2f}", "yes" if aim.reached else "NO")
-    made.caption = "means over the replicates; a smaller distance = more useful"
-    return made
+        table.add_row(aim.about, *figures, f"{aim.limit:.2f}", "yes" if aim.reached else "NO")
+    table.caption = "means over the replicates; a smaller distance = more useful"
+    return table
 
 
 def _table(lines: list[Line], data: str, n: int) -> Any:
     of_data = [line for line in lines if (line["data"], line["n"]) == (data, n)]
     plain = next(line for line in of_data if line["mechanism"] == "unweighted")
-    made = terminal_table(
+    table = terminal_table(
         f"{TITLES[data]}, n = {n}, R = {plain['replicates']}",
         left=["", "guarantee"],
         right=["epsilon", "U_m", "x unweighted", "U_a", "outside", "R-hat", "disagree"],
     )
     for name, label in LABELS.items():
         chosen = sorted(
-            (line for line in of_data if line["mechanism"] == name), key=lambda one: one["epsilon"]
+            (line for line in of_data if line["mechanism"] == name),
+            key=lambda line: line["epsilon"],
         )
         for line in chosen:
-            made.add_row(
+            table.add_row(
                 *(label, line["guarantee"], f"{line['epsilon']:.3g}", f"{line['u_m']:.4f}"),
                 *(f"{line['u_m'] / plain['u_m']:.2f}", f"{line['u_a']:.5f}"),
                 "" if line["outside"] is None else f"{line['outside']:.1%}",
@@ -190,33 +191,33 @@ def _table(lines: list[Line], data: str, n: int) -> Any:
                 "" if line["disagree"] is None else f"{line['disagree']:.0%}",
                 end_section=line is chosen[-1],
             )
-    made.caption = (
+    table.caption = (
         "outside: records whose term leaves the window at some draw; R-hat: the worst; disagree: "
         f"fits with an R-hat above {MIXED}"
     )
-    return made
+    return table
 
 
 def _growth_table(settings: Mapping[str, Any], lines: list[Line], data: str) -> Any:
     """U_m by n, of the unweighted and LW fit and of the deviance clamp at a few epsilons."""
-    found = _Found.of(lines)
+    by_place = _Found.of(lines)
     sizes = dict.fromkeys(line["n"] for line in lines if line["data"] == data)
     few = settings["few_epsilons"]
     of_clamp = [f"clamp at {epsilon:g}" for epsilon in few]
-    made = terminal_table(
+    table = terminal_table(
         f"{TITLES[data]}: U_m by n", right=["n", "R", "Unweighted", "LW", "LW epsilon", *of_clamp]
     )
     for n in sizes:
-        plain, lw = (found.get(data, n, name) for name in ("unweighted", "LW"))
+        plain, lw = (by_place.get(data, n, name) for name in ("unweighted", "LW"))
         if plain is None or lw is None:
             continue
-        clamped = [found.get(data, n, "deviance", epsilon) for epsilon in few]
-        made.add_row(
+        clamped = [by_place.get(data, n, "deviance", epsilon) for epsilon in few]
+        table.add_row(
             *(str(n), str(plain["replicates"]), f"{plain['u_m']:.4f}", f"{lw['u_m']:.4f}"),
             f"{lw['epsilon']:.2f}",
             *("" if line is None else f"{line['u_m']:.4f}" for line in clamped),
         )
-    return made
+    return table
 
 
 def explanation(
@@ -226,21 +227,21 @@ def explanation(
     for data in dict.fromkeys(line["data"] for line in lines):
         yield from _failures(lines, data)
     yield from _far(settings, lines)
-    made = aims(settings, lines)
-    missed = [aim.about for aim in made if not aim.reached]
-    yield f"Figures reached: {len(made) - len(missed)} of {len(made)}." + (
+    figures = aims(settings, lines)
+    missed = [aim.about for aim in figures if not aim.reached]
+    yield f"Figures reached: {len(figures) - len(missed)} of {len(figures)}." + (
         f" Not reached: {'; '.join(missed)}." if missed else ""
     )
     unmixed = [line for line in lines if line["mechanism"] == "deviance" and line["disagree"]]
     if unmixed:
-        told = "; ".join(
+        fits = "; ".join(
             f"{TITLES[line['data']]}, n = {line['n']}, at {line['epsilon']:g}: "
             f"{line['disagree']:.0%}"
             for line in unmixed
         )
         yield (
             f"Chains of the deviance clamp disagree (R-hat above {MIXED}) in this share of the "
-            f"fits: {told}. A chain then stays where nearly all records are outside; a "
+            f"fits: {fits}. A chain then stays where nearly all records are outside; a "
             "run whose chains disagree is not called strict."
         )
     short = [name for result in results.values() for name in result.extra["missed"]]
@@ -257,11 +258,11 @@ def _failures(lines: list[Line], data: str) -> Iterator[str]:
         plain = next(line for line in of_data if line["mechanism"] == "unweighted")
         clamp = sorted(
             (line for line in of_data if line["mechanism"] == "deviance"),
-            key=lambda one: one["epsilon"],
+            key=lambda line: line["epsilon"],
         )
         bad = [line for line in clamp if line["u_m"] > _FAILS * plain["u_m"]]
         good = [line["epsilon"] for line in clamp if line not in bad]
-        told = ", ".join(
+        failures = ", ".join(
             f"{line['u_m']:.3f} at {line['epsilon']:g} ({line['outside']:.0%} outside)"
             for line in bad
         )
@@ -269,7 +270,7 @@ def _failures(lines: list[Line], data: str) -> Iterator[str]:
             rest = f"; from {min(good):g} on it is below" if good else ""
             yield (
                 f"{TITLES[data]}, n = {n}: the clamp's U_m is above {_FAILS:g} x the unweighted "
-                f"{plain['u_m']:.3f}: {told}{rest}."
+                f"{plain['u_m']:.3f}: {failures}{rest}."
             )
         elif clamp:
             yield (
@@ -280,10 +281,10 @@ def _failures(lines: list[Line], data: str) -> Iterator[str]:
 
 def _far(settings: Mapping[str, Any], lines: list[Line]) -> Iterator[str]:
     """A public range far from the truth beside the study's own."""
-    found = _Found.of(lines)
+    by_place = _Found.of(lines)
     for epsilon in settings["far_epsilons"]:
         near, far = (
-            found.get("beta", settings["n"]["beta"], name, epsilon)
+            by_place.get("beta", settings["n"]["beta"], name, epsilon)
             for name in ("deviance", "deviance-far")
         )
         if near is not None and far is not None:
@@ -320,13 +321,13 @@ def _pictures(settings: Mapping[str, Any], lines: list[Line]) -> dict[str, Any]:
 
 
 def _against_epsilon(lines: list[Line], data: str, n: int) -> dict[str, dict[float, Floats]]:
-    found: dict[str, dict[float, Floats]] = {}
+    by_label: dict[str, dict[float, Floats]] = {}
     for name in _SHOWN:
         for line in lines:
             if (line["data"], line["n"], line["mechanism"]) == (data, n, name):
-                of_label = found.setdefault(LABELS[name], {})
+                of_label = by_label.setdefault(LABELS[name], {})
                 of_label[line["epsilon"]] = np.array([line["u_m"]])
-    return found
+    return by_label
 
 
 def _at(epsilon: float) -> str:
@@ -341,9 +342,9 @@ def _against_n(
         ("LW", None): "LW",
         **{("deviance", epsilon): _at(epsilon) for epsilon in settings["few_epsilons"]},
     }
-    found: dict[str, dict[float, Floats]] = {}
+    by_label: dict[str, dict[float, Floats]] = {}
     for line in lines:
         label = labels.get((line["mechanism"], line["target"]))
         if line["data"] == data and label is not None:
-            found.setdefault(label, {})[float(line["n"])] = np.array([line["u_m"]])
-    return found
+            by_label.setdefault(label, {})[float(line["n"])] = np.array([line["u_m"]])
+    return by_label

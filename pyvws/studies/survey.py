@@ -85,17 +85,19 @@ def population(kind: str) -> pl.DataFrame:
         rng = np.random.default_rng(2000)
         stype = rng.choice(_TYPES, 6000, p=[0.71, 0.17, 0.12])
         of_type = {"E": (0.0, 0.0), "M": (0.6, -15.0), "H": (0.9, -35.0)}
-        shift, lower = np.array([of_type[one] for one in stype]).T
+        shift, lower = np.array([of_type[kind] for kind in stype]).T
         enrolled = np.exp(6.0 + shift + 0.5 * rng.normal(size=6000))
         index = np.clip(670 + lower + 120 * rng.normal(size=6000) - 0.02 * enrolled, 346, 969)
         awards = np.where(rng.random(6000) < 0.8 - 0.0003 * enrolled, "Yes", "No")
-        found = pl.DataFrame({"stype": stype, "awards": awards, "api00": index, "enroll": enrolled})
+        schools = pl.DataFrame(
+            {"stype": stype, "awards": awards, "api00": index, "enroll": enrolled}
+        )
     else:
         asked = {"package": "survey", "name": "api", "object": "apipop"}
         frame = call("package_data", "package_data", asked)
-        found = pl.from_pandas(frame[["stype", "awards", "api00", "enroll"]]).drop_nulls()
-    place = np.searchsorted(_EDGES, found["api00"].to_numpy(), side="right") - 1
-    return found.select(
+        schools = pl.from_pandas(frame[["stype", "awards", "api00", "enroll"]]).drop_nulls()
+    place = np.searchsorted(_EDGES, schools["api00"].to_numpy(), side="right") - 1
+    return schools.select(
         pl.col("stype").cast(pl.String),
         pl.col("awards").cast(pl.String),
         api=pl.Series(np.array(_CLASSES)[np.clip(place, 0, len(_CLASSES) - 1)]),
@@ -122,14 +124,14 @@ def replicate(
     at = rng.choice(len(schools), n, p=shares.to_numpy())
     weights = 1.0 / (n * shares.to_numpy()[at])
     sample = schools.select("stype", "awards", "api")[at].with_columns(w=pl.Series(weights))
-    made = _Sample(settings, int(key[1]), sample, len(schools) / n, whole_seed(streams[1]))
-    made.synthesize = synthesize
-    made.noise = np.random.default_rng(streams[2])
+    run = _Sample(settings, int(key[1]), sample, len(schools) / n, whole_seed(streams[1]))
+    run.synthesize = synthesize
+    run.noise = np.random.default_rng(streams[2])
     heaviest = float(schools["size"].sum() / (n * schools["size"].min()))
     with warnings.catch_warnings():
         for kind in (ConvergenceWarning, MisfitWarning):  # The table has what they cost.
             warnings.simplefilter("ignore", kind)
-        return Result(list(made.rows(heaviest)))
+        return Result(list(run.rows(heaviest)))
 
 
 class _Sample:
@@ -156,8 +158,8 @@ class _Sample:
         yield from self._published("unweighted", None, *plain, truth)
         for c in self._settings["constants"]:
             for name in ("exponents", "synthetic weights", "ignored"):
-                epsilon, made = self._run(LipschitzWeighted(c=c), self._schema(name, heaviest))
-                yield from self._published(name, c, epsilon, made, truth)
+                epsilon, released = self._run(LipschitzWeighted(c=c), self._schema(name, heaviest))
+                yield from self._published(name, c, epsilon, released, truth)
                 if name == "exponents":
                     bound = epsilon / (2.0 * self._settings["datasets"])
                     alike = self._run(ScalarWeighted(match=bound), self._schema(name))
@@ -167,14 +169,14 @@ class _Sample:
                         yield from self._laplace(several, c, epsilon, part, heaviest, truth)
 
     def _schema(self, name: str, heaviest: float = 0.0) -> Schema:
-        of: dict[str, Any] = {
+        table_model: dict[str, Any] = {
             "model": "table",
             "settings": {"concentration": self._settings["concentration"]},
         }
         columns = {
-            "stype": Column(levels=_TYPES, **of),
-            "api": Column(levels=_CLASSES, predictors=("stype",), **of),
-            "awards": Column(levels=("No", "Yes"), predictors=("stype",), **of),
+            "stype": Column(levels=_TYPES, **table_model),
+            "api": Column(levels=_CLASSES, predictors=("stype",), **table_model),
+            "awards": Column(levels=("No", "Yes"), predictors=("stype",), **table_model),
         }
         if name == "exponents":
             return Schema(columns, survey_weight="w", mean_survey_weight=self._mean)
@@ -202,8 +204,8 @@ class _Sample:
             seed=self._seed,
         )
         flat = [] if "w" in release.datasets[0] else [pl.lit(self._mean).alias("w")]
-        made = [one.with_columns(flat) for one in release.datasets]
-        return release.summary["epsilon_total"], made
+        datasets = [dataset.with_columns(flat) for dataset in release.datasets]
+        return release.summary["epsilon_total"], datasets
 
     def _published(
         self,
@@ -213,10 +215,10 @@ class _Sample:
         made: list[Any],
         truth: Mapping[Any, float],
     ) -> Iterator[dict[str, Any]]:
-        for one in tabulate(made, **_ASKED).figures:
-            figures = (one.estimate, one.lower, one.upper)
+        for figure in tabulate(made, **_ASKED).figures:
+            figures = (figure.estimate, figure.lower, figure.upper)
             yield from self._row(
-                name, c, epsilon, (one.statistic, one.point, *one.cell), figures, truth
+                name, c, epsilon, (figure.statistic, figure.point, *figure.cell), figures, truth
             )
 
     def _laplace(
@@ -238,13 +240,13 @@ class _Sample:
 
         held = read_records(self._sample, plan, "sample")
         ranges = {**_RANGES, "w": (0.0, float(np.ceil(heaviest)))}
-        found = laplace_figures(held, plan, ranges, epsilon=part, noise=noise)
-        for one, (figures, errors) in zip(plan.statistics, found, strict=True):
+        noisy = laplace_figures(held, plan, ranges, epsilon=part, noise=noise)
+        for one, (figures, errors) in zip(plan.statistics, noisy, strict=True):
             for row, cell in enumerate(plan.cells):
                 for column, point in enumerate(one.points):
                     at, half = figures[row, column], 1.96 * errors[row, column]
-                    of = (one.kind, str(point), *cell)
-                    yield from self._row(name, c, epsilon, of, (at, at - half, at + half), truth)
+                    place = (one.kind, str(point), *cell)
+                    yield from self._row(name, c, epsilon, place, (at, at - half, at + half), truth)
 
     def _row(
         self,
@@ -269,8 +271,8 @@ class _Sample:
 def _truth(kind: str) -> dict[tuple[str, ...], float]:
     """The figures of the whole population."""
     schools = population(kind).with_columns(w=pl.lit(1.0))
-    found = tabulate([schools] * 2, **_ASKED).figures
-    return {(one.statistic, one.point, *one.cell): one.estimate for one in found}
+    figures = tabulate([schools] * 2, **_ASKED).figures
+    return {(row.statistic, row.point, *row.cell): row.estimate for row in figures}
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
@@ -301,20 +303,22 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         right=[
             "c",
             "epsilon",
-            *(f"{one} {what}" for one in _STATISTICS for what in ("cov", "RMSE")),
+            *(f"{statistic} {what}" for statistic in _STATISTICS for what in ("cov", "RMSE")),
         ],
     )
     for (name, c), part in table.group_by(["mechanism", "c"], maintain_order=True):
-        of = {row["statistic"]: row for row in part.to_dicts()}
+        by_statistic = {row["statistic"]: row for row in part.to_dicts()}
         figures = [
-            "" if of[one][what] is None else f"{of[one][what]:.{digits}f}"
-            for one in _STATISTICS
+            ""
+            if by_statistic[statistic][what] is None
+            else f"{by_statistic[statistic][what]:.{digits}f}"
+            for statistic in _STATISTICS
             for what, digits in (("coverage", 2), ("rmse", 3))
         ]
         shown.add_row(
             MECHANISMS[str(name)],
             "" if c is None else f"{c:g}",
-            "none" if name == "design" else f"{of['mean']['epsilon']:.1f}",
+            "none" if name == "design" else f"{by_statistic['mean']['epsilon']:.1f}",
             *figures,
         )
     return Report([shown], ["table.csv"])

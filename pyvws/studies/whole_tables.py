@@ -274,14 +274,14 @@ class _Study:
     def scored(self, datasets: list[Any]) -> tuple[float, float, float]:
         """The score of datasets, of independent columns, and of a bootstrap."""
         table = self.frame.select(list(self.design.columns))
-        made = k_marginal(table, datasets or [table], bins=self.design.bins)
-        return made.score, made.independent, made.bootstrap
+        score = k_marginal(table, datasets or [table], bins=self.design.bins)
+        return score.score, score.independent, score.bootstrap
 
     def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> DesignRow:
         """The row of one run on the whole table, added to the rows."""
         given = {**self.given, "mechanism": mechanism, **settings}
-        datasets, found = in_own_process(_one_run, self.synthesize, self.frame, given)
-        return self._added(DesignRow(name=name, score=self.scored(datasets)[0], **found))
+        datasets, measured = in_own_process(_one_run, self.synthesize, self.frame, given)
+        return self._added(DesignRow(name=name, score=self.scored(datasets)[0], **measured))
 
     def add_unless_failed(self, name: str, mechanism: str | Mechanism, **settings: Any) -> None:
         """As `add`; where a search or its chains fail, a line says so in the row's place."""
@@ -293,11 +293,11 @@ class _Study:
     def add_tool(self, tool: Tool) -> None:
         """The row of another tool on the whole table, added to the rows."""
         levels = {name: column.levels or () for name, column in self.design.columns.items()}
-        found = made_by(tool, self.frame, levels, datasets=DATASETS, seed=self.given["seed"])
-        if isinstance(found, str):
-            self.left_out.append(found)
+        measured = made_by(tool, self.frame, levels, datasets=DATASETS, seed=self.given["seed"])
+        if isinstance(measured, str):
+            self.left_out.append(measured)
             return
-        datasets, seconds, gigabytes = found
+        datasets, seconds, gigabytes = measured
         row = DesignRow(
             name=tool.name,
             guarantee=tool.guarantee,
@@ -337,30 +337,30 @@ def _one_run(
 def table(result: TableStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
     figures = ("epsilon", "separate runs", "k-marginal", "mean weight", "R-hat")
-    made = terminal_table(
+    table_of_rows = terminal_table(
         f"{result.n} records, {DATASETS} datasets of each run",
         left=["run", "guarantee"],
         right=[*figures, "processor s", "peak GB"],
     )
     for row in result.rows:
         own = row.mean_weight is not None
-        made.add_row(
+        table_of_rows.add_row(
             row.name,
             row.guarantee,
-            *(_shown(of, "{:.1f}") for of in (row.epsilon, row.separate)),
+            *(_shown(cost, "{:.1f}") for cost in (row.epsilon, row.separate)),
             f"{row.score:.0f}",
             _shown(row.mean_weight, "{:.2f}"),
             "exact" if own and row.rhat is None else _shown(row.rhat, "{:.3f}"),
             f"{row.processor_seconds:.0f}",
             f"{row.gigabytes:.2f}",
         )
-    made.add_section()
+    table_of_rows.add_section()
     for name, score in (
         ("independent columns", result.independent),
         ("bootstrap", result.bootstrap),
     ):
-        made.add_row(name, "", "", "", f"{score:.0f}")
-    return made
+        table_of_rows.add_row(name, "", "", "", f"{score:.0f}")
+    return table_of_rows
 
 
 def _shown(value: float | None, form: str) -> str:

@@ -40,7 +40,7 @@ def check_table(
     columns `written`, whose types here follow from the cells, so that no type of a released column
     may follow from them. By a schema, and under a strict claim, that holds for every table.
     """
-    if settings.mechanism.takes_table:  # type: ignore[union-attr]
+    if settings.mechanism.facts.takes_table:  # type: ignore[union-attr]
         return counted_records(table, settings)
     frame = open_frame(table, least=2 if counts is None else 1)
     plan = settings.planned(frame, plan)
@@ -62,13 +62,13 @@ def check_table(
 
 def _known(frame: nw.DataFrame[Any], plan: Plan) -> list[Any]:
     """The values (N,) of the columns that the mechanism names as known."""
-    known = plain_columns(frame, plan.run.mechanism.known, role="known")
+    known = plain_columns(frame, plan.run.mechanism.facts.known, role="known")
     return [np.asarray(column.astype(object)) for column in known.values()]
 
 
 def _public_weights(frame: nw.DataFrame[Any], plan: Plan) -> Floats | None:
     """The column of weights (N,) that a mechanism names; InputError for a value that is none."""
-    name = plan.run.mechanism.weight_column
+    name = plan.run.mechanism.facts.weight_column
     if name is None:
         return None
     weights = numeric_column(frame, name, role="weight_column")

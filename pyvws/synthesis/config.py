@@ -57,7 +57,7 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
     ]
     if settings.existing_fit is not None:
         lines.append("# The fit was made elsewhere: it is read in Python, and its weights with it.")
-    elif cast(Mechanism, settings.mechanism).weights_source == "outside":
+    elif cast(Mechanism, settings.mechanism).facts.weights_source == "outside":
         lines.append("# The weights came from outside: they are given in Python.")
     if isinstance(settings.program, UserProgram):
         program = settings.program

@@ -294,24 +294,24 @@ class RunSettings:
         refuse_plan(plan)
         refuse_beside_given(self)
         mechanism: Any = self.mechanism
-        if mechanism.takes_table:
+        if mechanism.facts.takes_table:
             counted_table(cast(Schema, plan.schema), mechanism.measure)
-        if mechanism.clamps:
+        if mechanism.facts.clamps:
             for family in plan.families:
                 refuse_unclamped(family)
         check_dp(self.engine, plan.strict)
         for family in plan.families:
-            for clamp in () if own_model(family) else mechanism.windows:
+            for clamp in () if own_model(family) else mechanism.facts.windows:
                 clamp.shift(family, _NO_CELLS)
         if len(plan.conditionals) > 1:
-            if mechanism.clamps:
+            if mechanism.facts.clamps:
                 check_table(self.engine)
             return plan
         (one,) = plan.conditionals
         if one.K is not None and self.is_exact and not one.family.prepared_from_data:
             from pyvws.engines.public_grid import check_grid
 
-            check_grid(self.settings, one.family, one.K, mechanism.windows)
+            check_grid(self.settings, one.family, one.K, mechanism.facts.windows)
         return plan
 
     def planned(self, frame: nw.DataFrame[Any], plan: Plan | None = None) -> Plan:
@@ -367,7 +367,7 @@ class RunSettings:
         """Whether the mechanism clamps each term, and no setting lets the table decide how."""
         mechanism = cast(Mechanism, self.mechanism)
         by_data = data_weights(mechanism, downscaled=self.downscale)
-        return mechanism.claim == "dp" and not (self.unchecked or self.compared or by_data)
+        return mechanism.facts.claim == "dp" and not (self.unchecked or self.compared or by_data)
 
     @property
     def of_other_mechanisms(self) -> tuple[str, str] | None:
@@ -384,7 +384,7 @@ class RunSettings:
         check_needs(declarations, given)
         for name in given:
             only = declarations[name].only
-            if only and not getattr(self.mechanism, only):
+            if only and not getattr(cast(Mechanism, self.mechanism).facts, only):
                 return name, ", ".join(mechanisms_that(only))
         return None
 
@@ -407,7 +407,7 @@ class RunSettings:
     @property
     def target_epsilon(self) -> float | None:
         """The requested epsilon of a search, of downscaling, or of the mechanism itself."""
-        own = cast(Mechanism, self.mechanism).own_epsilon
+        own = cast(Mechanism, self.mechanism).facts.own_epsilon
         return self.epsilon if own is None else own
 
     def public(self, plan: Plan) -> dict[str, Any]:
@@ -418,7 +418,7 @@ class RunSettings:
         """
         found = plan.public_settings
         mechanism = cast(Mechanism, self.mechanism)
-        if mechanism.weights_source in ("public", "reference", "staged"):
+        if mechanism.facts.weights_source in ("public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
             found |= {name: value for name, value in constants.items() if value is not None}
         if self.sampling != SAMPLINGS[0]:

@@ -117,7 +117,10 @@ def also(arguments: Arguments, **more: Any) -> Arguments:
     """The arguments and `more` of them; a tuple holds a value for each seed from 1 on."""
 
     def both(seed: int, *shape: int) -> dict[str, Any]:
-        own = {name: one[seed - 1] if isinstance(one, tuple) else one for name, one in more.items()}
+        own = {
+            name: value[seed - 1] if isinstance(value, tuple) else value
+            for name, value in more.items()
+        }
         return {**arguments(seed, *shape), **own}
 
     return both

@@ -49,11 +49,11 @@ def figures(rows: Sequence[Row]) -> list[Figure]:
         for row in rows
         if row.level in ("exact", "close") and row.largest_difference is not None and not row.sha256
     ]
-    made = [_counted(exact), _allowed(exact)]
+    drawings = [_counted(exact), _allowed(exact)]
     for level, title in (("density", "Densities"), ("posterior", "Posteriors")):
-        made.append(_shares([row for row in rows if row.level == level], title))
-    made.append(_printed([row for row in rows if row.level == "paper"]))
-    return [figure for figure in made if figure is not None]
+        drawings.append(_shares([row for row in rows if row.level == level], title))
+    drawings.append(_printed([row for row in rows if row.level == "paper"]))
+    return [figure for figure in drawings if figure is not None]
 
 
 def _counted(rows: Sequence[Row]) -> Figure | None:
@@ -63,8 +63,8 @@ def _counted(rows: Sequence[Row]) -> Figure | None:
     gaps = [int(row.largest_difference or 0) for row in rows]
     counts = [(f"{label} ulp", sum(low <= g <= high for g in gaps)) for label, low, high in _PLACES]
     counts.append((f"{_BEYOND} ulp and more", sum(gap >= _BEYOND for gap in gaps)))
-    said = ", ".join(f"{label}: {count}" for label, count in counts)
-    text = f"Quantities compared with R by their largest difference. {said}."
+    listed = ", ".join(f"{label}: {count}" for label, count in counts)
+    text = f"Quantities compared with R by their largest difference. {listed}."
     most = max(count for _, count in counts)
     widths = [max(count / most * _PLOT, 1.0 if count else 0.0) for _, count in counts]
     bars = [(label, count, width) for (label, count), width in zip(counts, widths, strict=True)]
@@ -85,9 +85,9 @@ def _allowed(rows: Sequence[Row]) -> Figure | None:
     lanes: list[Lane] = []
     for row in own:
         gap = int(row.largest_difference or 0)
-        said = f"{row.id}: {gap} ulp of {allowed(row)}"
+        hint = f"{row.id}: {gap} ulp of {allowed(row)}"
         lanes.append(
-            (row.id, [_Dot(place(gap), row.verdict == "pass", said, place(row.tolerance))])
+            (row.id, [_Dot(place(gap), row.verdict == "pass", hint, place(row.tolerance))])
         )
     step = max(1, math.ceil(top / _MOST_TICKS))
     powers = range(step, int(top) + 1, step)
@@ -106,17 +106,17 @@ def _shares(rows: Sequence[Row], title: str) -> Figure | None:
     shares = []
     for row in rows:
         dots = []
-        for found in row.measurements:
-            share = found.value / found.high
-            said = f"{row.id}, {found.what}: {found.value:.2g}, limit {found.high:.2g}"
-            dots.append(_Dot(_log_place(share), share <= 1, said))
+        for number in row.measurements:
+            share = number.value / number.high
+            hint = f"{row.id}, {number.what}: {number.value:.2g}, limit {number.high:.2g}"
+            dots.append(_Dot(_log_place(share), share <= 1, hint))
             shares.append(share)
         if dots:
             lanes.append((row.id, dots))
     if not lanes:
         return None
     whats = dict.fromkeys(
-        found.what.partition(",")[0] for row in rows for found in row.measurements
+        number.what.partition(",")[0] for row in rows for number in row.measurements
     )
     text = (
         f"{title}: {len(shares)} measured differences from Stan ({', '.join(whats)}), each as a "
@@ -141,12 +141,12 @@ def _printed(rows: Sequence[Row]) -> Figure | None:
     lanes: dict[str, list[_Dot]] = {}
     count = inside = 0
     for row in rows:
-        for found in row.measurements:
-            at = max(-_EDGE, min(_EDGE, _standardized(found)))
-            passed = found.low <= found.value <= found.high
-            said = f"{row.paper}: {found.value:g} in {found.low:.4g} to {found.high:.4g}"
+        for number in row.measurements:
+            at = max(-_EDGE, min(_EDGE, _standardized(number)))
+            passed = number.low <= number.value <= number.high
+            hint = f"{row.paper}: {number.value:g} in {number.low:.4g} to {number.high:.4g}"
             lane = row.paper.rpartition(", ")[0]
-            lanes.setdefault(lane, []).append(_Dot((at / _EDGE + 1) / 2, passed, said))
+            lanes.setdefault(lane, []).append(_Dot((at / _EDGE + 1) / 2, passed, hint))
             count, inside = count + 1, inside + passed
     if not lanes:
         return None
@@ -163,10 +163,10 @@ def _printed(rows: Sequence[Row]) -> Figure | None:
     return Figure("Printed figures beside recomputed ones", text, drawn)
 
 
-def _standardized(found: Measurement) -> float:
-    half = (found.high - found.low) / 2
-    middle = (found.high + found.low) / 2
-    return (found.value - middle) / half if half > 0 else 0.0 if found.value == middle else _EDGE
+def _standardized(number: Measurement) -> float:
+    half = (number.high - number.low) / 2
+    middle = (number.high + number.low) / 2
+    return (number.value - middle) / half if half > 0 else 0.0 if number.value == middle else _EDGE
 
 
 def _lanes(lanes: Sequence[Lane], ticks: Sequence[tuple[float, str]], text: str, **own: Any) -> str:

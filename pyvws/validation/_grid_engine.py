@@ -105,8 +105,8 @@ class KnownByWidth:
 
     def known(self, width: int) -> Floats:
         """The draws (S, D) of the column of D parameters."""
-        (found,) = (q for q in self.draws if q.shape[1] == width)
-        return found
+        (draws,) = (q for q in self.draws if q.shape[1] == width)
+        return draws
 
     def sample(
         self, target: PseudoPosterior, settings: SamplerSettings, *, seed: int, **_: Any
@@ -117,8 +117,8 @@ class KnownByWidth:
     def sample_table(self, target: JointTarget, settings: SamplerSettings, **_: Any) -> Posterior:
         self.joint.append(target)
         fits = {
-            of.column: _posterior(of, self.known(block.stop - block.start), settings.chains)
-            for of, block in zip(target.columns, target.blocks(), strict=True)
+            column.column: _posterior(column, self.known(block.stop - block.start), settings.chains)
+            for column, block in zip(target.columns, target.blocks(), strict=True)
         }
         together = joint_draws({name: fit.draws for name, fit in fits.items()})
         return replace(next(iter(fits.values())), draws=together)
@@ -163,11 +163,11 @@ def joint_log_probability(
         return engine.log_posteriors[public:]
 
     stages = len(fixed(())) - 1
-    found = []
+    logs_of_runs = []
     for earlier in itertools.product(range(len(points)), repeat=stages):
         *first, last = fixed(earlier)
-        found.append(sum((of[at] for of, at in zip(first, earlier, strict=True)), last))
-    return np.array(found)
+        logs_of_runs.append(sum((logs[at] for logs, at in zip(first, earlier, strict=True)), last))
+    return np.array(logs_of_runs)
 
 
 @dataclass(frozen=True)

@@ -72,22 +72,22 @@ def _ordinal(draws: Draws, y: Floats, _eta: Floats, steepness: Floats) -> Floats
 
 def _beta(draws: Draws, y: Floats, eta: Floats, steepness: Floats) -> Floats:
     kappa = draws["kappa"][:, None]
-    found = _largest(np.abs(gammaln(kappa)), kappa * np.abs(psi(kappa)), np.array(_MOVED_UP))
+    largest = _largest(np.abs(gammaln(kappa)), kappa * np.abs(psi(kappa)), np.array(_MOVED_UP))
     for shape, log_y in ((kappa * expit(eta), np.log(y)), (kappa * expit(-eta), np.log1p(-y))):
-        found = _largest(
-            found,
+        largest = _largest(
+            largest,
             np.abs(gammaln(shape)),
             np.abs((shape - 1.0) * log_y),
             shape * (np.abs(log_y) + np.abs(psi(shape))) * steepness,
         )
-    return found
+    return largest
 
 
 def _largest(*terms: Floats) -> Floats:
-    found = terms[0]
+    largest = terms[0]
     for term in terms[1:]:
-        found = np.maximum(found, term)
-    return found
+        largest = np.maximum(largest, term)
+    return largest
 
 
 _FAMILIES: Final[dict[str, Callable[[Draws, Floats, Floats, Floats], Floats]]] = {

@@ -47,8 +47,8 @@ class MeasuredRow(ABC):
         try:
             found = self.found()
             wrong = [of.what for of in found.measurements if not of.low <= of.value <= of.high]
-            said = f"{self.outside}: {', '.join(wrong)}." if wrong else ""
-            reason = found.reason or said
+            limits = f"{self.outside}: {', '.join(wrong)}." if wrong else ""
+            reason = found.reason or limits
             verdict = "fail" if reason else "pass"
         except PyvwsError as error:
             verdict = "skipped" if isinstance(error, MissingDependencyError) else "fail"

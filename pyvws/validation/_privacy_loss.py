@@ -75,29 +75,29 @@ class Losses:
         """Record the loss of one pair of databases."""
         self.by_neighbours[neighbours] = max(self.by_neighbours.get(neighbours, 0.0), loss)
 
-    def hear(self, said: dict[str, Any], relation: str, epsilon: float) -> None:
+    def hear(self, statement: dict[str, Any], relation: str, epsilon: float) -> None:
         """Record a statement's claims for a dataset; the settings ask for `epsilon`."""
-        self._hear(said, relation, epsilon, "per_dataset")
+        self._hear(statement, relation, epsilon, "per_dataset")
 
-    def hear_total(self, said: dict[str, Any], relation: str, epsilon: float) -> None:
+    def hear_total(self, statement: dict[str, Any], relation: str, epsilon: float) -> None:
         """Record a statement's claims for all datasets; the settings ask for `epsilon`."""
-        self._hear(said, relation, epsilon, "total")
+        self._hear(statement, relation, epsilon, "total")
 
-    def _hear(self, said: dict[str, Any], relation: str, epsilon: float, of: str) -> None:
-        strict = said["certified"]
-        claims = [(name, its[of]) for name, its in said["epsilon_by_neighbours"].items()]
-        claims += [(relation, epsilon), (said["neighbours"], said[f"epsilon_{of}"])]
+    def _hear(self, statement: dict[str, Any], relation: str, epsilon: float, count: str) -> None:
+        strict = statement["certified"]
+        claims = [(name, its[count]) for name, its in statement["epsilon_by_neighbours"].items()]
+        claims += [(relation, epsilon), (statement["neighbours"], statement[f"epsilon_{count}"])]
         if strict is not None:
-            claims.append((strict["neighbours"], strict[f"epsilon_{of}"]))
+            claims.append((strict["neighbours"], strict[f"epsilon_{count}"]))
         for neighbours, claim in claims:
             self.claims[neighbours] = min(self.claims.get(neighbours, np.inf), claim)
-        self.words.add(word(said))
+        self.words.add(word(statement))
 
 
-def word(said: dict[str, Any]) -> Word:
+def word(statement: dict[str, Any]) -> Word:
     """The guarantee of a statement, and the neighbours that the certificate covers."""
-    strict = said["certified"]
-    return said["guarantee"], "none" if strict is None else strict["neighbours"]
+    strict = statement["certified"]
+    return statement["guarantee"], "none" if strict is None else strict["neighbours"]
 
 
 def neighbourhood(base: Outcomes, extremes: Sequence[Record]) -> tuple[list[Outcomes], ...]:
@@ -122,16 +122,16 @@ class Runs(ABC):
 
     def losses(self, epsilon: float) -> Losses:
         """Losses between every base and its neighbours, and between the neighbours themselves."""
-        found = Losses()
+        losses = Losses()
         for base in self.bases:
-            at_base = self.shown(base, epsilon, found)
+            at_base = self.shown(base, epsilon, losses)
             for group in neighbourhood(base, self.extremes):
-                neighbours = [self.shown(other, epsilon, found) for other in group]
-                for one in neighbours:
-                    found.see("leave-one-out", self.distance(at_base, one))
-                for one, other in combinations(neighbours, 2):
-                    found.see("replace-one", self.distance(one, other))
-        return found
+                neighbours = [self.shown(other, epsilon, losses) for other in group]
+                for neighbour in neighbours:
+                    losses.see("leave-one-out", self.distance(at_base, neighbour))
+                for neighbour, other in combinations(neighbours, 2):
+                    losses.see("replace-one", self.distance(neighbour, other))
+        return losses
 
     @abstractmethod
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
@@ -166,7 +166,7 @@ class _Clamped(Runs):
         **given: Any,
     ) -> tuple[dict[str, Any], list[Floats]]:
         """The statement and the outcomes of each dataset; `own` are settings of the mechanism."""
-        pairs = [of if isinstance(of, tuple) else (of,) for of in outcomes]
+        pairs = [record if isinstance(record, tuple) else (record,) for record in outcomes]
         names = ["y", "x"][: len(pairs[0])]
         table = pl.DataFrame(pairs, schema=dict.fromkeys(names, pl.Float64), orient="row")
         run = Synthesizer(
@@ -186,12 +186,12 @@ class _Clamped(Runs):
                 warnings.simplefilter("ignore", kind)
             if self.in_steps:
                 out = Path(folder, "out")
-                said = run.fit_to(table.lazy(), out, seed=_SEED)
+                statement = run.fit_to(table.lazy(), out, seed=_SEED)
                 datasets = [pl.read_parquet(path) for path in out.glob("release/*.parquet")]
             else:
                 release = run.fit(table, seed=_SEED)
-                said, datasets = release.privacy, release.datasets
-        return said, [made["y"].to_numpy() for made in datasets]
+                statement, datasets = release.privacy, release.datasets
+        return statement, [dataset["y"].to_numpy() for dataset in datasets]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,8 +233,8 @@ class CensoredRuns(_Clamped):
     def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
         """Log posterior of each point of the grid."""
         engine = EnumeratedGrid(self.points)
-        said, _ = self.run(outcomes, epsilon, engine)
-        found.hear(said, "leave-one-out", epsilon)
+        statement, _ = self.run(outcomes, epsilon, engine)
+        found.hear(statement, "leave-one-out", epsilon)
         return engine.log_posterior
 
 
@@ -251,8 +251,8 @@ class WholeScoreRuns(_Clamped):
         settings = SamplerSettings(
             draws=4, chains=1, grid_range=self.grid_range, grid_steps=self.grid_steps
         )
-        said, _ = self.run(outcomes, epsilon, engine, settings=settings)
-        found.hear(said, "leave-one-out", epsilon)
+        statement, _ = self.run(outcomes, epsilon, engine, settings=settings)
+        found.hear(statement, "leave-one-out", epsilon)
         ((points, log_probability),) = engine.seen
         return np.column_stack([points, log_probability])
 
@@ -279,9 +279,9 @@ class SharedDrawRuns(_Clamped):
         """Log posterior of each point, once for each draw that the datasets show: (d, G)."""
         engine = _Numbered(self.points)
         given: dict[str, Any] = {"datasets": self.datasets, "draws_per_release": self.draws}
-        said, made = self.run(outcomes, epsilon, engine, **given)
-        found.hear_total(said, "leave-one-out", self.draws * epsilon)
-        numbers = {int(np.rint(np.median(values) / _APART)) for values in made}
+        statement, datasets = self.run(outcomes, epsilon, engine, **given)
+        found.hear_total(statement, "leave-one-out", self.draws * epsilon)
+        numbers = {int(np.rint(np.median(values) / _APART)) for values in datasets}
         return np.tile(engine.log_posterior, (len(numbers), 1))
 
     def distance(self, one: Floats, other: Floats) -> float:
@@ -314,8 +314,8 @@ class StagedRuns(_Clamped):
 
         def run(engine: Enumerating) -> None:
             staged = {"weights": "staged", "stage_epsilon": stage}
-            said, _ = self.run(outcomes, epsilon - stage, engine, own=staged)
-            found.hear_total(said, "leave-one-out", epsilon)
+            statement, _ = self.run(outcomes, epsilon - stage, engine, own=staged)
+            found.hear_total(statement, "leave-one-out", epsilon)
 
         return joint_log_probability(self.points, run)
 

@@ -89,7 +89,9 @@ class Tables(_Shown):
             )
         (claim,) = set(table.columns["epsilon_of_laplace"])
         found.claims |= {"leave-one-out": claim, "replace-one": 2.0 * claim}
-        found.words.update(("dp", of) for of in table.columns["neighbours_of_laplace"])
+        found.words.update(
+            ("dp", neighbours) for neighbours in table.columns["neighbours_of_laplace"]
+        )
         return np.concatenate(seen)
 
     def _schema(self) -> Schema:
@@ -132,7 +134,9 @@ class NoisyRows(_Shown):
                 records_epsilon=epsilon,
                 seed=_SEED,
             )
-        (cost,) = (one["epsilon"] for one in release.privacy["ledger"] if one["key"] == "rows")
+        (cost,) = (
+            entry["epsilon"] for entry in release.privacy["ledger"] if entry["key"] == "rows"
+        )
         certified = release.privacy["certified"] or {"neighbours": "none"}
         found.claims |= {"leave-one-out": min(cost, epsilon), "replace-one": 0.0}
         found.words.add((release.privacy["guarantee"], certified["neighbours"]))

@@ -79,9 +79,9 @@ class Recorder(LiveStan):
         return found
 
     def number(self, make: Callable[[], float]) -> float:
-        made = make()
-        self.entry["numbers"].append(float(made).hex())
-        return made
+        number = make()
+        self.entry["numbers"].append(float(number).hex())
+        return number
 
 
 class StoredStan:
@@ -102,10 +102,10 @@ class StoredStan:
     def densities(self, *question: Any, log_lik: bool = True) -> tuple[Floats, Floats, Floats]:
         if self._program != _program_digest(question[0]):
             raise StaleError(f"The Stan program has changed since Stan was asked. {REFRESH}")
-        asked, *found = next(self._answers, ("",))
+        asked, *answer = next(self._answers, ("",))
         if asked != _question_digest(*question[1:]):
             raise StaleError(f"The data or points have changed since Stan was asked. {REFRESH}")
-        value, gradient, written = map(decode, found)
+        value, gradient, written = map(decode, answer)
         return value, gradient, written
 
     def number(self, make: Callable[[], float]) -> float:

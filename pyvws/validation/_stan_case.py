@@ -36,10 +36,12 @@ class Judgement(NamedTuple):
     measurements: tuple[Measurement, ...] = ()
 
     @classmethod
-    def of(cls, measured: str, *found: tuple[str, float, float]) -> Judgement:
+    def of(cls, measured: str, *differences: tuple[str, float, float]) -> Judgement:
         """The judgement of differences, each (name, size, the largest size that passes)."""
-        numbers = tuple(Measurement(what, float(size), 0.0, limit) for what, size, limit in found)
-        return cls(all(made.value <= made.high for made in numbers), measured, numbers)
+        numbers = tuple(
+            Measurement(what, float(size), 0.0, limit) for what, size, limit in differences
+        )
+        return cls(all(number.value <= number.high for number in numbers), measured, numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +115,9 @@ def _amounts(draws: Draws, trend: Floats) -> Floats:
 
 
 def _shares(draws: Draws, trend: Floats) -> Floats:
-    found = 1.0 / (1.0 + np.exp(1.0 - 3.0 * trend - draws.bell(len(trend), 0.0, 1.5)))
-    found[-1] = 0.0
-    return np.asarray(found)
+    shares = 1.0 / (1.0 + np.exp(1.0 - 3.0 * trend - draws.bell(len(trend), 0.0, 1.5)))
+    shares[-1] = 0.0
+    return np.asarray(shares)
 
 
 def _inside(draws: Draws, trend: Floats) -> Floats:

@@ -24,14 +24,14 @@ def epsilon_at_least(first: Floats, second: Floats, *, failure: float) -> float:
     `first` and `second` (R,) hold one number of each of R independent releases of either database.
     """
     chosen, counted = (slice(0, None, 2), slice(1, None, 2))
-    found = 0.0
+    least = 0.0
     for one, other in ((first, second), (second, first)):
         events = _events(one[chosen], other[chosen])
         # Choose the event with the highest limit on the choosing half.
-        shown = [_limit(one[chosen], other[chosen], event, failure) for event in events]
-        best = events[int(np.argmax(shown))]
-        found = max(found, _limit(one[counted], other[counted], best, failure / 2.0))
-    return found
+        limits = [_limit(one[chosen], other[chosen], event, failure) for event in events]
+        best = events[int(np.argmax(limits))]
+        least = max(least, _limit(one[counted], other[counted], best, failure / 2.0))
+    return least
 
 
 def _events(one: Floats, other: Floats) -> list[tuple[float, float]]:

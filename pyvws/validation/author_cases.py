@@ -198,9 +198,11 @@ def _one_record(seed: int, _: int) -> tuple[AuthorCall, Floats]:
 def _ecdf(seed: int, n: int) -> tuple[AuthorCall, Floats]:
     y = Draws(seed).counts(n)
     datasets = _neighbours(y, seed, 3)
-    found = ecdf_utility(y, datasets)
+    distances = ecdf_utility(y, datasets)
     arguments = {"origdata": _frame(y), "syndata": [_frame(v) for v in datasets], "m": 3}
-    return AuthorCall(arguments, part=("Um", "Ua")), np.array([found.maximum, found.average])
+    return AuthorCall(arguments, part=("Um", "Ua")), np.array(
+        [distances.maximum, distances.average]
+    )
 
 
 def _bootstrap(name: str, *, records: int | None = None) -> Compared:
@@ -213,11 +215,11 @@ def _bootstrap(name: str, *, records: int | None = None) -> Compared:
     def case(seed: int, n: int) -> tuple[AuthorCall, Floats]:
         y = Draws(seed).counts(n if records is None else records) + 9.0
         datasets = _neighbours(y, seed, 2) if records is None else [y]
-        found = bootstrap_interval(datasets, statistics[name], n=n, replicates=40, seed=seed)
+        interval = bootstrap_interval(datasets, statistics[name], n=n, replicates=40, seed=seed)
         extra = {"q": 0.9} if name == "quantile" else {"FUN": name}
         frames = [_frame(values) for values in datasets]
         arguments = {"syndata": frames, "m": len(frames), "seed": seed, "S": 40, "n": n, **extra}
-        ours = np.array([found.estimate, found.lower, found.upper])
+        ours = np.array([interval.estimate, interval.lower, interval.upper])
         return AuthorCall(arguments, part=("PE", "lower", "upper")), ours
 
     return case

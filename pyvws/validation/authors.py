@@ -127,7 +127,7 @@ def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
     call, ours = case.case(seed, n)
     calls = [call]
     for edit in case.inputs:
-        calls = [changed for one in calls for changed in edit.change(one)]
+        calls = [changed for call in calls for changed in edit.change(call)]
     theirs = np.full_like(ours, np.nan)
     for one in calls:
         places = slice(None) if one.places is None else one.places
@@ -158,10 +158,10 @@ def _called(case: AuthorCase, code: str, call: AuthorCall) -> Floats:
 
 def _r_files(checkout: Path) -> list[Path]:
     """All R files at any depth, sorted; InputError if there is no R file."""
-    found = sorted(path for path in checkout.rglob("*") if path.suffix in (".R", ".r"))
-    if not found:
+    files = sorted(path for path in checkout.rglob("*") if path.suffix in (".R", ".r"))
+    if not files:
         raise InputError(f"There is no R file in {checkout}. Give the checkout of the scripts.")
-    return found
+    return files
 
 
 def _papers_of(checkout: Path) -> set[str]:
@@ -184,7 +184,7 @@ def _papers_of(checkout: Path) -> set[str]:
 
 def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
     """Function definitions of all R files by name, the first where two share a name; needs R."""
-    found: dict[str, AuthorFunction] = {}
+    functions: dict[str, AuthorFunction] = {}
     for path in _r_files(checkout):
         try:
             defined = bridge.call("authors", "functions_of", {"file": str(path.resolve())})
@@ -193,13 +193,15 @@ def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
         if isinstance(defined, dict):  # An empty list has no names.
             name = path.relative_to(checkout).as_posix()
             for function, code in defined.items():
-                found.setdefault(function, AuthorFunction(name, file_digest(path), str(code[0])))
-    return found
+                functions.setdefault(
+                    function, AuthorFunction(name, file_digest(path), str(code[0]))
+                )
+    return functions
 
 
 def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
     """Files that a script reads and that are missing beside the script: name to script. Needs R."""
-    found: dict[str, AuthorFunction] = {}
+    missing: dict[str, AuthorFunction] = {}
     for path in _r_files(checkout):
         try:
             read = bridge.call("authors", "files_read", {"file": str(path.resolve())})
@@ -208,8 +210,8 @@ def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
         for name in map(str, read):
             if not (path.parent / name).is_file():
                 script = path.relative_to(checkout).as_posix()
-                found.setdefault(name, AuthorFunction(script, file_digest(path), ""))
-    return found
+                missing.setdefault(name, AuthorFunction(script, file_digest(path), ""))
+    return missing
 
 
 # Slips of structure, and the authors' Stan program
@@ -238,8 +240,8 @@ def _structure_rows(
         unseen = missing
         if not missing and slip.function and slip.function not in functions:
             unseen = _NO_FUNCTION.format(slip.function)
-        found = None if unseen else slip.find(checkout, functions)
-        where, measured = found or (None, "")
+        place = None if unseen else slip.find(checkout, functions)
+        where, measured = place or (None, "")
         gone = f"The slip has gone: bring the erratum {slip.erratum} up to date."
         yield Row(
             id=slip.id,
@@ -247,8 +249,8 @@ def _structure_rows(
             level="exact",
             r_function=where.file if where else "",
             python_function=slip.python_function,
-            verdict="pass" if found else "skipped" if unseen else "fail",
-            reason="" if found else unseen or gone,
+            verdict="pass" if place else "skipped" if unseen else "fail",
+            reason="" if place else unseen or gone,
             source=source,
             measured=measured,
             sha256=where.sha256 if where else "",

@@ -48,11 +48,11 @@ def write_report(
     is the user's, and `interrupted` says that rows are missing. Raises OutputError where the folder
     cannot be written.
     """
-    found = content(rows, began=began, seconds=seconds, command=command, interrupted=interrupted)
+    report = content(rows, began=began, seconds=seconds, command=command, interrupted=interrupted)
     with whole_folder(folder, overwrite=overwrite) as partial:
-        page = to_html(found, rows)
+        page = to_html(report, rows)
         (partial / FILES[0]).write_text(page, encoding="utf-8")
-        text = json.dumps(found, indent=2, allow_nan=False) + "\n"
+        text = json.dumps(report, indent=2, allow_nan=False) + "\n"
         (partial / FILES[1]).write_text(text, encoding="utf-8")
         written = to_junit(rows, began=began, seconds=seconds)
         (partial / FILES[2]).write_text(written, encoding="utf-8")
@@ -123,7 +123,7 @@ def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
 def _said(row: Row) -> str:
     """The comparison and the finding of a row, a line for each non-empty value."""
     gap = None if row.largest_difference is None else f"{row.largest_difference} ulp"
-    said = {
+    entries = {
         "paper": row.paper,
         "R or Stan": row.r_function,
         "Python": row.python_function,
@@ -131,7 +131,7 @@ def _said(row: Row) -> str:
         "largest difference": gap,
         "measured": row.measured,
     }
-    return "\n".join(f"{name}: {value}" for name, value in said.items() if value)
+    return "\n".join(f"{name}: {value}" for name, value in entries.items() if value)
 
 
 def _breakable(text: str) -> Any:

@@ -109,8 +109,8 @@ def render(console: Console) -> None:
         _paragraph(console, f"{slip.id} ({', '.join(slip.sources)}; {slip.place})", lines)
     console.print(Text("Conventions", style="bold"))
     for entry in conventions():
-        shown = [f"Shown by: {entry.test}"] if entry.test else []
-        lines = [*_quoted(entry.quotes), entry.differs, f"Package: {entry.package}", *shown]
+        tests = [f"Shown by: {entry.test}"] if entry.test else []
+        lines = [*_quoted(entry.quotes), entry.differs, f"Package: {entry.package}", *tests]
         _paragraph(console, f"{entry.id} ({', '.join(entry.sources)})", lines)
     console.print(f"{count()}.", highlight=False)
 

@@ -108,13 +108,13 @@ def find_listings(paper: Paper) -> dict[str, Listing]:
     text = paper.text
     for _, pattern, replacement in NORMALISED:
         text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
-    found = {}
+    listings = {}
     for kind, first in _FIRST.items():
         start = re.search(first, text, re.MULTILINE)
         end = _end(kind, text, start.start()) if start else None
         if start and end:
-            found[kind] = Listing(kind, _plain_lines(text[start.start() : end]))
-    return found
+            listings[kind] = Listing(kind, _plain_lines(text[start.start() : end]))
+    return listings
 
 
 def _end(kind: str, text: str, start: int) -> int | None:

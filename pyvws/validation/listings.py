@@ -121,10 +121,10 @@ def run(papers: Path) -> Iterator[Row]:
     A listing that the text lacks makes a row "fail", and a missing R or Stan makes it "skipped".
     Raises InputError if no paper with listings is there.
     """
-    found = ((paper, find_listings(paper)) for paper in read_papers(papers))
+    papers_and_listings = ((paper, find_listings(paper)) for paper in read_papers(papers))
     each = (
         _rows(paper, kind, listings.get(kind), edits)
-        for paper, listings in found
+        for paper, listings in papers_and_listings
         for (key, kind), edits in LISTING_EDITS.items()
         if key == paper.key
     )
@@ -185,16 +185,16 @@ def r_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator[Ro
 
 def _largest(kind: str, code: str) -> dict[str, int | None]:
     """Largest distance in ulp of each quantity of an R listing; None if shapes or NaNs differ."""
-    found: dict[str, int | None] = {}
+    largest: dict[str, int | None] = {}
     for shape in _SHAPES:
         for seed in _SEEDS:
             log_lik, tuning = Draws(seed).log_lik(*shape), _TUNING[seed - 1]
             theirs, ours = _listed(kind, code, log_lik, tuning), _ours(log_lik, tuning)
             for name, variable, *_ in _QUANTITIES[kind]:
                 gap = largest_ulp(ours[name], theirs[variable])
-                before = found.get(name, 0)
-                found[name] = None if gap is None or before is None else max(before, gap)
-    return found
+                before = largest.get(name, 0)
+                largest[name] = None if gap is None or before is None else max(before, gap)
+    return largest
 
 
 def _listed(kind: str, code: str, log_lik: Floats, tuning: Sequence[float]) -> Numbers:
@@ -203,8 +203,8 @@ def _listed(kind: str, code: str, log_lik: Floats, tuning: Sequence[float]) -> N
     }
     results = np.array([variable for _, variable, *_ in _QUANTITIES[kind]], dtype=object)
     arguments: dict[str, Any] = {"code": code, "inputs": inputs, "results": results}
-    found = bridge.call("listings", "run_listing", arguments)
-    return {name: numbers(value) for name, value in found.items()}
+    answer = bridge.call("listings", "run_listing", arguments)
+    return {name: numbers(value) for name, value in answer.items()}
 
 
 def _ours(log_lik: Floats, tuning: Sequence[float]) -> Numbers:

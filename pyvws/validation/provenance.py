@@ -67,18 +67,18 @@ def hashes() -> dict[str, str]:
     """SHA-256 by file of R references, Stan programs, stored results and errata; the last entry
     covers every Python file, as the digest of what ``sha256sum`` prints of them.
     """
-    found = {}
+    digests = {}
     for name, patterns in _FILES.items():
         folder = _resources.folder(name)
         for pattern in patterns:
             for path in sorted(folder.glob(pattern)):
-                found[f"{name}/{path.relative_to(folder).as_posix()}"] = file_digest(path)
+                digests[f"{name}/{path.relative_to(folder).as_posix()}"] = file_digest(path)
     package = Path(bridge.__file__).resolve().parents[1]
     files = sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).as_posix())
     lines = [f"{file_digest(path)}  {path.relative_to(package).as_posix()}\n" for path in files]
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
-    found[f"pyvws/ ({len(files)} Python files)"] = digest
-    return found
+    digests[f"pyvws/ ({len(files)} Python files)"] = digest
+    return digests
 
 
 def _installed(look: Callable[[str], str], name: str) -> str:
@@ -93,7 +93,7 @@ def r_versions() -> dict[str, str]:
         answer = bridge.call("doctor", "installed", {"packages": list(_R)})
     except PyvwsError:
         return {"R": NOT_INSTALLED}
-    own = (str(found) or NOT_INSTALLED for found in answer["versions"])
+    own = (str(version) or NOT_INSTALLED for version in answer["versions"])
     return {"R": str(answer["r_version"][0]), **dict(zip(_R, own, strict=True))}
 
 

@@ -59,12 +59,12 @@ class Row:
 
 def collected(rows: Iterable[Row], progress: Callable[[Row], None] | None) -> list[Row]:
     """The rows of a run; the function shows each finished row to `progress`."""
-    made = []
+    finished = []
     for row in rows:
-        made.append(row)
+        finished.append(row)
         if progress is not None:
             progress(row)
-    return made
+    return finished
 
 
 def template(name: str) -> Any:
@@ -129,12 +129,12 @@ def _plain(value: Any) -> Any:
 
 def _code_of_others(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
     """Edits that any row applied, by file or listing of others and its SHA-256."""
-    found: dict[tuple[str, str], list[str]] = {}
+    edits_of_code: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row.sha256:
-            named = found.setdefault((row.r_function, row.sha256), [])
+            named = edits_of_code.setdefault((row.r_function, row.sha256), [])
             named += [edit for edit in row.edits if edit not in named]
-    return found
+    return edits_of_code
 
 
 def allowed(row: Row) -> str:
@@ -150,11 +150,11 @@ def _gap(row: Row) -> str:
 
 def _reasons(rows: Sequence[Row]) -> dict[str, list[str]]:
     """Ids of the rows that did not pass, by reason; "all" if every row has the same reason."""
-    found: dict[str, list[str]] = {}
+    ids_of_reason: dict[str, list[str]] = {}
     for row in rows:
         if row.verdict != "pass":
-            found.setdefault(row.reason, []).append(row.id)
+            ids_of_reason.setdefault(row.reason, []).append(row.id)
     return {
         reason: ["all"] if len(ids) == len(rows) and len(ids) > 1 else ids
-        for reason, ids in found.items()
+        for reason, ids in ids_of_reason.items()
     }

@@ -24,18 +24,18 @@ def main(
     parser.add_argument("--jobs", type=int, help="replicates at once; all processors without it")
     chosen = {k: v for k, v in vars(parser.parse_args(arguments)).items() if v is not None}
     began = time.perf_counter()
-    found = recompute(**chosen)
+    recomputed = recompute(**chosen)
     seconds = time.perf_counter() - began
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
-    for table in dict.fromkeys(cell.table for cell in found.cells):
-        own = [cell for cell in found.cells if cell.table == table]
+    for table in dict.fromkeys(cell.table for cell in recomputed.cells):
+        own = [cell for cell in recomputed.cells if cell.table == table]
         # Eight intervals in a row are wider than a page, so print a table for each statistic.
         for part in dict.fromkeys(cell.column.partition(":")[0] for cell in own):
             chosen_cells = [cell for cell in own if cell.column.partition(":")[0] == part]
             console.print(printed_table(f"{own[0].paper}, {table}", chosen_cells))
-    if found.pairs:
-        console.print(paired_table("What the replicates tell apart", found.pairs))
-    outside = sum(not cell.inside for cell in found.cells)
-    told = f"{len(found.cells)} printed figures, {outside} outside; {seconds:.0f} seconds."
-    console.print(told, highlight=False)
+    if recomputed.pairs:
+        console.print(paired_table("What the replicates tell apart", recomputed.pairs))
+    outside = sum(not cell.inside for cell in recomputed.cells)
+    summary = f"{len(recomputed.cells)} printed figures, {outside} outside; {seconds:.0f} seconds."
+    console.print(summary, highlight=False)
     return 1 if outside else 0

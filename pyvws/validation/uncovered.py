@@ -116,16 +116,16 @@ def _begin(case: MeasuredCase) -> None:
 @contextlib.contextmanager
 def functions_seen() -> Iterator[set[tuple[str, str]]]:
     """The files and qualified names of the Python functions that any thread calls meanwhile."""
-    found: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
 
     def note(frame: Any, event: str, _argument: Any) -> None:
         if event == "call":
-            found.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+            seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
 
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        yield found
+        yield seen
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
@@ -142,10 +142,10 @@ def _module(path: Path, package: Path = _resources.PACKAGE) -> str:
 def _run_name(node: ast.stmt) -> str:
     """The name of what a case can be seen to run, if the statement defines it; else ""."""
     if isinstance(node, ast.FunctionDef):
-        compiled = {ast.unparse(one) for one in node.decorator_list} & {*_KERNELS}
+        compiled = {ast.unparse(decorator) for decorator in node.decorator_list} & {*_KERNELS}
         return "" if compiled else node.name
     if not isinstance(node, ast.ClassDef):
         return ""
     bases = " ".join(map(ast.unparse, node.bases))
-    own = any(isinstance(one, ast.FunctionDef) for one in node.body)
+    own = any(isinstance(statement, ast.FunctionDef) for statement in node.body)
     return node.name if own and not any(word in bases for word in _NOT_RUN) else ""

@@ -67,8 +67,8 @@ def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
     said = {}
     for name, kind in MECHANISMS.items():
         made = kind(**WITH_EPSILON.get(name, {}))
-        if made.claim == "asymptotic-dp" and not made.clamps:
-            said[name] = [caveat.key for caveat in made.caveats]
+        if made.facts.claim == "asymptotic-dp" and not made.facts.clamps:
+            said[name] = [caveat.key for caveat in made.facts.caveats]
     by_bound, by_risk = ["not-sparse-by-bound"], ["not-sparse-by-risk"]
     assert said == {
         **dict.fromkeys(("lw", "weighted-epsilon"), by_bound),
@@ -76,9 +76,9 @@ def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
         "sw": ["scalar"],
     }
     assert {key for keys in said.values() for key in keys} <= set(NOT_COVERED)
-    both = [caveat.key for caveat in LipschitzWeighted(by_column=True).caveats]
+    both = [caveat.key for caveat in LipschitzWeighted(by_column=True).facts.caveats]
     assert both == [*by_bound, "weights-by-column"]
-    (_, mapped) = LipschitzWeighted(map="softmax").caveats
+    (_, mapped) = LipschitzWeighted(map="softmax").facts.caveats
     assert (mapped.key, mapped.values["map"]) == ("map-of-bounds", "softmax")
     assert mapped.key in NOT_COVERED
 

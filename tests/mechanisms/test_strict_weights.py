@@ -261,14 +261,14 @@ def test_which_sources_are_strict_and_which_fits_clamp() -> None:
         "staged": {"stage_epsilon": 1.0},
     }
     made = {name: Censored(epsilon=1.0, weights=name, **given) for name, given in own.items()}
-    assert {one.claim for one in made.values()} == {"dp"}
+    assert {one.facts.claim for one in made.values()} == {"dp"}
     assert {one.window.kind for one in made.values()} == {"deviance"}
-    assert {name for name, one in made.items() if not one.clamps_every_fit} == {"reference"}
-    assert [one.weights_source for one in made.values()] == list(own)
+    assert {name for name, one in made.items() if not one.facts.clamps_every_fit} == {"reference"}
+    assert [one.facts.weights_source for one in made.values()] == list(own)
     assert made["reference"].reference == "old"
     for name in ("lw", "cw"):
         whole = Censored(epsilon=1.0, weights=name)
-        assert (whole.claim, whole.weights_source) == ("asymptotic-dp", "table")
+        assert (whole.facts.claim, whole.facts.weights_source) == ("asymptotic-dp", "table")
 
 
 def one_run(mechanism: Censored, draws: Floats, **changes: Any) -> Synthesizer:

@@ -144,7 +144,7 @@ def changed(**given: Any) -> Any:
         (lambda: dataclass(frozen=True)(type("Other", (vws.Censored,), {}))(epsilon=1), "its own"),
         (
             lambda: dataclass(frozen=True)(type("Other", (MechanismBase,), {}))(),
-            "lacks facts",
+            "lacks name, facts",
         ),
         (lambda: dataclass(type("Other", (MechanismBase,), {}))(), "must be one of|lacks"),
         (lambda: changed(caveats=(Phrase("enforced"),)), "and words"),

@@ -51,7 +51,7 @@ def test_every_source_of_weights_costs_the_same(epsilon: float) -> None:
     for mechanism, number in found.values():
         total = (mechanism.stage_epsilon or 0.0) + number * mechanism.epsilon
         assert total == pytest.approx(number * epsilon)
-        assert mechanism.claim == "dp"
+        assert mechanism.facts.claim == "dp"
         assert mechanism.window.kind == "deviance"
     assert found["public"][0].c == min(1.0, epsilon / 4.0)
     assert found["staged, one"][0].stage_epsilon == epsilon / 2

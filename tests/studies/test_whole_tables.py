@@ -142,7 +142,7 @@ def test_under_the_clamp_all_records_have_one_public_weight(
         if isinstance(mechanism, str):
             return _release(frame, mechanism, 40.0)
         asked.append((mechanism.epsilon, mechanism.weights, mechanism.c))
-        assert (given["draws"], given["warmup"], mechanism.claim) == (200, 200, "dp")
+        assert (given["draws"], given["warmup"], mechanism.facts.claim) == (200, 200, "dp")
         assert frame["one"].to_list() == [1.0] * 60
         if mechanism.epsilon < 16.0:
             raise ConvergenceError("The chains fail.")

@@ -96,7 +96,7 @@ def censored_terms(epsilon: float, weights: str, **data: Any) -> Floats:
     target = engine.targets[-1]
     # Subtract the prior at the same points.
     prior = PseudoPosterior(target.model, target.cells, np.zeros(len(data["outcome"])))
-    densities = [one.density_and_gradient() for one in (target, prior)]
+    densities = [either.density_and_gradient() for either in (target, prior)]
     sums = [densities[0](q)[0] - densities[1](q)[0] for q in engine.fits[0]]
     return _in_steps(sums)
 
@@ -138,7 +138,7 @@ def table_statement(
     )
     parts = []
     for privacy in (release.summary["privacy"], release.privacy):
-        parts += [one["epsilon_alone"] for one in privacy["columns"]]
+        parts += [column["epsilon_alone"] for column in privacy["columns"]]
         parts.append(privacy["epsilon_of_separate_runs"])
     return np.array([*_figures(release), *_in_steps(parts[:3]), *parts[3:]])
 
@@ -169,11 +169,11 @@ def _figures(release: Release) -> Floats:
     """The statement's figures in the order of `statement` in accounting.R."""
     exact, released = release.summary["privacy"], release.privacy
     steps = _in_steps([exact[name] for name in _FIGURES])
-    spent = next(of for of in released["ledger"] if of["key"].startswith("datasets"))
+    spent = next(entry for entry in released["ledger"] if entry["key"].startswith("datasets"))
     both = [
-        released["epsilon_by_neighbours"][neighbours][of]
+        released["epsilon_by_neighbours"][neighbours][count]
         for neighbours in ("leave-one-out", "replace-one")
-        for of in ("per_dataset", "total")
+        for count in ("per_dataset", "total")
     ]
     strict = released["certified"] or dict.fromkeys(_FIGURES, 0.0)
     sure = [strict[name] for name in _FIGURES[1:]]
@@ -204,11 +204,11 @@ def outcomes_and_draws(seed: int, *shape: int) -> dict[str, Any]:
 
 def table_and_draws(seed: int, *shape: int) -> dict[str, Any]:
     """A second outcome that follows the first, and draws of both columns."""
-    made, (S, N) = outcomes_and_draws(seed, *shape), shape
+    arguments, (S, N) = outcomes_and_draws(seed, *shape), shape
     stream = Draws(seed + 100)
     return {
-        **made,
-        "second": 0.5 * made["outcome"] + stream.bell(N, 0.0, 1.0),
+        **arguments,
+        "second": 0.5 * arguments["outcome"] + stream.bell(N, 0.0, 1.0),
         "intercept": stream.uniform(S, -0.5, 0.5),
         "slope": stream.uniform(S, 2.0, 6.0),
         "log_scale_2": stream.uniform(S, -0.9, 0.9),

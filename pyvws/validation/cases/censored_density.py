@@ -58,9 +58,9 @@ def _at(model: str, engine: str, kind: str, K: int, answers: Answers) -> tuple[f
         clamp = Clamp(answers.number(partial(_middle, target, point, kind)), kind)
         clamped = PseudoPosterior(target.model, target.cells, target.weights, clamp)
         # The prior at the same point takes Stan's constant out of the difference.
-        ours = [one.density_and_gradient()(point) for one in (clamped, free)]
+        ours = [either.density_and_gradient()(point) for either in (clamped, free)]
         both = clamped, replace(free, clamp=clamp)
-        theirs = [_theirs(one, engine, point, answers) for one in both]
+        theirs = [_theirs(either, engine, point, answers) for either in both]
         gap = (ours[0][0] - ours[1][0]) - (theirs[0][0] - theirs[1][0])
         value = max(value, abs(gap) / max(1.0, abs(theirs[0][0])))
         steepest = max(1.0, float(np.abs(theirs[0][1]).max()))

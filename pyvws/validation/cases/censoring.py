@@ -31,7 +31,7 @@ def _unweighted(seed: int, *shape: int) -> dict[str, Any]:
 
 def _deviances(seed: int, *shape: int) -> dict[str, Any]:
     """Terms around their saturated log-likelihood, some at it and some above."""
-    made = _densities(seed, *shape)
+    arguments = _densities(seed, *shape)
     saturated = np.round(Draws(seed + 100).uniform(shape[1], -3.0, 1.0), 2)
-    made["log_lik"][-1, ::3] = saturated[::3]
-    return made | {"saturated": saturated}
+    arguments["log_lik"][-1, ::3] = saturated[::3]
+    return arguments | {"saturated": saturated}

@@ -24,8 +24,8 @@ def saturated(model: str, outcome: Any, **settings: Any) -> Floats:
         settings["levels"] = tuple(range(1, 1 + settings["levels"]))
     family = find_model(model, **settings)
     cells = make_cells(family.encode(np.asarray(outcome)), np.ones((len(outcome), 1)))
-    found = family.saturated(cells)[cells.cell_of_record]
-    return _in_steps(found, _SEARCHED_STEPS if model == "beta" else _STEPS)
+    highest = family.saturated(cells)[cells.cell_of_record]
+    return _in_steps(highest, _SEARCHED_STEPS if model == "beta" else _STEPS)
 
 
 def deviance_terms(
@@ -34,14 +34,14 @@ def deviance_terms(
     """The clamped terms (S, N) of a normal target, each the density less the prior's."""
     model = find_model("normal", smallest_sd=smallest_sd)
     points = np.column_stack([mean, np.zeros(len(mean)), log_scale])
-    found = np.empty((len(points), len(outcome)))
+    terms = np.empty((len(points), len(outcome)))
     for i, y in enumerate(outcome):
         cells, alpha = make_cells(np.array([y]), np.ones((1, 1))), np.array([weights[i]])
         target = PseudoPosterior(model, cells, alpha, Clamp(epsilon, "deviance"))
         nothing = PseudoPosterior(model, cells, np.zeros(1))
-        densities = [one.density_and_gradient() for one in (target, nothing)]
-        found[:, i] = [densities[0](q)[0] - densities[1](q)[0] for q in points]
-    return _in_steps(found, _STEPS)
+        densities = [either.density_and_gradient() for either in (target, nothing)]
+        terms[:, i] = [densities[0](q)[0] - densities[1](q)[0] for q in points]
+    return _in_steps(terms, _STEPS)
 
 
 def _in_steps(figures: Floats, steps: float) -> Floats:

@@ -32,8 +32,8 @@ def log_likelihood(pattern: Any, level: Any, share: Any) -> Floats:
     P, L = share.shape
     model = ConditionalTable(levels=tuple(map(str, range(L))), patterns=P)
     cells = make_cells(1.0 + np.asarray(level), np.asarray(pattern, dtype=np.float64)[:, None])
-    found = model.log_likelihood({"log_theta": np.log(share)[None]}, cells)
-    return np.asarray(found[0, cells.cell_of_record])
+    log_lik = model.log_likelihood({"log_theta": np.log(share)[None]}, cells)
+    return np.asarray(log_lik[0, cells.cell_of_record])
 
 
 def _drawn(seed: int, *shape: int) -> dict[str, Any]:

@@ -80,13 +80,13 @@ def _judgement(
 
 
 def judgement(
-    found: Iterable[tuple[float, float, float]],
+    gaps: Iterable[tuple[float, float, float]],
     *,
     pointwise_limit: float,
     value_limit: float = VALUE_LIMIT,
 ) -> Judgement:
     """Whether all `differences` are within the limits, and the largest differences."""
-    value, gradient, pointwise = np.max(list(found), axis=0)
+    value, gradient, pointwise = np.max(list(gaps), axis=0)
     measured = (
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative, "
         f"log-likelihood {pointwise:.1f} ulp of its largest term"

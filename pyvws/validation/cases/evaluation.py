@@ -108,8 +108,8 @@ def interval(estimates: Any, variances: Any, level: float, **options: Any) -> Fl
 
 def by_draw(estimates: Floats, variances: Floats, draws: Any) -> Floats:
     """Estimate, T and degrees of freedom, with the draw behind each dataset given."""
-    found = combine(estimates, variances, draw_of_dataset=list(draws))
-    return np.array([found.estimate, found.variance, found.df])
+    combined = combine(estimates, variances, draw_of_dataset=list(draws))
+    return np.array([combined.estimate, combined.variance, combined.df])
 
 
 def regression(outcomes: list[Floats], x: Floats, group: Any, kind: Any) -> Floats:
@@ -120,8 +120,8 @@ def regression(outcomes: list[Floats], x: Floats, group: Any, kind: Any) -> Floa
         pd.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
         for outcome in outcomes
     ]
-    found = combine_formula(tables, "outcome ~ x + group", kind=kind).values()
-    return np.array([f.estimate for f in found] + [f.variance for f in found])
+    combined = combine_formula(tables, "outcome ~ x + group", kind=kind).values()
+    return np.array([f.estimate for f in combined] + [f.variance for f in combined])
 
 
 def _partial(seed: int, datasets: int) -> dict[str, Any]:
@@ -241,14 +241,14 @@ def _tabled(seed: int, records: int) -> dict[str, Any]:
 
 def summary(risk: Any, policy: float) -> Floats:
     """The three numbers of a summary."""
-    found = whack_a_mole.risk_summary(risk, policy=policy)
-    return np.array([found.maximum, found.iqr, found.share_above])
+    numbers = whack_a_mole.risk_summary(risk, policy=policy)
+    return np.array([numbers.maximum, numbers.iqr, numbers.share_above])
 
 
 def top(by: Any, risk: Any, count: int) -> Floats:
     """Places of the largest records, then their risks."""
-    found = whack_a_mole.top_records(by, {"risk": risk}, count=count)
-    return np.concatenate([found.records, found.risks["risk"]])
+    records = whack_a_mole.top_records(by, {"risk": risk}, count=count)
+    return np.concatenate([records.records, records.risks["risk"]])
 
 
 def _risks(seed: int, records: int) -> Floats:

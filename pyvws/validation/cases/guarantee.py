@@ -81,7 +81,7 @@ class ComputedLoss(_Loss):
 
     def found(self) -> Findings:
         """The losses now."""
-        found = {epsilon: self.runs.losses(epsilon) for epsilon in self.epsilons}
+        by_epsilon = {epsilon: self.runs.losses(epsilon) for epsilon in self.epsilons}
         measured = tuple(
             Measurement(
                 f"{neighbours} loss at epsilon {epsilon:g}",
@@ -89,10 +89,10 @@ class ComputedLoss(_Loss):
                 self.share[neighbours] * losses.claims[neighbours],
                 losses.claims[neighbours] * (1.0 + _ROUNDING),
             )
-            for epsilon, losses in found.items()
+            for epsilon, losses in by_epsilon.items()
             for neighbours, loss in losses.by_neighbours.items()
         )
-        return self.judged(measured, set().union(*(losses.words for losses in found.values())))
+        return self.judged(measured, set().union(*(losses.words for losses in by_epsilon.values())))
 
 
 @dataclass(frozen=True, kw_only=True)

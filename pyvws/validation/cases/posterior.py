@@ -74,9 +74,9 @@ def quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
 
 def largest_gap(first: Floats, second: Floats) -> float:
     """Largest difference of means and quantiles in standard errors; inputs (chains, draws, Q)."""
-    found = [_estimates(values) for values in (first, second)]
-    error = np.sqrt(sum(errors**2 for _, errors in found))
-    return float((np.abs(found[0][0] - found[1][0]) / error).max())
+    estimates = [_estimates(values) for values in (first, second)]
+    error = np.sqrt(sum(errors**2 for _, errors in estimates))
+    return float((np.abs(estimates[0][0] - estimates[1][0]) / error).max())
 
 
 def _estimates(values: Floats) -> tuple[Floats, Floats]:

@@ -28,13 +28,13 @@ class PrintedCase:
         module, name = self.python_function.split(":")
         recompute: Callable[..., Recomputed] = getattr(import_module(module), name)
         try:
-            found = recompute(seed=_SEED)
+            recomputed = recompute(seed=_SEED)
         except PyvwsError as error:
             yield self._row(self.id, self.paper, "fail", reason=str(error))
             return
-        for cell in found.cells:
-            said = "; ".join(
-                filter(None, (f"mean {cell.mean:.4g}", cell.how, found.told_apart(cell)))
+        for cell in recomputed.cells:
+            details = "; ".join(
+                filter(None, (f"mean {cell.mean:.4g}", cell.how, recomputed.told_apart(cell)))
             )
             outside = f"Printed {cell.value} lies outside {cell.low:.4g} to {cell.high:.4g}."
             measurement = Measurement("printed figure", float(cell.value), cell.low, cell.high)
@@ -43,7 +43,7 @@ class PrintedCase:
                 f"{cell.paper}, {cell.place}",
                 "pass" if cell.inside else "fail",
                 reason="" if cell.inside else outside,
-                measured=f"printed {cell.value}; {said}",
+                measured=f"printed {cell.value}; {details}",
                 measurements=(measurement,),
             )
 

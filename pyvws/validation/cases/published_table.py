@@ -49,7 +49,7 @@ def published_figures(
         clusters="c",
         level=level,
     )
-    return np.array([getattr(one, part) for part in _PARTS for one in table.figures])
+    return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])
 
 
 def laplace_errors(
@@ -77,7 +77,7 @@ def laplace_errors(
     else:
         units = {"survey_weight": "w", "mean_survey_weight": mean_weight}
     table = pl.DataFrame({"area": ["a", "b"], "y": [0.0, 0.0], "w": [1.0, 1.0], "home": [1, 2]})
-    found = tabulate(
+    published = tabulate(
         [table, table],
         by=_AREA,
         count=True,
@@ -87,7 +87,7 @@ def laplace_errors(
         original=table,
         epsilon=epsilon,
     )
-    return np.array([one.laplace_noise for one in found.figures[:2]])
+    return np.array([figure.laplace_noise for figure in published.figures[:2]])
 
 
 def _records(seed: int, *shape: int) -> dict[str, Any]:

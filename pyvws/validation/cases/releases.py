@@ -145,19 +145,19 @@ def clamped_release(
     }
     mechanism = Censored(epsilon=epsilon, weights="none", clamp="deviance")
     values = {"count": count, "amount": amount}
-    found = _run(values, columns, engine, mechanism=mechanism, datasets=1).records
+    records = _run(values, columns, engine, mechanism=mechanism, datasets=1).records
     (target,) = engine.joint
     density = target.density_and_gradient()
     prior = [
-        PseudoPosterior(of.model, of.cells, np.zeros(len(count))).density_and_gradient()
-        for of in target.columns
+        PseudoPosterior(column.model, column.cells, np.zeros(len(count))).density_and_gradient()
+        for column in target.columns
     ]
     sums = []
     for q in np.column_stack(engine.draws):
         parts = zip(prior, target.blocks(), strict=True)
         sums.append(density(q)[0] - sum(own(q[block])[0] for own, block in parts))
     bounds, outside = (
-        found[name].to_numpy() for name in ("lipschitz_bound_final", "share_outside_window")
+        records[name].to_numpy() for name in ("lipschitz_bound_final", "share_outside_window")
     )
     return np.array([*_in_steps(bounds), *outside, *_in_steps(sums)])
 
@@ -219,9 +219,9 @@ def _fitted(engine: KnownByWidth, q: Floats) -> Floats:
     if target.model.name == "table":
         return np.empty(0)
     nothing = PseudoPosterior(target.model, target.cells, np.zeros(len(target.weights)))
-    whole, prior = (of.density_and_gradient() for of in (target, nothing))
-    found = np.array([whole(one)[0] - prior(one)[0] for one in q])
-    return np.asarray(found - found[0])
+    whole, prior = (either.density_and_gradient() for either in (target, nothing))
+    terms = np.array([whole(point)[0] - prior(point)[0] for point in q])
+    return np.asarray(terms - terms[0])
 
 
 def _in_steps(figures: Any) -> Floats:
@@ -234,13 +234,13 @@ def _in_steps(figures: Any) -> Floats:
 
 def _missing(seed: int, *shape: int) -> dict[str, Any]:
     """A third of the first numbers are missing, among them one whose second number is far out."""
-    made, stream = table_and_draws(seed, *shape), Draws(seed + 200)
-    (S, N), first = shape, made.pop("outcome")
+    arguments, stream = table_and_draws(seed, *shape), Draws(seed + 200)
+    (S, N), first = shape, arguments.pop("outcome")
     first[stream.uniform(N) < 0.3] = np.nan
-    first[0], made["second"][0] = np.nan, 6.0
+    first[0], arguments["second"][0] = np.nan, 6.0
     return {
         **{"first": first, "unit": np.arange(1, N + 1), "survey": np.ones(N), "mean_weight": 1.0},
-        **made,
+        **arguments,
         "log_odds": stream.uniform(S, -3.0, -1.0),
         "at_missing": stream.uniform(S, -1.0, 1.0),
         **{"half_width": 16.0, "datasets": 1 + seed % 3},
@@ -252,15 +252,15 @@ def _units(seed: int, *shape: int) -> dict[str, Any]:
 
     The records far out are among the equal ones.
     """
-    made, stream, N = _missing(seed, *shape), Draws(seed + 300), shape[1]
+    arguments, stream, N = _missing(seed, *shape), Draws(seed + 300), shape[1]
     half = N // 2
     unit = np.concatenate([np.arange(half), stream.whole(N - half, half)]) + 1
-    for one in ("first", "second"):
-        values = made[one]
+    for name in ("first", "second"):
+        values = arguments[name]
         copied = half + np.flatnonzero(stream.uniform(N - half) < 0.6)
         copied = np.union1d(copied, [N - 1])
         values[copied] = values[unit[copied] - 1]
-    return {**made, "unit": unit}
+    return {**arguments, "unit": unit}
 
 
 def _survey(seed: int, *shape: int) -> dict[str, Any]:
@@ -274,27 +274,27 @@ def _survey(seed: int, *shape: int) -> dict[str, Any]:
 
 def _both(seed: int, *shape: int) -> dict[str, Any]:
     survey = _survey(seed, *shape)
-    return {**_units(seed, *shape), **{one: survey[one] for one in ("survey", "mean_weight")}}
+    return {**_units(seed, *shape), **{name: survey[name] for name in ("survey", "mean_weight")}}
 
 
 def _number(seed: int, *shape: int) -> dict[str, Any]:
-    made = _both(seed, *shape)
+    arguments = _both(seed, *shape)
     kept = ("mean", "log_scale", "unit", "survey", "mean_weight", "datasets")
-    return {"outcome": made["second"], **{one: made[one] for one in kept}}
+    return {"outcome": arguments["second"], **{name: arguments[name] for name in kept}}
 
 
 def _members(seed: int, *shape: int) -> dict[str, Any]:
     """Some units have a second member, equal to the first or not, whose records stand behind."""
-    made, stream, (S, H) = table_and_draws(seed, *shape), Draws(seed + 500), shape
+    arguments, stream, (S, H) = table_and_draws(seed, *shape), Draws(seed + 500), shape
     unit = np.arange(1, H + 1)
     more = np.union1d(np.flatnonzero(stream.uniform(H) < 0.5), [1])
-    amount, level = np.clip(made.pop("second"), -15.0, 15.0), made.pop("outcome")
+    amount, level = np.clip(arguments.pop("second"), -15.0, 15.0), arguments.pop("outcome")
     again = np.where(stream.uniform(len(more)) < 0.5, amount[more], amount[more] - 1.25)
     return {
         "level": np.concatenate([level, level[more]]),
         "amount": np.concatenate([amount, again]),
         "unit": np.concatenate([unit, unit[more]]),
-        **made,
+        **arguments,
         "log_odds": stream.uniform(S, -1.5, 1.5),
         "at_second": stream.uniform(S, -1.0, 1.0),
         **{"half_width": 16.0, "datasets": 1 + seed % 3},
@@ -304,20 +304,20 @@ def _members(seed: int, *shape: int) -> dict[str, Any]:
 def _truncated(seed: int, *shape: int) -> dict[str, Any]:
     """Ranges whose upper end, lower end, both or hardly any cut much off."""
     low, high = ((-8.0, 0.5), (-0.5, 8.0), (-0.75, 0.5), (-8.0, 8.0), (-1.0, 2.0))[seed - 1]
-    made = outcomes_and_draws(seed, *shape)
-    made["outcome"] = np.clip(made["outcome"], low, high)
-    return {**made, "low": low, "high": high, "datasets": 1 + seed % 3}
+    arguments = outcomes_and_draws(seed, *shape)
+    arguments["outcome"] = np.clip(arguments["outcome"], low, high)
+    return {**arguments, "low": low, "high": high, "datasets": 1 + seed % 3}
 
 
 def _clamped(seed: int, *shape: int) -> dict[str, Any]:
-    made, (S, N) = table_and_draws(seed, *shape), shape
+    arguments, (S, N) = table_and_draws(seed, *shape), shape
     stream = Draws(seed + 600)
     return {
         "count": stream.whole(N, 6).astype(np.float64),
-        "amount": made["second"],
+        "amount": arguments["second"],
         "log_mean": stream.uniform(S, -1.0, 2.0),
-        **{name: made[name] for name in ("intercept", "slope")},
-        "log_scale": made["log_scale_2"],
+        **{name: arguments[name] for name in ("intercept", "slope")},
+        "log_scale": arguments["log_scale_2"],
         "half_width": 8.0,
         "epsilon": (6.0, 4.0, 12.0, 8.0, 5.25)[seed - 1],
         "smallest_sd": (0.125, 0.5, 0.0625, 0.25, 0.125)[seed - 1],

@@ -46,10 +46,10 @@ def quantiles(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any, level
 
 
 def _by_cell(statistic: _Statistic, y: Any, cell: Any, design: SurveyDesign) -> Floats:
-    cells = [np.flatnonzero(cell == one) for one in np.unique(cell)]
-    found = [statistic(y[rows], design, rows) for rows in cells]
-    errors = [np.sqrt(one.variance) for one in found]
-    return np.array([*(one.estimate for one in found), *errors])
+    cells = [np.flatnonzero(cell == code) for code in np.unique(cell)]
+    figures = [statistic(y[rows], design, rows) for rows in cells]
+    errors = [np.sqrt(figure.variance) for figure in figures]
+    return np.array([*(figure.estimate for figure in figures), *errors])
 
 
 def _sample(seed: int, *shape: int) -> dict[str, Any]:

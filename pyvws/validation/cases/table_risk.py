@@ -45,8 +45,8 @@ def copied_share(original: Any, synthetic: Any) -> float:
     names = [f"x{place}" for place in range(original.shape[1])]
     schema = Schema({name: Column(model="nominal", levels=levels) for name in names})
     tables = [pl.DataFrame(codes.astype(str), schema=names) for codes in (original, synthetic)]
-    found = table_risk(tables[0], [tables[1]], keys=names[:1], schema=schema)
-    return found.copies_of_uniques
+    risk = table_risk(tables[0], [tables[1]], keys=names[:1], schema=schema)
+    return risk.copies_of_uniques
 
 
 def _keys(seed: int, records: int) -> dict[str, Any]:

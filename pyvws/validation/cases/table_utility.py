@@ -87,8 +87,8 @@ def _scores(original: Any, synthetic: Any, categorical: Any) -> dict[str, float]
         table = pl.DataFrame(matrix, schema=list(columns)).fill_nan(None)
         labels = [name for name, column in columns.items() if column.model == "nominal"]
         tables.append(table.with_columns(pl.col(labels).cast(pl.Int64).cast(pl.String)))
-    found = table_utility(tables[0], [tables[1]], schema=Schema(columns), s_pmse=False)
-    return {"missing": 0.0, **{score.name: score.value for score in found.scores}}
+    scored = table_utility(tables[0], [tables[1]], schema=Schema(columns), s_pmse=False)
+    return {"missing": 0.0, **{score.name: score.value for score in scored.scores}}
 
 
 def margins(original: Any, synthetic: Any, categorical: Any) -> float:

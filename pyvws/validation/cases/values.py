@@ -77,8 +77,8 @@ def _released(
             return run.fit(table, seed=SEED).datasets[0]
         out = Path(folder, "out")
         run.fit_to(table.lazy(), out, seed=SEED)
-        (made,) = out.glob("release/*.parquet")
-        return pl.read_parquet(made)
+        (parquet,) = out.glob("release/*.parquet")
+        return pl.read_parquet(parquet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,14 +97,18 @@ class DrawnLaw(_Drawn):
 
     def found(self) -> Findings:
         """Mean, variance and shares below quantiles, in standard errors of independent rows."""
-        made = _released(
+        released = _released(
             pl.DataFrame({"y": self.seen}),
             Schema({"y": self.column}, records=_ROWS),
             [np.array(self.q)],
             sampling=self.sampling,
         )["y"]
         levels = self.column.levels
-        y = made.to_numpy() if levels is None else np.array([*map(levels.index, made)]) + 1.0
+        y = (
+            released.to_numpy()
+            if levels is None
+            else np.array([*map(levels.index, released)]) + 1.0
+        )
         mean, variance, n = float(self.law.mean()), float(self.law.var()), len(y)
         off = (y - mean) ** 2
         points = np.unique(np.concatenate([np.atleast_1d(self.law.ppf(at)) for at in _SHARES]))
@@ -117,14 +121,14 @@ class DrawnLaw(_Drawn):
             "variance": abs(off.mean() - variance) / np.sqrt(off.var() / n),
             "shares": np.max(np.abs(share - below) / np.sqrt(below * (1.0 - below) / n)),
         }
-        found = [
-            Measurement(f"{of}, standard errors", float(gap), 0.0, _LIMIT)
-            for of, gap in apart.items()
+        measurements = [
+            Measurement(f"{statistic}, standard errors", float(gap), 0.0, _LIMIT)
+            for statistic, gap in apart.items()
         ]
         if self.sampling == "systematic":
             gap = n * float(np.abs(share - below).max())
-            found.append(Measurement("rows too many below a quantile", gap, 0.0, _SPREAD))
-        return Findings((Measurement("rows", float(n), float(_ROWS), float(_ROWS)), *found))
+            measurements.append(Measurement("rows too many below a quantile", gap, 0.0, _SPREAD))
+        return Findings((Measurement("rows", float(n), float(_ROWS), float(_ROWS)), *measurements))
 
 
 class _Mixed:
@@ -165,7 +169,7 @@ class FollowingValues(_Drawn):
 
     def found(self) -> Findings:
         """The rows that do not follow, by column."""
-        made = _released(
+        released = _released(
             self.table(),
             self.schema,
             self.draws,
@@ -176,7 +180,7 @@ class FollowingValues(_Drawn):
         return Findings(
             tuple(
                 Measurement(f"rows that do not follow: {what}", float(np.sum(~right)), 0.0, 0.0)
-                for what, right in self.follows(made).items()
+                for what, right in self.follows(released).items()
             )
         )
 
@@ -278,9 +282,9 @@ _NEAR: Final = 1e-6
 
 def _sure(*places: int, levels: int) -> Floats:
     """Log shares of a table whose pattern p has the level `places[p]`, from 0, flattened."""
-    found = np.full((len(places), levels), _NEVER)
-    found[np.arange(len(places)), places] = 0.0
-    return found.ravel()
+    log_shares = np.full((len(places), levels), _NEVER)
+    log_shares[np.arange(len(places)), places] = 0.0
+    return log_shares.ravel()
 
 
 def _number(*beta: float) -> Floats:
@@ -343,11 +347,11 @@ def _unlike_the_chain() -> pl.DataFrame:
     )
 
 
-def _chained(made: pl.DataFrame) -> dict[str, Any]:
+def _chained(released: pl.DataFrame) -> dict[str, Any]:
     """Whether each released row follows, by column."""
-    z = made["z"].to_numpy()
-    a, b = (made[name].cast(pl.Float64).to_numpy() for name in "ab")
-    c, d, e, f = (made[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in "cdef")
+    z = released["z"].to_numpy()
+    a, b = (released[name].cast(pl.Float64).to_numpy() for name in "ab")
+    c, d, e, f = (released[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in "cdef")
     of_a = np.select([a == 3.0, a == 4.0], [0.5, -0.5], 0.0)
     missing = np.isnan(e)
     return {
@@ -358,7 +362,7 @@ def _chained(made: pl.DataFrame) -> dict[str, Any]:
         "part of e": missing == (a == 1.0),
         "e": missing | (np.abs(e - (1.0 + of_a + 4.0 * (d - 5.0) / 5.0)) < _NEAR),
         "f": np.abs(f - np.where(missing, 5.0, 1.0 + 2.0 * e / 8.0)) < _NEAR,
-        "levels of a": np.isin(_FOUR, made["a"].to_numpy()),
+        "levels of a": np.isin(_FOUR, released["a"].to_numpy()),
     }
 
 
@@ -400,10 +404,10 @@ def _unlike_the_units() -> pl.DataFrame:
     )
 
 
-def _of_their_units(made: pl.DataFrame) -> dict[str, Any]:
+def _of_their_units(released: pl.DataFrame) -> dict[str, Any]:
     """Whether each released member follows from its unit and from the members before, by column."""
-    home, kind = made["home"].to_numpy(), made["kind"].to_numpy()
-    level, amount = made["level"].to_numpy(), made["amount"].to_numpy()
+    home, kind = released["home"].to_numpy(), released["kind"].to_numpy()
+    level, amount = released["level"].to_numpy(), released["amount"].to_numpy()
     units, first, sizes = np.unique(home, return_index=True, return_counts=True)
     place = np.arange(len(home)) - np.repeat(first, sizes)
     own = np.repeat(sizes, sizes)

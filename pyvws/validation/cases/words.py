@@ -48,14 +48,14 @@ class _Approximated(_Zeros):
 
     def sample(self, *given: Any, **named: Any) -> Posterior:
         """As `Engine.sample`."""
-        found = super().sample(*given, **named)
-        return replace(found, diagnostics=replace(found.diagnostics, khat=0.1))
+        posterior = super().sample(*given, **named)
+        return replace(posterior, diagnostics=replace(posterior.diagnostics, khat=0.1))
 
 
 def _own(kind: type) -> Any:
     """The same class from outside the package, which does not check it."""
-    made = type("Own", (kind,), {"__module__": "own", "name": "own"})
-    return made if kind is _Zeros else dataclass(frozen=True)(made)
+    own = type("Own", (kind,), {"__module__": "own", "name": "own"})
+    return own if kind is _Zeros else dataclass(frozen=True)(own)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -317,7 +317,7 @@ def _noisy_counts(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import noisy_counts as study
 
-    own = {"runs": runs, "copies": copies}
+    own: dict[str, Any] = {"runs": runs, "copies": copies}
     _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, **own)
 
 

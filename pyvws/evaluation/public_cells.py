@@ -127,7 +127,7 @@ def table_plan(
         raise UsageError(
             "A table needs a statistic. Give one or more of count, total, mean, share, quantile."
         )
-    codes = {} if schema is None else schema.columns
+    codes = described(schema)
     for one in statistics:
         if one.kind != "share" and one.column in codes and codes[one.column].days_since is not None:
             raise _holds_dates(one.column)
@@ -222,7 +222,7 @@ def _with_levels(
     if isinstance(given, Mapping):
         found = {name: tuple(map(label_of, levels)) for name, levels in given.items()}
     else:
-        known = {} if schema is None else schema.columns
+        known = described(schema)
         found = {name: known[name].levels or () if name in known else () for name in _names(given)}
     for name, levels in found.items():
         if not levels or len(set(levels)) < len(levels):

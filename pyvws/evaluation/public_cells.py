@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
+from pyvws.evaluation.original_and_datasets import described
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct, holds_dates

@@ -14,7 +14,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
+from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, described
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.files.read import UNREADABLE, csv_header, scan_columns
 from pyvws.tables.schema.column import Column
@@ -94,7 +94,7 @@ def read_columns(
             continue
         synthetic = name not in unchanged
         model = models.get(name, privacy.get("model")) if synthetic else None
-        said = schema.columns.get(name) if schema is not None else None
+        said = described(schema).get(name)
         if said is not None:
             made.append(said_column(name, synthetic, said))
             continue

@@ -272,3 +272,12 @@ def largest_sizes(matrix: Floats) -> tuple[Floats, Floats]:
 
 def _as_sizes(bits: NDArray[np.int64]) -> Floats:
     return np.minimum(bits, _INFINITY).view(np.float64)
+
+
+def centre_and_spread(by_record: Floats, counts: Floats | None = None) -> tuple[float, float]:
+    """Mean and standard deviation of finite bounds (N,), at least two, in nats, to R's bits.
+
+    Each bound stands for `counts` (N,) records, by default 1.
+    """
+    each = by_record if counts is None else np.repeat(by_record, counts.astype(np.intp))
+    return rarith.mean(each), float(np.sqrt(rarith.var(each)))

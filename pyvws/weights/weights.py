@@ -21,9 +21,8 @@ from pyvws._base.checks import (
     weight_vector,
     whole_number,
 )
-from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.bounds.lipschitz import centre_and_spread, lipschitz_bounds
 from pyvws.errors import InputError
-from pyvws.r_numbers import rarith
 
 MAPS: Final = ("linear", "softmax", "logistic")
 """The maps of bounds to risks; the second and third are those of [lipschitzweights2020]."""
@@ -137,13 +136,12 @@ def scaled_bounds(by_record: Any, *, map: str = "linear", counts: Floats | None 
     if map == "linear":
         risk[finite] = (f - low) / (high - low)
         return risk
-    each = f if counts is None else np.repeat(f, counts[finite].astype(np.intp))
-    spread = math.sqrt(rarith.var(each))
+    centre, spread = centre_and_spread(f, None if counts is None else counts[finite])
     if not 0 < spread < np.inf:
         raise InputError(
             "The by-record Lipschitz bounds have no finite standard deviation above 0."
         )
-    risk[finite] = 1.0 / (1.0 + _exp(-_STEEPNESS * (f - rarith.mean(each)) / spread))
+    risk[finite] = 1.0 / (1.0 + _exp(-_STEEPNESS * (f - centre) / spread))
     return risk
 
 

@@ -283,6 +283,9 @@ PROPERTY_TESTS = {
     "bounds.units.unit_terms": (
         "bounds/test_unit_bounds.py::test_bounds_of_units_are_those_of_sums"
     ),
+    "bounds.lipschitz.centre_and_spread": (
+        "weights/test_weights.py::test_the_other_maps_against_loops"
+    ),
     "bounds.lipschitz.lipschitz_bounds": "bounds/test_lipschitz.py::test_any_matrix_against_loops",
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.bounds.lipschitz import centre_and_spread, lipschitz_bounds
 from pyvws.errors import InputError
 from pyvws.r_numbers.rarith import quantile
 from pyvws.weights.weights import (
@@ -95,6 +95,7 @@ def test_the_other_maps_against_loops(bounds, scale):
         )
     first = scaled_bounds(bounds[:1], map="logistic")
     assert first.tolist() == scaled_bounds(bounds, map="logistic")[:1].tolist()
+    assert centre_and_spread(np.array(bounds)) == pytest.approx((middle, spread), rel=1e-9)
     counts = np.arange(1.0, len(bounds) + 1)
     repeated = scaled_bounds(np.repeat(bounds, counts.astype(int)), map="softmax")
     once = scaled_bounds(bounds, map="softmax", counts=counts)

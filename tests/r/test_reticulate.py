@@ -344,6 +344,7 @@ refused("na", plain$identification_risk(c(1, NA, 3), radius = 0.2))
 CALLS = {
     "accounting": "all(statement(0.5, 2, 2, stage = 1)[12:13] == c(4, 6))",
     "associations": "abs(cramers_v(c(1, 1, 2, 2), c(1, 1, 2, 2)) - 1) < 1e-12",
+    "attribute_risk": "attribute_risk(list(matrix(c(-1, -1), 1)), t(-9), 0, 1, t(c(1, 3))) == 0.25",
     "authors": "run_function('f <- function(x) x + 1', 'f', list(x = 2)) == 3",
     "bootstrap": "bootstrap_estimate(list(c(5, 5, 5)), 'mean', 3, 4, 1) == 5",
     "censoring": "all(clamp_log_likelihood(matrix(-c(1, 9), 1), epsilon = 4) == c(-1, -2))",
@@ -375,6 +376,7 @@ CALLS = {
     "rarith": "arithmetic_mean(c(1, 2, 6)) == 3",
     "reweight": "all(reweight(c(0.5, 0.5), c(1, 2), 0.5) == c(0.5, 0.25))",
     "s_pmse": "do.call(two_way_value, rep(list(cbind(c(0, 0, 1, 1)), cbind(1:4)), 2)) < 1e-12",
+    "several_draws": "abs(total_epsilon(0.5, 20, 1e-6) - 5.393) < 1e-3",
     "simulated_data": "all(poisson_counts(123, 2, 100) == c(94, 111))",
     "survey_estimates": "all(survey_totals(c(1, 3), 1:2 * 0, 10, 1, 1:2) == c(40, 20))",
     "systematic_draws": "all(van_der_corput(4) == c(0, 0.5, 0.25, 0.75))",

@@ -93,12 +93,13 @@ class LipschitzWeighted(MechanismBase):
     @property
     def facts(self) -> Facts:
         """Weights by column, and another map than the paper's, have a caveat of their own."""
-        caveats = self.declared.caveats
+        facts = super(LipschitzWeighted, self).facts
+        caveats = facts.caveats
         if self.by_column:
             caveats += (Phrase("weights-by-column"),)
         if self.map != "linear":
             caveats += (Phrase("map-of-bounds", {"map": self.map}),)
-        return replace(self.declared, caveats=caveats)
+        return replace(facts, caveats=caveats)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The LW fit at the setting c, or at the c that brings the bound below the target."""

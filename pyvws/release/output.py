@@ -6,6 +6,7 @@ Records and datasets come in batches. A table in memory comes as a single batch.
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -80,6 +81,15 @@ def open_output(
             files.enter_context(_private(partial / "confidential" / "records.parquet", whole)),
             [files.enter_context(table_writer(p, format=format, whole=whole)) for p in paths],
         )
+
+
+def dataset_bytes(dataset: Any, format: str) -> bytes:
+    """The content of the file that a synthetic dataset becomes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"dataset.{format}"
+        with table_writer(path, format=format, whole=True) as write:
+            write(dataset)
+        return path.read_bytes()
 
 
 def _private(path: Path, whole: bool) -> Any:

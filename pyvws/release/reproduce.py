@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any, cast
@@ -18,10 +17,10 @@ from pyvws.release.noisy_counts import (
     imputed_values,
     read_counts,
 )
+from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
-from pyvws.tables.files.write import table_writer
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
 
@@ -61,16 +60,8 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
     imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)
     values = imputed_values(schema, counted, imputed, seed)
     made = table.datasets(nobody, values, order=None)
-    return [_content(dataset, kind) for dataset in made]
+    return [dataset_bytes(dataset, kind) for dataset in made]
 
 
 def _unit(schema: Schema) -> list[str]:
     return [] if schema.unit is None else [schema.unit]
-
-
-def _content(dataset: pl.DataFrame, kind: str) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"made.{kind}"
-        with table_writer(path, format=kind, whole=True) as write:
-            write(dataset)
-        return path.read_bytes()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -458,11 +457,18 @@ def test_a_column_that_holds_no_weights_is_refused(
 ) -> None:
     table = pl.DataFrame({"y": [1, 2, 3], "w": weights})
     table.write_parquet(tmp_path / "table.parquet")
-    run = one_run(Censored(epsilon=1.0, weights="public", weight_column=column), np.zeros((3, 2)))
+    mechanism = Censored(epsilon=1.0, weights="public", weight_column=column)
     path = tmp_path / "table.parquet"
-    fit = partial(run.fit_to, path, tmp_path / "out") if in_steps else partial(run.fit, table)
+
+    def fit() -> None:
+        run = one_run(mechanism, np.zeros((3, 2)))
+        if in_steps:
+            run.fit_to(path, tmp_path / "out", seed=1 << 62)
+        else:
+            run.fit(table, seed=1 << 62)
+
     with pytest.raises(InputError, match=message) as caught:
-        fit(seed=1 << 62)
+        fit()
     assert "1.5" not in str(caught.value)
 
 

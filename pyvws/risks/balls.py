@@ -58,7 +58,10 @@ class Balls:
 
 def amounts(values: Any, name: str) -> Floats:
     """Values of any shape as floats; InputError, with the column's name, for other than amounts."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # Rows of several lengths.
+        raise InputError(f"{name} must have shape (N,) or (N, P), rows of one length.") from None
     label = getattr(values, "name", None)
     category = str(getattr(values, "dtype", "")) == "category" or array.dtype.kind not in "iufO"
     if not category and array.dtype.kind == "O":
@@ -77,9 +80,9 @@ def amounts(values: Any, name: str) -> Floats:
 
 def outcomes(values: Any, name: str) -> Floats:
     """Outcomes (N, P) without missing values, from shape (N,) or (N, P)."""
-    if np.ndim(values) != 2:
-        return finite_vector(amounts(values, name), name)[:, None]
     table = np.ascontiguousarray(amounts(values, name))
+    if np.ndim(table) != 2:
+        return finite_vector(table, name)[:, None]
     if 0 in table.shape:
         raise InputError(f"{name} must have at least one record and one outcome.")
     bad = np.asarray(~np.isfinite(table).all(axis=1))

@@ -156,3 +156,8 @@ def test_bad_outcomes():
         outcomes([[1.0, 2.0], [np.nan, 1.0]], "x")
     with pytest.raises(InputError, match=r"^x must have at least one"):
         outcomes(np.empty((0, 2)), "x")
+
+
+def test_rows_of_several_lengths_are_refused_in_words() -> None:
+    with pytest.raises(InputError, match="rows of one length"):
+        outcomes([[1.0, 2.0], [3.0]], "original")

@@ -26,6 +26,7 @@ WITHIN_OTHERS = {
     "pyvws.bounds.joint:blockwise_joint_bounds",
     "pyvws.bounds.lipschitz:add_largest",
     "pyvws.bounds.lipschitz:blockwise_bounds",
+    "pyvws.bounds.lipschitz:centre_and_spread",
     "pyvws.bounds.lipschitz:largest_sizes",
     "pyvws.evaluation.combining_rules:combine_formula",
     "pyvws.evaluation.associations:associations",

@@ -78,7 +78,7 @@ def test_exit_codes() -> None:
 
 
 def test_changed_arguments_are_stale() -> None:
-    def other(seed: int, shape: tuple[int, ...]) -> dict[str, Any]:
+    def other(seed: int, *shape: int) -> dict[str, Any]:
         return {"log_lik": Draws(seed + 1).log_lik(*shape)}
 
     changed = dataclasses.replace(LW, arguments=other)

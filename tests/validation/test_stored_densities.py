@@ -154,7 +154,7 @@ LEFT_OUT: tuple[tuple[str, str, str, str], ...] = (
     ("gamma", "gamma:Gamma.saturated", "gap - np.log(cells.outcome)", "gap + 0 * cells.outcome"),
     ("logistic", "logistic:_log_density", "logp += zeros[r] * log_zero", "pass"),
     ("logistic", "logistic:_records", "sign * eta", "eta"),
-    ("logistic", "logistic:Logistic.saturated", "np.zeros", "np.ones"),
+    ("logistic", "model:Family.saturated", "np.zeros", "np.ones"),
     ("ordinal", "ordinal:_log_density", "logp += level_weight[j] * inner[j]", "pass"),
     ("ordinal", "ordinal:_records", "value + inner[j]", "value"),
     ("nominal", "_nominal_kernels:log_density", "(eta[level[c]] - height)", "eta[level[c]]"),
@@ -182,7 +182,8 @@ def in_python(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, str], None
             for name, held in list(vars(module).items()):
                 if (new := changed(held)) is not None:
                     monkeypatch.setattr(module, name, new)
-        for family in {type(model) for model in MODELS.values()}:
+        families = {base for model in MODELS.values() for base in type(model).__mro__}
+        for family in families - {object}:
             for name, held in list(vars(family).items()):
                 own = held.__func__ if isinstance(held, staticmethod) else held
                 if (new := changed(own)) is not None:

@@ -95,15 +95,18 @@ class _NoSampler:
 
 
 @pytest.fixture
-def only_computing(monkeypatch: pytest.MonkeyPatch) -> None:
+def only_computing(monkeypatch: pytest.MonkeyPatch) -> Generator[None, None, None]:
     """Whatever samples, starts R or compiles a Stan program fails."""
     monkeypatch.setattr(Session, "start", lambda _: _refuse("R"))
-    monkeypatch.setattr(sys, "meta_path", [_NoSampler, *sys.meta_path])
     for name in SAMPLERS:
         loaded = sys.modules.get(name)
         if hasattr(loaded, "sample"):  # An engine may have kept what it imported.
             monkeypatch.setattr(loaded, "sample", lambda *_, name=name, **__: _refuse(name))
         monkeypatch.delitem(sys.modules, name, raising=False)
+    finder: Any = _NoSampler
+    sys.meta_path.insert(0, finder)  # In place: an import may add a finder that has to stay.
+    yield
+    sys.meta_path.remove(finder)
 
 
 @pytest.fixture(autouse=True)

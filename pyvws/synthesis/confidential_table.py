@@ -112,7 +112,7 @@ class ConfidentialTable(CodedTable):
         columns released unchanged may have another number of rows. Rows of whole units belong to no
         record.
         """
-        frame = open_frame(source).select(self.released)
+        frame = open_frame(source, least=0).select(self.released)
         if order is not None:
             frame = nw.maybe_reset_index(frame[order])
         elif self.members is not None:  # No row is a record's, also where there are as many.

@@ -29,7 +29,7 @@ from pyvws.tables.schema.write_values import native_levels, released_type
 
 def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
     """The table as its cells are counted; InputError for a column that the table lacks."""
-    frame = open_frame(table, least=1)
+    frame = open_frame(table, least=0)
     plan = settings.plan.on(frame)
     schema = cast(Schema, plan.schema)
     mechanism = cast(NoisyCounts, settings.mechanism)

@@ -181,6 +181,40 @@ def test_no_seed_brings_the_noise_back() -> None:
     assert _counts(1) != _counts(1)
 
 
+ODD = {
+    "as it is": {},
+    "an unknown level": {"sex": "x"},
+    "a word": {"age": "abc"},
+    "a fraction": {"pay": "12.5"},
+    "beyond all ranges": {"pay": "1e300", "age": "-99999999999999999999"},
+    "no date": {"since": "no"},
+    "a time": {"since": "2001-05-01T10:00:00"},
+    "empty cells": {"house": "", "sex": "", "age": "", "pay": ""},
+    "a broken rule": {"age": "3", "job": "1"},
+}
+
+
+@pytest.mark.parametrize("rows", [0, 1, 60])
+def test_no_record_changes_a_word_that_leaves(rows: int) -> None:
+    """Whatever a record holds, and whether there is any: only the noisy counts may move."""
+    left = set()
+    for odd in ODD.values() if rows == 60 else [{}]:
+        frame = table(60).with_columns(
+            pl.when(pl.int_range(pl.len()) == 7)
+            .then(pl.lit(value))
+            .otherwise(pl.col(name))
+            .alias(name)
+            for name, value in odd.items()
+        )
+        made = vws.synthesize(frame.head(rows), schema=schema(), epsilon=1.0, cap=2, seed=9, **RUN)
+        kinds = [dict(one.schema) for one in made.datasets]
+        left.add((json.dumps(made.privacy, sort_keys=True), made.config, str(kinds)))
+    whole = vws.synthesize(table(60), schema=schema(), epsilon=1.0, cap=2, seed=9, **RUN)
+    kinds = [dict(one.schema) for one in whole.datasets]
+    left.add((json.dumps(whole.privacy, sort_keys=True), whole.config, str(kinds)))
+    assert len(left) == 1
+
+
 def test_what_cannot_be_counted_is_refused_in_one_line() -> None:
     sex = vws.Column(model="logistic", levels=("f", "m"))
     wrong: list[tuple[dict[str, Any], dict[str, Any], str]] = [

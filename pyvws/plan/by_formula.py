@@ -161,10 +161,9 @@ class FormulaPlan(Plan):
         units: NDArray[np.intp] | None,
         by_schema: Collection[str],
     ) -> CodedTable:
-        name, mechanism, ((_, model, design),) = (
-            *(self.outcome, self.run.mechanism),
-            [(one.name, one.family, one.design) for one in self.conditionals],
-        )
+        name, mechanism = self.outcome, self.run.mechanism
+        (planned,) = self.conditionals
+        model, design = planned.family, planned.design
         mechanism.check_columns(design.predictors, self.released)
         column, modelled, rounded = frame[name], mechanism.facts.fits_model, self.run.round
         like = None

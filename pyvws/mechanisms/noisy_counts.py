@@ -19,8 +19,8 @@ class NoisyCounts(MechanismBase):
     """Count public cells of sets of columns once, under exact noise, and impute records.
 
     Of each set q the release holds S_q = M_q(D) + Z_q: the counts of the set's cells, with discrete
-    noise. Laplace noise has scales b_q with sum_q 1 / b_q = epsilon. Gaussian noise has scales
-    sigma_q under which the privacy losses of all sets together keep delta at epsilon. Larger
+    noise. Where one record is left out, Laplace noise has scales b_q with sum_q 1 / b_q = epsilon,
+    and Gaussian noise has scales whose privacy losses together keep delta at epsilon. Larger
     epsilon or delta = less private. A setting out of its range raises InputError.
 
     The datasets are imputed records of a posterior of latent classes given the noisy counts. They

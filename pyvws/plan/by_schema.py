@@ -34,6 +34,7 @@ from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.parts import (
     Follows,
+    ModelledSchema,
     UnitsDrawn,
     conditionals,
     finish_of,
@@ -50,10 +51,10 @@ _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes sta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaPlan(Plan):
-    """The columns of a schema; `whole` names each part of a column as a column of its own."""
+    """The columns of a schema; `whole` has the variables of their conditionals."""
 
     schema: Schema
-    whole: Schema
+    whole: ModelledSchema
 
     @classmethod
     def of(cls, run: Any, schema: Schema) -> Self:
@@ -243,7 +244,9 @@ class SchemaPlan(Plan):
         )
 
 
-def family_of(schema: Schema, name: str, design: PublicDesign | PatternDesign | None) -> Model:
+def family_of(
+    schema: Schema | ModelledSchema, name: str, design: PublicDesign | PatternDesign | None
+) -> Model:
     """The family of a synthesized column; its levels and range are the schema's, so public."""
     column = schema.columns[name]
     given: dict[str, Any] = dict(column.settings)

@@ -137,7 +137,7 @@ class Members:
         own = dict(columns)
         if unit is None:
             raise InputError("members are of units. Name the column of their ids as unit.")
-        if own.get(self.size) == self.size_column:
+        if self.size in own and own[self.size] == self.size_column:
             return own
         for name in {*own} & {*self.summaries}:
             raise InputError(f"summary {name!r} has the name of a column. Rename the summary.")

@@ -141,10 +141,11 @@ class Schema:
             )
 
     def _check_formula(self, name: str) -> None:
-        """Raise InputError for a formula that names a column with groups."""
-        if self.columns[name].formula is None:
-            return
-        for wanted in self._wanted(name) or ():
+        """Raise InputError for a formula, or that of a part, that names a column with groups."""
+        named = (self._wanted(name) or ()) if self.columns[name].formula is not None else ()
+        if "formula" in (self.columns[name].part or {}):
+            named = (*named, *(self.predictors_of_part(name) or ()))
+        for wanted in named:
             if self.columns[wanted].group_by is not None:
                 raise InputError(
                     f"formula names {wanted!r}, whose levels have groups. Give predictors in the "
@@ -305,6 +306,10 @@ class Schema:
         return tuple(
             other for other in self._permitted(name) if not self.columns[other].is_computed
         )
+
+    def formula_of(self, name: str) -> str | None:
+        """The formula of a column's predictors; None without one."""
+        return self.columns[name].formula
 
     def predictors_of_part(self, name: str) -> tuple[str, ...] | None:
         """Predictors that `part` of a column names; None where it names none."""

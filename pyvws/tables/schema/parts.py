@@ -44,12 +44,15 @@ class ModelledSchema:
     given : mapping of str to (tuple of str, str or None)
         The variables that each synthesized one follows from, and their formula where it has one. A
         computed column has no entry.
+    column_of : mapping of str to str
+        The column that each variable is, or is a part of.
     derived : tuple of str
         Names of the columns that a table lacks.
     """
 
     columns: Mapping[str, Column | Category]
     given: Mapping[str, tuple[tuple[str, ...], str | None]]
+    column_of: Mapping[str, str]
     derived: tuple[str, ...]
 
     def predictors_of(self, name: str) -> tuple[str, ...]:
@@ -88,6 +91,7 @@ def modelled_schema(schema: Schema) -> ModelledSchema:
 def _modelled(schema: Schema) -> ModelledSchema:
     columns: dict[str, Column | Category] = {}
     given: dict[str, tuple[tuple[str, ...], str | None]] = {}
+    column_of: dict[str, str] = {}
     for name, column in schema.columns.items():
         if column.role in ("drop", "id"):
             continue
@@ -101,6 +105,7 @@ def _modelled(schema: Schema) -> ModelledSchema:
                 f"Column {part!r} has the name that the parts of {name!r} take. Rename it."
             )
         columns |= {**categories, name: column}
+        column_of |= dict.fromkeys([*categories, name], name)
         if column.role == "public":
             continue
         if not column.is_computed:
@@ -111,12 +116,7 @@ def _modelled(schema: Schema) -> ModelledSchema:
                 given[part] = _predictors(schema, of_part, (column.part or {}).get("formula"))
             elif name in given:
                 given[part] = given[name]
-    return ModelledSchema(columns, given, schema.derived)
-
-
-def _only_value(column: Column) -> bool:
-    """Whether a number has no part that is drawn but its value: rules settle the others."""
-    return len(column.parts) - len(column.ruled_codes) == 1
+    return ModelledSchema(columns, given, column_of, schema.derived)
 
 
 def _predictors(
@@ -259,7 +259,7 @@ class Finish:
 def conditionals(
     schema: Schema, name: str, values: Mapping[str, Floats], modelled: Follows
 ) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
-    """The columns of `modelled_schema` that a column is, in order, with values and records (N,).
+    """The variables of `modelled_schema` that a column is, in order, with values and records (N,).
 
     The records are those that have a term in the conditional, as `modelled` says of the column.
     """
@@ -277,34 +277,24 @@ def conditionals(
 
 
 def is_drawn(schema: Schema, name: str) -> bool:
-    """Whether a family draws a column of `modelled_schema`: rules alone settle some columns.
+    """Whether a family draws a variable of `modelled_schema`: rules alone settle some columns.
 
     `schema` is the one that a user wrote.
     """
+    column = schema.columns[modelled_schema(schema).column_of[name]]
     of_part = name not in schema.columns
-    column = schema.columns[_whole(schema, name) if of_part else name]
     if column.group_by is not None:
         return of_part
-    return not (column.is_computed or (of_part and _only_value(column)))
-
-
-def _whole(schema: Schema, part: str) -> str:
-    """The column that a category of `modelled_schema` is a part of."""
-    return next(name for name, column in schema.columns.items() if part in _parts(name, column))
-
-
-def _parts(name: str, column: Column) -> tuple[str, ...]:
-    if column.group_by is None:
-        return (part_of(name),)
-    return (group_of(name), *(level_in(name, group) for group in column.groups))
+    only_value = len(column.parts) - len(column.ruled_codes) == 1  # Rules settle the other parts.
+    return not (column.is_computed or (of_part and only_value))
 
 
 def finish_of(schema: Schema, name: str) -> Finish | Grouped | None:
-    """How synthetic values of a column of `modelled_schema` are finished; None as they are drawn.
+    """How synthetic values of a variable of `modelled_schema` are finished; None as they are drawn.
 
     `schema` is the one that a user wrote.
     """
-    whole = name if name in schema.columns else _whole(schema, name)
+    whole = modelled_schema(schema).column_of[name]
     column = schema.columns[whole]
     if column.group_by is not None:
         by_rule = Finish(whole, schema).settled

@@ -14,7 +14,7 @@ from pyvws._base.resumable_jobs import Key, Result
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.studies._report import write_report
+from pyvws.studies._report import all_rows, write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.printed import paired_table
 from pyvws.studies.replicates import Report
@@ -34,7 +34,7 @@ Rows = list[dict[str, Any]]
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write tables.csv, pairs.csv, risks.csv, explanation.txt and the figures; show the tables."""
-    rows = [row for result in results.values() for row in result.rows]
+    rows = all_rows(results)
     seeds = settings["data_seeds"]
     replicates = len({row["replicate"] for row in rows})
     cells = {seed: compare(rows, seed) for seed in seeds}

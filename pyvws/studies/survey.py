@@ -34,6 +34,7 @@ from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.r.bridge import call
+from pyvws.studies._report import all_rows
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.replicates import ReplicatedStudy, Report
 from pyvws.tables.schema.column import Column
@@ -276,9 +277,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     """Write table.csv and show it: coverage of given intervals, bias and RMSE, by mechanism,
     constant and statistic; both relative to the population's figure, as means over the cells.
     """
-    rows = pl.DataFrame(
-        [row for result in results.values() for row in result.rows], infer_schema_length=None
-    )
+    rows = pl.DataFrame(all_rows(results), infer_schema_length=None)
     gap = pl.col("estimate") - pl.col("truth")
     inside = (pl.col("lower") <= pl.col("truth")) & (pl.col("truth") <= pl.col("upper"))
     by = ["mechanism", "c", "statistic"]

@@ -392,8 +392,8 @@ class Schema:
         prefix = self.columns[name].prefix
         if prefix is None:
             return nw.new_series(name, numbers, nw.Int64, backend=backend)
-        spelled = [f"{prefix}{number}" for number in numbers]
-        return nw.new_series(name, spelled, nw.String, backend=backend)
+        texts = [f"{prefix}{number}" for number in numbers]
+        return nw.new_series(name, texts, nw.String, backend=backend)
 
     def decoded(
         self, name: str, values: Any, *, like: Any, parts: Floats | None = None

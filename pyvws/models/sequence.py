@@ -87,7 +87,7 @@ class DrawnColumn:
     rows: NDArray[np.intp] | None = None
 
     def design_rows(self, records: Any, values: Mapping[str, Floats]) -> Floats:
-        """The design rows (n, K) of the records `of`, or of the predictors' `values` (n,)."""
+        """The design rows (n, K) of the `records`, or of the predictors' `values` (n,)."""
         if self.coded is not None:
             return self.coded(values)
         return self.design[records if self.rows is None else self.rows[records]]

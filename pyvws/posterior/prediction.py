@@ -78,8 +78,8 @@ def _kept(
 ) -> tuple[dict[str, Floats], RowNumbers]:
     """Values (n,) of some columns beside the `given` ones, and the rows that are left as refused.
 
-    The rows stand for the records `places` (n,), which `of` may give as a slice. A row that breaks
-    a rule, or that is `refused`, is drawn again.
+    The rows stand for the records `places` (n,), which `records` may give as a slice. A row that
+    breaks a rule, or that is `refused`, is drawn again.
     """
     alone = [column for column, _ in columns]
     values = _once(columns, rng, records, given, len(places))
@@ -126,7 +126,7 @@ def _drawn(
     values: Mapping[str, Floats],
     n: int,
 ) -> Floats:
-    """Values (n,) of one column for the rows `of`, given the `values` (n,) of those before it."""
+    """Values (n,) of one column for the `records`, given the `values` (n,) of those before it."""
     finish, model = column.finish, column.model
     if model is None:
         return np.ones(n) if finish is None else finish.settled(np.ones(n), values)

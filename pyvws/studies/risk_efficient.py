@@ -162,9 +162,9 @@ def risk_efficient_tables(
     rows = all_rows(results)
     how = f"{replicates} fits of the paper's data; {LEVEL:.0%} interval"
     cells = []
-    for shown in PUBLISHED:
-        values = replicated(rows, PAPERS_SEED, shown)
-        interval = interval_of(values.tolist(), rounding=half_unit(shown.value))
-        place = (shown.table, shown.row, shown.column)
-        cells.append(Printed("risk2024", *place, shown.value, *interval, how))
+    for published in PUBLISHED:
+        values = replicated(rows, PAPERS_SEED, published)
+        interval = interval_of(values.tolist(), rounding=half_unit(published.value))
+        place = (published.table, published.row, published.column)
+        cells.append(Printed("risk2024", *place, published.value, *interval, how))
     return Recomputed(cells, differences(rows, PAPERS_SEED))

@@ -47,12 +47,12 @@ class Rows:
         """U_m of the second choice less that of the first, over replicates that have both."""
         first, second = (self.by_place.get((part, data, name, epsilon), []) for name in names)
         pairs = [
-            (one["u_m"], other["u_m"])
-            for one, other in zip(first, second, strict=True)
-            if one["u_m"] is not None and other["u_m"] is not None
+            (own["u_m"], other["u_m"])
+            for own, other in zip(first, second, strict=True)
+            if own["u_m"] is not None and other["u_m"] is not None
         ]
-        one, other = (np.array(side) for side in zip(*pairs, strict=True))
-        return paired_difference(*names, "U_m", one, other)
+        own, other = (np.array(side) for side in zip(*pairs, strict=True))
+        return paired_difference(*names, "U_m", own, other)
 
 
 def means(results: Mapping[Key, Result]) -> list[Line]:

@@ -144,13 +144,13 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     )
 
 
-def _aims_table(found: list[Aim]) -> Any:
+def _aims_table(figures_to_reach: list[Aim]) -> Any:
     table = terminal_table(
         "Figures to reach, the deviance clamp beside others",
         left=[""],
         right=["deviance clamp", "beside", "", "ratio", "limit", "reached"],
     )
-    for aim in found:
+    for aim in figures_to_reach:
         figures = [f"{aim.value:.5f}", aim.beside, f"{aim.other:.5f}", f"{aim.ratio:.2f}"]
         table.add_row(aim.about, *figures, f"{aim.limit:.2f}", "yes" if aim.reached else "NO")
     table.caption = "means over the replicates; a smaller distance = more useful"

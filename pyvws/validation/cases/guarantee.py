@@ -54,11 +54,11 @@ class _Loss(MeasuredRow):
     ) -> Findings:
         """The findings: all releases have to state one and the same strict word."""
         losses = "; ".join(f"{loss.what}: {loss.value:.3f} of {loss.high:.4g}" for loss in measured)
-        claims = ", ".join(f"{claim} for {relation} neighbours" for claim, relation in sorted(words))
+        claims = ", ".join(f"{claim} for {near} neighbours" for claim, near in sorted(words))
         reason = ""
         if len(words) > 1:
             reason = f"Neighbouring databases are told different words: {claims}."
-        elif any(claim not in _STRICT or relation == "none" for claim, relation in words):
+        elif any(claim not in _STRICT or near == "none" for claim, near in words):
             reason = f"The claim is not strict: {claims}."
         return Findings(measured, reason, losses, seeds)
 

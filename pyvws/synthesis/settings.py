@@ -306,11 +306,15 @@ class RunSettings:
             if mechanism.facts.clamps:
                 check_table(self.engine)
             return plan
-        (one,) = plan.conditionals
-        if one.K is not None and self.is_exact and not one.family.prepared_from_data:
+        (conditional,) = plan.conditionals
+        if (
+            conditional.K is not None
+            and self.is_exact
+            and not conditional.family.prepared_from_data
+        ):
             from pyvws.engines.public_grid import check_grid
 
-            check_grid(self.settings, one.family, one.K, mechanism.facts.windows)
+            check_grid(self.settings, conditional.family, conditional.K, mechanism.facts.windows)
         return plan
 
     @property
@@ -375,11 +379,11 @@ class RunSettings:
 
         Raises InputError for a setting that needs another one.
         """
-        declarations = {one.name: one for one in settings_of(type(self))}
+        declarations = {declared.name: declared for declared in settings_of(type(self))}
         given = {
             name: getattr(self, name)
-            for name, one in declarations.items()
-            if getattr(self, name) != one.default
+            for name, declared in declarations.items()
+            if getattr(self, name) != declared.default
         }
         check_needs(declarations, given)
         for name in given:
@@ -400,8 +404,8 @@ class RunSettings:
     def only_in_memory(self) -> bool:
         """Whether a setting in use needs a table that fits in memory."""
         return any(
-            not one.in_steps and getattr(self, one.name) != one.default
-            for one in settings_of(type(self))
+            not declared.in_steps and getattr(self, declared.name) != declared.default
+            for declared in settings_of(type(self))
         )
 
     @property
@@ -413,13 +417,15 @@ class RunSettings:
     def recorded(self, plan: Plan, families: Mapping[str, Model]) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `families` as prepared for the table."""
         apart = ("model", "mechanism", "settings", "engine", "program", "schema", "existing_fit")
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
         own |= plan.written
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
-        made = {name: {"model": one.name, **asdict(one)} for name, one in known.items()}
+        by_column = {
+            name: {"model": family.name, **asdict(family)} for name, family in known.items()
+        }
         return {
-            **made.get(own["outcome"] or "", {"columns": made}),
+            **by_column.get(own["outcome"] or "", {"columns": by_column}),
             "mechanism": mechanism.name,
             **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
             **{

@@ -53,12 +53,12 @@ class _Loss(MeasuredRow):
         self, measured: tuple[Measurement, ...], words: set[Word], seeds: tuple[int, ...] = ()
     ) -> Findings:
         """The findings: all releases have to state one and the same strict word."""
-        losses = "; ".join(f"{of.what}: {of.value:.3f} of {of.high:.4g}" for of in measured)
-        claims = ", ".join(f"{guarantee} for {of} neighbours" for guarantee, of in sorted(words))
+        losses = "; ".join(f"{loss.what}: {loss.value:.3f} of {loss.high:.4g}" for loss in measured)
+        claims = ", ".join(f"{claim} for {near} neighbours" for claim, near in sorted(words))
         reason = ""
         if len(words) > 1:
             reason = f"Neighbouring databases are told different words: {claims}."
-        elif any(guarantee not in _STRICT or of == "none" for guarantee, of in words):
+        elif any(claim not in _STRICT or near == "none" for claim, near in words):
             reason = f"The claim is not strict: {claims}."
         return Findings(measured, reason, losses, seeds)
 

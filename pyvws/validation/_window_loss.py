@@ -29,8 +29,9 @@ from pyvws.validation.report import Measurement
 _SEED: Final = 2**60 + 1
 _DRAWS: Final = 2000
 _ROUNDING: Final = 1e-9
+_PAPER: Final = "vws2024, Equation 3"
 
-Rows = tuple[tuple[float, ...], ...]
+Rows = tuple[tuple[float | str, ...], ...]
 """The records of a table, each with a value for each of its columns."""
 
 
@@ -97,9 +98,8 @@ class WindowLoss(MeasuredRow):
 
     Each table is run whole; `columns` are its columns in a schema. A record is left out, or one
     record is left out of one table and another record of the other: neighbours by replacement. The
-    loss must be at most the window's figure, and reach `least` of it on some table. Then it would
-    not pass under half of the figure. `recomputed` shows the loss of a neighbour with weights of its
-    own, over Delta, which no figure covers.
+    loss must be at most the window's figure, and reach `least` of it on some table. `recomputed`
+    shows the loss of a neighbour with weights of its own, over Delta, which no figure covers.
     """
 
     outside: ClassVar[str] = "Above the figure, or too far below it to show anything"
@@ -107,7 +107,7 @@ class WindowLoss(MeasuredRow):
     columns: dict[str, Column]
     grids: tuple[Floats, ...]
     tables: tuple[Rows, ...]
-    mechanism: str = "lw"
+    settings: dict[str, Any]
     least: dict[str, float]
     recomputed: tuple[float, float] | None = None
 
@@ -159,18 +159,78 @@ class WindowLoss(MeasuredRow):
 
     def _run(self, table: Rows) -> Fit:
         engine = _Grids(self.grids)
-        frame = pl.DataFrame(dict(zip(self.columns, np.array(table).T, strict=True)))
+        values = zip(*table, strict=True)
+        frame = pl.DataFrame(dict(zip(self.columns, map(list, values), strict=True)))
         with warnings.catch_warnings():
             for kind in (ConvergenceWarning, MisfitWarning, DisclosureWarning):
                 warnings.simplefilter("ignore", kind)
             release = synthesize(
                 frame,
                 schema=Schema(self.columns),
-                mechanism=self.mechanism,
                 engine=engine,
                 datasets=1,
                 draws=_DRAWS,
                 chains=1,
                 seed=_SEED,
+                **self.settings,
             )
         return Fit(release.summary["privacy"], engine)
+
+
+def _grid(*axes: Any) -> Floats:
+    """Every combination of the axes' values, one in each row: (G, D)."""
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+
+
+def _column(values: str | tuple[float, ...]) -> Rows:
+    """The records of a table of one column."""
+    return tuple((value,) for value in values)
+
+
+_LEVELS: Final = {"y": Column(model="logistic", levels=("a", "b"))}
+_TWO_ODDS: Final = _grid([-3.0, 3.0], [0.0])
+_PLACE: Final = 0.072  # A density at this distance is as far below 0 as it lies above 0 at none.
+_BELOW_1: Final = {"mechanism": "sw", "match": 1.0}
+_LW: Final = {"mechanism": "lw", "g": 0.0}
+_BOTH: Final = ("leave-one-out", "replace-one")
+
+WINDOWS: Final = (
+    WindowLoss(
+        id="guarantee/window-logistic",
+        paper=_PAPER,
+        columns=_LEVELS,
+        grids=(_TWO_ODDS,),
+        tables=(_column("aaaab"),),
+        settings=_BELOW_1,
+        least=dict.fromkeys(_BOTH, 0.9),
+    ),
+    WindowLoss(
+        id="guarantee/window-mixed",
+        paper=_PAPER,
+        columns={**_LEVELS, "z": Column(model="normal", predictors=())},
+        grids=(_TWO_ODDS, _grid([-_PLACE, _PLACE], [0.0], [-3.0])),
+        tables=((*(("a", -_PLACE),) * 6, ("b", _PLACE)),),
+        settings={"mechanism": "sw", "match": 1.5},
+        least=dict.fromkeys(_BOTH, 0.95),
+    ),
+    WindowLoss(
+        id="guarantee/window-poisson",
+        paper=_PAPER,
+        columns={"y": Column(model="poisson")},
+        grids=(_grid(np.linspace(-2.0, 3.0, 51), [0.0]),),
+        tables=(_column((0, 0, 0, 8)), _column((1, 1, 2, 9)), _column((0, 0, 1, 1))),
+        settings=_LW,
+        least={"leave-one-out": 0.7, "replace-one": 0.3},
+    ),
+    WindowLoss(
+        id="guarantee/window-weights-recomputed",
+        paper=_PAPER,
+        columns=_LEVELS,
+        grids=(_grid(np.linspace(-3.0, 3.0, 25), [0.0]),),
+        tables=(_column("aabb"), _column("aaabbb")),
+        settings=_LW,
+        least={"leave-one-out": 0.7, "replace-one": 0.3},
+        recomputed=(2.0, 100.0),
+    ),
+)
+"""The last row also shows what no figure covers: weights that are found anew."""

@@ -131,6 +131,7 @@ def synthesize(
     keep_order: bool = False,
     k: float = 0.95,
     epsilon: float | None = None,
+    accounting: Literal["papers", "window"] = "papers",
     types: str = "schema",
     records: int | Literal["noisy"] | None = None,
     records_epsilon: float | None = None,

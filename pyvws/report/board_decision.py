@@ -67,7 +67,8 @@ def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[Check]:
             "good" if share <= 0.05 else "warn",
             f"With twice the draws the bound would rise by about {share:.1%}.",
         )
-    target, reached = exact["epsilon_target"], exact["epsilon_per_dataset"]
+    aimed = "epsilon_of_window" if exact.get("accounting") == "window" else "epsilon_per_dataset"
+    target, reached = exact["epsilon_target"], exact[aimed]
     if target is not None and reached is not None:
         yield Check(
             "good" if reached <= target * (1 + 1e-9) else "bad",

@@ -95,7 +95,8 @@ def board_page(
 
 
 def _short(exact: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: number(exact[name]) for name in ("epsilon_per_dataset", "epsilon_total")}
+    names = ("epsilon_per_dataset", "epsilon_of_window", "epsilon_total")
+    return {name: number(exact[name]) for name in names if name in exact}
 
 
 def _in_four(value: Any) -> str:

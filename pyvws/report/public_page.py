@@ -46,11 +46,17 @@ def statement_facts(privacy: Mapping[str, Any], rows: str) -> list[tuple[str, st
         dataset, total = (shown(certified[f"epsilon_{of}"]) for of in ("per_dataset", "total"))
         note = f"{certified['neighbours']} neighbours, {dataset} a dataset"
         strict.append(("Certified ε of all datasets", total, note))
+    window = []
+    if "epsilon_of_window" in privacy:
+        replaced = shown(privacy["epsilon_by_neighbours"]["replace-one"]["of_window"])
+        note = f"weights held fixed; {replaced} where a record is replaced"
+        window.append(("ε of the window, a dataset", shown(privacy["epsilon_of_window"]), note))
     draws = privacy["draws_released"]
     shared = "" if draws == privacy["datasets"] else f", from {counted(draws, 'draw')}"
     return [
         *strict,
         ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), "larger = less private"),
+        *window,
         ("ε of all datasets", shown(privacy["epsilon_total"]), "larger = less private"),
         ("Unit of privacy", privacy["unit_of_privacy"], f"{neighbours} neighbours"),
         ("Datasets", shown(privacy["datasets"]), f"of {counted(rows, 'row')} each{shared}"),

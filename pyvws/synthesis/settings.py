@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
+from pyvws.bounds.lipschitz import Accounting
 from pyvws.engines.engine import Engine
 from pyvws.engines.registry import (
     ENGINES,
@@ -174,6 +175,15 @@ class RunSettings:
         "weights with four times the draws. Larger = less private.",
         panel="Mechanism",
     )
+    accounting: Accounting = setting(
+        "papers",
+        "Figure that `epsilon` and `match` aim at: papers, 2 Delta; window, epsilon_of_window.",
+        more="Where all terms are log probabilities the window's figure is Delta, for one record "
+        "left out and weights held fixed. The statement has both figures either way. A bound to "
+        "`match` is half of the figure.",
+        choices=("papers", "window"),
+        panel="Mechanism",
+    )
     types: str = setting(
         "schema",
         "Where synthetic columns of a table get their types and spelling from.",
@@ -273,6 +283,7 @@ class RunSettings:
             self._keep("draws_per_release", draws)
         choice(self.sampling, "sampling", SAMPLINGS)
         choice(self.types, "types", _TYPES)
+        choice(self.accounting, "accounting", get_args(Accounting))
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):

@@ -35,6 +35,7 @@ from pyvws.validation._grid_engine import EnumeratedGrid
 from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
+from pyvws.validation._window_loss import WINDOWS, WindowLoss
 from pyvws.validation.report import Measurement
 
 _STRICT: Final = ("dp", "dp-if-bounded")
@@ -202,7 +203,7 @@ _SHARED: Final = {f"draws-{draws}-of-3-datasets": runs for draws, runs in SHARED
 }
 
 
-CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
+CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss, ...]] = (
     *(
         ComputedLoss(
             id=f"guarantee/{_IDS[clamp]}-{name}{'-in-steps' if in_steps else ''}",
@@ -267,4 +268,5 @@ CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
         epsilon=_TESTED,
         share=0.15,
     ),
+    *WINDOWS,
 )

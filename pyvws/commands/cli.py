@@ -18,6 +18,7 @@ from pyvws.commands.combine import combine
 from pyvws.commands.compare import compare
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
+from pyvws.commands.example import example
 from pyvws.commands.init import init
 from pyvws.commands.report import report
 from pyvws.commands.reproduce import reproduce
@@ -74,7 +75,7 @@ def _options(
 
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    *(init, schema, risk, utility, combine, tabulate, report, demo),
+    *(example, init, schema, risk, utility, combine, tabulate, report, demo),
     reproduce,
 )
 

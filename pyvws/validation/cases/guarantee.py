@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -37,7 +37,7 @@ from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation.report import Measurement
 
-_STRICT: Final = ("dp", "dp-if-bounded")
+_STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
 _ROUNDING: Final = 1e-9
 _FAILURE: Final = 1e-6
 _LONG: Final = 2**60
@@ -104,8 +104,8 @@ class SampledLoss(_Loss):
     The limit must reach `share` of the claim; the limits of working mechanisms are far larger.
     """
 
-    releases: Callable[[tuple[float, ...], int, int], tuple[Floats, set[Word]]]
-    databases: tuple[tuple[float, ...], tuple[float, ...]]
+    releases: Callable[[tuple[Any, ...], int, int], tuple[Floats, set[Word]]]
+    databases: tuple[tuple[Any, ...], tuple[Any, ...]]
     epsilon: float
     share: float
     count: int = 3000

@@ -25,7 +25,6 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
@@ -260,7 +259,7 @@ class RunSettings:
         self.checked(plan)
         mechanism: Any = self.mechanism
         if mechanism.facts.takes_table:  # Refuses what cannot be counted.
-            counted_table(cast(Schema, plan.schema), mechanism.measure)
+            mechanism.counted_table(cast(Schema, plan.schema))
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -53,7 +53,11 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
         )
     return ConfidentialTable(
         plan=plan,
-        outcomes=tuple(_outcome(schema, one, values[one.name]) for one in counted.columns),
+        outcomes=tuple(
+            _outcome(schema, one, values[one.name])
+            for one in counted.columns
+            if not one.column.is_computed
+        ),
         synthesized=shown,
         drawn=(),
         public={},

@@ -27,6 +27,7 @@ from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
+from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
 from pyvws.mechanisms.registry import is_own as own_mechanism
 from pyvws.models.model import Model
@@ -67,9 +68,9 @@ class RunSettings:
     )
     model: str | Model = setting(
         _DEFAULT_MODEL,
-        "Family of the outcome given the predictors.",
+        "Family of the outcome given the predictors; classes or conditionals for noisy-counts.",
         more="A name takes the family's default settings, unless they are given beside it.",
-        choices=tuple(MODELS),
+        choices=(*MODELS, *COUNT_MODELS),
         panel="Model",
     )
     mechanism: str | Mechanism = setting(

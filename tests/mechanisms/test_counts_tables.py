@@ -4,6 +4,7 @@ of five records, and the counts against those of the records."""
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from dataclasses import replace
 
@@ -11,8 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.special import gammaln
+from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.crossings import crossing
@@ -211,3 +214,27 @@ def test_conditionals_refuse_too_many_patterns_in_one_line():
     with pytest.raises(InputError, match="combinations") as caught:
         vws.NoisyCounts(epsilon=1, model="conditionals").counted_table(vws.Schema(columns))
     assert "\n" not in str(caught.value)
+
+
+def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(tmp_path):
+    rng = np.random.default_rng(2)
+    SCHEMA.write(tmp_path / "schema.toml")
+    pl.DataFrame({name: rng.choice(["0", "1"], 60) for name in "ab"}).write_csv(
+        tmp_path / "table.csv"
+    )
+    (tmp_path / "run.toml").write_text(
+        'schema = "schema.toml"\nmechanism = "noisy-counts"\nepsilon = 2\nsweeps = 6\n'
+        'model = "conditionals"\ndatasets = 2\n'
+        '[[measure]]\ncolumns = "pairs"\n'
+        '[[measure]]\ncolumns = ["a", "b"]\nshare = 2\ncuts = {b = [1]}\n'
+    )
+    words = ["synthesize", str(tmp_path / "table.csv"), "--out", str(tmp_path / "out")]
+    ended = CliRunner().invoke(app, [*words, "--config", str(tmp_path / "run.toml")])
+    assert ended.exit_code == 0, ended.output
+    counts = pl.read_parquet(tmp_path / "out/release/counts.parquet")
+    assert counts["set"].unique(maintain_order=True).to_list() == ["records", "a:b", "a:b/1"]
+    said = (tmp_path / "out/release/run.toml").read_text()
+    assert 'model = "conditionals"' in said
+    ended = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out"), "--json"])
+    assert ended.exit_code == 0, ended.output
+    assert all(json.loads(ended.output)["same"].values())

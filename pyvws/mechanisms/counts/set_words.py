@@ -43,6 +43,8 @@ def set_word(entry: Any) -> str:
     if not isinstance(entry, Mapping):
         return _BETWEEN.join(_part(name) for name in entry)
     columns, cuts = entry.get("columns", ()), entry.get("cuts", {})
+    if isinstance(columns, str) and {*entry} == {"columns"}:
+        return columns.strip()
     unknown = sorted({*entry} - {*_ENTRIES})
     if unknown or isinstance(columns, str) or not columns or not isinstance(cuts, Mapping):
         raise InputError(

@@ -180,6 +180,7 @@ def synthesize(
     noise: str | None = None,
     delta: float | None = None,
     measure: Sequence[str] | str | None = None,
+    tables: Sequence[str] | str | None = None,
     cap: int | None = None,
     size_power: float | None = None,
     classes: int | None = None,

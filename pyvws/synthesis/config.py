@@ -13,6 +13,7 @@ from pyvws._base.setting import settings_of
 from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.settings import RunSettings
@@ -156,9 +157,14 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
         if isinstance(value, dict):
             raise InputError(f"{path.name}: {name!r} must be one value, not a table.")
     return {
-        name: _line_text(value) if isinstance(value, list) else value
+        name: _line_text(map(_in_words, value)) if isinstance(value, list) else value
         for name, value in given.items()
     }
+
+
+def _in_words(value: Any) -> Any:
+    """A set of columns that is a table of TOML as its word."""
+    return set_word(value) if isinstance(value, Mapping) else value
 
 
 def commented(options: Iterable[tuple[str, Any, str]]) -> str:

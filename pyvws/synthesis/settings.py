@@ -26,9 +26,9 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
+from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
 from pyvws.mechanisms.registry import is_own as own_mechanism
 from pyvws.models.model import Model
@@ -69,9 +69,9 @@ class RunSettings:
     )
     model: str | Model = setting(
         _DEFAULT_MODEL,
-        "Family of the outcome given the predictors.",
+        "Family of the outcome given the predictors; classes or conditionals for noisy-counts.",
         more="A name takes the family's default settings, unless they are given beside it.",
-        choices=tuple(MODELS),
+        choices=(*MODELS, *COUNT_MODELS),
         panel="Model",
     )
     mechanism: str | Mechanism = setting(
@@ -270,7 +270,7 @@ class RunSettings:
         self.checked(plan)
         mechanism: Any = self.mechanism
         if mechanism.facts.takes_table:  # Refuses what cannot be counted.
-            counted_table(cast(Schema, plan.schema), mechanism.measure)
+            mechanism.counted_table(cast(Schema, plan.schema))
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

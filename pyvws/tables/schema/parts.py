@@ -52,7 +52,7 @@ def _modelled(schema: Schema) -> Schema:
     conditionals: dict[str, Column] = {}
     for name, column in used.items():
         given: dict[str, Any] = {}
-        if column.role == "synthesize" and not column.is_computed:
+        if column.role == "synthesize" and name not in schema.computed:
             given = _predictors(schema, schema.predictors_of(name), column.formula)
         review = tuple(entry for entry in column.review if entry != "part")
         named = replace(column, part=None, review=review, **given)
@@ -259,10 +259,11 @@ def is_drawn(schema: Schema, name: str) -> bool:
     `schema` is the one that a user wrote.
     """
     of_part = name not in schema.columns
-    column = schema.columns[_whole(schema, name) if of_part else name]
+    whole = _whole(schema, name) if of_part else name
+    column = schema.columns[whole]
     if column.group_by is not None:
         return of_part
-    return not (column.is_computed or (of_part and _only_value(column)))
+    return not (whole in schema.computed or (of_part and _only_value(column)))
 
 
 def _whole(schema: Schema, part: str) -> str:

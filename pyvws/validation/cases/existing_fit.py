@@ -1,4 +1,4 @@
-"""Cases of `pyvws.synthesis.existing_fit`: the terms of a fit made elsewhere, as readers read them."""
+"""Cases of `pyvws.synthesis.existing_fit`: the terms that readers read of a fit made elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyvws.validation._draws import Draws, Floats
 
 
 def terms_of_files(terms: Any, chains: int, kind: str) -> Floats:
-    """The terms (S, N) of CmdStan's files of these chains; R reads the same as a `kind` of object."""
+    """The terms (S, N) of CmdStan's files of these chains; R reads them of a `kind` of object."""
     assert kind in ("stanfit", "array", "several")
     names = ["lp__", *(f"log_lik.{i + 1}" for i in range(terms.shape[1]))]
     with tempfile.TemporaryDirectory() as folder:

@@ -34,10 +34,12 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
         declared.name: getattr(settings, declared.name) for declared in settings_of(type(settings))
     }
     values |= plan.written
+    outside = cast(Mechanism, settings.mechanism).facts.weights_source == "outside"
+    by_file = ("program", "existing_fit", *(["mechanism"] if outside else []))
     chosen: dict[str, Any] = {}
     for declared in settings_of(type(settings)):
         value = values[declared.name]
-        if declared.name in ("program", "existing_fit", *plan.says_itself):
+        if declared.name in (*by_file, *plan.says_itself):
             continue
         if declared.name == "schema":
             chosen["schema"] = value and SCHEMA_FILE
@@ -60,8 +62,8 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
     ]
     if settings.existing_fit is not None:
         lines.append("# The fit was made elsewhere: it is read in Python, and its weights with it.")
-    elif cast(Mechanism, settings.mechanism).facts.weights_source == "outside":
-        lines.append("# The weights came from outside: they are given in Python.")
+    elif outside:
+        lines.append("# The weights came from outside: name their file with --given-weights.")
     if isinstance(settings.program, UserProgram):
         program = settings.program
         lines.append(toml_line("stan_log_lik", program.log_lik))

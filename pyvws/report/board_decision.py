@@ -18,7 +18,7 @@ _MISFITS: Final = 8  # So many misfits are on the first sheets; the appendix has
 _TONES: Final = ("bad", "warn", "good")  # Fails first.
 
 
-class Check(NamedTuple):
+class BoardCheck(NamedTuple):
     """What was checked, and whether it passes, fails or is for the board to judge."""
 
     tone: str
@@ -27,97 +27,98 @@ class Check(NamedTuple):
 
 def checks(
     public: PublicPart, summary: Mapping[str, Any], evidence: Evidence | None
-) -> list[Check]:
+) -> list[BoardCheck]:
     """What was checked and what the board must judge, fails first."""
     parts = (_of_claim(summary["privacy"]), _of_fits(public, summary), _of_data(summary, evidence))
     found = [check for part in parts for check in part]
     return sorted(found, key=lambda check: _TONES.index(check.tone))
 
 
-def _of_claim(exact: Mapping[str, Any]) -> Iterator[Check]:
+def _of_claim(exact: Mapping[str, Any]) -> Iterator[BoardCheck]:
     title, meaning = GUARANTEES[exact["guarantee"]]
-    yield Check(tone_of(exact), f"The guarantee is: {title}. {meaning}")
+    yield BoardCheck(tone_of(exact), f"The guarantee is: {title}. {meaning}")
     claimed = exact.get("certified") or exact
-    yield Check(
+    yield BoardCheck(
         "warn",
         f"Whether ε = {number(claimed['epsilon_total'])} for the whole release is acceptable, "
         f"under {claimed['neighbours']} neighbours.",
     )
     if unchanged := exact["columns_released_unchanged"]:
-        yield Check("warn", f"Columns that leave unchanged must be public: {', '.join(unchanged)}.")
+        listed = ", ".join(unchanged)
+        yield BoardCheck("warn", f"Columns that leave unchanged must be public: {listed}.")
     if lost := sum(isinstance(entry["epsilon"], str) for entry in exact["ledger"]):
-        yield Check(
+        yield BoardCheck(
             "warn",
             f"The ledger lists {counted(lost, 'use')} of the data without a cost in the total.",
         )
 
 
-def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[Check]:
+def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
     exact = summary["privacy"]
     if public.histogram:
         return
     short = problems(exact)
-    yield from (Check("bad", text) for text in short)
+    yield from (BoardCheck("bad", text) for text in short)
     if not short:
-        yield Check("good", "Convergence: R-hat, effective sample sizes and divergences.")
+        yield BoardCheck("good", "Convergence: R-hat, effective sample sizes and divergences.")
     bound, growth = exact.get("lipschitz_bound"), exact.get("bound_growth_per_doubling")
     if bound is not None and growth is not None:
         share = growth / bound
-        yield Check(
+        yield BoardCheck(
             "good" if share <= 0.05 else "warn",
             f"With twice the draws the bound would rise by about {share:.1%}.",
         )
     aimed = "epsilon_of_window" if exact.get("accounting") == "window" else "epsilon_per_dataset"
     target, reached = exact["epsilon_target"], exact[aimed]
     if target is not None and reached is not None:
-        yield Check(
+        yield BoardCheck(
             "good" if reached <= target * (1 + 1e-9) else "bad",
             f"The target was ε = {number(target)}; the datasets have ε = {number(reached)}.",
         )
 
 
-def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[Check]:
+def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[BoardCheck]:
     column_checks = summary.get("column_checks", {})
     if joint := column_checks.get("k_marginal"):
         if joint["worse_than_independent"]:
-            yield Check("bad", "The datasets are worse than independent columns.")
+            yield BoardCheck("bad", "The datasets are worse than independent columns.")
         else:
-            yield Check("good", "The datasets are better than independent columns.")
+            yield BoardCheck("good", "The datasets are better than independent columns.")
     misfits = [
         name
         for name, rows in column_checks.get("columns", {}).items()
         if any(row["trouble"] for row in rows)
     ]
     if misfits:
-        yield Check("bad", f"These columns do what their data does not: {', '.join(misfits)}.")
+        yield BoardCheck("bad", f"These columns do what their data does not: {', '.join(misfits)}.")
     elif column_checks:
-        yield Check("good", "No synthetic column does what its data does not.")
+        yield BoardCheck("good", "No synthetic column does what its data does not.")
     if evidence is None:
-        yield Check(
+        yield BoardCheck(
             "warn",
             "Risks of single records and utility were not computed: the confidential table was "
             "not given (--original).",
         )
         return
     yield {
-        True: Check("good", "The table compared with is the file of the run."),
-        False: Check(
+        True: BoardCheck("good", "The table compared with is the file of the run."),
+        False: BoardCheck(
             "warn", "The table compared with is not the very file of the run: digests differ."
         ),
-        None: Check("warn", "The run noted no file, so the table compared with may be another."),
+        None: BoardCheck("warn", "The run noted no file, so the table compared with may differ."),
     }[evidence.same_file]
     if evidence.by_keys is None:
-        yield Check(
+        yield BoardCheck(
             "warn", "Risks by what an intruder knows were not measured. Name these columns: --keys."
         )
     elif worse := [
         score.name for score in evidence.by_keys.scores if score.value > score.without_synthesis
     ]:
-        yield Check("bad", f"Riskier than the data as they are: {', '.join(worse)}.")
+        yield BoardCheck("bad", f"Riskier than the data as they are: {', '.join(worse)}.")
     if evidence.risk is not None:
         policy = evidence.risk.settings.policy
         above = int((evidence.risk.by_record["Synthetic"] > policy).sum())
-        yield Check(
+        yield BoardCheck(
             "bad" if above else "good",
             f"{counted(above, 'record')} {'has' if above == 1 else 'have'} an identification risk "
             f"above {policy:g} in the datasets.",

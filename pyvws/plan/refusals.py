@@ -156,6 +156,13 @@ def _long_tables(plan: Plan) -> dict[str, Any] | None:
     return None
 
 
+def _without_window(plan: Plan) -> bool:
+    """Whether no term of the run is known to be a log probability, or each one is clamped."""
+    run, facts = plan.run, plan.run.mechanism.facts
+    outside = run.program is not None or run.existing_fit is not None
+    return bool(outside or facts.clamps or not facts.fits_model)
+
+
 def _missed(run: Any) -> bool:
     """Whether a run accepts a miss of an epsilon that it cannot miss."""
     aims = run.downscale or run.mechanism.facts.own_epsilon is not None
@@ -303,6 +310,11 @@ OF_PLAN: Final = (
         ),
         "With a unit the exact number of records tells the size of units.",
         "Choose neighbours loo, under which the number is noisy, or leave unit out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.accounting == "window" and _without_window(plan),
+        "The window's figure is for fits of the package's families without a clamp.",
+        "Leave accounting (--accounting) out.",
     ),
     Refusal(
         lambda plan: plan.run.epsilon is not None and plan.run.mechanism.facts.names_bound,

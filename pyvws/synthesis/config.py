@@ -13,6 +13,7 @@ from pyvws._base.setting import settings_of
 from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.settings import RunSettings
@@ -33,10 +34,12 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
         declared.name: getattr(settings, declared.name) for declared in settings_of(type(settings))
     }
     values |= plan.written
+    outside = cast(Mechanism, settings.mechanism).facts.weights_source == "outside"
+    by_file = ("program", "existing_fit", *(["mechanism"] if outside else []))
     chosen: dict[str, Any] = {}
     for declared in settings_of(type(settings)):
         value = values[declared.name]
-        if declared.name in ("program", "existing_fit", *plan.says_itself):
+        if declared.name in (*by_file, *plan.says_itself):
             continue
         if declared.name == "schema":
             chosen["schema"] = value and SCHEMA_FILE
@@ -59,8 +62,8 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
     ]
     if settings.existing_fit is not None:
         lines.append("# The fit was made elsewhere: it is read in Python, and its weights with it.")
-    elif cast(Mechanism, settings.mechanism).facts.weights_source == "outside":
-        lines.append("# The weights came from outside: they are given in Python.")
+    elif outside:
+        lines.append("# The weights came from outside: name their file with --given-weights.")
     if isinstance(settings.program, UserProgram):
         program = settings.program
         lines.append(toml_line("stan_log_lik", program.log_lik))
@@ -156,9 +159,14 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
         if isinstance(value, dict):
             raise InputError(f"{path.name}: {name!r} must be one value, not a table.")
     return {
-        name: _line_text(value) if isinstance(value, list) else value
+        name: _line_text(map(_in_words, value)) if isinstance(value, list) else value
         for name, value in given.items()
     }
+
+
+def _in_words(value: Any) -> Any:
+    """A set of columns that is a table of TOML as its word."""
+    return set_word(value) if isinstance(value, Mapping) else value
 
 
 def commented(options: Iterable[tuple[str, Any, str]]) -> str:

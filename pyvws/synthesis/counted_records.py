@@ -12,7 +12,6 @@ from typing import Any, cast
 import numpy as np
 
 from pyvws.mechanisms.counts.coding import CountedColumn
-from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_schema import family_of
 from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
@@ -33,7 +32,7 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
     plan = settings.plan.on(frame)
     schema = cast(Schema, plan.schema)
     mechanism = cast(NoisyCounts, settings.mechanism)
-    counted = counted_table(schema, cast(Any, mechanism.measure))
+    counted = mechanism.counted_table(schema)
     codes, values = counted.read(frame)
     if schema.unit is not None:
         units, _ = distinct(frame[schema.unit])  # Records without an id are one unit.
@@ -54,7 +53,11 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
         )
     return ConfidentialTable(
         plan=plan,
-        outcomes=tuple(_outcome(schema, column, values[column.name]) for column in counted.columns),
+        outcomes=tuple(
+            _outcome(schema, column, values[column.name])
+            for column in counted.columns
+            if not column.column.is_computed
+        ),
         synthesized=released,
         drawn=(),
         public={},

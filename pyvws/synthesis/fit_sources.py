@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
-from pyvws.bounds.lipschitz import LipschitzBounds
+from pyvws.bounds.lipschitz import Accounting, LipschitzBounds
 from pyvws.bounds.units import unit_terms
 from pyvws.engines.engine import Engine, Progress, table_engine
 from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import Likelihood, Model
+from pyvws.models.registry import gives_probabilities
 from pyvws.models.sequence import (
     TableCells,
     TableModel,
@@ -81,7 +82,7 @@ class ModelSource:
 
     `model` and `cells` are a family and its cells, or those of all conditionals of a table. Given
     the weights the conditionals are independent, so their fits run side by side. The bounds of
-    several are over all pairings of their draws.
+    several are over all pairings of their draws. `accounting` says which figure searches aim at.
     """
 
     model: Model | TableModel
@@ -90,6 +91,7 @@ class ModelSource:
     threshold: float = 1.0
     units: Units | None = None
     exponents: Floats | None = None
+    accounting: Accounting = "papers"
 
     @property
     def whole(self) -> TableModel:
@@ -135,6 +137,7 @@ class ModelSource:
             weights=weights,
             exponents=self.exponents if self.units is None else None,  # Sums of units have theirs.
             threshold=self.threshold,
+            accounting=self.accounting,
         )
 
     def _fitted(
@@ -228,6 +231,7 @@ def _terms(
         at=at,
         cell_of_record=cell_of_record,
         n_cells=cells.n_cells,
+        probability=clamp is None and gives_probabilities(model),
     )
 
 

@@ -359,11 +359,12 @@ class SynthesisLoop:
         and k is a share of the window's upper end. Where no k brings the bound up to its target,
         the fit below the target is the result.
         """
-        alpha, by_record = weighted.weights, weighted.bounds.by_record
+        alpha, aimed = weighted.weights, weighted.bounds.aimed
+        by_record = aimed.by_record
         label = f"{weighted.label}_final"
         search: dict[str, Any] = {"symbol": "k", "label": label, "start": weighted, "first": k}
         if window is None:
-            near = Window.around(weighted.bounds.database, tolerance)
+            near = Window.around(aimed.database, tolerance)
             search |= {"largest": _LARGEST_K, "below": True}
             return self.met(lambda at: reweight(alpha, by_record, k=at), near, **search)
         return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)

@@ -78,7 +78,15 @@ def _modelled(
     places = [(column.places(table.records), column.cells.n_cells) for column in columns]
     units = _units(table, cells, places)
     sampler = _sampler(settings, log)
-    source = ModelSource(model, cells, sampler, settings.threshold, units, table.exponents)
+    source = ModelSource(
+        model,
+        cells,
+        sampler,
+        settings.threshold,
+        units,
+        table.exponents,
+        settings.accounting,
+    )
     return model, cells, source
 
 

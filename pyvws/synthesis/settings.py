@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
+from pyvws.bounds.lipschitz import Accounting
 from pyvws.engines.engine import Engine
 from pyvws.engines.registry import (
     ENGINES,
@@ -25,9 +26,9 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
+from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
 from pyvws.mechanisms.registry import is_own as own_mechanism
 from pyvws.models.model import Model
@@ -68,9 +69,9 @@ class RunSettings:
     )
     model: str | Model = setting(
         _DEFAULT_MODEL,
-        "Family of the outcome given the predictors.",
+        "Family of the outcome given the predictors; classes or conditionals for noisy-counts.",
         more="A name takes the family's default settings, unless they are given beside it.",
-        choices=tuple(MODELS),
+        choices=(*MODELS, *COUNT_MODELS),
         panel="Model",
     )
     mechanism: str | Mechanism = setting(
@@ -174,6 +175,15 @@ class RunSettings:
         "weights with four times the draws. Larger = less private.",
         panel="Mechanism",
     )
+    accounting: Accounting = setting(
+        "papers",
+        "Figure that `epsilon` and `match` aim at: papers, 2 Delta; window, epsilon_of_window.",
+        more="Where all terms are log probabilities the window's figure is Delta, for one record "
+        "left out and weights held fixed. The statement has both figures either way. A bound to "
+        "`match` is half of the figure.",
+        choices=("papers", "window"),
+        panel="Mechanism",
+    )
     types: str = setting(
         "schema",
         "Where synthetic columns of a table get their types and spelling from.",
@@ -260,7 +270,7 @@ class RunSettings:
         self.checked(plan)
         mechanism: Any = self.mechanism
         if mechanism.facts.takes_table:  # Refuses what cannot be counted.
-            counted_table(cast(Schema, plan.schema), mechanism.measure)
+            mechanism.counted_table(cast(Schema, plan.schema))
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -273,6 +283,7 @@ class RunSettings:
             self._keep("draws_per_release", draws)
         choice(self.sampling, "sampling", SAMPLINGS)
         choice(self.types, "types", _TYPES)
+        choice(self.accounting, "accounting", get_args(Accounting))
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):

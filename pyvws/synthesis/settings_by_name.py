@@ -11,6 +11,7 @@ from pyvws._base.checks import near
 from pyvws._base.setting import Setting, check_needs, merged, settings_of
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, UsageError
+from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import (
     MECHANISMS,
     make_mechanism,
@@ -54,11 +55,13 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     of_sampler = {declared.name for declared in settings_of(SamplerSettings)}
     of_families = {name for family in MODELS.values() for name in model_settings(family)}
     _refuse_unknown(given, {*of_run, *of_sampler, *of_families})
-    model = given.pop("model", of_run["model"].default)
     mechanism = given.pop("mechanism", of_run["mechanism"].default)
     taken = mechanism_settings(mechanism) if isinstance(mechanism, str) else ()
     run: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {"model": {}, "mechanism": {}, "sampler": {}}
+    if "model" in taken and given.get("model") in COUNT_MODELS:  # No family: the mechanism's own.
+        parts["mechanism"]["model"] = given.pop("model")
+    model = given.pop("model", of_run["model"].default)
     for name, value in given.items():
         if name in of_run and (name not in taken or given.get(of_run[name].needs)):
             run[name] = value

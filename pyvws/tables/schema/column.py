@@ -50,7 +50,8 @@ class Column:
     model : str, optional
         Family of a synthesized column given its predictors, such as "nominal" or "normal".
     levels : tuple of str, optional
-        Every value of a category, 2 or more. Whole numbers and truth values count as their text.
+        Every value of a category; a single one is a constant, at no cost. Whole numbers and truth
+        values count as their text.
     group_by : int, optional
         A number of characters. Levels that begin with the same ones are a group: the column follows
         by its group, then by its level in the group, and columns after it are given the group.
@@ -306,7 +307,7 @@ class Column:
         refuse_settings(self.model, given, ENTRIES)
         if self.role != "synthesize":
             return
-        if self.model is None and self.is_computed:
+        if self.model is None and (self.is_computed or self.is_constant):
             return
         if self.model is None:
             raise InputError(
@@ -399,6 +400,11 @@ class Column:
     def is_computed(self) -> bool:
         """Whether the column is computed from others, so that it has no family."""
         return any(rule.computes for rule in self.rules)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no family has a choice: a category has one level, but where rules say missing."""
+        return self.categorical and self.n_drawn == 1
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ def _modelled(schema: Schema) -> ModelledSchema:
         column_of |= dict.fromkeys([*categories, name], name)
         if column.role == "public":
             continue
-        if not column.is_computed:
+        if name not in schema.computed:
             given[name] = _predictors(schema, schema.predictors_of(name), column.formula)
         of_part = schema.predictors_of_part(name)
         for part in categories:
@@ -281,12 +281,13 @@ def is_drawn(schema: Schema, name: str) -> bool:
 
     `schema` is the one that a user wrote.
     """
-    column = schema.columns[modelled_schema(schema).column_of[name]]
+    whole = modelled_schema(schema).column_of[name]
+    column = schema.columns[whole]
     of_part = name not in schema.columns
     if column.group_by is not None:
         return of_part
     only_value = len(column.parts) - len(column.ruled_codes) == 1  # Rules settle the other parts.
-    return not (column.is_computed or (of_part and only_value))
+    return not (whole in schema.computed or (of_part and only_value))
 
 
 def finish_of(schema: Schema, name: str) -> Finish | Grouped | None:

@@ -17,6 +17,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.column import ENTRIES, Column
+from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
 from pyvws.tables.schema.read_values import coded_columns
@@ -303,9 +304,18 @@ class Schema:
         wanted = self._wanted(name)
         if wanted is not None:
             return wanted
-        return tuple(
-            other for other in self._permitted(name) if not self.columns[other].is_computed
-        )
+        return tuple(other for other in self._permitted(name) if other not in self.computed)
+
+    @property
+    def computed(self) -> frozenset[str]:
+        """Names of synthesized columns that no family draws, as `is_decided` says."""
+        if "computed" not in self.once:
+            own = [
+                name for name in self.synthesized if is_decided(self.columns[name], self.columns)
+            ]
+            self.once["computed"] = frozenset(own)
+        found: frozenset[str] = self.once["computed"]
+        return found
 
     def formula_of(self, name: str) -> str | None:
         """The formula of a column's predictors; None without one."""
@@ -333,7 +343,7 @@ class Schema:
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""
-        if all(self.columns[name].is_computed for name in self.synthesized):
+        if self.computed == {*self.synthesized}:
             raise InputError("The schema synthesizes no column. Give a column a model.")
         if self.unit in self.synthesized:
             raise InputError(

@@ -336,14 +336,10 @@ class Schema:
             for name in self.synthesized
             for wanted in (
                 *(name, *self.predictors_of(name), *(self.predictors_of_part(name) or ())),
-                *self._of_rules(name),
+                *(other for rule in self.columns[name].rules for other in rule.columns),
             )
         }
         return tuple(name for name in self.columns if name in read)
-
-    def _of_rules(self, name: str) -> tuple[str, ...]:
-        """The columns that a column's rules read."""
-        return tuple(other for rule in self.columns[name].rules for other in rule.columns)
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""

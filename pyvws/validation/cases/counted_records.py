@@ -1,7 +1,7 @@
 """Cases of noisy counts: what is counted, the delta of noise, and the posterior of few records.
 
-The posterior is compared with a sum over all tables of the records: under both kinds of noise, and
-with a rule.
+The posterior is compared with a sum over all tables of the records: under Laplace noise, and under
+Gaussian noise with a rule.
 """
 
 from __future__ import annotations
@@ -118,11 +118,6 @@ def plain(seed: int, n: int) -> dict[str, Any]:
     return _few(seed, n)
 
 
-def gaussian(seed: int, n: int) -> dict[str, Any]:
-    """Two categories, Gaussian noise."""
-    return _few(seed, n, laplace=False)
-
-
 def ruled(seed: int, n: int) -> dict[str, Any]:
-    """A rule fixes the second column, Laplace noise."""
-    return _few(seed, n, ruled=True)
+    """A rule fixes the second column, Gaussian noise."""
+    return _few(seed, n, laplace=False, ruled=True)

@@ -298,8 +298,8 @@ def _draws(draw_of_dataset: Sequence[Any], datasets: int) -> list[int]:
 
 def _refuse_shared(draws: list[int], kind: str) -> None:
     """Raise InputError where the draws behind the datasets allow no rule."""
-    found = len(set(draws))
-    if found == 1:
+    distinct = len(set(draws))
+    if distinct == 1:
         raise InputError(
             f"All {len(draws)} datasets come from one draw, so their spread is noise of prediction "
             "alone. The variance between draws is missing, and T would be too small. No interval "
@@ -307,15 +307,15 @@ def _refuse_shared(draws: list[int], kind: str) -> None:
             "draws_per_release (--draws-per-release) of at least 2, which pays epsilon for each "
             "draw."
         )
-    if found < len(draws) and kind == "full":
+    if distinct < len(draws) and kind == "full":
         raise InputError(
             f"The rule for fully synthetic data takes a draw for each dataset. Got {len(draws)} "
-            f"datasets of {found} draws. Give one dataset of each draw."
+            f"datasets of {distinct} draws. Give one dataset of each draw."
         )
 
 
 def _by_draw(estimates: Floats, draws: list[int], kind: str) -> Floats:
     """The mean estimate of each draw's datasets (d,)."""
     _refuse_shared(draws, kind)
-    of = np.array(draws)
-    return np.array([rarith.mean(estimates[of == draw]) for draw in range(max(draws) + 1)])
+    labels = np.array(draws)
+    return np.array([rarith.mean(estimates[labels == draw]) for draw in range(max(draws) + 1)])

@@ -35,6 +35,7 @@ from pyvws.validation._grid_engine import EnumeratedGrid
 from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
+from pyvws.validation._window_loss import WINDOWS, WindowLoss
 from pyvws.validation.report import Measurement
 
 _STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
@@ -53,12 +54,12 @@ class _Loss(MeasuredRow):
         self, measured: tuple[Measurement, ...], words: set[Word], seeds: tuple[int, ...] = ()
     ) -> Findings:
         """The findings: all releases have to state one and the same strict word."""
-        losses = "; ".join(f"{of.what}: {of.value:.3f} of {of.high:.4g}" for of in measured)
-        claims = ", ".join(f"{guarantee} for {of} neighbours" for guarantee, of in sorted(words))
+        losses = "; ".join(f"{loss.what}: {loss.value:.3f} of {loss.high:.4g}" for loss in measured)
+        claims = ", ".join(f"{claim} for {near} neighbours" for claim, near in sorted(words))
         reason = ""
         if len(words) > 1:
             reason = f"Neighbouring databases are told different words: {claims}."
-        elif any(guarantee not in _STRICT or of == "none" for guarantee, of in words):
+        elif any(claim not in _STRICT or near == "none" for claim, near in words):
             reason = f"The claim is not strict: {claims}."
         return Findings(measured, reason, losses, seeds)
 
@@ -202,7 +203,7 @@ _SHARED: Final = {f"draws-{draws}-of-3-datasets": runs for draws, runs in SHARED
 }
 
 
-CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
+CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss, ...]] = (
     *(
         ComputedLoss(
             id=f"guarantee/{_IDS[clamp]}-{name}{'-in-steps' if in_steps else ''}",
@@ -267,4 +268,5 @@ CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
         epsilon=_TESTED,
         share=0.15,
     ),
+    *WINDOWS,
 )

@@ -41,6 +41,15 @@ Known = Annotated[
 Radius = Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")]
 Unit = Annotated[RadiusKind, typer.Option(help="Whether --radius is a share or a distance.")]
 Policy = Annotated[float, typer.Option(help="Risk that the agency does not accept.")]
+OfWhat = Annotated[
+    str | None,
+    typer.Option(
+        "--of",
+        help="Imputed records, as of noisy-counts: estimate the population, the default for them, "
+        "or the confidential table.",
+        metavar="population|table",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder whole.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")

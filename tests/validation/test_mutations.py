@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from counts_mistakes import COUNTED_RECORDS_MISTAKES
 from fit_mistakes import FIT_MISTAKES
 from noise_mistakes import TABLE_OF_ESTIMATES_MISTAKES
 from random_mistakes import RANDOM_MISTAKES
@@ -762,6 +763,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (SYSTEMATIC, UNIFORMS, without_their_shift),
     *FIT_MISTAKES,
     *TABLE_OF_ESTIMATES_MISTAKES,
+    *COUNTED_RECORDS_MISTAKES,
     *RANDOM_MISTAKES,
     *STATEMENT_MISTAKES,
 )

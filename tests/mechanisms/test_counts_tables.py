@@ -243,7 +243,9 @@ def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(
 @pytest.mark.parametrize("more", [{}, {"model": "conditionals"}])
 def test_a_table_of_one_column_is_near_its_shares(more):
     rng = np.random.default_rng(6)
-    share = vws.Column(model="beta", range=(0, 1), cuts=tuple(k / 20 for k in range(1, 20)))
+    share = vws.Column(
+        model="beta", range=(0, 1), cuts=(0.001, 0.01, 0.03, 0.06, 0.1, 0.2, 0.3, 0.5)
+    )
     own = rng.beta(0.5, 3.0, 2000)
     made = vws.synthesize(
         pl.DataFrame({"share": own}),

@@ -155,11 +155,12 @@ def _judged(
     design: CountedDesign, own: pl.DataFrame, datasets: Sequence[pl.DataFrame]
 ) -> tuple[float, float, float]:
     """Scores of pairs and triples, and the distance of a regression, as means over datasets."""
-    made = [design.judged(dataset) for dataset in datasets]
-    pairs = k_marginal(own, made, bins=design.bins).score
-    triples = [_distance(_binned(own, design.bins), _binned(one, design.bins)) for one in made]
+    judged = [design.judged(dataset) for dataset in datasets]
+    pairs = k_marginal(own, judged, bins=design.bins).score
+    original = _binned(own, design.bins)
+    triples = [_distance(original, _binned(dataset, design.bins)) for dataset in judged]
     fitted, error = regression_of(own)
-    mean = np.mean([regression_of(one)[0] for one in made], axis=0)
+    mean = np.mean([regression_of(dataset)[0] for dataset in judged], axis=0)
     distance = float(np.abs((mean - fitted) / error).mean())
     return pairs, float(500.0 * (2.0 - np.mean(triples))), distance
 
@@ -172,23 +173,23 @@ def _binned(frame: pl.DataFrame, bins: Mapping[str, Sequence[float]]) -> pl.Data
     )
 
 
-def _distance(original: pl.DataFrame, made: pl.DataFrame) -> float:
+def _distance(original: pl.DataFrame, dataset: pl.DataFrame) -> float:
     """The mean distance of the joint shares of all triples of columns, from 0 to 2."""
     coded = []
     for name in original.columns:
-        cells = [*original[name].cast(pl.String), *made[name].cast(pl.String)]
+        cells = [*original[name].cast(pl.String), *dataset[name].cast(pl.String)]
         coded.append(np.unique(cells, return_inverse=True)[1])
-    n, found = len(original), []
+    n, distances = len(original), []
     for a, b, c in combinations(coded, 3):
         cells = (a * (b.max() + 1) + b) * (c.max() + 1) + c
-        of = [np.bincount(part, minlength=cells.max() + 1) for part in (cells[:n], cells[n:])]
-        found.append(float(np.abs(of[0] / n - of[1] / (len(cells) - n)).sum()))
-    return float(np.mean(found))
+        counts = [np.bincount(part, minlength=cells.max() + 1) for part in (cells[:n], cells[n:])]
+        distances.append(float(np.abs(counts[0] / n - counts[1] / (len(cells) - n)).sum()))
+    return float(np.mean(distances))
 
 
 def table(result: CountsStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
-    made = terminal_table(
+    table = terminal_table(
         f"{result.n} records, {DATASETS} datasets a run, {result.runs} runs a row",
         left=["sets"],
         right=[
@@ -197,7 +198,7 @@ def table(result: CountsStudy) -> Any:
         ],
     )
     for row in result.rows:
-        made.add_row(
+        table.add_row(
             f"pairs, {row.further}" if row.further else "pairs",
             *(f"{row.epsilon:g}", f"{row.delta:g}", f"{row.pairs:.1f}", f"{row.spread:.1f}"),
             *(
@@ -207,13 +208,13 @@ def table(result: CountsStudy) -> Any:
                 f"{row.processor_seconds:.0f}",
             ),
         )
-    made.add_section()
+    table.add_section()
     for name, scores in (("independent", result.independent), ("bootstrap", result.bootstrap)):
         pairs, triples, regression = scores
-        made.add_row(
+        table.add_row(
             *(name, "", "", f"{pairs:.1f}", "", f"{triples:.1f}", f"{regression:.2f}"),
         )
-    return made
+    return table
 
 
 def write(result: CountsStudy, folder: Path) -> list[str]:

@@ -38,14 +38,14 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
         units, _ = distinct(frame[schema.unit])  # Records without an id are one unit.
         kept = places_in(np.asarray(units) + 1) < cast(int, mechanism.cap)
         codes, values = codes[kept], {name: x[kept] for name, x in values.items()}
-    shown = {}
+    released = {}
     for name in schema.synthesized:
         column = schema.columns[name]
         like = released_type(column, frame[name], by_schema=True)
         kind: Any = "real" if column.days_since is None else "date"
         if column.categorical:
             kind = native_levels(column.coded_levels, like)
-        shown[name] = ReleasedColumn(
+        released[name] = ReleasedColumn(
             y=values.get(name, np.full(len(codes), np.nan)),
             kind=kind,
             written=partial(_written, schema, name, like),
@@ -54,11 +54,11 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
     return ConfidentialTable(
         plan=plan,
         outcomes=tuple(
-            _outcome(schema, one, values[one.name])
-            for one in counted.columns
-            if not one.column.is_computed
+            _outcome(schema, column, values[column.name])
+            for column in counted.columns
+            if not column.column.is_computed
         ),
-        synthesized=shown,
+        synthesized=released,
         drawn=(),
         public={},
         known=[],

@@ -56,7 +56,7 @@ def grouped(
             if isinstance(rule, Lookup) and _is_large(columns.get(rule.other)):
                 group = counted_column(name, schema.columns[name])
                 labels = map(looked_up_by, columns[rule.other].parts)
-                of = np.array([group.code_of(rule.found[one]) for one in labels], dtype=np.int32)
+                of = np.array([group.code_of(rule.value_of[one]) for one in labels], dtype=np.int32)
                 if len(np.unique(of)) == group.size:
                     groups.setdefault(rule.other, (group, of))
     before = {name: place for place, name in enumerate(columns)}

@@ -58,8 +58,12 @@ def short_conditionals(
     proposed: dict[str, Column] = {}
     seen: dict[str, _Seen] = {}
     for name, column in columns.items():
-        if column.role != "synthesize":
+        if column.role != "synthesize" or column.is_computed or column.is_constant:
             proposed[name] = column
+            continue
+        if column.rule:  # Its rules compute it.
+            table: dict[str, Any] = {"model": "table"} if short else {}
+            proposed[name] = _changed(column, **table, predictors=())
             continue
         entry = (_seen if short else _as_it_is)(
             column, values[name], values.get(part_of(name)) if column.parts else None
@@ -80,7 +84,7 @@ def _coefficients(columns: Mapping[str, Column]) -> int:
     """How many coefficients regressions of each column on all earlier ones have."""
     total, width = 0, 1
     for column in columns.values():
-        if column.role == "synthesize":
+        if column.role == "synthesize" and not (column.is_computed or column.rule):
             outcomes = len(_values(column)) - 1 if column.categorical or column.parts else 0
             outcomes += not column.categorical
             total += width * outcomes

@@ -174,8 +174,8 @@ def counts_columns(noisy: NoisyTables) -> dict[str, Any]:
     """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
     table = noisy.table
     sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [0.0]
-    for q, (name, places) in enumerate(zip(table.names, table.sets, strict=True)):
-        labels = [table.columns[k].labels for k in places]
+    for q, name in enumerate(table.names):
+        labels = table.labels(q)
         low, high = table.offsets[q], table.offsets[q + 1]
         for cell in np.flatnonzero(table.possible[low:high]).tolist():
             codes = np.unravel_index(cell, [len(of) for of in labels])

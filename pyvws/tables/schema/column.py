@@ -12,8 +12,17 @@ import numpy as np
 from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_days, as_number, days_or_number, iso_date, iso_of, label_of
+from pyvws.tables.schema.category import Category, refuse_many, refuse_settings
 from pyvws.tables.schema.conditions import level_numbers
-from pyvws.tables.schema.entries import labels, missing_codes, names, pair, refuse_no_text, several
+from pyvws.tables.schema.entries import (
+    labels,
+    missing_codes,
+    names,
+    pair,
+    refuse_both,
+    refuse_no_text,
+    several,
+)
 from pyvws.tables.schema.families import (
     CATEGORICAL,
     COUNTS,
@@ -26,66 +35,72 @@ from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rul
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
 _MOST_DECIMALS = 15
+_OF_PART: Final = ("model", "predictors", "formula")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """What is public of one column. All entries are known without looking at the records.
 
-    Attributes
-    ----------
-    role : {"synthesize", "public", "drop", "id"}
-        A public column is released as it is and can be a predictor; a dropped one is not used. An
-        id is not read: the released column numbers the synthetic records from 1.
-    model : str, optional
-        Family of a synthesized column given its predictors, such as "nominal" or "normal".
-    levels : tuple of str, optional
-        Every value of a category. Whole numbers and truth values count as their text. A single
-        level is a constant, at no cost.
-    group_by : int, optional
-        A number of characters. Levels that begin with the same ones are a group: the column follows
-        by its group, then by its level in the group, and columns after it are given the group.
-    days_since : str, optional
-        A public date, such as "2000-01-01": the column holds dates, which count as whole days since
-        then. Its range, mass, cuts and centre of `scale` are given as dates, and kept as days.
-    range : tuple of float, optional
-        Lowest and highest possible number. As a predictor, a number x enters as
-        (x - middle) / half width.
-    scale : tuple of float, optional
-        Centre and width for a number as a predictor: (x - centre) / width. It replaces the range.
-    cuts : tuple of float, optional
-        Rising cut points. As a predictor, a category whose levels are numbers enters by the
-        interval it lies in, and so does a number of a model "table". A cut point begins its
-        interval.
-    decimals : int, optional
-        Decimals that synthetic numbers are rounded to.
-    predictors : tuple of str, optional
-        Predictors of a synthesized column; by default all public and all earlier columns.
-    formula : str, optional
-        R formula over permitted predictors, such as "~ age * sex", in the place of `predictors`.
-    prefix : str, optional
-        Public text before the number of a new id, such as "P".
-    missing : str, True or a list of them, optional
-        Codes of missing values; True stands for empty cells.
-    mass : tuple of float
-        Points of mass of a number, such as 0.
-    part : dict, optional
-        Entries of the category of a number's parts: model "nominal" (the default) or "table", its
-        settings, and predictors or a formula in the place of the number's own.
-    lookup : dict, optional
-        The values of a column that another one decides: the other's name with a table from each of
-        its levels to the value, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
-    rule : str or tuple of str, optional
-        How the value follows from other columns, as `pyvws.tables.schema.rules` says, such as
-        "missing where age < 15". The first rule whose condition holds fixes the value.
-    outcome_scale : str, optional
-        Scale of the outcome of the normal families.
-    settings : dict
-        Further settings of the family, such as outcome_unit; of dates that is in days.
-    note : str, optional
-        A remark on the column, such as why a proposal drops it.
-    review : tuple of str
-        Entries that a proposal took from the data and that nobody has called public yet.
+        Attributes
+        ----------
+        role : {"synthesize", "public", "drop", "id"}
+            A public column is released as it is and can be a predictor; a dropped one is not used. An
+            id is not read: the released column numbers the synthetic records from 1.
+        model : str, optional
+            Family of a synthesized column given its predictors, such as "nominal" or "normal".
+        levels : tuple of str, optional
+    <<<<<<< HEAD
+            Every value of a category. Whole numbers and truth values count as their text. A single
+            level is a constant, at no cost.
+    =======
+            Every value of a category; a single one is a constant, at no cost. Whole numbers and truth
+            values count as their text.
+    >>>>>>> main
+        group_by : int, optional
+            A number of characters. Levels that begin with the same ones are a group: the column follows
+            by its group, then by its level in the group, and columns after it are given the group.
+        days_since : str, optional
+            A public date, such as "2000-01-01": the column holds dates, which count as whole days since
+            then. Its range, mass, cuts and centre of `scale` are given as dates, and kept as days.
+        range : tuple of float, optional
+            Lowest and highest possible number. As a predictor, a number x enters as
+            (x - middle) / half width.
+        scale : tuple of float, optional
+            Centre and width for a number as a predictor: (x - centre) / width. It replaces the range.
+        cuts : tuple of float, optional
+            Rising cut points. As a predictor, a category whose levels are numbers enters by the
+            interval it lies in, and so does a number of a model "table". A cut point begins its
+            interval.
+        decimals : int, optional
+            Decimals that synthetic numbers are rounded to.
+        predictors : tuple of str, optional
+            Predictors of a synthesized column; by default all public and all earlier columns.
+        formula : str, optional
+            R formula over permitted predictors, such as "~ age * sex", in the place of `predictors`.
+        prefix : str, optional
+            Public text before the number of a new id, such as "P".
+        missing : str, True or a list of them, optional
+            Codes of missing values; True stands for empty cells.
+        mass : tuple of float
+            Points of mass of a number, such as 0.
+        part : dict, optional
+            Entries of the category of a number's parts: model "nominal" (the default) or "table", its
+            settings, and predictors or a formula in the place of the number's own.
+        lookup : dict, optional
+            The values of a column that another one decides: the other's name with a table from each of
+            its levels to the value, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
+        rule : str or tuple of str, optional
+            How the value follows from other columns, as `pyvws.tables.schema.rules` says, such as
+            "missing where age < 15". The first rule whose condition holds fixes the value.
+        outcome_scale : str, optional
+            Scale of the outcome of the normal families.
+        settings : dict
+            Further settings of the family, such as outcome_unit; of dates that is in days.
+        note : str, optional
+            A remark on the column, such as why a proposal drops it.
+        review : tuple of str
+            Entries that a proposal took from the data and that nobody has called public yet.
     """
 
     role: str = "synthesize"
@@ -194,8 +209,7 @@ class Column:
         self._keep("decimals", 0)
 
     def _check_together(self) -> None:
-        if self.predictors is not None and self.formula is not None:
-            raise InputError("predictors and formula exclude each other. Leave one of them out.")
+        refuse_both(self.predictors, self.formula)
         if self.levels is not None and (self.range or self.scale or self.mass):
             raise InputError(
                 "levels make a category; range, scale and mass a number. Leave one of them out."
@@ -268,12 +282,15 @@ class Column:
             )
         if not isinstance(self.part, Mapping):
             raise InputError('part must be a table, such as {model = "table"}.')
-        self._keep("part", dict(self.part))
-        own = ("model", "predictors", "formula")
-        settings = {name: value for name, value in self.part.items() if name not in own}
-        given = {name: value for name, value in self.part.items() if name in own}
-        category = Column(**{"model": "nominal", **given}, levels=self.parts, settings=settings)
-        if category.model not in PARTED:
+        part = dict(self.part)
+        self._keep("part", part)
+        for name in ("model", "formula"):
+            refuse_no_text(part.get(name), name)
+        if part.get("predictors") is not None:
+            names(part["predictors"], "predictors")
+        refuse_both(part.get("predictors"), part.get("formula"))
+        refuse_settings(self.category_of_parts.model, self.category_of_parts.settings, ENTRIES)
+        if self.category_of_parts.model not in PARTED:
             raise InputError(f"the model of part must be one of {', '.join(PARTED)}.")
 
     def _check_within(self) -> None:
@@ -291,15 +308,8 @@ class Column:
                 )
 
     def _check_model(self) -> None:
-        of_model = FAMILIES.get(self.model or "", ())
         given = [*self.settings, *(["outcome_scale"] if self.outcome_scale else [])]
-        for name in given:
-            if name not in of_model:
-                among = [*ENTRIES, *of_model]
-                raise InputError(
-                    f"{name!r} is neither an entry of a column nor a setting of model "
-                    f"{self.model!r}.{near(name, among)}"
-                )
+        refuse_settings(self.model, given, ENTRIES)
         if self.role != "synthesize":
             return
         if self.model is None and (self.is_computed or self.is_constant):
@@ -314,11 +324,8 @@ class Column:
                 f"model {self.model!r} needs levels: every value that may occur. Free text has "
                 'none: give it the role "drop".'
             )
-        if self.model == "nominal" and self.group_by is None and self.n_drawn > MOST_LEVELS:
-            raise InputError(
-                f'model "nominal" takes at most {MOST_LEVELS} levels. Got {self.n_drawn}. Group '
-                'them by group_by, join some, take "table" with few predictors, or drop free text.'
-            )
+        if self.model == "nominal" and self.group_by is None:
+            refuse_many(self.n_drawn)
         if self.model not in CATEGORICAL and self.levels is not None:
             raise InputError(f"model {self.model!r} is for numbers, which have no levels.")
         if self.model == "logistic" and len(self.coded_levels) != 2:
@@ -415,6 +422,25 @@ class Column:
         codes = map(_part_label, self.missing_codes)
         return ("value", *map(self.label_of_number, self.mass), *codes)
 
+    @property
+    def category_of_parts(self) -> Category:
+        """The category that says which of its `parts` a number has.
+
+        Rules settle every part but "value" of some numbers. No family draws their category.
+        """
+        if self.role == "public":
+            return Category(role="public", levels=self.parts)
+        settings = {x: own for x, own in (self.part or {}).items() if x not in _OF_PART}
+        drawn = len(self.parts) - len(self.ruled_codes)
+        if drawn == 1:
+            drawn = len(self.parts)
+        return Category(
+            model=(self.part or {}).get("model", "nominal"),
+            levels=self.parts[:drawn],
+            ruled=self.parts[drawn:],
+            settings=settings,
+        )
+
     def number_of(self, label: str) -> float | None:
         """The number that a label spells, or the days of a date; None for other text."""
         return as_number(label) if self.days_since is None else as_days(label, self.days_since)
@@ -493,7 +519,7 @@ class Column:
         return kept | ({"review": self.review} if self.review else {})
 
 
-ENTRIES: Final = tuple(one.name for one in fields(Column) if one.name != "settings")
+ENTRIES: Final = tuple(entry.name for entry in fields(Column) if entry.name != "settings")
 
 
 def part_of(name: str) -> str:

@@ -30,6 +30,12 @@ def refuse_no_text(value: Any, name: str) -> None:
         raise InputError(f"{name} must be text. Got {told(value)}.")
 
 
+def refuse_both(predictors: Any, formula: Any) -> None:
+    """Raise InputError for a column that has predictors and a formula of them."""
+    if predictors is not None and formula is not None:
+        raise InputError("predictors and formula exclude each other. Leave one of them out.")
+
+
 def several(values: Any, name: str) -> list[Any]:
     """The values of a list; InputError for anything else."""
     if isinstance(values, (str, Mapping)) or not np.iterable(values):

@@ -142,10 +142,11 @@ class Schema:
             )
 
     def _check_formula(self, name: str) -> None:
-        """Raise InputError for a formula that names a column with groups."""
-        if self.columns[name].formula is None:
-            return
-        for wanted in self._wanted(name) or ():
+        """Raise InputError for a formula, or that of a part, that names a column with groups."""
+        named = (self._wanted(name) or ()) if self.columns[name].formula is not None else ()
+        if "formula" in (self.columns[name].part or {}):
+            named = (*named, *(self.predictors_of_part(name) or ()))
+        for wanted in named:
             if self.columns[wanted].group_by is not None:
                 raise InputError(
                     f"formula names {wanted!r}, whose levels have groups. Give predictors in the "
@@ -319,6 +320,10 @@ class Schema:
         found: frozenset[str] = self.once["computed"]
         return found
 
+    def formula_of(self, name: str) -> str | None:
+        """The formula of a column's predictors; None without one."""
+        return self.columns[name].formula
+
     def predictors_of_part(self, name: str) -> tuple[str, ...] | None:
         """Predictors that `part` of a column names; None where it names none."""
         part = self.columns[name].part or {}
@@ -400,8 +405,8 @@ class Schema:
         prefix = self.columns[name].prefix
         if prefix is None:
             return nw.new_series(name, numbers, nw.Int64, backend=backend)
-        spelled = [f"{prefix}{number}" for number in numbers]
-        return nw.new_series(name, spelled, nw.String, backend=backend)
+        texts = [f"{prefix}{number}" for number in numbers]
+        return nw.new_series(name, texts, nw.String, backend=backend)
 
     def decoded(
         self, name: str, values: Any, *, like: Any, parts: Floats | None = None

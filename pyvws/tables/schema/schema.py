@@ -215,14 +215,17 @@ class Schema:
         differs, is dropped. What an earlier column decides is a lookup or a rule. Categories become
         conditional tables where regressions on all earlier columns would be too long.
         """
-        from pyvws.tables.proposal.columns import proposed_columns
+        from pyvws.tables.proposal.columns import proposed_columns, shares_of_units
+        from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        proposed = proposed_rules(short_conditionals(columns, coded), columns, coded)
+        each = shares_of_units(table, columns)
+        computed = computed_columns(columns, coded, each)
+        proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
         return cls(proposed, reviewed=False)
 
     def signed(self, by: bool | str = True) -> Schema:

@@ -201,6 +201,9 @@ def tell_release(
             f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours): epsilon "
             f"{claimed['epsilon_per_dataset']} a dataset, {claimed['epsilon_total']} in total"
         )
+        of_draws = privacy["epsilon_by_neighbours"][claimed["neighbours"]]
+        for delta, total in of_draws.get("total_by_delta", {}).items():
+            print(f"all draws together at delta {delta}: epsilon {total}")
         if "epsilon_of_window" in privacy:
             both = privacy["epsilon_by_neighbours"]
             print(

@@ -286,6 +286,7 @@ def _statement(
         window=None if final.bounds.windows is None else final.bounds.epsilon_of_window,
         accounting=settings.accounting,
         target=settings.target_epsilon,
+        delta=settings.delta or None,
         growth=growth_per_doubling(final.bounds.by_draw),
         draws=final.posterior.n_draws,
         draws_per_release=settings.draws_per_release,

@@ -201,16 +201,6 @@ def tell_release(
             f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours): epsilon "
             f"{claimed['epsilon_per_dataset']} a dataset, {claimed['epsilon_total']} in total"
         )
-        of_draws = privacy["epsilon_by_neighbours"][claimed["neighbours"]]
-        for delta, total in of_draws.get("total_by_delta", {}).items():
-            print(f"all draws together at delta {delta}: epsilon {total}")
-        if "epsilon_of_window" in privacy:
-            both = privacy["epsilon_by_neighbours"]
-            print(
-                f"of the window, weights held fixed: epsilon {both['leave-one-out']['of_window']} "
-                f"a dataset for a record left out, {both['replace-one']['of_window']} for one "
-                "replaced"
-            )
         if "counts" in privacy:
             print(f"one cost for all datasets, at delta {privacy['delta']:g}")
         if privacy["certified"]:

@@ -139,6 +139,7 @@ def synthesize(
     records_epsilon: float | None = None,
     accept_unconverged: bool = False,
     compared: bool = False,
+    after: Sequence[str] | list[str] | str = (),
     downscale: bool = False,
     psi: float | None = None,
     passes: int | None = None,

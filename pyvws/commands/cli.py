@@ -19,6 +19,7 @@ from pyvws.commands.compare import compare
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
 from pyvws.commands.init import init
+from pyvws.commands.ledger import ledger
 from pyvws.commands.report import report
 from pyvws.commands.reproduce import reproduce
 from pyvws.commands.risk import risk
@@ -76,6 +77,7 @@ def _options(
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(init, schema, risk, utility, combine, tabulate, report, demo),
     reproduce,
+    ledger,
 )
 
 for _declared in (synthesize, compare):

@@ -302,7 +302,7 @@ class PrivacyStatement(Statement):
             "composition-of-draws": any(fewer.values()),
             "several-draws": strict,
             **fewer,
-            "other-releases": True,
+            **self._other_releases,
             "short-seed": self.short_seed and not self.exact_draws,
             "short-seed-of-rows": self.short_seed and self.exact_draws,
             "rounded-figures": True,

@@ -39,6 +39,7 @@ from pyvws.plan.plan import Plan
 from pyvws.plan.refusals import refuse_plan
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
+from pyvws.statement.releases import read_statement, refuse_other_units
 from pyvws.statement.several_draws import epsilon_per_draw
 from pyvws.synthesis.given_values import refuse_beside_given
 from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
@@ -233,6 +234,12 @@ class RunSettings:
         more="`pyvws compare` sets it in the run.toml that it writes. The ledger then lists the "
         "comparison as not accounted, and nothing strict is claimed.",
     )
+    after: tuple[str, ...] | list[str] | str = setting(
+        (),
+        "Earlier releases of this table, whose costs the statement adds to its own.",
+        more="Each is a release, or its privacy.json. Costs add up for one unit of privacy; strict "
+        "ones and asymptotic ones stand apart.",
+    )
     downscale: bool = setting(
         False,
         "Lower each record's weight and refit until its bound is at most epsilon / 2.",
@@ -269,6 +276,11 @@ class RunSettings:
     )
     existing_fit: Fits = EXISTING_FIT
 
+    earlier: tuple[Mapping[str, Any], ...] = field(
+        init=False, repr=False, compare=False, metadata={"prepared": True}
+    )
+    """The statements that `after` names."""
+
     plan: Plan = field(init=False, repr=False, compare=False, metadata={"prepared": True})
     """What the settings do to which columns, as far as they say it without a table."""
 
@@ -282,6 +294,11 @@ class RunSettings:
         datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
         self._keep("datasets", whole_number(datasets, "datasets", least=1))
         self._keep("records", plan.rows if self.records is None else self.records)
+        named = (self.after,) if isinstance(self.after, str) else tuple(map(str, self.after))
+        self._keep("after", named)
+        self._keep("earlier", tuple(read_statement(path) for path in named))
+        own = {"unit_of_privacy": f"all records of one {plan.unit}" if plan.unit else "one record"}
+        refuse_other_units([*self.earlier, own])
         if self.total_epsilon is not None:
             self._keep("mechanism", self._sharing(positive(self.total_epsilon, "total_epsilon")))
             plan = make_plan(self)

@@ -300,10 +300,8 @@ def test_staged_weights_come_from_the_last_draw_alone_by_hand() -> None:
     said = release.privacy
     assert said["relies_on"]["weights"] == {"source": "staged", "epsilon": 0.5}
     assert (said["epsilon_per_dataset"], said["epsilon_total"]) == (1.0, 2.5)
-    assert said["epsilon_by_neighbours"] == {
-        "leave-one-out": {"per_dataset": 1.5, "total": 2.5},
-        "replace-one": {"per_dataset": 3.0, "total": 5.0},
-    }
+    both = said["epsilon_by_neighbours"]
+    assert [[of["per_dataset"], of["total"]] for of in both.values()] == [[1.5, 2.5], [3.0, 5.0]]
     assert [(entry["key"], entry["epsilon"]) for entry in said["ledger"]] == [
         ("first-stage", 0.5),
         ("datasets", 2.0),
@@ -487,6 +485,7 @@ def test_a_column_of_weights_is_not_released_unless_it_is_kept() -> None:
     assert json.dumps(release.privacy["relies_on"]["weights"]["source"]) == '"public"'
 
 
+@pytest.mark.runs
 def test_one_constant_is_a_column_of_it_and_comes_from_public_records_alone(tmp_path):
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({"y": rng.poisson(6, 60)})

@@ -172,3 +172,48 @@ fit_of <- function(fit, own) {
   if (length(weights) > 0) found$weights <- as.numeric(weights)
   found
 }
+
+# A stanfit of terms (draws, records) whose rows come one chain after the other, as rstan makes it of
+# CmdStan's files.
+stanfit_of <- function(terms, chains) {
+  files <- tempfile(paste0("chain", seq_len(chains)), fileext = ".csv")
+  on.exit(unlink(files))
+  draws <- nrow(terms) / chains
+  names <- c("lp__", paste0("log_lik.", seq_len(ncol(terms))))
+  said <- paste("#", c(
+    "model = terms", "method = sample", paste("num_samples =", draws), "num_warmup = 0", "thin = 1",
+    "save_warmup = 0", "seed = 1"
+  ))
+  for (chain in seq_len(chains)) {
+    rows <- cbind(0, terms[(chain - 1) * draws + seq_len(draws), , drop = FALSE])
+    cells <- apply(rows, 1, function(row) paste(sprintf("%.17g", row), collapse = ","))
+    ended <- paste("#", c("id =", "Elapsed Time: 1 seconds (Warm-up)"), c(chain, ""))
+    writeLines(c(said, ended[1], paste(names, collapse = ","), cells, ended[2]), files[chain])
+  }
+  suppressWarnings(rstan::read_stan_csv(files))
+}
+
+# Quantity: the terms (draws, records) that are read of a saved fit, whose rows come one chain after
+# the other. `kind` is a stanfit, an array of iterations by chains by records, or one of two objects.
+saved_terms <- function(terms, chains, kind) {
+  file <- tempfile()
+  on.exit(unlink(file))
+  by_chain <- array(terms, c(nrow(terms) / chains, chains, ncol(terms)))
+  fit <- if (kind == "stanfit") stanfit_of(terms, chains) else by_chain
+  other <- 0
+  if (kind == "several") save(other, fit, file = file) else saveRDS(fit, file)
+  saved_fit(file, if (kind == "several") "fit" else "")$log_lik
+}
+
+# Quantity: the terms, weights included, that are read of a fit whose package multiplies by the fit's
+# own weights, as brms and rstanarm do.
+weighted_terms <- function(terms, weights, chains) {
+  fit <- list(stanfit = stanfit_of(terms, chains), weights = weights)
+  own <- list(
+    log_lik = function(fit) sweep(flat_draws(fit$stanfit, "log_lik"), 2, fit$weights, "*"),
+    posterior_predict = function(fit) 0 * terms
+  )
+  found <- fit_of(fit, function(name) own[[name]])
+  stopifnot(found$chains == chains, identical(found$weights, weights))
+  found$log_lik
+}

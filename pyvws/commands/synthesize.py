@@ -8,7 +8,7 @@ import warnings
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,9 @@ from pyvws.errors import (
     MisfitWarning,
     UsageError,
 )
+
+if TYPE_CHECKING:
+    from pyvws.mechanisms.given_weights import GivenWeights
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -63,6 +66,14 @@ def synthesize(
             callback=take_config,
         ),
     ] = None,
+    given_weights: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with one column: a weight in [0, 1] for each record, in the table's order. "
+            "It takes the place of --mechanism.",
+            rich_help_panel="Mechanism",
+        ),
+    ] = None,
     stan: Annotated[
         Path | None,
         _fit(help="Your own Stan program, with weights and log_lik, under a Stan engine."),
@@ -90,11 +101,18 @@ def synthesize(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write synthetic datasets and a privacy statement to OUT/release, the rest to
-    OUT/confidential.
+    """Write synthetic datasets and a privacy statement to OUT/release, which may leave.
 
-    Example: pyvws synthesize ce.csv --outcome Expenditure --formula "~ Urban + Marital" --round
-    --mechanism lw --reweight --datasets 20 --seed 1 --out out/
+    The rest goes to OUT/confidential, which may not. --help-all shows every option.
+
+    \b
+    Examples:
+      pyvws synthesize households.csv --schema households.toml --out out \\
+          --mechanism noisy-counts --epsilon 1 --delta 1e-6 --datasets 5
+      pyvws synthesize households.csv --schema households.toml --out out \\
+          --mechanism lw --reweight --datasets 5
+      pyvws synthesize visits.csv --outcome visits --formula "~ urban" \\
+          --mechanism censored --weights none --epsilon 3 --out out
     """
     from pyvws._base.folders import check_folder
     from pyvws._base.seeds import chosen_seed
@@ -112,6 +130,10 @@ def synthesize(
         given["program"] = UserProgram(text, stan_log_lik.value, further, names(stan_unread))
     elif stan_data is not None or stan_unread is not None:
         raise UsageError("--stan-data and --stan-unread are of a program. Name it with --stan.")
+    if given_weights is not None:
+        if "mechanism" in given:
+            raise UsageError("--given-weights takes the place of --mechanism. Leave one out.")
+        given["mechanism"] = _weights_of(given_weights)
     if "schema" in given:
         given["schema"] = Schema.read(given["schema"])
     with wrong_usage():
@@ -164,6 +186,21 @@ def _file_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path} cannot be read as text. Name a text file.") from None
+
+
+def _weights_of(path: Path) -> GivenWeights:
+    """The mechanism of the weights in a file; InputError unless it has one column of numbers."""
+    from pyvws.mechanisms.given_weights import GivenWeights
+    from pyvws.tables.files.frame import numeric_column, open_frame
+    from pyvws.tables.files.read import read_table
+
+    frame = open_frame(read_table(path).frame)
+    if len(frame.columns) != 1:
+        raise InputError(
+            f"{path.name}: must have one column of weights, under its name. "
+            f"It has {len(frame.columns)} columns."
+        )
+    return GivenWeights(numeric_column(frame, frame.columns[0], role="given weights"))
 
 
 def _json_data(path: Path) -> dict[str, Any]:

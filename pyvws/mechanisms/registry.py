@@ -37,7 +37,7 @@ MECHANISMS: dict[str, type[Any]] = {
 
 
 _NAMES = tuple(MECHANISMS)
-_IN_PYTHON = (GivenWeights,)  # No text names their settings, so they have no word to make them.
+_IN_PYTHON = (GivenWeights,)  # Their settings are no text, so a file holds them.
 
 
 def mechanism_settings(name: str) -> tuple[str, ...]:

@@ -139,20 +139,20 @@ def _too_wide(plan: Plan) -> PlannedConditional | None:
     """The first conditional with more parameters than a sampler can fit."""
     if not plan.run.mechanism.facts.fits_model or plan.run.program is not None:
         return None
-    return next((one for one in plan.conditionals if one.parameters > MOST_PARAMETERS), None)
+    wide = (own for own in plan.conditionals if own.parameters > MOST_PARAMETERS)
+    return next(wide, None)
 
 
 def _long_tables(plan: Plan) -> dict[str, Any] | None:
     """The first conditional table that cannot hold the draws of the run's longest fit."""
     run, searched = plan.run, plan.run.target_epsilon is not None
     draws = run.settings.draws * run.settings.chains * (_LONGER if searched else 1)
-    for one in plan.conditionals:
-        if isinstance(one.family, ConditionalTable) and draws > one.family.most_draws:
+    for conditional in plan.conditionals:
+        family = conditional.family
+        if isinstance(family, ConditionalTable) and draws > family.most_draws:
             fit = "the fit that confirms epsilon" if searched else "a fit"
-            shares = len(one.family.levels)
-            return {"name": one.name, "family": one.family, "shares": shares, "draws": draws} | {
-                "fit": fit
-            }
+            of_table = {"name": conditional.name, "family": family, "shares": len(family.levels)}
+            return of_table | {"draws": draws, "fit": fit}
     return None
 
 

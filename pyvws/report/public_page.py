@@ -18,9 +18,19 @@ from pyvws.plots import (
     level_shares,
     utility,
 )
+from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.page import PagePicture, Table, mechanism_words, number, picture, render, shown
+from pyvws.report.page import (
+    Heading,
+    PagePicture,
+    Table,
+    mechanism_words,
+    number,
+    picture,
+    render,
+    shown,
+)
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
 
@@ -60,6 +70,11 @@ def statement_facts(privacy: Mapping[str, Any], rows: str) -> list[tuple[str, st
     ]
 
 
+def tone_of(privacy: Mapping[str, Any]) -> str:
+    """How a page marks a guarantee: no claim fails, and a board judges an asymptotic one."""
+    return {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
+
+
 def problems(privacy: Mapping[str, Any]) -> list[str]:
     """The caveats on convergence; the list is empty when diagnostics were in order."""
     said = zip(caveat_keys(privacy), privacy["caveats"], strict=True)
@@ -86,15 +101,19 @@ def not_covered(privacy: Mapping[str, Any]) -> list[str]:
     return [NOT_COVERED[key] for key in privacy.get("relies_on", {}).get("not_covered", ())]
 
 
-def public_page(public: PublicPart) -> str:
-    """The page as HTML, from the statement and the synthetic datasets."""
+def public_page(public: PublicPart, heading: Heading) -> str:
+    """The page as HTML, from the statement, the synthetic datasets and the agency's heading."""
     privacy = public.privacy
     mechanism, text = mechanism_words(privacy)
     title, meaning = GUARANTEES[privacy["guarantee"]]
-    tone = {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
+    tone = tone_of(privacy)
     if problems(privacy) and tone == "good":
         tone = "warn"
+    words, in_words = epsilon_in_words(privacy)
     content = {
+        "heading": heading,
+        "words": words,
+        "in_words": in_words,
         "public": public,
         "privacy": privacy,
         "draws": privacy["draws_released"],
@@ -109,10 +128,10 @@ def public_page(public: PublicPart) -> str:
         "relied_on": relied_on(privacy),
         "not_covered": not_covered(privacy),
         "guarantees": Table(
-            "The guarantee of this release is marked.",
-            ("", "word in privacy.json", "guarantee", "meaning"),
+            "The guarantees, strongest first.",
+            ("of this release", "word in privacy.json", "guarantee", "meaning"),
             [
-                ("▶ this release" if word == privacy["guarantee"] else "", word, *said)
+                ("yes" if word == privacy["guarantee"] else "no", word, *said)
                 for word, said in GUARANTEES.items()
             ],
         ),

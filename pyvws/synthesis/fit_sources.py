@@ -130,7 +130,7 @@ class ModelSource:
             columns.append(_terms(column.model, column.cells, places, own, clamp))
         if self.units is not None:
             pairs = zip(columns, self.units.kinds, strict=True)
-            columns = [unit_terms(one, kinds, posterior.n_draws) for one, kinds in pairs]
+            columns = [unit_terms(terms, kinds, posterior.n_draws) for terms, kinds in pairs]
         return blockwise_joint_bounds(
             columns,
             draws=posterior.n_draws,
@@ -186,26 +186,26 @@ class ModelSource:
         contexts = [copy_context() for _ in columns]  # Threads do not inherit `one_core`.
         with ThreadPoolExecutor(min(len(columns), usable_cores())) as pool:
             try:
-                made = list(pool.map(lambda place: contexts[place].run(fit, place), range(K)))
+                posteriors = list(pool.map(lambda place: contexts[place].run(fit, place), range(K)))
             except BaseException:
                 tell.stop()
                 raise
-        return self._joined(made, settings)
+        return self._joined(posteriors, settings)
 
-    def _joined(self, made: list[Posterior], settings: SamplerSettings) -> Posterior:
+    def _joined(self, posteriors: list[Posterior], settings: SamplerSettings) -> Posterior:
         """The fits of all columns as one, whose draws are named "column.parameter"."""
         columns = self.whole.columns
         return Posterior(
             draws=joint_draws(
-                {one.column: fit.draws for one, fit in zip(columns, made, strict=True)}
+                {column.column: fit.draws for column, fit in zip(columns, posteriors, strict=True)}
             ),
             chains=settings.chains,
             diagnostics=together(
-                [fit.diagnostics for fit in made], [one.column for one in columns]
+                [fit.diagnostics for fit in posteriors], [column.column for column in columns]
             ),
-            seconds=sum(fit.seconds for fit in made),
-            engine=" and ".join(dict.fromkeys(fit.engine for fit in made)),
-            engines=tuple(fit.engine for fit in made),
+            seconds=sum(fit.seconds for fit in posteriors),
+            engine=" and ".join(dict.fromkeys(fit.engine for fit in posteriors)),
+            engines=tuple(fit.engine for fit in posteriors),
         )
 
 
@@ -287,8 +287,8 @@ def clamps_everything(
     low, high = clamp.window
     first = np.empty(0)
     for rows, columns, block in shifted_blocks(model, posterior, cells, clamp):
-        of = used[columns]
-        terms = np.nan_to_num(block()[:, of] * least[columns][of], nan=-np.inf)
+        kept = used[columns]
+        terms = np.nan_to_num(block()[:, kept] * least[columns][kept], nan=-np.inf)
         clamped = np.clip(terms, low, high)
         if rows.start == 0:
             first = clamped[0]
@@ -330,11 +330,11 @@ def share_outside(
     low, high = clamp.window
     by_draw, by_pair = np.zeros(seen.n_draws), np.zeros(len(pairs))
     for rows, columns, block in shifted_blocks(model, seen, cells, clamp):
-        of = slice(*np.searchsorted(cell, [columns.start, columns.stop]))
+        pairs_of = slice(*np.searchsorted(cell, [columns.start, columns.stop]))
         with np.errstate(invalid="ignore"):
-            terms = block()[:, cell[of] - columns.start] * weight[of]
-        outside = ~((low <= terms) & (terms <= high)) & (weight[of] > 0)
-        by_draw[rows] += outside @ count[of]
-        by_pair[of] += outside.sum(axis=0)
+            terms = block()[:, cell[pairs_of] - columns.start] * weight[pairs_of]
+        outside = ~((low <= terms) & (terms <= high)) & (weight[pairs_of] > 0)
+        by_draw[rows] += outside @ count[pairs_of]
+        by_pair[pairs_of] += outside.sum(axis=0)
     by_record = (by_pair / seen.n_draws)[place.ravel()]
     return OutsideShares(by_draw / max(float(count.sum()), 1.0), by_record)

@@ -58,10 +58,10 @@ def _modelled(
     model = TableModel(columns)
     cells = TableCells.of(columns, table.records, multiplicity)
     if brings_values(settings):
-        for one in table.outcomes:
-            check_given(one)
+        for outcome_column in table.outcomes:
+            check_given(outcome_column)
     if settings.existing_fit is not None:
-        fits = fits_by_column(settings.existing_fit, [one.name for one in table.outcomes])
+        fits = fits_by_column(settings.existing_fit, [outcome.name for outcome in table.outcomes])
         return model, cells, OutsideSource(fits, settings.threshold)
     if settings.program is not None:
         (outcome,), own = table.outcomes, columns[0].cells

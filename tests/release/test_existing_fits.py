@@ -200,6 +200,63 @@ def test_given_weights_run_the_loop_and_the_ledger_says_so() -> None:
     assert plain.privacy["guarantee"] == "none"
 
 
+def test_given_weights_of_a_file_are_those_of_python(tmp_path: Path) -> None:
+    """The command reads a column of weights, and its run.toml says what to name again."""
+    _TABLE.write_csv(tmp_path / "table.csv")
+    frame = pl.DataFrame({"alpha": _WEIGHTS})
+    frame.write_csv(tmp_path / "alpha.csv")
+    frame.write_parquet(tmp_path / "alpha.parquet")
+    words = ["--outcome", "visits", "--model", "poisson", "--datasets", "2", "--seed", "4"]
+    words += ["--draws", "200", "--warmup", "200", "--chains", "2"]
+    synthesize = ["synthesize", tmp_path / "table.csv"]
+    first, again = tmp_path / "first", tmp_path / "again"
+    ended = run_here(*synthesize, *words, "--given-weights", tmp_path / "alpha.csv", "--out", first)
+    assert ended.code == 0, ended.err
+    privacy = json.loads((first / "release" / "privacy.json").read_text())
+    assert {"given-weights"} <= {one["key"] for one in privacy["ledger"]}
+    assert (privacy["guarantee"], privacy["relies_on"]["weights"]["source"]) == (
+        "asymptotic-dp",
+        "outside",
+    )
+    records = pl.read_parquet(first / "confidential" / "records.parquet")
+    np.testing.assert_array_equal(records["weight"].to_numpy(), _WEIGHTS)
+    assert "0.4" not in (first / "release" / "run.toml").read_text()
+    config = ["--config", first / "confidential" / "run.toml", "--out", again]
+    ended = run_here(*synthesize, "--given-weights", tmp_path / "alpha.parquet", *config)
+    assert ended.code == 0, ended.err
+    for name in ("synthetic-01.csv", "privacy.json"):
+        assert (again / "release" / name).read_bytes() == (first / "release" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("alpha\n" + "0.5\n" * (_N - 1), (), f"{_N - 1} given weights, and the table has {_N}"),
+        ("alpha\n" + "1.5\n" * _N, (), "must lie in [0, 1]"),
+        ("alpha\n" + "0.5\n" * (_N - 1) + "NA\n", (), "missing"),
+        ("alpha\n" + "half\n" * _N, (), "not numeric"),
+        ("row,alpha\n" + "1,0.5\n" * _N, (), "must have one column of weights"),
+        ("alpha\n" + "0.5\n" * _N, ("--mechanism", "cw"), "takes the place of --mechanism"),
+        ("alpha\n" + "0.5\n" * _N, ("--c", "0.5"), "which has settings"),
+        ("alpha\n" + "0.5\n" * _N, ("--memory", "1"), "given weights, a fit made elsewhere"),
+    ],
+)
+def test_other_files_of_weights_are_refused(
+    text: str, more: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    _TABLE.write_csv(tmp_path / "table.csv")
+    (tmp_path / "alpha.csv").write_text(text)
+    words = ["--outcome", "visits", "--model", "poisson", "--seed", "4", *more]
+    out = tmp_path / "out"
+    ended = run_here(
+        *("synthesize", tmp_path / "table.csv", *words, "--out", out),
+        *("--given-weights", tmp_path / "alpha.csv"),
+    )
+    assert ended.code
+    assert message in " ".join(ended.err.split())
+    assert not out.exists()
+
+
 def test_given_weights_are_one_a_record_in_an_order() -> None:
     with pytest.raises(vws.InputError, match=r"must lie in \[0, 1\]"):
         vws.GivenWeights([0.5, 1.5])

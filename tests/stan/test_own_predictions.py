@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,10 @@ def test_a_prediction_that_reads_the_records_is_refused(engine: str, need: Any) 
         refused = pytest.raises(vws.InputError, match="y_rep of the Stan program changes")
         with refused if leak else nullcontext():
             program.fit(find_stan_engine(engine), data, few, seed=1)
+    module = import_module(f"pyvws.engines.{engine}")
+    draws = [{"theta": np.array(0.3), "rate": np.array(rate)} for rate in (2.0, 5.0)]
+    written = module.predictions(text, {**data, "leak": 1}, draws)
+    np.testing.assert_array_equal(written, np.tile(y, (2, 1)))  # y_rep is the outcomes there.
 
 
 _LEAKS = "vector<lower=0, upper=1>[n] weights;\n  int leak;"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fit_mistakes import FIT_MISTAKES
 from noise_mistakes import TABLE_OF_ESTIMATES_MISTAKES
 from random_mistakes import RANDOM_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
@@ -748,6 +749,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (CORPUT, CORPUT, doubled),
     (SYSTEMATIC, UNIFORMS, of_half_the_interval),
     (SYSTEMATIC, UNIFORMS, without_their_shift),
+    *FIT_MISTAKES,
     *TABLE_OF_ESTIMATES_MISTAKES,
     *RANDOM_MISTAKES,
     *STATEMENT_MISTAKES,

@@ -188,7 +188,8 @@ def _of_data(plan: Plan) -> bool:
 
 
 _NO_GUARANTEE = (
-    "A run has it under censored with weights none, public, reference or staged, without "
+    "A run has it under censored with weights none, constant, public, reference or staged, "
+    "without "
     "downscale, and with a model that reads no outcome and whose levels are given. "
 )
 
@@ -285,7 +286,8 @@ OF_PLAN: Final = (
         _of_data,
         "Engine grid draws from clamped targets alone, and this run makes a fit to the table "
         "without a clamp.",
-        "Choose mechanism censored with weights none, public, reference or staged, without "
+        "Choose mechanism censored with weights none, constant, public, reference or staged, "
+        "without "
         "downscale, or engine native.",
     ),
     Refusal(

@@ -24,8 +24,9 @@ _OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
 class Refusal:
     """One thing that a run cannot have.
 
-    `key` is a word that stays as it is, whatever becomes of the words. `when` gets what is asked: settings or a plan, called `asked` in the words. What it gives is
-    false where nothing is wrong, and stands in the words as `it` elsewhere.
+    `key` is a word that stays as it is, whatever becomes of the words. `when` gets what is asked:
+    settings or a plan, called `asked` in the words. What it gives is false where nothing is wrong,
+    and stands in the words as `it` elsewhere.
     """
 
     key: str

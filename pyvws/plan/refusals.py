@@ -181,11 +181,6 @@ def _of_data(plan: Plan) -> bool:
     return bool(plan.run.is_exact and (not clamps or plan.run.downscale))
 
 
-_NO_GUARANTEE = (
-    "A run has it under censored with weights none, public, reference or staged, without "
-    "downscale, and with a model that reads no outcome and whose levels are given. "
-)
-
 OF_PLAN: Final = (
     Refusal(
         "histogram-of-table",
@@ -279,8 +274,8 @@ OF_PLAN: Final = (
         _of_data,
         "Engine grid draws from clamped targets alone, and this run makes a fit to the table "
         "without a clamp.",
-        "Choose mechanism censored with weights none, public, reference or staged, without "
-        "downscale, or engine native.",
+        "Choose mechanism censored with weights none, constant, public, reference or staged, "
+        "without downscale, or engine native.",
     ),
     Refusal(
         "grid-unconverged",
@@ -336,7 +331,7 @@ OF_PLAN: Final = (
         "Choose neighbours loo, under which the number is noisy, or leave unit out.",
     ),
     Refusal(
-        "window-of-others",
+        "window-of-no-bound",
         lambda plan: plan.run.accounting == "window" and _without_window(plan),
         "The window's figure is for fits of the package's families without a clamp.",
         "Leave accounting (--accounting) out.",
@@ -466,7 +461,9 @@ OF_PLAN: Final = (
         "no-guarantee",
         lambda plan: plan.run.accept_unconverged and not plan.clamped_one_by_one,
         "accept_unconverged gives up the guarantee dp, which this run does not have.",
-        _NO_GUARANTEE + "Leave accept_unconverged out.",
+        "A run has it under censored with weights none, constant, public, reference or staged, "
+        "without downscale, and with a model that reads no outcome and whose levels are given. "
+        "Leave accept_unconverged out.",
     ),
     Refusal(
         "types-of-table",

@@ -36,7 +36,7 @@ from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.plan.make import make_plan
 from pyvws.plan.plan import Plan
-from pyvws.plan.refusals import refuse_plan
+from pyvws.plan.refusals import OF_PLAN, refuse
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.statement.releases import read_statement, refuse_other_units
@@ -360,7 +360,7 @@ class RunSettings:
 
     def checked(self, plan: Plan) -> Plan:
         """The plan; InputError for what it, the settings and the engine cannot have together."""
-        refuse_plan(plan)
+        refuse(plan, OF_PLAN)
         refuse_beside_given(self)
         mechanism: Any = self.mechanism
         if mechanism.facts.clamps:
@@ -448,11 +448,8 @@ class RunSettings:
         Raises InputError for a setting that needs another one.
         """
         declarations = {declared.name: declared for declared in settings_of(type(self))}
-        given = {
-            name: getattr(self, name)
-            for name, declared in declarations.items()
-            if getattr(self, name) != declared.default
-        }
+        values = {name: getattr(self, name) for name in declarations}
+        given = {name: x for name, x in values.items() if x != declarations[name].default}
         check_needs(declarations, given)
         for name in given:
             only = declarations[name].only
@@ -489,18 +486,12 @@ class RunSettings:
         own |= plan.written
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
-        by_column = {
-            name: {"model": family.name, **asdict(family)} for name, family in known.items()
-        }
+        by_column = {name: {"model": x.name, **asdict(x)} for name, x in known.items()}
         return {
             **by_column.get(own["outcome"] or "", {"columns": by_column}),
             "mechanism": mechanism.name,
             **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
-            **{
-                name: value
-                for name, value in own.items()
-                if name not in apart and value is not None
-            },
+            **{name: x for name, x in own.items() if name not in apart and x is not None},
             **asdict(self.settings),
             "program": self.program and self.program.text,
         }

@@ -24,9 +24,8 @@ _OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
 class Refusal:
     """One thing that a run cannot have.
 
-    `key` is a word that stays as it is, whatever becomes of the words. `when` gets what is asked:
-    settings or a plan, called `asked` in the words. What it gives is false where nothing is wrong,
-    and stands in the words as `it` elsewhere.
+    `key` stays as it is, whatever becomes of the words. `when` gets settings or a plan, `asked` in
+    the words. What it gives is false where nothing is wrong, and is `it` in the words elsewhere.
     """
 
     key: str
@@ -143,8 +142,7 @@ def _too_wide(plan: Plan) -> PlannedConditional | None:
     """The first conditional with more parameters than a sampler can fit."""
     if not plan.run.mechanism.facts.fits_model or plan.run.program is not None:
         return None
-    wide = (own for own in plan.conditionals if own.parameters > MOST_PARAMETERS)
-    return next(wide, None)
+    return next((own for own in plan.conditionals if own.parameters > MOST_PARAMETERS), None)
 
 
 def _long_tables(plan: Plan) -> dict[str, Any] | None:

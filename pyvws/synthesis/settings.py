@@ -448,11 +448,8 @@ class RunSettings:
         Raises InputError for a setting that needs another one.
         """
         declarations = {declared.name: declared for declared in settings_of(type(self))}
-        given = {
-            name: getattr(self, name)
-            for name, declared in declarations.items()
-            if getattr(self, name) != declared.default
-        }
+        values = {name: getattr(self, name) for name in declarations}
+        given = {name: x for name, x in values.items() if x != declarations[name].default}
         check_needs(declarations, given)
         for name in given:
             only = declarations[name].only
@@ -489,18 +486,12 @@ class RunSettings:
         own |= plan.written
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
-        by_column = {
-            name: {"model": family.name, **asdict(family)} for name, family in known.items()
-        }
+        by_column = {name: {"model": x.name, **asdict(x)} for name, x in known.items()}
         return {
             **by_column.get(own["outcome"] or "", {"columns": by_column}),
             "mechanism": mechanism.name,
             **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
-            **{
-                name: value
-                for name, value in own.items()
-                if name not in apart and value is not None
-            },
+            **{name: x for name, x in own.items() if name not in apart and x is not None},
             **asdict(self.settings),
             "program": self.program and self.program.text,
         }

@@ -14,6 +14,10 @@ _UNNAMED = (
     "The first line of the file looks like a record, so columns have their places for names here. "
     "If the file has no header, add one before you go on: a release shows its names of columns."
 )
+_ROW_NAMES = (
+    "The first column numbers the rows and has no name, as R and pandas write row names. It is "
+    "left out of the proposal and of every run on this file."
+)
 
 
 def schema(
@@ -39,7 +43,8 @@ def schema(
             raise OutputError(f"{out} is the table. Name another file.")
         if not overwrite:
             raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
-    found = Schema.propose(read_table(table).spelled)
+    source = read_table(table)
+    found = Schema.propose(source.spelled)
     found.write(out)
     shown = shown_names(list(found.columns))
     columns = {shown[name]: one for name, one in found.columns.items()}
@@ -69,6 +74,7 @@ def schema(
                 for name, one in columns.items()
             ),
             *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
+            *([_ROW_NAMES] if source.row_names else []),
             *([_UNNAMED] if record_instead(list(found.columns)) else []),
             "The proposal has looked at the table. Entries with values of its records: "
             f"{len(found.to_review)}. The records decided the other entries too.",

@@ -215,14 +215,17 @@ class Schema:
         differs, is dropped. What an earlier column decides is a lookup or a rule. Categories become
         conditional tables where regressions on all earlier columns would be too long.
         """
-        from pyvws.tables.proposal.columns import proposed_columns
+        from pyvws.tables.proposal.columns import proposed_columns, shares_of_units
+        from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        proposed = proposed_rules(short_conditionals(columns, coded), columns, coded)
+        each = shares_of_units(table, columns)
+        computed = computed_columns(columns, coded, each)
+        proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
         return cls(proposed, reviewed=False)
 
     def signed(self, by: bool | str = True) -> Schema:
@@ -351,14 +354,10 @@ class Schema:
             for name in self.synthesized
             for wanted in (
                 *(name, *self.predictors_of(name), *(self.predictors_of_part(name) or ())),
-                *self._of_rules(name),
+                *(other for rule in self.columns[name].rules for other in rule.columns),
             )
         }
         return tuple(name for name in self.columns if name in read)
-
-    def _of_rules(self, name: str) -> tuple[str, ...]:
-        """The columns that a column's rules read."""
-        return tuple(other for rule in self.columns[name].rules for other in rule.columns)
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""

@@ -42,65 +42,60 @@ _OF_PART: Final = ("model", "predictors", "formula")
 class Column:
     """What is public of one column. All entries are known without looking at the records.
 
-        Attributes
-        ----------
-        role : {"synthesize", "public", "drop", "id"}
-            A public column is released as it is and can be a predictor; a dropped one is not used. An
-            id is not read: the released column numbers the synthetic records from 1.
-        model : str, optional
-            Family of a synthesized column given its predictors, such as "nominal" or "normal".
-        levels : tuple of str, optional
-    <<<<<<< HEAD
-            Every value of a category. Whole numbers and truth values count as their text. A single
-            level is a constant, at no cost.
-    =======
-            Every value of a category; a single one is a constant, at no cost. Whole numbers and truth
-            values count as their text.
-    >>>>>>> main
-        group_by : int, optional
-            A number of characters. Levels that begin with the same ones are a group: the column follows
-            by its group, then by its level in the group, and columns after it are given the group.
-        days_since : str, optional
-            A public date, such as "2000-01-01": the column holds dates, which count as whole days since
-            then. Its range, mass, cuts and centre of `scale` are given as dates, and kept as days.
-        range : tuple of float, optional
-            Lowest and highest possible number. As a predictor, a number x enters as
-            (x - middle) / half width.
-        scale : tuple of float, optional
-            Centre and width for a number as a predictor: (x - centre) / width. It replaces the range.
-        cuts : tuple of float, optional
-            Rising cut points. As a predictor, a category whose levels are numbers enters by the
-            interval it lies in, and so does a number of a model "table". A cut point begins its
-            interval.
-        decimals : int, optional
-            Decimals that synthetic numbers are rounded to.
-        predictors : tuple of str, optional
-            Predictors of a synthesized column; by default all public and all earlier columns.
-        formula : str, optional
-            R formula over permitted predictors, such as "~ age * sex", in the place of `predictors`.
-        prefix : str, optional
-            Public text before the number of a new id, such as "P".
-        missing : str, True or a list of them, optional
-            Codes of missing values; True stands for empty cells.
-        mass : tuple of float
-            Points of mass of a number, such as 0.
-        part : dict, optional
-            Entries of the category of a number's parts: model "nominal" (the default) or "table", its
-            settings, and predictors or a formula in the place of the number's own.
-        lookup : dict, optional
-            The values of a column that another one decides: the other's name with a table from each of
-            its levels to the value, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
-        rule : str or tuple of str, optional
-            How the value follows from other columns, as `pyvws.tables.schema.rules` says, such as
-            "missing where age < 15". The first rule whose condition holds fixes the value.
-        outcome_scale : str, optional
-            Scale of the outcome of the normal families.
-        settings : dict
-            Further settings of the family, such as outcome_unit; of dates that is in days.
-        note : str, optional
-            A remark on the column, such as why a proposal drops it.
-        review : tuple of str
-            Entries that a proposal took from the data and that nobody has called public yet.
+    Attributes
+    ----------
+    role : {"synthesize", "public", "drop", "id"}
+        A public column is released as it is and can be a predictor; a dropped one is not used. An
+        id is not read: the released column numbers the synthetic records from 1.
+    model : str, optional
+        Family of a synthesized column given its predictors, such as "nominal" or "normal".
+    levels : tuple of str, optional
+        Every value of a category; a single one is a constant, at no cost. Whole numbers and truth
+        values count as their text.
+    group_by : int, optional
+        A number of characters. Levels that begin with the same ones are a group: the column follows
+        by its group, then by its level in the group, and columns after it are given the group.
+    days_since : str, optional
+        A public date, such as "2000-01-01": the column holds dates, which count as whole days since
+        then. Its range, mass, cuts and centre of `scale` are given as dates, and kept as days.
+    range : tuple of float, optional
+        Lowest and highest possible number. As a predictor, a number x enters as
+        (x - middle) / half width.
+    scale : tuple of float, optional
+        Centre and width for a number as a predictor: (x - centre) / width. It replaces the range.
+    cuts : tuple of float, optional
+        Rising cut points. As a predictor, a category whose levels are numbers enters by the
+        interval it lies in, and so does a number of a model "table". A cut point begins its
+        interval.
+    decimals : int, optional
+        Decimals that synthetic numbers are rounded to.
+    predictors : tuple of str, optional
+        Predictors of a synthesized column; by default all public and all earlier columns.
+    formula : str, optional
+        R formula over permitted predictors, such as "~ age * sex", in the place of `predictors`.
+    prefix : str, optional
+        Public text before the number of a new id, such as "P".
+    missing : str, True or a list of them, optional
+        Codes of missing values; True stands for empty cells.
+    mass : tuple of float
+        Points of mass of a number, such as 0.
+    part : dict, optional
+        Entries of the category of a number's parts: model "nominal" (the default) or "table", its
+        settings, and predictors or a formula in the place of the number's own.
+    lookup : dict, optional
+        The values of a column that another one decides: the other's name with a table from each of
+        its levels to the value, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
+    rule : str or tuple of str, optional
+        How the value follows from other columns, as `pyvws.tables.schema.rules` says, such as
+        "missing where age < 15". The first rule whose condition holds fixes the value.
+    outcome_scale : str, optional
+        Scale of the outcome of the normal families.
+    settings : dict
+        Further settings of the family, such as outcome_unit; of dates that is in days.
+    note : str, optional
+        A remark on the column, such as why a proposal drops it.
+    review : tuple of str
+        Entries that a proposal took from the data and that nobody has called public yet.
     """
 
     role: str = "synthesize"

@@ -24,6 +24,10 @@ def schema(
     table: Original,
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("schema.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Forecast what runs by the proposal would cost, too."),
+    ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -34,6 +38,7 @@ def schema(
 
     Example: pyvws schema people.csv --out schema.toml
     """
+    from pyvws.commands._forecast import forecast
     from pyvws.tables.files.headers import record_instead, shown_names
     from pyvws.tables.files.read import read_table
     from pyvws.tables.schema.schema import Schema
@@ -46,6 +51,7 @@ def schema(
     source = read_table(table)
     found = Schema.propose(source.spelled)
     found.write(out)
+    expected = forecast(found, source.spelled) if plan else []
     shown = shown_names(list(found.columns))
     columns = {shown[name]: one for name, one in found.columns.items()}
     if as_json:
@@ -63,6 +69,7 @@ def schema(
                 },
                 "to_review": len(found.to_review),
                 "reviewed": found.reviewed,
+                **({"forecast": expected} if plan else {}),
             }
         )
     elif not quiet:
@@ -82,4 +89,5 @@ def schema(
             "review.",
             "Then sign the file: set reviewed = true, or your name, at its top.",
             'Until then the file is confidential, and a run counts it as "not accounted".',
+            *expected,
         )

@@ -20,6 +20,7 @@ from pyvws.commands._output import (
     Quiet,
     fit_listener,
     plain_console,
+    print_json,
     tell_release,
 )
 from pyvws.errors import (
@@ -94,6 +95,13 @@ def synthesize(
         str,
         typer.Option(help="Size such as 2GB. A table whose run would take more is read in steps."),
     ] = "2GB",
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan",
+            help="Print a forecast of epsilon, noise and time. Fit and write nothing.",
+        ),
+    ] = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -113,6 +121,7 @@ def synthesize(
     """
     from pyvws._base.folders import check_folder
     from pyvws._base.seeds import chosen_seed
+    from pyvws.commands._forecast import forecast
     from pyvws.engines.user_program import UserProgram
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.config import read_weights
@@ -121,7 +130,8 @@ def synthesize(
     from pyvws.tables.files.steps import run_bytes
     from pyvws.tables.schema.schema import Schema
 
-    check_folder(out, overwrite=overwrite, source=table)
+    if not plan:
+        check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)
     if stan is not None:
         text, further = _file_text(stan), {} if stan_data is None else _json_data(stan_data)
@@ -136,6 +146,15 @@ def synthesize(
         given["schema"] = Schema.read(given["schema"])
     with wrong_usage():
         settings = Synthesizer(**arranged(given))
+    if plan:
+        if "schema" not in given:
+            raise UsageError("--plan takes a table by a schema. Name it with --schema.")
+        lines = forecast(given["schema"], read_table(table).spelled)
+        if as_json:
+            print_json({"forecast": lines})
+        else:
+            print("\n".join(lines))
+        return
     chosen = chosen_seed(seed)
     large = run_bytes(
         table,

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.tables.proposal.spelling import condition_on, number_between, spelled_name, spelled_value
 from pyvws.tables.schema.column import Column
 
@@ -40,23 +41,53 @@ def computed_columns(
         if column.role != "synthesize":
             continue
         if column.categorical:
-            rules = next(
-                filter(None, (_bands(name, x, columns, values, each) for x in numbers)), ()
-            )
-            if rules:
-                proposed[name] = replace(column, rule=rules, review=(*column.review, "rule"))
+            for other in numbers:
+                rules = _bands(name, other, columns, values, each)
+                banded = _by_text(column, rules) if rules else None
+                if banded is not None and _is_kept(name, banded, columns, values):
+                    proposed[name] = banded
+                    break
             continue
-        if rule := _sum(name, numbers, columns, values):
-            proposed[name] = _by_sum(column, rule)
+        rule = _sum(name, numbers, columns, values)
+        summed = _by_sum(column, rule) if rule else None
+        if summed is not None and _is_kept(name, summed, columns, values):
+            proposed[name] = summed
         else:
             numbers.append(name)
     return proposed
 
 
-def _by_sum(column: Column, rule: str) -> Column:
+def _by_text(column: Column, rules: tuple[str, ...]) -> Column | None:
+    """The column with rules; None where a rule cannot spell a name or a level."""
+    try:
+        return replace(column, rule=rules, review=(*column.review, "rule"))
+    except InputError:
+        return None
+
+
+def _is_kept(name: str, column: Column, columns: Mapping[str, Column], values: Values) -> bool:
+    """Whether rules, read again, hold in all records: names and labels can be odd."""
+    try:
+        found = [
+            rule.judged(name, None, values, {**columns, name: column}) for rule in column.rules
+        ]
+    except (InputError, KeyError):
+        return False
+    fixed = np.zeros(len(values[name]), dtype=np.bool_)
+    for holds, broken in found:
+        if (broken & ~(holds & fixed)).any():
+            return False
+        fixed |= holds
+    return bool(fixed.all()) or column.is_computed
+
+
+def _by_sum(column: Column, rule: str) -> Column | None:
     gone: dict[str, Any] = {"model": None, "mass": (), "outcome_scale": None, "settings": {}}
     kept = tuple(x for x in column.review if x not in {*gone, *column.settings})
-    return replace(column, **gone, rule=rule, review=(*kept, "rule"))
+    try:
+        return replace(column, **gone, rule=rule, review=(*kept, "rule"))
+    except InputError:
+        return None
 
 
 def _sum(

@@ -23,7 +23,6 @@ from pyvws.plan.plan import Plan
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import largest_terms
-from pyvws.r_numbers import rarith
 from pyvws.tables.design.cells import Cells, make_cells
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.read import FORMATS, read_table
@@ -67,7 +66,7 @@ class Reference:
                 "All records of the reference have terms of one size, so the reference gives "
                 "weights no scale. Choose a reference whose outcome varies."
             )
-        exceeded = float(rarith.quantile(finite, 0.95))
+        exceeded = float(np.quantile(finite, 0.95))
         return ReferenceSizes(by_record, float(low), float(high), exceeded)
 
 

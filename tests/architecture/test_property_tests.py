@@ -61,7 +61,6 @@ NOT_PURE_FUNCTIONS = {
         "secret noise, the same never twice"
     ),
     "mechanisms.histogram.discrete_laplace.laplace": "secret noise, the same never twice",
-    "statement.releases.read_statement": "reads a file",
     "statement.releases.refuse_other_units": "compares words of statements",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",

@@ -61,7 +61,6 @@ NOT_PURE_FUNCTIONS = {
         "secret noise, the same never twice"
     ),
     "mechanisms.histogram.discrete_laplace.laplace": "secret noise, the same never twice",
-    "statement.releases.read_statement": "reads a file",
     "statement.releases.refuse_other_units": "compares words of statements",
     "evaluation.combining_rules.rule_in_words": "words",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
@@ -90,7 +89,7 @@ PROPERTY_TESTS = {
     ),
     "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
     "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
-    "bounds.lipschitz.window_widths": (
+    "bounds.window.window_widths": (
         "bounds/test_joint.py::test_a_window_holds_every_term_and_no_smaller_one_is_known"
     ),
     "statement.releases.common_neighbours": _RELEASES,

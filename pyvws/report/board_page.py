@@ -44,7 +44,7 @@ def board_page(
     public: PublicPart,
     confidential: ConfidentialPart,
     evidence: Evidence | None,
-    heading: Heading,
+    heading: Heading | None = None,
 ) -> str:
     """The page as HTML; `evidence` has the figures of the confidential table, if there is one.
 
@@ -71,7 +71,7 @@ def board_page(
         public=public,
         exact=exact,
         summary=summary,
-        heading=heading,
+        heading=heading or Heading(),
         mechanism=mechanism_words(exact)[0],
         words=words,
         in_words=in_words,

@@ -101,7 +101,7 @@ def not_covered(privacy: Mapping[str, Any]) -> list[str]:
     return [NOT_COVERED[key] for key in privacy.get("relies_on", {}).get("not_covered", ())]
 
 
-def public_page(public: PublicPart, heading: Heading) -> str:
+def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     """The page as HTML, from the statement, the synthetic datasets and the agency's heading."""
     privacy = public.privacy
     mechanism, text = mechanism_words(privacy)
@@ -111,7 +111,7 @@ def public_page(public: PublicPart, heading: Heading) -> str:
         tone = "warn"
     words, in_words = epsilon_in_words(privacy)
     content = {
-        "heading": heading,
+        "heading": heading or Heading(),
         "words": words,
         "in_words": in_words,
         "public": public,

@@ -48,7 +48,6 @@ def write_pages(
     in the confidential folder, where only their owner can read them. A failure keeps old pages.
     """
     check_pages(out, overwrite=overwrite)
-    heading = heading or Heading()
     with as_left(out):
         pages = {
             out / "release" / PAGE: public_page(public, heading),

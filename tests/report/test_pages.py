@@ -32,7 +32,7 @@ from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.report import evidence, reports
 from pyvws.report.evidence import RiskSettings, gather, risk_evidence
 from pyvws.report.output_folder import read_confidential, read_public
-from pyvws.report.page import Heading, Table, number, shown
+from pyvws.report.page import Table, number, shown
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ColumnValues
 from pyvws.report.reports import write_pages
@@ -96,7 +96,7 @@ def _write(out: Path, evidence: Any = None, **settings: Any) -> tuple[str, str]:
 
 def test_the_public_page_is_made_from_the_release_alone(out: Path, pages: tuple[str, str]) -> None:
     shutil.rmtree(out / "confidential")
-    assert public_page(read_public(out), Heading()) == pages[0]
+    assert public_page(read_public(out)) == pages[0]
 
 
 def test_the_public_page_states_the_released_figures_and_no_exact_one(

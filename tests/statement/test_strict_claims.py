@@ -829,5 +829,5 @@ def test_the_board_is_asked_about_the_epsilon_that_is_certified(tmp_path: Path) 
         made = Synthesizer(**strict(records=records)).fit(VISITS, seed=2**60)
         out = made.write(tmp_path / neighbours)
         page = board_page(read_public(out), read_confidential(out), None)
-        asked = f"Whether ε = {total} for the whole release is acceptable, under {neighbours} neighbours"
+        asked = f"Whether ε = {total} for the whole release is acceptable, under {neighbours}"
         assert asked in html.unescape(page)

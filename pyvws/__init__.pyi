@@ -97,6 +97,7 @@ from pyvws.synthesis.existing_fit import from_arviz as from_arviz
 from pyvws.synthesis.existing_fit import from_cmdstan_csv as from_cmdstan_csv
 from pyvws.synthesis.existing_fit import from_log_lik as from_log_lik
 from pyvws.synthesis.existing_fit import from_stanfit as from_stanfit
+from pyvws.tables.files.example import example as example
 from pyvws.tables.schema.column import Column as Column
 from pyvws.tables.schema.schema import Schema as Schema
 from pyvws.weights.reweight import reweight as reweight
@@ -131,6 +132,7 @@ def synthesize(
     keep_order: bool = False,
     k: float = 0.95,
     epsilon: float | None = None,
+    accounting: Literal["papers", "window"] = "papers",
     types: str = "schema",
     records: int | Literal["noisy"] | None = None,
     records_epsilon: float | None = None,
@@ -178,6 +180,7 @@ def synthesize(
     noise: str | None = None,
     delta: float | None = None,
     measure: Sequence[str] | str | None = None,
+    tables: Sequence[str] | str | None = None,
     cap: int | None = None,
     size_power: float | None = None,
     classes: int | None = None,

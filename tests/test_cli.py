@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -17,8 +18,10 @@ import numpy as np
 import polars as pl
 import pytest
 from run_here import run_here
+from typer.main import get_command
 
 import pyvws as vws
+from pyvws.commands.cli import app
 
 _CE = Path(__file__).parents[2] / "shared" / "data" / "ce_2017.csv"
 _CANARY = 8_675_309
@@ -539,3 +542,64 @@ def test_risk_needs_the_same_records(table: Path, release: Path, tmp_path: Path)
 def test_version_is_the_packages() -> None:
     done = _pyvws("--version")
     assert (done.returncode, done.stdout.strip()) == (0, f"pyvws {vws.__version__}")
+
+
+def _help_lines(*words: str) -> list[str]:
+    run = run_here(*words)
+    assert run.code == 0, run.err
+    return run.out.rstrip("\n").splitlines()
+
+
+def test_help_of_a_first_run_fits_a_screen_and_the_rest_has_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    few, everything = _help_lines("synthesize", "--help"), _help_lines("synthesize", "--help-all")
+    assert len(few) <= 62
+    assert all(len(line) <= 80 for line in few)
+    named = {line.split()[0] for line in few if line.startswith("  --")}
+    assert len(named - {"--help", "--help-all"}) == 12
+    assert sum(line.startswith("    pyvws synthesize ") for line in few) == 3
+    command: Any = get_command(app)
+    options = {name for p in command.commands["synthesize"].params for name in p.opts}
+    shown = {line.split()[0] for line in everything if line.startswith("  --")}
+    assert {name for name in options if name.startswith("--")} <= shown
+    assert named < shown
+    for panel in ("Options:", "Model:", "Mechanism:", "Fit:"):
+        assert panel in everything
+
+
+@pytest.mark.parametrize("name", sorted(get_command(app).commands))
+def test_help_shows_no_type_after_a_flag(name: str) -> None:
+    text = "\n".join(_help_lines(name, "--help"))
+    assert "<bool>" not in text
+    assert "\u2502" not in text
+
+
+@pytest.mark.parametrize("name", ["synthesize", "compare"])
+def test_examples_in_help_take_options_that_exist(name: str) -> None:
+    text = "\n".join(_help_lines(name, "--help"))
+    command: Any = get_command(app)
+    options = {one for p in command.commands[name].params for one in p.opts} | {"--help"}
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", text)) <= options
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("exmaple",), "'example'"),
+        (("studdy",), "'study'"),
+        (("synthesize", "x.csv", "--mechansim", "lw", "--out", "out"), "'--mechanism'"),
+        (("synthesize", "x.csv", "--mechanism", "noisy-count", "--out", "out"), "'noisy-counts'"),
+        (("synthesize", "x.csv", "--model", "norml", "--out", "out"), "'normal'"),
+        (("synthesize", "x.csv", "--model", "zzz", "--out", "out"), ""),
+        (("validate", "--level", "exat"), "'exact'"),
+    ],
+)
+def test_a_wrong_word_is_told_the_nearest(words: tuple[str, ...], hint: str) -> None:
+    run = run_here(*words)
+    assert (run.code, run.out) == (2, "")
+    assert len(run.err.splitlines()) == 1
+    assert ("Did you mean" in run.err) == bool(hint)
+    assert run.err.count("Did you mean") <= 1
+    assert hint in run.err

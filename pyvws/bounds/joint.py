@@ -9,6 +9,10 @@ column:
 
 Then Delta_i = max(|U_i|, |V_i|), Delta = max_i Delta_i and epsilon = 2 Delta: Equation 3 and
 Algorithm 1 of [vws2024] with x_i a vector, over the product of the sets of draws.
+
+A log probability never exceeds 0. With B_i the sum of Delta_ik over the columns that are log
+densities, the weighted term of a record lies in [-Delta_i, min(Delta_i, B_i)] at every draw. One
+draw then costs max_i [Delta_i + min(Delta_i, B_i)] with the weights held fixed (docs/strict.md).
 """
 
 from __future__ import annotations
@@ -23,7 +27,13 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, log_lik_matrix, same_length, weight_vector
 from pyvws._base.cores import share_out
-from pyvws.bounds.lipschitz import Block, LipschitzBounds, blockwise_bounds
+from pyvws.bounds.lipschitz import (
+    Accounting,
+    Block,
+    LipschitzBounds,
+    blockwise_bounds,
+    window_widths,
+)
 from pyvws.errors import InputError
 
 _SEEN: Final = 200  # Records of the largest bounds, whose terms tell how bounds grow with draws.
@@ -44,20 +54,34 @@ class JointBounds:
     epsilon_of_separate_runs : float
         sum_k 2 max_i Delta_ik: the cost of one run a column under the same weights. Never below
         `epsilon`.
+    windows : ndarray, shape (N,)
+        w_i = Delta_i + min(Delta_i, B_i), the width of an interval that holds the record's weighted
+        term at all draws. B_i is the sum of Delta_ik over the columns that are log densities.
     """
 
     by_record: Floats
     by_column: Floats
     database: float
     epsilon_of_separate_runs: float
+    windows: Floats
 
     @property
     def epsilon(self) -> float:
         """2 Delta: the cost of one draw of all columns, and so of one synthetic table."""
         return 2.0 * self.database
 
+    @property
+    def epsilon_of_window(self) -> float:
+        """max_i w_i: the cost of one draw under leave-one-out, with the weights held fixed.
 
-def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds:
+        It is Delta where all terms are log probabilities, and 2 Delta where all are log densities.
+        """
+        return float(self.windows.max())
+
+
+def joint_bounds(
+    log_liks: Sequence[Any], *, weights: Any = None, probabilities: Any = None
+) -> JointBounds:
     """The joint bounds of K columns, over the product of the columns' draws.
 
     Parameters
@@ -68,6 +92,9 @@ def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds
     weights : array_like, shape (N,) or (N, K), optional
         alpha_i for all columns of a record, or alpha_ik for each column, in [0, 1]; smaller = more
         protected. Every weight is 1 if left out.
+    probabilities : sequence of K bool, optional
+        Whether all terms of a column are log probabilities, which never exceed 0. Log densities if
+        left out.
 
     Returns
     -------
@@ -78,8 +105,8 @@ def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds
     Raises
     ------
     InputError
-        If there is no column, a matrix is not (S, N), the numbers of records differ, or a weight
-        lies outside [0, 1].
+        If there is no column, a matrix is not (S, N), the numbers of records differ, a weight
+        lies outside [0, 1], or a column of log probabilities has a term above 0.
 
     Examples
     --------
@@ -100,9 +127,26 @@ def joint_bounds(log_liks: Sequence[Any], *, weights: Any = None) -> JointBounds
         terms = np.where(np.isnan(matrix[:, used]), -np.inf, matrix[:, used])
         high[used, k], low[used, k] = terms.max(axis=0), terms.min(axis=0)
     by_record, by_column = _of_ends(high, low, alpha)
+    discrete = _discrete(probabilities, len(matrices))
+    if (high[:, discrete] > 0.0).any():
+        raise InputError("A log probability cannot exceed 0. Say False for its column.")
     with np.errstate(over="ignore"):
         separate = 2.0 * float(by_column.max(axis=0).sum())
-    return JointBounds(by_record, by_column, float(by_record.max()), separate)
+        windows = _windows(by_record, by_column, discrete)
+    return JointBounds(by_record, by_column, float(by_record.max()), separate, windows)
+
+
+def _discrete(probabilities: Any, columns: int) -> NDArray[np.bool_]:
+    """Whether the terms of each column (K,) are log probabilities; none where not said."""
+    said = np.zeros(columns, bool) if probabilities is None else np.asarray(probabilities)
+    if said.shape != (columns,) or said.dtype != np.bool_:
+        raise InputError(f"probabilities must have {columns} entries, True or False, one a column.")
+    return said
+
+
+def _windows(by_record: Floats, by_column: Floats, discrete: NDArray[np.bool_]) -> Floats:
+    """w_i (N,) from Delta_i (N,) and Delta_ik (N, K)."""
+    return window_widths(by_record, by_column[:, ~discrete].sum(axis=1))
 
 
 def _of_ends(high: Floats, low: Floats, alpha: Floats) -> tuple[Floats, Floats]:
@@ -128,12 +172,14 @@ class ColumnTerms:
 
     `blocks` gives every `Block` of them, `at` those of some cells (m,) as (S, m), and
     `cell_of_record` (N,) is each record's cell among the `n_cells`, -1 where its term is 0.
+    `probability` says whether all of them are log probabilities, which never exceed 0.
     """
 
     blocks: Callable[[], Iterable[Block]]
     at: Callable[[NDArray[np.intp]], Floats]
     cell_of_record: NDArray[np.intp]
     n_cells: int
+    probability: bool = False
 
 
 def blockwise_joint_bounds(
@@ -143,17 +189,23 @@ def blockwise_joint_bounds(
     weights: Floats,
     exponents: Floats | None = None,
     threshold: float = 1.0,
+    accounting: Accounting = "papers",
 ) -> tuple[LipschitzBounds, Floats]:
     """Joint bounds of the weighted l_i, and the unweighted bounds (N,), without any (S, N) matrix.
 
     `weights` are alpha_i (N,) or alpha_ik (N, K). The bounds have the same bits as `joint_bounds`
     of the whole matrices, and of one column as `lipschitz_bounds`, whose `threshold` it may have.
     `by_draw` of several columns pairs their draws by rank, for the records of the largest bounds.
-    With `exponents` e_i (N,) of at least 0 both are bounds of e_i l_i.
+    With `exponents` e_i (N,) of at least 0 both are bounds of e_i l_i. With `accounting` window the
+    unweighted bounds are half the widths of the unweighted terms' windows.
     """
     K = len(columns)
     if K == 1:
-        return _of_one(columns[0], draws, weights, exponents, threshold)
+        bounds, maxima = _of_one(columns[0], draws, weights, exponents, threshold)
+        if not columns[0].probability:
+            return bounds, maxima
+        aimed = 0.5 * maxima if accounting == "window" else maxima
+        return replace(bounds, windows=bounds.by_record, accounting=accounting), aimed
     high, low = (np.empty((len(weights), K)) for _ in range(2))
     for k, column in enumerate(columns):
         most, least = _ends(column)
@@ -162,7 +214,13 @@ def blockwise_joint_bounds(
     if exponents is not None:
         alpha, alone = alpha * exponents[:, None], alone * exponents[:, None]
     by_record, by_column = _of_ends(high, low, alpha)
-    maxima, _ = _of_ends(high, low, alone)
+    maxima, alone_by_column = _of_ends(high, low, alone)
+    discrete = np.array([column.probability for column in columns])
+    windows = None
+    if discrete.any():
+        windows = _windows(by_record, by_column, discrete)
+        if accounting == "window":
+            maxima = 0.5 * _windows(maxima, alone_by_column, discrete)
     top = np.argsort(by_record)[-_SEEN:]
     sums = np.zeros((draws, len(top)))
     with np.errstate(invalid="ignore"):
@@ -177,7 +235,10 @@ def blockwise_joint_bounds(
     by_draw[np.isnan(by_draw)] = np.inf
     database = float(by_record.max())
     everything = np.ones(draws, dtype=np.bool_)
-    return LipschitzBounds(by_record, by_draw, database, everything, by_column), maxima
+    bounds = LipschitzBounds(
+        by_record, by_draw, database, everything, by_column, windows, accounting
+    )
+    return bounds, maxima
 
 
 def _of_one(

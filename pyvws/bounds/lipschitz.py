@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -24,6 +24,9 @@ from pyvws.r_numbers import rarith
 
 Block = tuple[slice, slice, Callable[[], Floats]]
 """Places of B draws, places of C cells, and a function that gives their log-likelihoods (B, C)."""
+
+Accounting = Literal["papers", "window"]
+"""What a search aims at: 2 Delta as the papers, or the width of the window of a record's term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,11 @@ class LipschitzBounds:
         For a table of several outcomes, Delta_{alpha,x_ik} of each column alone. The other bounds
         are then of a record's sum over columns, over all pairings of the columns' draws, and place
         s of `by_draw` pairs the s-th smallest terms of the columns.
+    windows : ndarray, shape (N,), optional
+        The width w_i of an interval that holds the record's weighted term at the kept draws, where
+        some terms are log probabilities (`window_widths`). Without it w_i is 2 Delta_{alpha,x_i}.
+    accounting : {"papers", "window"}
+        Whether searches aim at 2 Delta_{alpha,x} or at the largest w_i.
     """
 
     by_record: Floats
@@ -51,11 +59,32 @@ class LipschitzBounds:
     database: float
     kept_draws: NDArray[np.bool_]
     by_column: Floats | None = None
+    windows: Floats | None = None
+    accounting: Accounting = "papers"
 
     @property
     def epsilon(self) -> float:
         """epsilon_x = 2 Delta_{alpha,x}: the cost of one draw, and so of one synthetic dataset."""
         return 2.0 * self.database
+
+    @property
+    def epsilon_of_window(self) -> float:
+        """max_i w_i: the cost of one draw under leave-one-out, with the weights held fixed."""
+        if self.windows is None:
+            return self.epsilon
+        return self.database if self.by_column is None else float(self.windows.max())
+
+    @property
+    def aimed(self) -> LipschitzBounds:
+        """The bounds that a search reads: these, or w_i / 2 in the place of Delta_i."""
+        if self.accounting == "papers" or self.windows is None:
+            return self
+        return replace(
+            self,
+            by_record=0.5 * self.windows,
+            database=0.5 * self.epsilon_of_window,
+            windows=None,
+        )
 
     @property
     def separate(self) -> Floats:
@@ -281,3 +310,12 @@ def centre_and_spread(by_record: Floats, counts: Floats | None = None) -> tuple[
     """
     each = by_record if counts is None else np.repeat(by_record, counts.astype(np.intp))
     return rarith.mean(each), float(np.sqrt(rarith.var(each)))
+
+
+def window_widths(by_record: Floats, of_densities: Floats) -> Floats:
+    """w_i = Delta_i + min(Delta_i, B_i), in nats; larger = riskier.
+
+    The weighted term of record i lies in [-Delta_i, min(Delta_i, B_i)] at every draw: a log
+    probability is at most 0, and log densities add at most B_i (N,), the sum of their bounds.
+    """
+    return np.asarray(by_record + np.minimum(by_record, of_densities))

@@ -59,4 +59,4 @@ def unit_terms(terms: ColumnTerms, kinds: UnitKinds, draws: int) -> ColumnTerms:
             places = np.arange(start, end)
             yield slice(0, draws), slice(int(start), int(end)), partial(at, places)
 
-    return ColumnTerms(blocks, at, kinds.of_unit, kinds.n_kinds)
+    return ColumnTerms(blocks, at, kinds.of_unit, kinds.n_kinds, terms.probability)

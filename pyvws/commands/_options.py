@@ -16,7 +16,12 @@ from typer.core import TyperCommand
 from pyvws._base.setting import Setting, described, on_command_line, shown_default
 from pyvws.errors import InputError, UsageError
 
-_NOT_IN_A_FILE = ("table", "out", "config", "help", "overwrite", "quiet", "as_json")
+_NOT_IN_A_FILE = ("table", "out", "config", "help", "help_all", "overwrite", "quiet", "as_json")
+_OF_A_FIRST_RUN = (
+    *("schema", "outcome", "formula", "model", "mechanism", "choice", "epsilon", "epsilons"),
+    *("delta", "reweight", "datasets", "minutes", "out", "config", "overwrite", "help"),
+    "help_all",
+)
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
 _HINTS = {
     "COL,COL": "Names with commas between them.",
@@ -37,11 +42,45 @@ def wrong_usage() -> Iterator[None]:
         raise UsageError(str(error)) from None
 
 
-class DeclaredCommand(TyperCommand):
+class PlainCommand(TyperCommand):
+    """A command whose help is plain text: an option with its type and default in one entry."""
+
+    def get_short_help_str(self, limit: int = 1000) -> str:
+        """The first sentence of the help, which a list of commands shows whole."""
+        return super().get_short_help_str(max(limit, 1000))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._write_help(ctx, formatter, shown=None)
+
+    def _write_help(self, ctx: Any, formatter: Any, *, shown: tuple[str, ...] | None) -> None:
+        """Write the options named in `shown`, in its order, or all of them by their panels."""
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        panels: dict[str, list[tuple[str, str]]] = {}
+        options = self.get_params(ctx)
+        if shown is not None:
+            named = {option.name: option for option in options}
+            arguments = [one for one in options if one.param_type_name == "argument"]
+            options = [*arguments, *(named[name] for name in shown if name in named)]
+        for option in options:
+            record = option.get_help_record(ctx)
+            if record is not None:
+                panel = "Arguments" if option.param_type_name == "argument" else "Options"
+                if shown is None:
+                    panel = getattr(option, "rich_help_panel", None) or panel
+                panels.setdefault(panel, []).append(record)
+        for panel, records in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(records, col_max=26, col_spacing=2)
+        self.format_epilog(ctx, formatter)
+
+
+class DeclaredCommand(PlainCommand):
     """A command that takes every declared setting besides its own options.
 
-    The command reads the settings only when needed, because the families load a compiler. So
-    `--help` of other commands does not wait for the compiler.
+    `--help` shows the options of a first run, `--help-all` every option. The command reads the
+    settings only when needed, because the families load a compiler. So `--help` of other commands
+    does not wait for the compiler.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -54,8 +93,23 @@ class DeclaredCommand(TyperCommand):
         app.command()(_with_declared(self._own))
         return typer.main.get_command(app)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._write_help(ctx, formatter, shown=_OF_A_FIRST_RUN)
+
+    def all_help(self, ctx: Any) -> str:
+        """The help with every option."""
+        formatter = ctx.make_formatter()
+        self._write_help(ctx, formatter, shown=None)
+        return formatter.getvalue().rstrip("\n")
+
     params = property(lambda self: self._whole.params, lambda self, _: None)  # type: ignore[assignment]
     callback = property(lambda self: self._whole.callback, lambda self, _: None)  # type: ignore[assignment]
+
+
+def _show_all(context: typer.Context, asked: bool) -> None:
+    if asked:
+        print(context.command.all_help(context))  # type: ignore[attr-defined]
+        raise typer.Exit
 
 
 def _declared() -> dict[str, list[Setting]]:
@@ -68,6 +122,11 @@ def _with_declared(function: Callable[..., None]) -> Callable[..., None]:
     """The function with an option for each declared setting; the context holds their values."""
     own = inspect.signature(function, eval_str=True).parameters
     options = [_parameter(name, alike) for name, alike in _declared().items()]
+    everything = Annotated[
+        bool,
+        typer.Option("--help-all", help="Show every option.", callback=_show_all, is_eager=True),
+    ]
+    options.append(_keyword("help_all", everything, False))
     first = [one for one in own.values() if one.default is one.empty]
     last = [one for one in own.values() if one.default is not one.empty]
 
@@ -94,12 +153,16 @@ def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
         rich_help_panel=one.panel or None,
     )
     default = False if kind is bool else "" if usual == () else usual
-    return inspect.Parameter(
+    return _keyword(
         name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if usual is ... else default,
-        annotation=Annotated[kind | None if default is None else kind, option],
+        Annotated[kind | None if default is None else kind, option],
+        inspect.Parameter.empty if usual is ... else default,
     )
+
+
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
 
 
 def _kind(alike: list[Setting]) -> tuple[Any, str | None]:

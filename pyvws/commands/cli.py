@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 import traceback
@@ -13,11 +14,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._options import DeclaredCommand
+from pyvws._base.checks import near
+from pyvws.commands._options import DeclaredCommand, PlainCommand
 from pyvws.commands.combine import combine
 from pyvws.commands.compare import compare
 from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
+from pyvws.commands.example import example
 from pyvws.commands.init import init
 from pyvws.commands.report import report
 from pyvws.commands.reproduce import reproduce
@@ -47,6 +50,7 @@ app = typer.Typer(
     epilog=_EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     add_completion=True,
 )
 
@@ -74,17 +78,17 @@ def _options(
 
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    *(init, schema, risk, utility, combine, tabulate, report, demo),
+    *(example, init, schema, risk, utility, combine, tabulate, report, demo),
     reproduce,
 )
 
 for _declared in (synthesize, compare):
-    app.command(cls=DeclaredCommand)(_declared)
+    app.command(cls=DeclaredCommand, epilog=_EXIT_CODES)(_declared)
 for _command in _COMMANDS:
-    app.command()(_command)
+    app.command(cls=PlainCommand)(_command)
 app.add_typer(study, name="study")
-app.command()(validate)
-app.command()(doctor)
+for _command in (validate, doctor):
+    app.command(cls=PlainCommand)(_command)
 
 
 def main() -> None:
@@ -112,7 +116,7 @@ def _said(error: Exception) -> tuple[str, int]:
     kind, code = type(error).__name__, 1
     if hasattr(error, "format_message"):  # typer's own usage error
         said, code = error.format_message() or "Name a command; --help lists them.", 2
-        said = said.replace(": Value error, ", ": ")
+        said = _with_nearest(error, said.replace(": Value error, ", ": "))
     elif isinstance(error, PyvwsError):
         said, code = str(error), 2 if isinstance(error, UsageError) else 1
     elif kind == "Abort":
@@ -138,6 +142,21 @@ def _said(error: Exception) -> tuple[str, int]:
             "pyvws --debug ... to see where; what it shows may hold data values."
         )
     return said, code
+
+
+def _with_nearest(error: Exception, said: str) -> str:
+    """A usage error's message, which offers the command, option or word nearest to a wrong one."""
+    said = re.sub(r" ?(?:\(Possible options: .*\)|Did you mean .*)$", "", said)
+    given = re.search(r"'([^']*)' is not one of |No such (?:command|option):? '?([\w-]*)", said)
+    if given is None:
+        return said
+    if given[1] is not None:
+        words = re.findall(r"'([^']*)'", said[given.end() :])
+    elif "command" in given[0]:
+        words = list(typer.main.get_group(app).commands)
+    else:
+        words = list(getattr(error, "possibilities", None) or ())
+    return said.rstrip(".") + "." + near(given[1] or given[2], words)
 
 
 def _take_signals() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from pyvws.commands._options import names
 from pyvws.commands._output import (
     AsJson,
     Known,
@@ -41,6 +42,22 @@ def report(
         Path | None,
         typer.Option(help="Output folder of a run without weights, to tell whose risk rose."),
     ] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns that an intruder may know of a record; adds risks of rows in any order.",
+            metavar="COL,COL",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(help="With --keys: columns to learn.", metavar="COL,COL")
+    ] = None,
+    title: Annotated[
+        str, typer.Option(help="What is released; it stands at the top of both pages.")
+    ] = "Synthetic data",
+    agency: Annotated[
+        str, typer.Option(help="Who releases it; it stands at the top of both pages.")
+    ] = "",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the pages; other files stay as they are.")
     ] = False,
@@ -53,16 +70,19 @@ def report(
     The second is made from OUT/release alone: the statement's rounded figures and the synthetic
     datasets. Both are single files that work offline.
 
-    Example: pyvws report out/ --original ce.csv --known Urban,Marital
+    Example: pyvws report out/ --original ce.csv --keys Age,Urban --agency "Office of Statistics"
     """
     from pyvws.report.output_folder import as_left, read_confidential, read_public
+    from pyvws.report.page import Heading
     from pyvws.report.reports import check_pages, write_pages
 
-    if original is None and (known or unweighted or outcome):
+    if original is None and (known or unweighted or outcome or keys):
         raise UsageError(
-            "--outcome, --known and --unweighted compare with the confidential table. Add "
+            "--outcome, --known, --keys and --unweighted compare with the confidential table. Add "
             "--original, or leave them out."
         )
+    if target and not keys:
+        raise UsageError("--target names what an intruder learns by --keys. Add --keys.")
     public, confidential = read_public(out), read_confidential(out)
     check_pages(out, overwrite=overwrite)
     evidence = None
@@ -78,9 +98,12 @@ def report(
                 unweighted,
                 known,
                 {**ball, "policy": policy, "rise": rise},
+                None if keys is None else {"keys": names(keys), "target": names(target)},
                 told=not (quiet or as_json),
             )
-    public_path, board_path = write_pages(out, public, confidential, evidence, overwrite=overwrite)
+    public_path, board_path = write_pages(
+        out, public, confidential, evidence, Heading(title, agency), overwrite=overwrite
+    )
     if as_json:
         print_json({"board": str(board_path), "public": str(public_path)})
     elif not quiet:
@@ -89,18 +112,18 @@ def report(
 
 def _named(out: Path, public: Any, outcome: str | None, wanted: Any) -> str | None:
     """The synthesized number whose risks are measured; None of a table if nobody names one."""
-    names = [one.name for one in public.synthetic]
+    columns = [column.name for column in public.synthetic]
     numbers = [one.name for one in public.synthetic if one.is_number]
-    listed = ", ".join(map(repr, names))
+    listed = ", ".join(map(repr, columns))
     if outcome is None:
-        if len(names) > 1 and wanted:
+        if len(columns) > 1 and wanted:
             among = ", ".join(map(repr, numbers)) or "no column, since none is always a number"
             raise InputError(
                 "--known and --unweighted are for the risks of one column. Name it by --outcome: "
                 f"one of {among}."
             )
-        return numbers[0] if len(names) == 1 and numbers else None
-    if outcome not in names:
+        return numbers[0] if len(columns) == 1 and numbers else None
+    if outcome not in columns:
         raise InputError(
             f"{out} has synthetic values of {listed}, not {outcome!r}. Leave --outcome out, or "
             "name another folder."
@@ -122,11 +145,16 @@ def _evidence(
     unweighted: Path | None,
     known: str | None,
     risk: dict[str, Any],
+    intruder: dict[str, Any] | None,
     *,
     told: bool,
 ) -> Any:
-    """Utility against the confidential table, and the risks of a column where rows are linked."""
-    from pyvws.commands._tables import read_original, read_records
+    """Utility against the confidential table, and the risks of a column where rows are linked.
+
+    `intruder` has the keys and targets of the risks of rows in any order; None measures none.
+    """
+    from pyvws.commands._tables import read_original, read_records, read_tables
+    from pyvws.evaluation.table_risk import table_risk
     from pyvws.report.evidence import RiskSettings, gather, risk_evidence
     from pyvws.report.margins import pairs_of
     from pyvws.report.output_folder import output_part
@@ -162,4 +190,8 @@ def _evidence(
         data = read_original(original, public.columns)
         columns = (public.values(one, data=data[one.name]) for one in public.synthetic)
     pairs = pairs_of(public, data=data)
-    return gather(columns, same_file=same, alone=alone, pairs=pairs, risk=found)
+    by_keys = None
+    if intruder is not None:
+        table, datasets, said = read_tables(original, [out], None)
+        by_keys = table_risk(table, datasets, **intruder, schema=said)
+    return gather(columns, same_file=same, alone=alone, pairs=pairs, risk=found, by_keys=by_keys)

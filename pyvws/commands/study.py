@@ -17,6 +17,7 @@ from pyvws.studies.registry import STUDIES
 _INTERRUPTED = 130
 
 study = typer.Typer(
+    rich_markup_mode=None,
     help="Run a study of the papers. --out keeps each replicate, so an interrupted study goes on.",
     no_args_is_help=True,
 )

@@ -101,11 +101,18 @@ def synthesize(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write synthetic datasets and a privacy statement to OUT/release, the rest to
-    OUT/confidential.
+    """Write synthetic datasets and a privacy statement to OUT/release, which may leave.
 
-    Example: pyvws synthesize ce.csv --outcome Expenditure --formula "~ Urban + Marital" --round
-    --mechanism lw --reweight --datasets 20 --seed 1 --out out/
+    The rest goes to OUT/confidential, which may not. --help-all shows every option.
+
+    \b
+    Examples:
+      pyvws synthesize households.csv --schema households.toml --out out \\
+          --mechanism noisy-counts --epsilon 1 --delta 1e-6 --datasets 5
+      pyvws synthesize households.csv --schema households.toml --out out \\
+          --mechanism lw --reweight --datasets 5
+      pyvws synthesize visits.csv --outcome visits --formula "~ urban" \\
+          --mechanism censored --weights none --epsilon 3 --out out
     """
     from pyvws._base.folders import check_folder
     from pyvws._base.seeds import chosen_seed

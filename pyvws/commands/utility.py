@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -265,7 +266,6 @@ def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_jso
     from pyvws.evaluation.ecdf import ecdf_utility
     from pyvws.evaluation.pmse import pmse
     from pyvws.evaluation.utility_table import utility_table
-    from pyvws.r_numbers import rarith
 
     y, *values = tables
     distance = ecdf_utility(y, values)
@@ -274,7 +274,7 @@ def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_jso
     scores = [
         pmse(frame, pd.DataFrame({"value": x}), formula="~ value + I(value^2)") for x in values
     ]
-    value, ratio = rarith.mean([s.value for s in scores]), rarith.mean([s.ratio for s in scores])
+    value, ratio = (fmean(getattr(score, of) for score in scores) for of in ("value", "ratio"))
     rows = {
         "data": found.original,
         "average": found.average,

@@ -42,8 +42,9 @@ class ComparedRow:
     """The results of one point over the seeds.
 
     `guarantee` is the kind of its statement. By seed, `epsilons` are what a dataset costs (larger =
-    less private), `scores` its scores, and `problems` why there is no result. Over the seeds,
-    `mean_weight` is a mean and `rhat` the worst one. `seconds` are a seed's own of a processor.
+    less private), `windows` the window's figures where there are any, `scores` its scores, and
+    `problems` why there is no result. Over the seeds, `mean_weight` is a mean and `rhat` the worst
+    one. `seconds` are a seed's own of a processor.
     """
 
     point: Point
@@ -54,6 +55,7 @@ class ComparedRow:
     rhat: float | None
     seconds: float
     problems: tuple[str, ...]
+    windows: tuple[float, ...] = ()
 
     def values(self, name: str) -> list[float]:
         """A score by seed."""

@@ -195,6 +195,11 @@ def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
         problems=tuple(
             dict.fromkeys(result["problem"] for result in results if "problem" in result)
         ),
+        windows=tuple(
+            float(result["epsilon_of_window"])
+            for result in scored
+            if result.get("epsilon_of_window") is not None
+        ),
     )
 
 

@@ -104,6 +104,7 @@ def _entries(row: ComparedRow) -> dict[str, Any]:
         "epsilon_mean": float(np.mean(cost)) if cost else None,
         "epsilon_least": min(cost, default=None),
         "epsilon_most": max(cost, default=None),
+        "epsilon_of_window_mean": float(np.mean(row.windows)) if row.windows else None,
         "seeds": len(row.scores),
         "mean_weight": row.mean_weight,
         "rhat": row.rhat,

@@ -26,10 +26,13 @@ _MORE: Final = (
 )
 
 
+_FIRST: Final = ("epsilon asked", "epsilon reached", "of the window", "guarantee")
+
+
 def headings(comparison: Comparison) -> tuple[str, ...]:
     """The headings of the table of points after the choice."""
     others = [score.name for score in _scores(comparison)]
-    return ("epsilon asked", "epsilon reached", "guarantee", *others, "weight", "R-hat", "seconds")
+    return (*_FIRST, *others, "weight", "R-hat", "seconds")
 
 
 def shown_row(comparison: Comparison, row: ComparedRow) -> tuple[str, ...]:
@@ -45,7 +48,8 @@ def shown_row(comparison: Comparison, row: ComparedRow) -> tuple[str, ...]:
             f"{row.seconds:.1f}",
         )
     return (
-        *(label, asked, span(row.epsilons), KINDS[row.guarantee]),
+        *(label, asked, span(row.epsilons)),
+        *(span(row.windows) if row.windows else "", KINDS[row.guarantee]),
         *(_banded(row, score.name) for score in _scores(comparison)),
         *("" if x is None else number(x, 4) for x in (row.mean_weight, row.rhat)),
         f"{row.seconds:.1f}",

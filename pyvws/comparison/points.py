@@ -115,6 +115,7 @@ class Seeds:
         final = (figures.get("fits") or [{}])[-1]
         return {
             "epsilon": exact["epsilon_per_dataset"],
+            "epsilon_of_window": exact.get("epsilon_of_window"),
             "guarantee": exact["guarantee"],
             "mean_weight": final.get("mean_weight"),
             "rhat": final.get("diagnostics", {}).get("rhat_max"),

@@ -59,10 +59,10 @@ class _Proposals:
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """Points (count, D)."""
         D = self._means.shape[1]
-        of = rng.integers(len(self._means), size=count)
+        mode = rng.integers(len(self._means), size=count)
         steps = rng.standard_normal((count, D))
         steps /= np.sqrt(rng.chisquare(_FREEDOM, size=(count, 1)) / _FREEDOM)
-        return np.asarray(self._means[of] + np.einsum("nij,nj->ni", self._roots[of], steps))
+        return np.asarray(self._means[mode] + np.einsum("nij,nj->ni", self._roots[mode], steps))
 
     def log_density(self, points: Floats) -> Any:
         """The log density of points (n, D), up to a constant."""

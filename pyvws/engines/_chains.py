@@ -59,7 +59,7 @@ class ChainEngine(StanEngine):
                 )
             read = [self.chain(folder, at + 1, job.keep) for at in range(chains)]
             seconds = self.seconds(folder, running)
-        names, values = read[0][0], np.stack([found for _, found in read])
+        names, values = read[0][0], np.stack([drawn for _, drawn in read])
         draws = variables(names, values)
         return StanRun(
             draws={name: draws[name] for name in draws if job.keep is None or name in job.keep},

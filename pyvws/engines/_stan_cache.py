@@ -83,13 +83,13 @@ def _owner(build: Path) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _place(made: Path, folder: Path) -> None:
+def _place(build: Path, folder: Path) -> None:
     """Move a build to its place; a build that another process finished meanwhile stays there."""
     if _complete(folder):
         return
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        made.rename(folder)
+        build.rename(folder)
     except OSError:
         if not folder.is_dir():
             raise

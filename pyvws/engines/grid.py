@@ -95,10 +95,10 @@ class GridEngine:
         )
 
     def drawn(
-        self, points: Floats, scores: Scores, draws: int, told: Callable[[float], None]
+        self, points: Floats, scores: Scores, draws: int, progress: Callable[[float], None]
     ) -> Floats:
         """Draws (S, D) of the points (G, D), with chances proportional to exp(score / units)."""
-        return points[noisy_maximum(scores, draws, told)]
+        return points[noisy_maximum(scores, draws, progress)]
 
 
 def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
@@ -123,7 +123,7 @@ def _warn_of_the_grid(scores: Scores, shape: tuple[int, ...]) -> None:
 
 
 def noisy_maximum(
-    scores: Scores, draws: int, told: Callable[[float], None] = lambda _: None
+    scores: Scores, draws: int, progress: Callable[[float], None] = lambda _: None
 ) -> NDArray[np.intp]:
     """Places (S,) of independent draws, with chances proportional to exp(score / 2^24)."""
     measurement = noisy_maximum_measurement()
@@ -132,7 +132,7 @@ def noisy_maximum(
         places = []
         for place in pool.map(lambda _: measurement(values), range(draws)):
             places.append(place)
-            told(len(places) / draws)
+            progress(len(places) / draws)
     return np.array(places, dtype=np.intp)
 
 

@@ -103,11 +103,11 @@ def _asked(
 
     crossed, vectors = _for_r(data)
     for name, each in lists.items():
-        made = [_for_r(values) for values in each]
-        vectors = vectors.union(*(named for _, named in made))
-        arguments[name] = [values for values, _ in made] or None
-    told = {"file": str(_program_file(program)), "data": crossed, "vectors": sorted(vectors)}
-    return call("rstan", function, _texts({**told, **arguments}))
+        converted = [_for_r(values) for values in each]
+        vectors = vectors.union(*(named for _, named in converted))
+        arguments[name] = [values for values, _ in converted] or None
+    request = {"file": str(_program_file(program)), "data": crossed, "vectors": sorted(vectors)}
+    return call("rstan", function, _texts({**request, **arguments}))
 
 
 def densities(
@@ -127,8 +127,8 @@ def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]
 def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
     """y_rep (P, n) of a program at draws of it, from the same random numbers for any data."""
     points = unconstrained(program, data, draws)
-    found: Floats = _asked("predictions", program, data, {}, points=points)
-    return found
+    predictions: Floats = _asked("predictions", program, data, {}, points=points)
+    return predictions
 
 
 def saved_fit(path: Path, name: str | None = None) -> dict[str, Any] | None:
@@ -141,10 +141,10 @@ def saved_fit(path: Path, name: str | None = None) -> dict[str, Any] | None:
 
     rstan_version()
     try:
-        found = call("rstan", "saved_fit", {"file": str(path.resolve()), "name": name or ""})
+        content = call("rstan", "saved_fit", {"file": str(path.resolve()), "name": name or ""})
     except RError:
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None
 
 
 def object_fit(fit: Any) -> dict[str, Any] | None:

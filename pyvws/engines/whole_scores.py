@@ -47,11 +47,13 @@ def window_units(clamp: Clamp) -> int:
     return W
 
 
-def whole_scores(target: PseudoPosterior, points: Floats, told: Callable[[float], None]) -> Scores:
+def whole_scores(
+    target: PseudoPosterior, points: Floats, progress: Callable[[float], None]
+) -> Scores:
     """The sum over the records of their clamped terms at each point, less the window's upper end.
 
-    Points (G, D) are unconstrained vectors; the result (G,) is in units. `told` is called with the
-    share of the work that is done. A target without a clamp has no such scores.
+    Points (G, D) are unconstrained vectors; the result (G,) is in units. `progress` is called with
+    the share of the work that is done. A target without a clamp has no such scores.
     """
     clamp, cells, model = target.clamp, target.cells, target.model
     assert clamp is not None
@@ -78,7 +80,7 @@ def whole_scores(target: PseudoPosterior, points: Floats, told: Callable[[float]
     with ThreadPoolExecutor(usable_cores()) as pool:
         for done, part in enumerate(pool.map(sums, parts), start=1):
             score = np.maximum(score + part, LOWEST)
-            told(done / len(parts))
+            progress(done / len(parts))
     return score
 
 

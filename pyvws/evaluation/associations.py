@@ -82,11 +82,13 @@ def associations(table: Any, *, categories: Sequence[str] = ()) -> Associations:
     frame = open_frame(table, least=1)
     check_columns(frame, categories, role="categories")
     columns = [_column(frame[name], name in categories) for name in frame.columns]
-    itself = np.array([_pair(one, one) for one in columns])
+    itself = np.array([_pair(column, column) for column in columns])
     matrix = np.diag(np.where(np.isnan(itself), itself, 1.0))
     for i, j in combinations(range(len(columns)), 2):
         matrix[i, j] = matrix[j, i] = _pair(columns[i], columns[j])
-    return Associations(tuple(frame.columns), tuple(one.categorical for one in columns), matrix)
+    return Associations(
+        tuple(frame.columns), tuple(column.categorical for column in columns), matrix
+    )
 
 
 def cramers_v(first: Any, second: Any) -> float:
@@ -202,9 +204,9 @@ def _v(first: Codes, second: Codes) -> float:
     smaller = min(np.count_nonzero(rows), np.count_nonzero(columns))
     if smaller < 2:
         return float("nan")
-    pairs, found = np.unique(first * width + second, return_counts=True)
+    pairs, counts = np.unique(first * width + second, return_counts=True)
     expected = rows[pairs // width] * columns[pairs % width]  # Whole numbers: N times too large.
-    occurring = ((found * N - expected).astype(np.float64) ** 2 / (expected * float(N))).sum()
+    occurring = ((counts * N - expected).astype(np.float64) ** 2 / (expected * float(N))).sum()
     chi_squared = float(occurring) + (N * N - int(expected.sum())) / N
     return float(min(1.0, np.sqrt(chi_squared / (N * (smaller - 1)))))
 

@@ -86,8 +86,8 @@ def bootstrap_interval(
         raise InputError(
             "statistic must be a function of a sample, such as pyvws.r_numbers.rarith.mean."
         )
-    found = dataset_list(datasets, "datasets")
-    values = [finite_vector(d, f"dataset {number}") for number, d in enumerate(found, start=1)]
+    outcomes = dataset_list(datasets, "datasets")
+    values = [finite_vector(d, f"dataset {number}") for number, d in enumerate(outcomes, start=1)]
     stream = RRandom(seed)
     pooled = np.empty(len(values) * repeats)
     for number in range(len(pooled)):

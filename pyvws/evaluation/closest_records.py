@@ -36,7 +36,7 @@ def closest_distances(
     [0.1, 0.4]
     """
     size = len(next(iter(records.values())))
-    found = np.empty(size)
+    nearest = np.empty(size)
     for start in range(0, size, _BLOCK):
         rows = slice(start, min(start + _BLOCK, size))
         total: Any = 0.0
@@ -44,8 +44,8 @@ def closest_distances(
             total = total + _differences(values[rows], others[name], ranges.get(name, 1.0))
         if itself is not None:
             total[np.arange(len(total)), np.asarray(itself)[rows]] = np.inf
-        found[rows] = total.min(axis=1) / len(records)
-    return found
+        nearest[rows] = total.min(axis=1) / len(records)
+    return nearest
 
 
 def share_nearer(first: Any, second: Any) -> float:
@@ -68,10 +68,10 @@ def _differences(values: NDArray[Any], others: NDArray[Any], width: float) -> Fl
         return (values[:, None] != others[None, :]).astype(np.float64)
     gone, lost = np.isnan(values), np.isnan(others)
     x, y = np.where(gone, 0.0, values), np.where(lost, 0.0, others)
-    made: Floats = np.minimum(np.abs(x[:, None] - y[None, :]) / (width or 1.0), 1.0)
+    gap: Floats = np.minimum(np.abs(x[:, None] - y[None, :]) / (width or 1.0), 1.0)
     if width == 0.0:
-        made = (x[:, None] != y[None, :]).astype(np.float64)
+        gap = (x[:, None] != y[None, :]).astype(np.float64)
     if gone.any() or lost.any():
-        made[gone[:, None] != lost[None, :]] = 1.0
-        made[gone[:, None] & lost[None, :]] = 0.0
-    return made
+        gap[gone[:, None] != lost[None, :]] = 1.0
+        gap[gone[:, None] & lost[None, :]] = 0.0
+    return gap

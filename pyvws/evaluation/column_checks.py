@@ -78,8 +78,8 @@ class ColumnCheck:
     def troubles(self) -> tuple[str, ...]:
         """Keys of `TROUBLES`, in their order: what the synthetic column does that its data never
         does."""
-        found = {one.trouble for one in self.statistics}
-        return tuple(key for key in TROUBLES if key in found)
+        troubles = {statistic.trouble for statistic in self.statistics}
+        return tuple(key for key in TROUBLES if key in troubles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,12 @@ class _Values:
     def of(cls, y: Floats, counts: Floats | None) -> _Values:
         """`counts` (N,) says how many records have each value, one if not given."""
         there = ~np.isnan(y)
-        of: Floats = np.ones(len(y)) if counts is None else counts
+        many: Floats = np.ones(len(y)) if counts is None else counts
         values, place = np.unique(y[there], return_inverse=True)
-        at: Floats = np.bincount(place, weights=of[there], minlength=len(values)).astype(np.float64)
-        return cls(values, np.cumsum(at), float(of[there].sum()), float(of[~there].sum()))
+        at: Floats = np.bincount(place, weights=many[there], minlength=len(values)).astype(
+            np.float64
+        )
+        return cls(values, np.cumsum(at), float(many[there].sum()), float(many[~there].sum()))
 
     @property
     def shares(self) -> Floats:
@@ -207,27 +209,27 @@ def check_column(
     ()
     """
     y = vector(original, "original")
-    of = None if counts is None else vector(counts, "counts")
-    if of is not None:
-        same_length(y, of, ("original", "counts"))
-    made = [
+    records = None if counts is None else vector(counts, "counts")
+    if records is not None:
+        same_length(y, records, ("original", "counts"))
+    columns = [
         vector(dataset, f"synthetic dataset {number}")
         for number, dataset in enumerate(dataset_list(synthetic, "synthetic"), start=1)
     ]
-    data, own = _Values.of(y, of), [_Values.of(values, None) for values in made]
+    data, own = _Values.of(y, records), [_Values.of(values, None) for values in columns]
     if not data.records:
         raise InputError("original has no value that is a number. Leave the column out.")
     if levels is not None and any(
-        not np.isin(one.values, np.arange(1.0, len(levels) + 1.0)).all() for one in (data, *own)
+        not np.isin(x.values, np.arange(1.0, len(levels) + 1.0)).all() for x in (data, *own)
     ):
         raise InputError("The values of a category must be codes 1 to L of levels.")
-    found = _of_numbers(data, own) if levels is None else _of_levels(data, own, levels)
+    statistics = _of_numbers(data, own) if levels is None else _of_levels(data, own, levels)
     if predictors:
         edges = np.unique([data.quantile(level) for level in (0.25, 0.5, 0.75)])
         events = _Events.of_numbers(edges) if levels is None else _Events.of_levels(levels)
-        for one in predictors:
-            found += _of_predictor(events, y, made, one, of)
-    return ColumnCheck(tuple(found))
+        for predictor in predictors:
+            statistics += _of_predictor(events, y, columns, predictor, records)
+    return ColumnCheck(tuple(statistics))
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,34 +251,34 @@ class _Events:
         """The share of each event (G, E) given each of the predictor's values, and records (G,)."""
         place = np.minimum(np.searchsorted(values, x), len(values) - 1)
         there = (values[place] == x) & ~np.isnan(y)
-        of = None if counts is None else counts[there]
+        weights = None if counts is None else counts[there]
         if self.edges is None:
             code, width = y[there].astype(np.intp) - 1, len(self.labels)
         else:
             code, width = np.searchsorted(self.edges, y[there]), len(self.labels) + 1
         at = place[there] * width + code
-        found = np.bincount(at, weights=of, minlength=len(values) * width).astype(np.float64)
-        found = found.reshape(len(values), width)
-        records = found.sum(axis=1)
+        table = np.bincount(at, weights=weights, minlength=len(values) * width).astype(np.float64)
+        table = table.reshape(len(values), width)
+        records = table.sum(axis=1)
         if self.edges is not None:
-            found = found.cumsum(axis=1)[:, :-1]
+            table = table.cumsum(axis=1)[:, :-1]
         with np.errstate(invalid="ignore"):
-            return found / records[:, None], records
+            return table / records[:, None], records
 
 
 def _of_predictor(
-    events: _Events, y: Floats, made: list[Floats], one: Predictor, counts: Floats | None
+    events: _Events, y: Floats, columns: list[Floats], predictor: Predictor, counts: Floats | None
 ) -> list[Statistic]:
     """The share that parts the most given a value of a predictor, for its limit."""
-    x = vector(one.original, one.name)
-    same_length(y, x, ("original", one.name))
+    x = vector(predictor.original, predictor.name)
+    same_length(y, x, ("original", predictor.name))
     values = np.unique(x[~np.isnan(x)])
     if not 2 <= len(values) <= _GROUPS:
         return []
     p, records = events.shares(y, x, values, counts)
     each = [
-        events.shares(own, vector(given, one.name), values, None)
-        for own, given in zip(made, one.synthetic, strict=True)
+        events.shares(own, vector(given, predictor.name), values, None)
+        for own, given in zip(columns, predictor.synthetic, strict=True)
     ]
     q = np.mean([shares for shares, _ in each], axis=0)
     rows = np.min([rows for _, rows in each], axis=0)
@@ -287,18 +289,18 @@ def _of_predictor(
     chance = np.sqrt(1 / records[enough] + 1 / rows[enough])[:, None]
     excess = np.abs(p - q) / _limit(p, q, chance, _OF_GROUPS, _CHANCE_OF_GROUPS)
     g, event = np.unravel_index(int(excess.argmax()), excess.shape)
-    name = f"{events.labels[event]} given {one.name} {values[enough][g]:.7g}"
-    trouble = one.trouble if excess[g, event] > 1 else ""
+    name = f"{events.labels[event]} given {predictor.name} {values[enough][g]:.7g}"
+    trouble = predictor.trouble if excess[g, event] > 1 else ""
     return [_statistic(name, float(p[g, event]), own[:, g, event], trouble)]
 
 
 def _of_levels(data: _Values, own: list[_Values], levels: Sequence[str]) -> list[Statistic]:
     """The share of the most frequent level, and of the levels that part, furthest first."""
     shares = np.zeros((1 + len(own), len(levels)))
-    for row, one in zip(shares, [data, *own], strict=True):
-        row[one.values.astype(np.intp) - 1] = one.shares
+    for row, column in zip(shares, [data, *own], strict=True):
+        row[column.values.astype(np.intp) - 1] = column.shares
     mean = shares[1:].mean(axis=0)
-    rows = max(1.0, min(one.records for one in own))
+    rows = max(1.0, min(column.records for column in own))
     bad = [
         code
         for code in range(len(levels))
@@ -319,71 +321,71 @@ def _of_levels(data: _Values, own: list[_Values], levels: Sequence[str]) -> list
 
 
 def _of_numbers(data: _Values, own: list[_Values]) -> list[Statistic]:
-    there = [one for one in own if one.records]
-    found = []
-    if any(one.missing for one in (data, *own)):
-        p, q = data.share_missing, [one.share_missing for one in own]
-        rows = min(one.missing + one.records for one in own)
+    there = [column for column in own if column.records]
+    statistics = []
+    if any(column.missing for column in (data, *own)):
+        p, q = data.share_missing, [column.share_missing for column in own]
+        rows = min(column.missing + column.records for column in own)
         bad = _parts(p, float(np.mean(q)), data.missing + data.records, rows, _OF_SHARES)
-        found.append(_statistic("share missing", p, q, "missing" if bad else ""))
+        statistics.append(_statistic("share missing", p, q, "missing" if bad else ""))
     if there:
-        found += _of_range(data, there)
-        found += _of_repeated(data, there)
-        found += _of_quantiles(data, there)
-    return found
+        statistics += _of_range(data, there)
+        statistics += _of_repeated(data, there)
+        statistics += _of_quantiles(data, there)
+    return statistics
 
 
 def _of_range(data: _Values, own: list[_Values]) -> list[Statistic]:
     """Moments, the ends, and what lies beyond the ends or between whole numbers."""
     least, most = float(data.values[0]), float(data.values[-1])
-    ends = [[float(one.values[place]) for one in own] for place in (0, -1)]
+    ends = [[float(column.values[place]) for column in own] for place in (0, -1)]
     reach = [(least - x, y - most) for x, y in zip(*ends, strict=True)]
     enough = len(own) >= _FEWEST and most > least
     far = [enough and min(side) > _FAR * (most - least) for side in zip(*reach, strict=True)]
-    beyond = [[one.below(least) for one in own], [1 - one.below(most, or_at=True) for one in own]]
+    beyond = [[x.below(least) for x in own], [1 - x.below(most, or_at=True) for x in own]]
     too_many = [np.mean(shares) > max(_LEAST, _BEYOND / data.records) for shares in beyond]
     below = "negative" if least >= 0 and min(ends[0]) < 0 else "below"
-    found = [
-        _statistic("mean", data.mean, [one.mean for one in own]),
-        _statistic("standard deviation", data.sd, [one.sd for one in own]),
+    statistics = [
+        _statistic("mean", data.mean, [column.mean for column in own]),
+        _statistic("standard deviation", data.sd, [column.sd for column in own]),
         _statistic("smallest", least, ends[0], "far" if far[0] else ""),
         _statistic("largest", most, ends[1], "far" if far[1] else ""),
         _statistic("share below the data's", 0.0, beyond[0], below if too_many[0] else ""),
         _statistic("share above the data's", 0.0, beyond[1], "above" if too_many[1] else ""),
     ]
     if (data.values == np.round(data.values)).all():
-        parts = [float(one.shares[one.values != np.round(one.values)].sum()) for one in own]
+        parts = [float(x.shares[x.values != np.round(x.values)].sum()) for x in own]
         bad = np.mean(parts) > _LEAST
-        found.append(_statistic("share of fractions", 0.0, parts, "fractions" if bad else ""))
-    return found
+        statistics.append(_statistic("share of fractions", 0.0, parts, "fractions" if bad else ""))
+    return statistics
 
 
 def _of_repeated(data: _Values, own: list[_Values]) -> list[Statistic]:
     """The share at each value that repeats, in the data or in the datasets."""
-    points = {float(x) for one in (data, *own) for x in one.values[one.shares >= _REPEATED]}
-    shares = {x: (data.at(x), [one.at(x) for one in own]) for x in points}
+    points = {float(x) for part in (data, *own) for x in part.values[part.shares >= _REPEATED]}
+    shares = {x: (data.at(x), [column.at(x) for column in own]) for x in points}
     often = {x: max(p, float(np.mean(q))) for x, (p, q) in shares.items()}
     most = sorted((x for x in points if often[x] >= _REPEATED), key=lambda x: (-often[x], x))
-    rows = min(one.records for one in own)
-    found = []
+    rows = min(column.records for column in own)
+    statistics = []
     for x in sorted(most[:_MOST]):
         p, q = shares[x]
         bad = _parts(p, float(np.mean(q)), data.records, rows, _OF_SHARES)
-        found.append(_statistic(f"share at {x:.7g}", p, q, "repeated" if bad else ""))
-    return found
+        statistics.append(_statistic(f"share at {x:.7g}", p, q, "repeated" if bad else ""))
+    return statistics
 
 
 def _of_quantiles(data: _Values, own: list[_Values]) -> list[Statistic]:
-    rows, found = min(one.records for one in own), []
+    rows, statistics = min(column.records for column in own), []
     for level in _LEVELS:
         x = data.quantile(level)
-        p, q = data.middle(x), float(np.mean([one.middle(x) for one in own]))
+        p, q = data.middle(x), float(np.mean([column.middle(x) for column in own]))
         bad = _parts(p, q, data.records, rows, _OF_QUANTILES)
-        quantiles = [one.quantile(level) for one in own]
-        found.append(
+        quantiles = [column.quantile(level) for column in own]
+        statistics.append(
             _statistic(f"quantile {100 * level:g} %", x, quantiles, "quantiles" if bad else "")
         )
-    return found
+    return statistics
 
 
 def _parts(p: float, q: float, records: float, rows: float, tolerance: float) -> bool:
@@ -399,7 +401,7 @@ def _limit(p: Any, q: Any, chance: Any, tolerance: float, times: float) -> Any:
 
 
 def _statistic(name: str, data: float, own: Any, trouble: str = "") -> Statistic:
-    mean, lowest, highest = (_finite(of(own)) for of in (np.mean, np.min, np.max))
+    mean, lowest, highest = (_finite(summary(own)) for summary in (np.mean, np.min, np.max))
     return Statistic(name, _finite(data), mean, lowest, highest, trouble)
 
 

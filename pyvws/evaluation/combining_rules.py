@@ -6,14 +6,18 @@ With estimates q_l and their variances v_l: q = mean(q_l), b = var(q_l), v = mea
 - Fully synthetic [raghunathan2003]: T = (1 + 1/m) b - v with (m - 1) (1 - v / ((1 + 1/m) b))^2.
   Where this T is negative, (n_syn / n) v takes its place [reiter2002].
 
-The rules take the datasets as independent given the confidential data: each has a posterior draw of
-its own. Datasets of one draw differ by the noise of prediction alone, so b lacks the variance
-between draws. Where m datasets come from d < m draws, the mean of the estimates of each draw takes
-the place of q_l, and d that of m, in the rule for partially synthetic data. The means are
-independent of each other, and their spread has both variances. Nothing estimates the variance
-between draws where d = 1.
+- Imputed records of noisy counts, of the population: T = (1 + 1/m) b + v with
+  (m - 1) (1 + v / ((1 + 1/m) b))^2 [rubin1987]. Of the confidential table's own figures, whose
+  records are no sample: T = (1 + 1/m) b with m - 1.
 
-Both rules take v as the variance of independent records. Where records are drawn systematically
+The first two rules take the datasets as independent given the confidential data: each has a
+posterior draw of its own. Datasets of one draw differ by the noise of prediction alone, so b lacks
+the variance between draws. Where m datasets come from d < m draws, the mean of the estimates of
+each draw takes the place of q_l, and d that of m, in the rule for partially synthetic data. The
+means are independent of each other, and their spread has both variances. Nothing estimates the
+variance between draws where d = 1.
+
+These two take v as the variance of independent records. Where records are drawn systematically
 (`sampling` of a run), b lacks a part of that noise: the first rule adds to b and holds, the second
 subtracts v from b, so its T is too small.
 """
@@ -44,6 +48,9 @@ if TYPE_CHECKING:
 
 SYNTHETIC: Final = {"partial": "partially synthetic", "full": "fully synthetic"}
 """What the datasets of each kind of combining rule are called."""
+
+OF: Final = ("population", "table")
+"""What figures of imputed records may be estimates of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,7 @@ def combine(
     variances: Any,
     *,
     kind: Literal["partial", "full"] = "partial",
+    of: Literal["population", "table"] | None = None,
     size_ratio: float = 1.0,
     draw_of_dataset: Sequence[Any] | None = None,
 ) -> Combined:
@@ -100,6 +108,9 @@ def combine(
     kind : {"partial", "full"}
         "partial" where some values were synthesized, "full" where every record was drawn anew, and
         independently: of systematic draws take "partial".
+    of : {"population", "table"}, optional
+        For imputed records, which noisy-counts releases: whether the figure is of the population
+        that the confidential records are a sample of, or of these records themselves.
     size_ratio : float
         n_syn / n for "full": the number of records of a synthetic dataset, divided by the number of
         records of the confidential dataset. The rule reads this ratio only where T is negative.
@@ -116,13 +127,16 @@ def combine(
     ------
     InputError
         For fewer than 2 datasets, missing values, a negative variance, or lengths that differ; for
-        datasets that all come from one draw; and for fully synthetic datasets that share draws.
+        datasets that all come from one draw; for fully synthetic datasets that share draws; and for
+        `of` beside kind "full".
 
     Examples
     --------
     >>> found = combine([1.0, 2.0, 3.0], [0.5, 0.5, 0.5])
     >>> found.estimate, round(found.variance, 4), round(found.df, 4)
     (2.0, 0.8333, 12.5)
+    >>> round(combine([1.0, 2.0, 3.0], [0.5, 0.5, 0.5], of="table").variance, 4)
+    1.3333
     """
     q = finite_vector(np.atleast_1d(estimates), "estimates")
     v = finite_vector(np.atleast_1d(variances), "variances")
@@ -132,6 +146,10 @@ def combine(
             f"Got {len(q)} and {len(v)}."
         )
     choice(kind, "kind", ("partial", "full"))
+    if of is not None:
+        choice(of, "of", OF)
+        if kind == "full":
+            raise InputError("of is for imputed records, and kind full for records drawn anew.")
     ratio = positive(size_ratio, "size_ratio")
     m = len(q)
     if m < 2:
@@ -145,7 +163,12 @@ def combine(
         q = _by_draw(q, _draws(draw_of_dataset, m), kind)
         m = len(q)
     between, within = rarith.var(q), rarith.mean(v)
-    if kind == "partial":
+    if of is not None:
+        spread = (1.0 + 1.0 / m) * between
+        within = within if of == "population" else 0.0
+        total = spread + within
+        share = 1.0 + within / spread if between > 0 else inf
+    elif kind == "partial":
         total = between / m + within
         share = 1.0 + within * m / between if between > 0 else inf
     else:
@@ -162,6 +185,7 @@ def combine_formula(
     formula: str,
     *,
     kind: Literal["partial", "full"] = "partial",
+    of: Literal["population", "table"] | None = None,
     size_ratio: float = 1.0,
     draw_of_dataset: Sequence[Any] | None = None,
     names: Sequence[str] | None = None,
@@ -179,6 +203,8 @@ def combine_formula(
     formula : str
         For example "income ~ region + urban + earner" or "log(income) ~ region".
     kind : {"partial", "full"}
+        As in `combine`.
+    of : {"population", "table"}, optional
         As in `combine`.
     size_ratio : float
         As in `combine`.
@@ -244,6 +270,7 @@ def combine_formula(
             [fit.coefficients[k] for fit in fits],
             [fit.variances[k] for fit in fits],
             kind=kind,
+            of=of,
             size_ratio=size_ratio,
             draw_of_dataset=draw_of_dataset,
         )
@@ -266,8 +293,8 @@ def _draws(draw_of_dataset: Sequence[Any], datasets: int) -> list[int]:
 
 def _refuse_shared(draws: list[int], kind: str) -> None:
     """Raise InputError where the draws behind the datasets allow no rule."""
-    found = len(set(draws))
-    if found == 1:
+    distinct = len(set(draws))
+    if distinct == 1:
         raise InputError(
             f"All {len(draws)} datasets come from one draw, so their spread is noise of prediction "
             "alone. The variance between draws is missing, and T would be too small. No interval "
@@ -275,15 +302,15 @@ def _refuse_shared(draws: list[int], kind: str) -> None:
             "draws_per_release (--draws-per-release) of at least 2, which pays epsilon for each "
             "draw."
         )
-    if found < len(draws) and kind == "full":
+    if distinct < len(draws) and kind == "full":
         raise InputError(
             f"The rule for fully synthetic data takes a draw for each dataset. Got {len(draws)} "
-            f"datasets of {found} draws. Give one dataset of each draw."
+            f"datasets of {distinct} draws. Give one dataset of each draw."
         )
 
 
 def _by_draw(estimates: Floats, draws: list[int], kind: str) -> Floats:
     """The mean estimate of each draw's datasets (d,)."""
     _refuse_shared(draws, kind)
-    of = np.array(draws)
-    return np.array([rarith.mean(estimates[of == draw]) for draw in range(max(draws) + 1)])
+    labels = np.array(draws)
+    return np.array([rarith.mean(estimates[labels == draw]) for draw in range(max(draws) + 1)])

@@ -94,10 +94,10 @@ def attribute_disclosure(
     keys, places = first, cells[: len(first)]
     one_target = np.zeros(len(s), dtype=np.bool_)
     one_target[second] = s_t[cells[len(first) :]] == s[second]
-    told = one_target[keys] & (s[keys] > 0)
-    correct = told & (s_t[places] > 0)
+    disclosed = one_target[keys] & (s[keys] > 0)
+    correct = disclosed & (s_t[places] > 0)
     alone = d_t[places] == d[keys]
-    shares = (alone, s[keys] > 0, told, correct, correct & alone)
+    shares = (alone, s[keys] > 0, disclosed, correct, correct & alone)
     return AttributeDisclosure(*(float(share.mean()) for share in shares))
 
 

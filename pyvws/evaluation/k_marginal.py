@@ -173,11 +173,11 @@ def coded_k_marginal(
     """`k_marginal` of tables of codes (N, D) and (M, D): whole numbers from 0 on, by column."""
     count, N = whole_number(replicates, "replicates", least=1), len(original)
     rng = np.random.default_rng(seed)
-    found = [pair_distances(original, codes) for codes in synthetic]
+    results = [pair_distances(original, codes) for codes in synthetic]
     apart = [pair_distances(original, rng.permuted(original, axis=0)).score for _ in range(count)]
     again = [pair_distances(original, original[rng.integers(0, N, N)]).score for _ in range(count)]
-    scores = tuple(one.score for one in found)
-    distances = np.mean([one.distances for one in found], axis=0).tolist()
+    scores = tuple(result.score for result in results)
+    distances = np.mean([result.distances for result in results], axis=0).tolist()
     return KMarginal(
         score=rarith.mean(scores),
         by_dataset=scores,
@@ -197,8 +197,8 @@ def pair_distances(original: Any, synthetic: Any) -> PairDistances:
         place = both[:, a] * widths[b] + both[:, b]
         count = int(widths[a] * widths[b])
         if count > len(both):
-            found, place = np.unique(place, return_inverse=True)
-            count = len(found)
+            patterns, place = np.unique(place, return_inverse=True)
+            count = len(patterns)
         p = np.bincount(place[: len(first)], minlength=count) / len(first)
         q = np.bincount(place[len(first) :], minlength=count) / len(second)
         distances.append(rarith.sum_in_order(np.abs(p - q)))

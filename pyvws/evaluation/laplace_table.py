@@ -61,7 +61,7 @@ def weighing(schema: Schema | None, weights: str | None) -> Weighing:
     if schema is None or schema.exponents is None:
         return Weighing(None)
     name, mean = schema.exponents, schema.mean_survey_weight
-    if any(one.role == "public" for one in schema.columns.values()):
+    if any(column.role == "public" for column in schema.columns.values()):
         return Weighing(
             None,
             remark=f"Weights {name!r} were exponents of the fit of the datasets, but each record "
@@ -104,9 +104,10 @@ def public_ranges(
                 "still under review in the schema: it comes from the records. Check it against "
                 "what is known of the survey, correct it, and take its name out of review."
             )
-    ranges = {name: one.range for name, one in described(schema).items() if one.range}
+    ranges = {name: column.range for name, column in described(schema).items() if column.range}
     ranges |= dict(given)
-    summed = [one.column for one in plan.statistics if one.kind in ("total", "mean", "quantile")]
+    of_numbers = [asked for asked in plan.statistics if asked.kind in ("total", "mean", "quantile")]
+    summed = [asked.column for asked in of_numbers]
     for name in (*summed, *([plan.weights] if plan.weights else [])):
         low, high = ranges.get(name, (np.nan, np.nan))
         if not (np.isfinite(high - low) and low < high):
@@ -154,8 +155,9 @@ def laplace_figures(
             "to every possible size."
         )
     weights = ranges[plan.weights] if plan.weights else (0.0, 1.0)
-    made = _Sums(records, len(plan.cells), weights, mean_weight, noise)
-    return [made.figures(one, ranges.get(one.column, (0.0, 1.0)), part) for one in plan.statistics]
+    sums = _Sums(records, len(plan.cells), weights, mean_weight, noise)
+    asked = [(x, ranges.get(x.column, (0.0, 1.0))) for x in plan.statistics]
+    return [sums.figures(statistic, range, part) for statistic, range in asked]
 
 
 class _Sums:
@@ -174,21 +176,21 @@ class _Sums:
         self._weights = np.clip(records.weights / mean, *self._range)
 
     def figures(
-        self, one: CellStatistic, range: tuple[float, float], part: float
+        self, statistic: CellStatistic, range: tuple[float, float], part: float
     ) -> tuple[Floats, Floats]:
         """Figures (C, P) of a statistic and standard errors of their noise, for its epsilon."""
         low, high = range
         heaviest = self._range[1]
-        if one.kind == "count":
+        if statistic.kind == "count":
             return _columns(self._sums(self._weights, None, (0.0, heaviest), part))
-        if one.kind == "share":
-            return self._shares(one, part)
-        y = self._records.numbers[one.column]
+        if statistic.kind == "share":
+            return self._shares(statistic, part)
+        y = self._records.numbers[statistic.column]
         there = np.isfinite(y)
         y = np.clip(np.where(there, y, low), low, high)
-        if one.kind == "quantile":
-            return self._quantiles(one, y, there, range, part)
-        if one.kind == "total":
+        if statistic.kind == "quantile":
+            return self._quantiles(statistic, y, there, range, part)
+        if statistic.kind == "total":
             most = heaviest * max(abs(low), abs(high))
             return _columns(self._sums(self._weights * y, there, (-most, most), part))
         centre, half = (low + high) / 2.0, heaviest * (high - low) / 2.0
@@ -215,17 +217,17 @@ class _Sums:
         """Noisy sums of weights (C, parts) of cells cut by `places` (N,), and their noise."""
         cell = self._records.cell
         cells = np.where((cell < 0) | (places < 0), -1, cell * parts + places)
-        found = noisy_sums(
+        sums = noisy_sums(
             *(self._weights, cells),
             count=self._cells * parts,
             range=(0.0, self._range[1]),
             epsilon=part,
             noise=self._noise,
         )
-        return found.sums.reshape(self._cells, parts), found.noise
+        return sums.sums.reshape(self._cells, parts), sums.noise
 
-    def _shares(self, one: CellStatistic, part: float) -> tuple[Floats, Floats]:
-        places, parts = self._records.levels[one.column], len(one.points)
+    def _shares(self, statistic: CellStatistic, part: float) -> tuple[Floats, Floats]:
+        places, parts = self._records.levels[statistic.column], len(statistic.points)
         sums, noise = self._within(places, parts, part)
         shares = np.array([bin_probabilities(row) for row in sums])
         whole = np.maximum(sums, 0.0).sum(axis=1, keepdims=True)
@@ -233,17 +235,17 @@ class _Sums:
         return shares, np.where(whole > 0, error / np.where(whole > 0, whole, 1.0), np.nan)
 
     def _quantiles(
-        self, one: CellStatistic, y: Floats, there: Any, range: tuple[float, float], part: float
+        self, asked: CellStatistic, y: Floats, there: Any, range: tuple[float, float], part: float
     ) -> tuple[Floats, Floats]:
         edges = equal_edges(*range, bins=_BINS)
         places = np.minimum(np.searchsorted(edges, y, side="right") - 1, _BINS - 1)
         sums, _ = self._within(np.where(there, places, -1), _BINS, part)
-        found = np.empty((self._cells, len(one.points)))
+        quantiles = np.empty((self._cells, len(asked.points)))
         for row, counts in enumerate(sums):
             reached = np.concatenate([[0.0], np.cumsum(bin_probabilities(counts))])
-            found[row] = np.interp(one.points, reached, edges)
-        return found, np.full(found.shape, np.nan)
+            quantiles[row] = np.interp(asked.points, reached, edges)
+        return quantiles, np.full(quantiles.shape, np.nan)
 
 
-def _columns(made: NoisySums) -> tuple[Floats, Floats]:
-    return made.sums[:, None], np.full((len(made.sums), 1), made.noise)
+def _columns(sums: NoisySums) -> tuple[Floats, Floats]:
+    return sums.sums[:, None], np.full((len(sums.sums), 1), sums.noise)

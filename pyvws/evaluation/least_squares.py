@@ -97,16 +97,16 @@ def fit_formula(
         dropped = len(whole) - len(frame)
         if family == "gaussian":
             return replace(least_squares(design.matrix, y, design.names), dropped=dropped)
-        found = glm(design.matrix, y, family=family)
-        return LeastSquares(found.coefficients, found.variances, design.names, len(y), dropped)
+        fitted = glm(design.matrix, y, family=family)
+        return LeastSquares(fitted.coefficients, fitted.variances, design.names, len(y), dropped)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
 
 
 def _called(frame: Any, expression: str) -> Floats:
     """The values (N,) of a call such as log(income + 1)."""
-    made = make_design(frame, f"~ {expression} - 1", outcome="")
-    if made.matrix.shape[1] != 1:
+    design = make_design(frame, f"~ {expression} - 1", outcome="")
+    if design.matrix.shape[1] != 1:
         raise InputError(f"formula must have one column of numbers before '~'. Got {expression!r}.")
-    values: Floats = made.matrix[:, 0]
+    values: Floats = design.matrix[:, 0]
     return values

@@ -45,8 +45,8 @@ class MatchRisk:
 
         None where no dataset has a single match.
         """
-        found = self.false_rate[np.isfinite(self.false_rate)]
-        return float(found.mean()) if len(found) else None
+        rates = self.false_rate[np.isfinite(self.false_rate)]
+        return float(rates.mean()) if len(rates) else None
 
 
 def match_risk(
@@ -108,12 +108,12 @@ def match_risk(
     expected, true_rate, false_rate, shares = [], [], [], []
     for values in paired_outcomes(y, synthetic):
         here = values[order]
-        found = np.empty(len(y), dtype=np.intp)
+        matches = np.empty(len(y), dtype=np.intp)
         own = np.empty(len(y), dtype=np.bool_)
-        found[order] = count_inside(here, balls, codes, closed=closed)
+        matches[order] = count_inside(here, balls, codes, closed=closed)
         own[order] = balls.hold(here, closed=closed)
-        share = own / np.maximum(found, 1)
-        single = found == 1
+        share = own / np.maximum(matches, 1)
+        single = matches == 1
         expected.append(rarith.sum_in_order(share))
         true_rate.append((single & own).sum() / len(y))
         with np.errstate(invalid="ignore"):

@@ -66,10 +66,10 @@ class TablePlan:
     @property
     def cells(self) -> list[tuple[str, ...]]:
         """The labels of each cell, the last column fastest; one cell without columns."""
-        found: list[tuple[str, ...]] = [()]
+        cells: list[tuple[str, ...]] = [()]
         for levels in self.by.values():
-            found = [(*cell, level) for cell in found for level in levels]
-        return found
+            cells = [(*cell, level) for cell in cells for level in levels]
+        return cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,29 +122,27 @@ def table_plan(
         for name, levels in _with_levels(share, schema, "share").items()
     ]
     for name, levels in quantile.items():
-        points = tuple(open_unit_interval(one, "quantile") for one in np.atleast_1d(levels))
+        points = tuple(open_unit_interval(level, "quantile") for level in np.atleast_1d(levels))
         statistics.append(CellStatistic("quantile", name, points))
     if not statistics:
         raise UsageError(
             "A table needs a statistic. Give one or more of count, total, mean, share, quantile."
         )
     codes = described(schema)
-    for one in statistics:
-        if one.kind != "share" and one.column in codes and codes[one.column].days_since is not None:
-            raise _holds_dates(one.column)
-    missing = {
-        name: tuple(dict.fromkeys([*one.missing_codes, None])) for name, one in codes.items()
-    }
+    for statistic in statistics:
+        own = codes.get(statistic.column or "")
+        if statistic.kind != "share" and own is not None and own.days_since is not None:
+            raise _holds_dates(statistic.column)
+    missing = {name: tuple(dict.fromkeys([*x.missing_codes, None])) for name, x in codes.items()}
     cells = _with_levels(by, schema, "by")
-    taken = [
-        (n, "levels") for one in (by, share) if not isinstance(one, Mapping) for n in _names(one)
-    ]
-    taken += [(one.column, entry) for one in statistics for entry in ("range", "missing")]
+    without_levels = [names for names in (by, share) if not isinstance(names, Mapping)]
+    taken = [(name, "levels") for names in without_levels for name in _names(names)]
+    taken += [(asked.column, entry) for asked in statistics for entry in ("range", "missing")]
     taken += [(weights, "range")] if weights else []
     open_entries = () if schema is None else schema.to_review
     return TablePlan(
         *(cells, tuple(statistics), weights, strata, clusters, missing),
-        to_review=tuple(one for one in dict.fromkeys(taken) if one in open_entries),
+        to_review=tuple(entry for entry in dict.fromkeys(taken) if entry in open_entries),
     )
 
 
@@ -166,21 +164,21 @@ def _holds_dates(name: str) -> InputError:
 
 
 def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
-    used = [*plan.by, *(one.column for one in plan.statistics if one.column)]
+    used = [*plan.by, *(statistic.column for statistic in plan.statistics if statistic.column)]
     check_columns(frame, used, role="The table of estimates")
     cell = np.zeros(len(frame), dtype=np.intp)
     for name, levels in plan.by.items():
         places = _places(frame[name], levels)
         cell = np.where((cell < 0) | (places < 0), -1, cell * len(levels) + places)
     numbers, coded = {}, {}
-    for one in plan.statistics:
-        if one.kind == "share":
-            coded[one.column] = _places(frame[one.column], one.points)
-        elif one.column and one.column not in numbers:
-            if holds_dates(frame[one.column]):
-                raise _holds_dates(one.column)
-            codes = plan.missing.get(one.column, (None,))
-            numbers[one.column] = numbers_and_codes(frame[one.column], codes)[0]
+    for statistic in plan.statistics:
+        if statistic.kind == "share":
+            coded[statistic.column] = _places(frame[statistic.column], statistic.points)
+        elif statistic.column and statistic.column not in numbers:
+            if holds_dates(frame[statistic.column]):
+                raise _holds_dates(statistic.column)
+            codes = plan.missing.get(statistic.column, (None,))
+            numbers[statistic.column] = numbers_and_codes(frame[statistic.column], codes)[0]
     weights = np.ones(len(frame))
     if plan.weights is not None:
         check_columns(frame, [plan.weights], role="weights")
@@ -209,7 +207,7 @@ def _labels(frame: nw.DataFrame[Any], name: str, role: str) -> NDArray[np.intp]:
             f"{role} out."
         )
     code: dict[str, int] = {}  # 1 and "1" are one label.
-    return np.array([code.setdefault(one, len(code)) for one in labels], dtype=np.intp)[places]
+    return np.array([code.setdefault(label, len(code)) for label in labels], dtype=np.intp)[places]
 
 
 def _names(given: Names) -> list[str]:
@@ -221,15 +219,15 @@ def _with_levels(
 ) -> dict[str, tuple[str, ...]]:
     """The levels of each column, as text: those given, or those of the schema."""
     if isinstance(given, Mapping):
-        found = {name: tuple(map(label_of, levels)) for name, levels in given.items()}
+        by_name = {name: tuple(map(label_of, levels)) for name, levels in given.items()}
     else:
         known = described(schema)
-        found = {name: known[name].levels or () if name in known else () for name in _names(given)}
-    for name, levels in found.items():
+        by_name = {x: known[x].levels or () if x in known else () for x in _names(given)}
+    for name, levels in by_name.items():
         if not levels or len(set(levels)) < len(levels):
             raise InputError(
                 f"{role} {name!r} needs its public levels, each once. Give a schema that has them, "
                 f"or in Python {role}={{{name!r}: ['a', 'b']}}. Levels are never taken from the "
                 "data, which would hide an empty cell."
             )
-    return found
+    return by_name

@@ -159,8 +159,8 @@ class PublishedTable:
                 "unit_of_laplace": self.unit_of_laplace,
                 "weights_of_laplace": self.weights_of_laplace,
             }
-        cells = {name: [one.cell[k] for one in self.figures] for k, name in enumerate(self.by)}
-        figures = {name: [getattr(one, name) for one in self.figures] for name in parts}
+        cells = {name: [x.cell[k] for x in self.figures] for k, name in enumerate(self.by)}
+        figures = {name: [getattr(figure, name) for figure in self.figures] for name in parts}
         same = {name: [value] * len(self.figures) for name, value in claim.items()}
         return cells | figures | same
 
@@ -283,7 +283,7 @@ def tabulate(
     confidential = frames.pop("original", None)
     combine([0.0] * len(frames), [0.0] * len(frames), **rules)  # Refuse before the work.
     cells, unit = plan.cells, None if schema is None else schema.unit
-    beside = [(np.full((len(cells), len(one.points)), np.nan),) * 2 for one in plan.statistics]
+    beside = [(np.full((len(cells), len(x.points)), np.nan),) * 2 for x in plan.statistics]
     if original is not None:
         if epsilon is None:
             raise UsageError("The Laplace mechanism needs an epsilon. Give epsilon.")
@@ -301,17 +301,17 @@ def tabulate(
     elif epsilon is not None or ranges is not None:
         raise UsageError("epsilon and ranges are for the Laplace mechanism. Give original too.")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
-    estimates = [_of_dataset(one, plan) for one in records]
+    estimates = [_of_dataset(dataset, plan) for dataset in records]
     figures = []
-    for place, one in enumerate(plan.statistics):
+    for place, statistic in enumerate(plan.statistics):
         for row, cell in enumerate(cells):
             sizes = np.array([of_dataset[place][row][0] for of_dataset in estimates])
-            for column, point in enumerate(one.points):
-                made = [of_dataset[place][row][1][column] for of_dataset in estimates]
+            for column, point in enumerate(statistic.points):
+                of_datasets = [of_dataset[place][row][1][column] for of_dataset in estimates]
                 figures.append(
                     CellFigure(
-                        *(cell, one.kind, one.column, str(point)),
-                        *_joined(made, level, rules),
+                        *(cell, statistic.kind, statistic.column, str(point)),
+                        *_joined(of_datasets, level, rules),
                         records=float(sizes.mean()),
                         empty=int((sizes == 0).sum()),
                         laplace=float(beside[place][0][row, column]),
@@ -322,7 +322,7 @@ def tabulate(
         by=tuple(plan.by),
         figures=tuple(figures),
         datasets=len(records),
-        outside=float(np.mean([(one.cell < 0).mean() for one in records])),
+        outside=float(np.mean([(dataset.cell < 0).mean() for dataset in records])),
         kind=kind,
         level=level,
         epsilon=None if original is None else float(epsilon or 0.0),
@@ -334,18 +334,18 @@ def tabulate(
 
 
 def _joined(
-    made: Sequence[SurveyEstimate], level: float, rules: Mapping[str, Any]
+    estimates: Sequence[SurveyEstimate], level: float, rules: Mapping[str, Any]
 ) -> tuple[float, float, float, float, float]:
     """Estimate, standard error, degrees of freedom and interval; NaN as far as none are given."""
-    q = np.array([one.estimate for one in made])
-    v = np.array([one.variance for one in made])
+    q = np.array([estimate.estimate for estimate in estimates])
+    v = np.array([estimate.variance for estimate in estimates])
     if not np.isfinite(q).all():
         return (np.nan,) * 5
     sure = bool(np.isfinite(v).all())
-    found: Combined = combine(q, v if sure else np.zeros(len(q)), **rules)
+    combined: Combined = combine(q, v if sure else np.zeros(len(q)), **rules)
     if not sure:
-        return (found.estimate, *(np.nan,) * 4)
-    return found.estimate, found.variance**0.5, found.df, *found.interval(level)
+        return (combined.estimate, *(np.nan,) * 4)
+    return combined.estimate, combined.variance**0.5, combined.df, *combined.interval(level)
 
 
 def _of_dataset(
@@ -359,37 +359,38 @@ def _of_dataset(
     order = np.argsort(records.cell, kind="stable")
     starts = np.searchsorted(records.cell[order], np.arange(len(plan.cells) + 1))
     cells = [order[start:end] for start, end in pairwise(starts)]
-    found = []
-    for one in plan.statistics:
-        values = _values(one, records)
+    estimates = []
+    for asked in plan.statistics:
+        values = _values(asked, records)
         used = [rows[np.isfinite(values[rows])] for rows in cells]
-        found.append([(len(rows), list(_estimates(one, values, design, rows))) for rows in used])
-    return found
+        of_cells = [(len(rows), list(_estimates(asked, values, design, rows))) for rows in used]
+        estimates.append(of_cells)
+    return estimates
 
 
-def _values(one: CellStatistic, records: CellRecords) -> Floats:
+def _values(statistic: CellStatistic, records: CellRecords) -> Floats:
     """What a statistic is of (N,): ones, places among the levels of a share, or numbers.
 
     NaN where a record has none.
     """
-    if one.kind == "count":
+    if statistic.kind == "count":
         return np.ones(len(records.cell))
-    if one.kind == "share":
-        places = records.levels[one.column]
+    if statistic.kind == "share":
+        places = records.levels[statistic.column]
         return np.where(places < 0, np.nan, places)
-    return records.numbers[one.column]
+    return records.numbers[statistic.column]
 
 
 def _estimates(
-    one: CellStatistic, values: Floats, design: SurveyDesign, rows: Any
+    statistic: CellStatistic, values: Floats, design: SurveyDesign, rows: Any
 ) -> Iterator[SurveyEstimate]:
     """The estimates of a statistic of the values (N,) in `rows`, a point each."""
     y = values[rows]
-    if one.kind == "share":
-        for place in range(len(one.points)):
+    if statistic.kind == "share":
+        for place in range(len(statistic.points)):
             yield survey_mean(y == place, design, rows)
-    elif one.kind == "quantile":
-        for point in one.points:
+    elif statistic.kind == "quantile":
+        for point in statistic.points:
             yield survey_quantile(y, point, design, rows)
     else:
-        yield (survey_mean if one.kind == "mean" else survey_total)(y, design, rows)
+        yield (survey_mean if statistic.kind == "mean" else survey_total)(y, design, rows)

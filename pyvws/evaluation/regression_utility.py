@@ -45,13 +45,13 @@ class RegressionUtility:
     def _repr_html_(self) -> str:
         """The coefficients as a table, for a notebook."""
         before, after = (
-            [f"{one:.4g} ({low:.4g}, {high:.4g})" for one, (low, high) in zip(*both, strict=True)]
+            [f"{q:.4g} ({low:.4g}, {high:.4g})" for q, (low, high) in zip(*both, strict=True)]
             for both in (
                 (self.original, self.original_interval),
                 (self.synthetic, self.synthetic_interval),
             )
         )
-        overlap = [f"{one:.3f}" for one in self.overlap]
+        overlap = [f"{share:.3f}" for share in self.overlap]
         return html_table(
             "Coefficients with intervals (confidential); an overlap of 1 is best",
             ("coefficient", "original", "synthetic", "overlap"),
@@ -115,14 +115,14 @@ def regression_utility(
     upper = 1.0 - (1.0 - open_unit_interval(level, "level")) / 2.0
     tables = dataset_list(synthetic, "synthetic")
     own = fit_formula(original, formula, "original", family, schema)
-    found = combine_formula(
+    combined = combine_formula(
         *(tables, formula),
         kind=kind,
         draw_of_dataset=draw_of_dataset,
         family=family,
         schema=schema,
     )
-    if tuple(found) != own.names:
+    if tuple(combined) != own.names:
         raise InputError(
             "The design matrices of the original and of the synthetic datasets have different "
             "columns. Give all tables the same levels, for example as categories."
@@ -131,14 +131,14 @@ def regression_utility(
     factor = float(stdtrit(degrees, upper) if family == "gaussian" else ndtri(upper))
     half = factor * np.sqrt(own.variances)
     before = np.column_stack([own.coefficients - half, own.coefficients + half])
-    after = np.array([one.interval(level) for one in found.values()])
+    after = np.array([coefficient.interval(level) for coefficient in combined.values()])
     return RegressionUtility(
         names=own.names,
         original=own.coefficients,
         original_interval=before,
-        synthetic=np.array([one.estimate for one in found.values()]),
+        synthetic=np.array([coefficient.estimate for coefficient in combined.values()]),
         synthetic_interval=after,
         overlap=np.asarray(interval_overlap(before, after)),
         dropped=own.dropped,
-        dropped_synthetic=found.dropped,
+        dropped_synthetic=combined.dropped,
     )

@@ -68,7 +68,7 @@ def two_way_pmse(
         for i, j in chosen
     ]
     design = np.column_stack([np.ones(len(blocks[0])), *blocks, *products])
-    folded = tuple(name for name, found in levels.items() if found > kept)
+    folded = tuple(name for name, many in levels.items() if many > kept)
     unseen = comb(len(blocks), 2) - len(chosen)
     return TwoWayScore(logistic_pmse(design[:count], design[count:]), folded, unseen)
 
@@ -83,10 +83,10 @@ def tree_score(
     """
     both, count = _stacked(original, synthetic)
     design = np.column_stack([_block(values, len(values)) for values in both.values()])
-    found = tree_pmse(
+    score = tree_pmse(
         design[:count], design[count:], leaf=leaf, permutations=permutations, seed=seed
     )
-    return found.ratio * len(design) / count
+    return score.ratio * len(design) / count
 
 
 def _stacked(original: Plain, synthetic: Plain) -> tuple[dict[str, NDArray[Any]], int]:
@@ -109,7 +109,7 @@ def _kept_levels(both: Plain, levels: Mapping[str, int], most: int) -> int:
     numbers = [1 + bool(np.isnan(values).any()) for values in both.values() if _is_number(values)]
 
     def coefficients(kept: int) -> int:
-        widths = [*numbers, *(min(found, kept) - 1 for found in levels.values())]
+        widths = [*numbers, *(min(many, kept) - 1 for many in levels.values())]
         return 1 + sum(widths) + _products(widths)
 
     kept = max(levels.values(), default=2)
@@ -147,5 +147,5 @@ def _block(values: NDArray[Any], kept: int) -> Floats:
     order = np.argsort(-counts, kind="stable")
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.minimum(np.arange(len(order)), kept - 1)
-    found = place[codes]
-    return np.asarray(found[:, None] == np.arange(1, min(len(order), kept)), dtype=np.float64)
+    own = place[codes]
+    return np.asarray(own[:, None] == np.arange(1, min(len(order), kept)), dtype=np.float64)

@@ -139,19 +139,19 @@ def survey_quantile(y: Any, level: float, design: SurveyDesign, rows: Any = None
     order = np.argsort(values, kind="stable")
     rising = values[order]
     reached = np.cumsum(design.weights[places][order], dtype=np.longdouble).astype(np.float64)
-    found = _at(rising, reached, p)
-    share = survey_mean(values <= found, design, places)
+    quantile = _at(rising, reached, p)
+    share = survey_mean(values <= quantile, design, places)
     first = np.unique(design.cluster[places], return_index=True)[1]
     df = len(first) - len(np.unique(design.stratum[places][first]))
     if df == 0:
-        return SurveyEstimate(found, np.nan)
+        return SurveyEstimate(quantile, np.nan)
     t = float(stdtrit(df, _UPPER))
     half = t * float(np.sqrt(share.variance))
     low, high = share.estimate - half, share.estimate + half
     if low < 0 or high > 1:
-        return SurveyEstimate(found, np.nan)
+        return SurveyEstimate(quantile, np.nan)
     width = _at(rising, reached, high) - _at(rising, reached, low)
-    return SurveyEstimate(found, (width / (2.0 * t)) ** 2)
+    return SurveyEstimate(quantile, (width / (2.0 * t)) ** 2)
 
 
 def _at(rising: Floats, reached: Floats, level: float) -> float:
@@ -182,11 +182,11 @@ def _variance(z: Floats, rows: NDArray[np.intp], design: SurveyDesign) -> float:
         return 0.0
     _, first, place = np.unique(design.cluster[rows], return_index=True, return_inverse=True)
     sums = np.bincount(place, weights=z)
-    strata, of = np.unique(design.stratum[rows][first], return_inverse=True)
+    strata, stratum = np.unique(design.stratum[rows][first], return_inverse=True)
     n = design.sizes[strata]
-    means = np.bincount(of, weights=sums) / n
-    present = np.bincount(of, weights=(sums - means[of]) ** 2)
-    absent = (n - np.bincount(of)) * means**2
+    means = np.bincount(stratum, weights=sums) / n
+    present = np.bincount(stratum, weights=(sums - means[stratum]) ** 2)
+    absent = (n - np.bincount(stratum)) * means**2
     return float((n / (n - 1) * (present + absent)).sum())
 
 

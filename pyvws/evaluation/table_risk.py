@@ -119,10 +119,10 @@ class TableRisk:
             ("risk", "synthetic", "without synthesis", "independent"),
             [
                 (
-                    *(one.name, f"{one.value:.4g}"),
-                    *(f"{one.without_synthesis:.4g}", f"{one.independent:.4g}"),
+                    *(score.name, f"{score.value:.4g}"),
+                    *(f"{score.without_synthesis:.4g}", f"{score.independent:.4g}"),
                 )
-                for one in self.scores
+                for score in self.scores
             ],
         )
 
@@ -204,9 +204,9 @@ def table_risk(
     apart = {name: values[rng.permutation(N)] for name, values in first.items()}
     distances = _Distances(tables, held, np.sort(rng.permutation(N)[:_MOST]), seed)
 
-    def score(name: str, of: Callable[[Plain], float], label: str = "") -> RiskScore:
-        values = tuple(of(table) for table in datasets)
-        ends = of(first), of(apart)
+    def score(name: str, measure: Callable[[Plain], float], label: str = "") -> RiskScore:
+        values = tuple(measure(table) for table in datasets)
+        ends = measure(first), measure(apart)
         return RiskScore(label or name, float(np.mean(values)), values, *ends, BLIND[name])
 
     def replicated(table: Plain) -> float:
@@ -214,7 +214,7 @@ def table_risk(
 
     def disclosed(table: Plain, name: str) -> float:
         pair = _patterns(tables, known, bins or {}, first, table)
-        cells = [tables.cells({name: one[name]})[:, 0] for one in (first, table)]
+        cells = [tables.cells({name: records[name]})[:, 0] for records in (first, table)]
         return attribute_disclosure(pair[0], cells[0], pair[1], cells[1]).correct
 
     def copied(table: Plain) -> float:
@@ -231,7 +231,7 @@ def table_risk(
         score("copies_of_uniques", copied),
         score("closest", distances.nearer),
     )
-    by_name = {one.name: one.value for one in scores}
+    by_name = {entry.name: entry.value for entry in scores}
     numbers = [name for name in tables.by_data if name in tables.edges]
     return TableRisk(
         replicated_uniques=by_name["replicated_uniques"],
@@ -257,7 +257,7 @@ def _patterns(
     codes = np.zeros(count + len(second[names[0]]), dtype=np.intp)
     for name in names:
         if name in binned:
-            parts = [tables.cells({name: one[name]})[:, 0] for one in (first, second)]
+            parts = [tables.cells({name: records[name]})[:, 0] for records in (first, second)]
         else:
             parts = [first[name], second[name]]
         _, places = np.unique(np.concatenate(parts), return_inverse=True)

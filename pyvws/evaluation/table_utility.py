@@ -227,10 +227,11 @@ class TableUtility:
             ("score", "synthetic", "second sample", "independent", "better"),
             [
                 (
-                    *(one.name, f"{one.value:.4g}", f"{one.bootstrap:.4g}"),
-                    *(f"{one.independent:.4g}", "larger" if one.larger_is_better else "smaller"),
+                    *(score.name, f"{score.value:.4g}", f"{score.bootstrap:.4g}"),
+                    f"{score.independent:.4g}",
+                    "larger" if score.larger_is_better else "smaller",
                 )
-                for one in self.scores
+                for score in self.scores
             ],
         )
 
@@ -322,12 +323,12 @@ def table_utility(
     largest: list[float] = []
 
     def two_way(table: Plain) -> float:
-        found = two_way_pmse(first, table)
-        folded.update(found.folded)
-        unseen.append(found.unseen)
+        score = two_way_pmse(first, table)
+        folded.update(score.folded)
+        unseen.append(score.unseen)
         share = 1.0 - N / (N + len(next(iter(table.values()))))
-        largest.append(share * (1.0 - share) / found.score.null_mean)
-        return found.score.ratio
+        largest.append(share * (1.0 - share) / score.score.null_mean)
+        return score.score.ratio
 
     if s_pmse:
         scores.append(measured.score("s_pmse", two_way, lambda: max(largest)))
@@ -365,7 +366,7 @@ def table_utility(
         columns=_columns(tables, change),
         by_pair=k.by_pair,
         missing_pairs=np.array(
-            [missing, np.mean([_both_missing(tables, one) for one in tables.synthetic], axis=0)]
+            [missing, np.mean([_both_missing(tables, table) for table in tables.synthetic], axis=0)]
         ),
         scores=tuple(scores),
         folded=tuple(name for name in tables.names if name in folded),
@@ -387,29 +388,29 @@ class _Measured:
     def score(
         self,
         name: str,
-        of: Callable[[Plain], float],
+        measure: Callable[[Plain], float],
         worst: Callable[[], float] = lambda: 1.0,
     ) -> Score:
         """A score for which smaller is better, 0 the best."""
-        values = tuple(of(table) for table in self.synthetic)
-        ends = of(self.bootstrap), of(self.apart)
+        values = tuple(measure(table) for table in self.synthetic)
+        ends = measure(self.bootstrap), measure(self.apart)
         mean = float(np.mean(values))
         return Score(name, mean, values, *ends, 0.0, float(worst()), False, BLIND[name])
 
 
 def _margins(tables: PlainTables, table: Plain) -> Floats:
     """The distance of each column's margin from the original's (K,)."""
-    found = []
+    distances = []
     for name, values in tables.original.items():
         if name in tables.edges:
             both = [x[~np.isnan(x)] for x in (values, table[name])]
             some = all(len(x) for x in both)
-            found.append(ecdf_utility(both[0], [both[1]]).maximum if some else 1.0)
+            distances.append(ecdf_utility(both[0], [both[1]]).maximum if some else 1.0)
             continue
         width = 1 + int(max(values.max(), table[name].max()))
         shares = [np.bincount(x, minlength=width) / len(x) for x in (values, table[name])]
-        found.append(float(np.abs(shares[0] - shares[1]).sum()) / 2.0)
-    return np.array(found)
+        distances.append(float(np.abs(shares[0] - shares[1]).sum()) / 2.0)
+    return np.array(distances)
 
 
 def _both_missing(tables: PlainTables, table: Plain) -> Floats:
@@ -442,7 +443,7 @@ def _mean_size(difference: Floats) -> float:
 
 def _columns(tables: PlainTables, change: AssociationChange) -> tuple[ColumnUtility, ...]:
     margins = np.mean([_margins(tables, table) for table in tables.synthetic], axis=0)
-    made = []
+    columns = []
     for place, name in enumerate(tables.names):
         others = np.arange(len(tables.names)) != place
         before, after, apart = (
@@ -455,7 +456,7 @@ def _columns(tables: PlainTables, change: AssociationChange) -> tuple[ColumnUtil
             float(tables.missing(table, name).mean())
             for table in (tables.original, *tables.synthetic)
         ]
-        made.append(
+        columns.append(
             ColumnUtility(
                 name=name,
                 kind="number" if name in tables.edges else "category",
@@ -465,4 +466,4 @@ def _columns(tables: PlainTables, change: AssociationChange) -> tuple[ColumnUtil
                 associations_kept=1.0 - lost / most if most else float("nan"),
             )
         )
-    return tuple(made)
+    return tuple(columns)

@@ -27,14 +27,14 @@ def checked_match(match: Any) -> Match:
 
 def bound_to_meet(loop: Loop, match: Match) -> float:
     """The bound of `match` in nats; InputError unless it is below the unweighted bound."""
-    bound = loop.lipschitz().bounds.database if match == "lw" else float(match)
+    bound = loop.lipschitz().bounds.aimed.database if match == "lw" else float(match)
     refuse_needless(loop, bound)
     return bound
 
 
 def refuse_needless(loop: Loop, bound: float) -> None:
     """Raise InputError for a bound to meet, in nats, that the unweighted fit meets already."""
-    if not bound < loop.unweighted().bounds.database:
+    if not bound < loop.unweighted().bounds.aimed.database:
         raise InputError(
             "match or epsilon asks for a bound at or above that of the unweighted fit, which "
             "no weight in [0, 1] is needed for. Ask for a smaller one."

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
-from pyvws.mechanisms.counts.sets import PAIRS
+from pyvws.mechanisms.counts.set_words import set_word
+from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, counted_table
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
+from pyvws.tables.schema.schema import Schema
+
+COUNT_MODELS: Final = ("classes", "conditionals")
+"""The models whose posterior gives the records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +28,18 @@ class NoisyCounts(MechanismBase):
     and Gaussian noise has scales whose privacy losses together keep delta at epsilon. Larger
     epsilon or delta = less private. A setting out of its range raises InputError.
 
-    The datasets are imputed records of a posterior of latent classes given the noisy counts. They
+    The datasets are imputed records of a posterior given the noisy counts. They
     follow from the counts, public settings and a public seed alone, so all datasets together cost
     epsilon once. With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
-    "pairs" is every pair, "predictors" each column with its predictors, and "a:b:c" one set.
+    "pairs" is every pair, "predictors" each column with its predictors, and "a:b:c" one set. A set
+    with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
+    {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
+    its groups.
+
+    Under `model` "classes" the classes of a mixture give the columns, and `tables` names columns
+    that combinations of others give in their place. Under "conditionals" each column has shares for
+    each combination of its predictors in the schema, with a Dirichlet prior.
     """
 
     declared = Facts(
@@ -52,7 +64,13 @@ class NoisyCounts(MechanismBase):
     measure: tuple[str, ...] | str = setting(
         (PAIRS,),
         "What is counted: pairs, predictors, and sets of columns such as a:b:c.",
-        more="In Python a set may be a tuple of names.",
+        more="a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a tuple "
+        "of names, or a dict with columns, cuts and share.",
+    )
+    tables: tuple[str, ...] | str = setting(
+        (),
+        "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
+        more="They have cuts as `measure` has. This changes no guarantee.",
     )
     neighbours: str = setting(
         "loo",
@@ -78,12 +96,13 @@ class NoisyCounts(MechanismBase):
         "Sweeps of the sampler after the warm-up; datasets come from the second half.",
         more="Larger = nearer to the posterior, and slower. This changes no guarantee.",
     )
-    model: str = field(default="classes", metadata={"prepared": True})
+    model: str = "classes"
 
     def __post_init__(self) -> None:
-        choice(self.model, "model", ("classes",))
+        choice(self.model, "model", COUNT_MODELS)
         choice(self.neighbours, "neighbours", NEIGHBOURS)
-        object.__setattr__(self, "measure", _sets(self.measure))
+        object.__setattr__(self, "measure", _words(self.measure, "measure"))
+        object.__setattr__(self, "tables", _words(self.tables, "tables") if self.tables else ())
         object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
         for name in ("classes", "sweeps"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
@@ -103,6 +122,13 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
+    def counted_table(self, schema: Schema) -> CountedTable:
+        """What is counted of a table with that schema; InputError for what cannot be counted."""
+        conditionals = self.model == "conditionals"
+        return counted_table(
+            schema, tuple(self.measure), tuple(self.tables), conditionals=conditionals
+        )
+
     @property
     def facts(self) -> Facts:
         """The claim is pure without delta; the noise hides the number of records under loo."""
@@ -113,13 +139,12 @@ class NoisyCounts(MechanismBase):
         )
 
 
-def _sets(measure: Any) -> tuple[str, ...]:
-    """The names of the sets, each a word or names joined by colons."""
-    given = measure.split(",") if isinstance(measure, str) else measure
-    if not isinstance(given, Iterable):
-        raise InputError("measure must be pairs, predictors, or sets such as a:b:c.")
-    named = [one if isinstance(one, str) else ":".join(map(str, one)) for one in given]
-    found = tuple(dict.fromkeys(name.strip() for name in named))
-    if not all(found) or not found:
-        raise InputError("measure must name a set: pairs, predictors, or names such as a:b:c.")
-    return found
+def _words(given: Any, setting: str) -> tuple[str, ...]:
+    """Sets in words, of text with commas, or of words, names and entries."""
+    several = given.split(",") if isinstance(given, str) else given
+    if isinstance(several, Mapping) or not isinstance(several, Iterable):
+        raise InputError(f"{setting} must have sets such as a:b:c. Give a list of them.")
+    words = tuple(dict.fromkeys(map(set_word, several)))
+    if not words or not all(words):
+        raise InputError(f"{setting} must name a set, such as a:b:c. Leave out what is empty.")
+    return words

@@ -47,7 +47,7 @@ class ScalarWeighted(MechanismBase):
         risk, window, n = bound_risk(loop), request.window, loop.cells.n_records
         if window is None:
             target = bound_to_meet(loop, self.match)
-            unweighted = loop.unweighted().bounds.database
+            unweighted = loop.unweighted().bounds.aimed.database
             weights = scalar_weights(n, target=target, unweighted=unweighted)
             return Weighting(loop.fit(weights, "SW"), risk)
         refuse_needless(loop, window.high)

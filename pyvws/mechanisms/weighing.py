@@ -45,11 +45,15 @@ class WeightedFit:
         by_column = None
         if before.by_column is not None and own.by_column is not None:
             by_column = np.maximum(before.by_column, own.by_column)
+        windows = None
+        if before.windows is not None and own.windows is not None:
+            windows = np.maximum(before.windows, own.windows)
         bounds = replace(
             own,
             by_record=np.maximum(before.by_record, own.by_record),
             database=max(before.database, own.database),
             by_column=by_column,
+            windows=windows,
         )
         maxima = np.maximum(earlier.maxima, self.maxima)
         return replace(self, bounds=bounds, maxima=maxima, confirmed=True)
@@ -59,7 +63,7 @@ class WeightedFit:
         """The numbers of this fit that a search reads."""
         return Reached(
             self,
-            self.bounds.database,
+            self.bounds.aimed.database,
             self.maxima,
             log_spread(self.bounds.by_draw[self.bounds.kept_draws]),
             longer=1 + LONGER if self.confirmed else 1,
@@ -222,13 +226,13 @@ def downscaled(loop: Loop, fit: WeightedFit, rule: Downscaling, *, confirm: bool
     def lowered() -> WeightedFit:
         last, half = fit, 0.5 * rule.epsilon
         for left in range(rule.passes, -1, -1):
-            if confirm and last.bounds.database <= half:
+            if confirm and last.bounds.aimed.database <= half:
                 last = loop.confirmed(last)
-            if last.bounds.database <= half or left == 0:
+            if last.bounds.aimed.database <= half or left == 0:
                 break
             room = room_below(log_spread(last.bounds.by_draw)) if rule.room else 1.0
             weights = downscale(
-                last.weights, last.bounds.by_record, epsilon=rule.epsilon * room, psi=rule.psi
+                last.weights, last.bounds.aimed.by_record, epsilon=rule.epsilon * room, psi=rule.psi
             )
             last = loop.fit(weights, f"{fit.label} downscaled")
         return last

@@ -60,7 +60,7 @@ class WeightedEpsilon(MechanismBase):
         fit = loop.lipschitz(c=self.c, g=g)
         for number in range(self.passes):
             weights = weighted_epsilon_weights(
-                fit.weights, fit.bounds.by_record, epsilon=self.epsilon
+                fit.weights, fit.bounds.aimed.by_record, epsilon=self.epsilon
             )
             if (weights == fit.weights).all() or (number and not weights.any()):
                 break  # No record is above the limit, or no record would be left.

@@ -64,6 +64,15 @@ def is_own(model: Model) -> bool:
     return type(model) not in map(type, _FAMILIES)
 
 
+def gives_probabilities(model: Model) -> bool:
+    """Whether each term is known to be a log probability, which never exceeds 0.
+
+    The package's families of whole numbers and categories are; its others are log densities. Of a
+    user's own family nothing is known.
+    """
+    return model.whole_numbers and not is_own(model)
+
+
 def model_settings(model: Model) -> tuple[str, ...]:
     """Names of the settings that a user of the model can give."""
     family: Any = model

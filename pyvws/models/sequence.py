@@ -52,13 +52,13 @@ class Finishing(Protocol):
     (n,) of the columns before it, by name.
     """
 
-    def rounded(self, found: Floats) -> Floats:
+    def rounded(self, drawn: Floats) -> Floats:
         """Drawn values (n,) at the column's decimals."""
 
-    def refused(self, found: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
+    def refused(self, drawn: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """Which drawn values (n,) the family has to draw again."""
 
-    def settled(self, found: Floats, values: Mapping[str, Floats]) -> Floats:
+    def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
         """Drawn values (n,), with those that a rule or another part of the column fixes."""
 
     def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
@@ -86,11 +86,11 @@ class DrawnColumn:
     finish: Finishing | None = None
     rows: NDArray[np.intp] | None = None
 
-    def design_rows(self, of: Any, values: Mapping[str, Floats]) -> Floats:
-        """The design rows (n, K) of the records `of`, or of the predictors' `values` (n,)."""
+    def design_rows(self, records: Any, values: Mapping[str, Floats]) -> Floats:
+        """The design rows (n, K) of the `records`, or of the predictors' `values` (n,)."""
         if self.coded is not None:
             return self.coded(values)
-        return self.design[of if self.rows is None else self.rows[of]]
+        return self.design[records if self.rows is None else self.rows[records]]
 
 
 def joint_draws(draws: Mapping[str, Draws]) -> Draws:
@@ -179,7 +179,7 @@ class TableModel:
         """The families' caveats, each once."""
         phrases: list[Phrase] = []
         for column in self.columns:
-            phrases += [said for said in column.model.caveats if said not in phrases]
+            phrases += [caveat for caveat in column.model.caveats if caveat not in phrases]
         return tuple(phrases)
 
     @property
@@ -206,13 +206,13 @@ class TableModel:
             at = cells.places[:, k]
             used, place = np.unique(at[at >= 0], return_inverse=True)
             whole = len(used) == column.cells.n_cells
-            found = own(column, column.cells if whole else column.cells.part(used))
+            terms = own(column, column.cells if whole else column.cells.part(used))
             if len(place) < len(at):  # Records without a term in the column.
-                every = np.zeros((*found.shape[:-1], len(at)))
-                every[..., at >= 0] = found[..., place]
+                every = np.zeros((*terms.shape[:-1], len(at)))
+                every[..., at >= 0] = terms[..., place]
                 total = total + every
             else:
-                total = total + found[..., place]
+                total = total + terms[..., place]
         return total
 
 

@@ -99,7 +99,7 @@ class FormulaPlan(Plan):
     @property
     def of_families(self) -> dict[str, Any]:
         (family,) = self.families
-        own = [one.name for one in fields(cast(Any, family)) if "setting" in one.metadata]
+        own = [entry.name for entry in fields(cast(Any, family)) if "setting" in entry.metadata]
         return {name: getattr(family, name) for name in own}
 
     def on(self, table: HasColumns) -> Plan:
@@ -121,9 +121,9 @@ class FormulaPlan(Plan):
         if self.entries is not None:
             return self._by_schema(frame)
         design = make_design(frame, self.formula, outcome=self.outcome)
-        (one,) = self.conditionals
-        made = replace(one, K=len(design.names), design=design)
-        plan = replace(self, predictors=design.predictors, conditionals=(made,))
+        (conditional,) = self.conditionals
+        with_design = replace(conditional, K=len(design.names), design=design)
+        plan = replace(self, predictors=design.predictors, conditionals=(with_design,))
         designed: Plan = self.run.checked(plan)
         return designed
 
@@ -148,7 +148,9 @@ class FormulaPlan(Plan):
             if name in self.unchanged
         }
         schema = Schema({**columns, self.outcome: column}, unit=self.unit)
-        usual = {one.name: one.default for one in fields(self.run) if one.name in _BY_SCHEMA}
+        usual = {
+            entry.name: entry.default for entry in fields(self.run) if entry.name in _BY_SCHEMA
+        }
         written = {**usual, "schema": schema}
         plan = replace(SchemaPlan.of(self.run, schema), header=self.header, written=written)
         checked: Plan = self.run.checked(plan)
@@ -191,8 +193,8 @@ class FormulaPlan(Plan):
         )
 
         def written(values: Mapping[str, Floats], backend: Any) -> nw.Series[Any]:
-            made = np.rint(values[name]) if rounded else values[name]
-            return outcome_series(name, made, kind, backend=backend)
+            drawn = np.rint(values[name]) if rounded else values[name]
+            return outcome_series(name, drawn, kind, backend=backend)
 
         return CodedTable(
             outcomes=(conditional,),
@@ -215,13 +217,13 @@ class FormulaPlan(Plan):
     def beside(
         self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
     ) -> Beside:
-        found, _ = self._values(public, None, None)
-        found = np.rint(found) if self.run.round else found
+        theirs, _ = self._values(public, None, None)
+        theirs = np.rint(theirs) if self.run.round else theirs
         y = coded.outcomes[0].y
-        refuse_same(found, y)
-        model = self.families[0].prepare(found, self.outcome)
+        refuse_same(theirs, y)
+        model = self.families[0].prepare(theirs, self.outcome)
         recoded = recoded_design(public, frame, self.formula, outcome=self.outcome)
-        return Beside(model, found, recoded.design.matrix, y, recoded.matrix, recoded.known)
+        return Beside(model, theirs, recoded.design.matrix, y, recoded.matrix, recoded.known)
 
 
 def _entries(run: Any, formula: str) -> Column:
@@ -242,7 +244,7 @@ def _entries(run: Any, formula: str) -> Column:
             raise InputError(f"column has {entry}, which the run says itself. Take {entry} out.")
     model: Model = run.model
     usual = find_model(model.name)
-    settings = [one.name for one in fields(cast(Any, model)) if "setting" in one.metadata]
+    settings = [entry.name for entry in fields(cast(Any, model)) if "setting" in entry.metadata]
     changed = {
         name: getattr(model, name)
         for name in settings

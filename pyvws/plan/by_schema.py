@@ -34,6 +34,7 @@ from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.parts import (
     Follows,
+    ModelledSchema,
     UnitsDrawn,
     conditionals,
     finish_of,
@@ -50,10 +51,10 @@ _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes sta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaPlan(Plan):
-    """The columns of a schema; `whole` names each part of a column as a column of its own."""
+    """The columns of a schema; `whole` has the variables of their conditionals."""
 
     schema: Schema
-    whole: Schema
+    whole: ModelledSchema
 
     @classmethod
     def of(cls, run: Any, schema: Schema) -> Self:
@@ -61,15 +62,15 @@ class SchemaPlan(Plan):
         schema.refuse_unbuilt()
         whole = modelled_schema(schema)
         drawn = [name for name in whole.synthesized if is_drawn(schema, name)]
-        made = []
+        planned = []
         for name in drawn:
             design = public_design(whole, name)
-            made.append(
+            planned.append(
                 PlannedConditional(name, family_of(whole, name, design), len(design.names), design)
             )
         return cls(
             run=run,
-            conditionals=tuple(made),
+            conditionals=tuple(planned),
             outcomes=tuple(name for name in schema.synthesized if name not in schema.derived),
             predictors=schema.public,
             ids=schema.ids,
@@ -139,8 +140,8 @@ class SchemaPlan(Plan):
         if members is not None and units is not None:
             values |= members.summarized(values, units, schema.columns, counts)
             first = _first_members(schema, values, units, counts)
-        planned = {one.name: one for one in self.conditionals}
-        shown, outcomes, drawn, of_unit = {}, [], [], 0
+        planned = {conditional.name: conditional for conditional in self.conditionals}
+        released, outcomes, drawn, of_unit = {}, [], [], 0
         for name in schema.synthesized:
             terms = follows(schema, name, values)
             if first is not None and name in schema.of_unit:
@@ -150,7 +151,7 @@ class SchemaPlan(Plan):
             if name not in schema.derived:  # The size of units is no column of the table.
                 column = schema.columns[name]
                 like = released_type(column, frame[name], by_schema=name in by_schema)
-            shown[name] = ReleasedColumn(
+            released[name] = ReleasedColumn(
                 y=unrounded.get(name, values[name]),
                 kind=_levels(schema, name, like),
                 written=_decoder(schema, name, like, rounded=self.run.round),
@@ -171,16 +172,16 @@ class SchemaPlan(Plan):
                         f"No record has a value of column {part!r} that its rules leave open, so "
                         "nothing can be fitted. Drop the column, or change its rules."
                     )
-                made = self._conditional(planned[part], y, values, has, counts)
+                outcome = self._conditional(planned[part], y, values, has, counts)
                 if mechanism.facts.by_column:
-                    own = made.y if made.records is None else made.y[made.records]
-                    mechanism.check_outcome(own, part, categories=made.categorical)
-                outcomes.append(made)
-                drawn.append(made.drawn)
+                    own = outcome.y if outcome.records is None else outcome.y[outcome.records]
+                    mechanism.check_outcome(own, part, categories=outcome.categorical)
+                outcomes.append(outcome)
+                drawn.append(outcome.drawn)
         return CodedTable(
             outcomes=tuple(outcomes),
             drawn=tuple(drawn),
-            synthesized=shown,
+            synthesized=released,
             public={name: values[name] for name in self.whole.public if name in values},
             values=values,
             ids={name: partial(schema.numbered, name) for name in schema.ids},
@@ -206,10 +207,10 @@ class SchemaPlan(Plan):
         predictors = self.whole.predictors_of(name)
         records = None if has.all() else np.flatnonzero(has)
         own = y if records is None else y[records]
-        kinds, rows = distinct_rows([values[one] for one in predictors], len(has))
-        of_kinds = {one: values[one][kinds] for one in predictors}
+        kinds, rows = distinct_rows([values[predictor] for predictor in predictors], len(has))
+        of_kinds = {predictor: values[predictor][kinds] for predictor in predictors}
         weights = counts if counts is None or records is None else counts[records]
-        made = {*self.whole.synthesized, *self.whole.derived}
+        drawn = {*self.whole.synthesized, *self.whole.derived}
         return OutcomeColumn(
             name=name,
             y=y,
@@ -217,7 +218,7 @@ class SchemaPlan(Plan):
             design=design.matrix(of_kinds, n=len(kinds)),
             terms=design.names,
             predictors=predictors,
-            coded=design.matrix if {*predictors} & made else None,
+            coded=design.matrix if {*predictors} & drawn else None,
             first=first,
             finish=finish_of(self.schema, name),
             categorical=self.whole.columns[name].categorical,
@@ -229,21 +230,23 @@ class SchemaPlan(Plan):
         self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
     ) -> Beside:
         """The schema codes both, so the public records have every level that the table has."""
-        (one,) = self.conditionals
-        first, ours = first_code(one.family), coded.values
+        (conditional,) = self.conditionals
+        first, ours = first_code(conditional.family), coded.values
         theirs = self.schema.coded(public, by_schema=self.schema.used)
-        found = np.rint(theirs[one.name]) if self.run.round else theirs[one.name]
-        y = ours[one.name]
-        refuse_same(found, y)
+        outcome = np.rint(theirs[conditional.name]) if self.run.round else theirs[conditional.name]
+        y = ours[conditional.name]
+        refuse_same(outcome, y)
         return Beside(
-            *(one.family.prepare(found - first, one.name), found - first),
-            one.design.matrix(theirs, n=len(found)),
-            *(y - first, one.design.matrix(ours, n=len(y))),
+            *(conditional.family.prepare(outcome - first, conditional.name), outcome - first),
+            conditional.design.matrix(theirs, n=len(outcome)),
+            *(y - first, conditional.design.matrix(ours, n=len(y))),
             np.ones(len(y), dtype=np.bool_),
         )
 
 
-def family_of(schema: Schema, name: str, design: PublicDesign | PatternDesign | None) -> Model:
+def family_of(
+    schema: Schema | ModelledSchema, name: str, design: PublicDesign | PatternDesign | None
+) -> Model:
     """The family of a synthesized column; its levels and range are the schema's, so public."""
     column = schema.columns[name]
     given: dict[str, Any] = dict(column.settings)

@@ -81,10 +81,10 @@ class OutcomeColumn:
 
     def conditional(self, multiplicity: Floats | None) -> Conditional:
         """The column to fit; record i of the table stands for multiplicity[i] equal ones."""
-        of = slice(None) if self.records is None else self.records
-        counts = None if multiplicity is None else multiplicity[of]
-        design = self.design[of] if self.rows is None else self.design
-        rows = None if self.rows is None else self.rows[of]
+        rows_of = slice(None) if self.records is None else self.records
+        counts = None if multiplicity is None else multiplicity[rows_of]
+        design = self.design[rows_of] if self.rows is None else self.design
+        rows = None if self.rows is None else self.rows[rows_of]
         cells = make_cells(self.encoded, design, counts, rows)
         return Conditional(self.name, self.model, cells, self.records)
 

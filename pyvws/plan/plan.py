@@ -104,7 +104,7 @@ class Plan(ABC):
     @property
     def families(self) -> tuple[Model, ...]:
         """The families of the conditionals, in their order."""
-        return tuple(one.family for one in self.conditionals)
+        return tuple(conditional.family for conditional in self.conditionals)
 
     @property
     def reads_outcome(self) -> bool:
@@ -183,8 +183,8 @@ class Plan(ABC):
     @property
     def public(self) -> list[str]:
         """The columns that a dataset has unchanged, in the order of the header."""
-        made = {*self.outcomes, *self.ids}
-        return [name for name in self.released if name not in made]
+        synthetic = {*self.outcomes, *self.ids}
+        return [name for name in self.released if name not in synthetic]
 
     @property
     def read(self) -> list[str]:
@@ -237,13 +237,13 @@ class Plan(ABC):
         They are the families', the constants of strict weights, a public number of rows and
         systematic sampling. The engine grid's own follow from the formula too.
         """
-        found, mechanism, records = self.of_families, self.run.mechanism, self.run.records
+        settings, mechanism, records = self.of_families, self.run.mechanism, self.run.records
         if mechanism.facts.weights_source in ("public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
-            found |= {name: value for name, value in constants.items() if value is not None}
+            settings |= {name: value for name, value in constants.items() if value is not None}
         if self.run.sampling != "independent":
-            found["sampling"] = self.run.sampling
-        return found | ({"records": records} if isinstance(records, int) else {})
+            settings["sampling"] = self.run.sampling
+        return settings | ({"records": records} if isinstance(records, int) else {})
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:

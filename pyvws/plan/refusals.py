@@ -139,21 +139,28 @@ def _too_wide(plan: Plan) -> PlannedConditional | None:
     """The first conditional with more parameters than a sampler can fit."""
     if not plan.run.mechanism.facts.fits_model or plan.run.program is not None:
         return None
-    return next((one for one in plan.conditionals if one.parameters > MOST_PARAMETERS), None)
+    wide = (own for own in plan.conditionals if own.parameters > MOST_PARAMETERS)
+    return next(wide, None)
 
 
 def _long_tables(plan: Plan) -> dict[str, Any] | None:
     """The first conditional table that cannot hold the draws of the run's longest fit."""
     run, searched = plan.run, plan.run.target_epsilon is not None
     draws = run.settings.draws * run.settings.chains * (_LONGER if searched else 1)
-    for one in plan.conditionals:
-        if isinstance(one.family, ConditionalTable) and draws > one.family.most_draws:
+    for conditional in plan.conditionals:
+        family = conditional.family
+        if isinstance(family, ConditionalTable) and draws > family.most_draws:
             fit = "the fit that confirms epsilon" if searched else "a fit"
-            shares = len(one.family.levels)
-            return {"name": one.name, "family": one.family, "shares": shares, "draws": draws} | {
-                "fit": fit
-            }
+            of_table = {"name": conditional.name, "family": family, "shares": len(family.levels)}
+            return of_table | {"draws": draws, "fit": fit}
     return None
+
+
+def _without_window(plan: Plan) -> bool:
+    """Whether no term of the run is known to be a log probability, or each one is clamped."""
+    run, facts = plan.run, plan.run.mechanism.facts
+    outside = run.program is not None or run.existing_fit is not None
+    return bool(outside or facts.clamps or not facts.fits_model)
 
 
 def _missed(run: Any) -> bool:
@@ -303,6 +310,11 @@ OF_PLAN: Final = (
         ),
         "With a unit the exact number of records tells the size of units.",
         "Choose neighbours loo, under which the number is noisy, or leave unit out.",
+    ),
+    Refusal(
+        lambda plan: plan.run.accounting == "window" and _without_window(plan),
+        "The window's figure is for fits of the package's families without a clamp.",
+        "Leave accounting (--accounting) out.",
     ),
     Refusal(
         lambda plan: plan.run.epsilon is not None and plan.run.mechanism.facts.names_bound,

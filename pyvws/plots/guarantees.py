@@ -91,9 +91,9 @@ def utility_by_guarantee(
             }
             _draw(axis, means, guarantees[label] == "none", labels[label])
             every += means.values()
-        for told, level in (levels or {}).items():
+        for level_name, level in (levels or {}).items():
             axis.axhline(level, color="black", linewidth=0.8, linestyle=":", zorder=0)
-            axis.annotate(told, (1.0, level), xycoords=("axes fraction", "data"), fontsize=8)
+            axis.annotate(level_name, (1.0, level), xycoords=("axes fraction", "data"), fontsize=8)
         wide = max(every) > _WIDE * min(every)
         axis.set(xscale="log", yscale="log" if wide else "linear", title=title, xlabel=against)
         _plain_ticks(axis.xaxis, *([axis.yaxis] if wide else []))

@@ -41,19 +41,19 @@ class Diagnostics:
         """A sentence for each value outside its limit; empty when all is well."""
         if self.independent:
             return []
-        found = []
+        problems = []
         alone = self.khat is not None and np.isnan(self.rhat_max)
         if not (alone or self.rhat_max <= RHAT_LIMIT):
-            of = "" if self.column is None else f" of {self.column}"
-            found.append(f"R-hat{of} reaches {self.rhat_max:.4f}, above {RHAT_LIMIT}.")
+            where = "" if self.column is None else f" of {self.column}"
+            problems.append(f"R-hat{where} reaches {self.rhat_max:.4f}, above {RHAT_LIMIT}.")
         for kind, value in (("bulk", self.ess_bulk_min), ("tail", self.ess_tail_min)):
             if not value >= ESS_LIMIT:
-                found.append(f"The smallest {kind} ESS is {value:.0f}, under {ESS_LIMIT}.")
+                problems.append(f"The smallest {kind} ESS is {value:.0f}, under {ESS_LIMIT}.")
         if self.divergences:
-            found.append(f"{self.divergences} transitions diverged.")
+            problems.append(f"{self.divergences} transitions diverged.")
         if self.khat is not None and not self.khat <= KHAT_LIMIT:
-            found.append(f"Pareto's khat reaches {self.khat:.2f}, above {KHAT_LIMIT}.")
-        return found
+            problems.append(f"Pareto's khat reaches {self.khat:.2f}, above {KHAT_LIMIT}.")
+        return problems
 
     def as_dict(self) -> dict[str, float | int | str]:
         """The values by name; those that the draws do not have are left out."""
@@ -83,7 +83,7 @@ def together(fits: Sequence[Diagnostics], columns: Sequence[str]) -> Diagnostics
         for column, fit in zip(columns, fits, strict=True)
         if not fit.independent and fit.khat is None
     }
-    worst = max(chains, key=lambda one: np.nan_to_num(chains[one], nan=np.inf), default=None)
+    worst = max(chains, key=lambda name: np.nan_to_num(chains[name], nan=np.inf), default=None)
     approximations = [fit.khat for fit in fits if fit.khat is not None]
     return Diagnostics(
         rhat_max=float("nan") if worst is None else chains[worst],

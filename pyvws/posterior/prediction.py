@@ -44,42 +44,45 @@ def predicted(
     """
     many = rows if isinstance(rows, int) else len(rows)
     steps = [slice(at, at + AT_ONCE) for at in range(0, many, AT_ONCE)]
-    own = [(one, draws_of(draw, one.column) or draw) for one in columns]
-    made: dict[str, list[Floats]] = {one.column: [] for one in columns}
+    own = [(column, draws_of(draw, column.column) or draw) for column in columns]
+    rows_of: dict[str, list[Floats]] = {column.column: [] for column in columns}
     for step in steps:
         places = np.arange(many)[step] if isinstance(rows, int) else rows[step]
-        of = step if isinstance(rows, int) else places
-        given = {name: column[of] for name, column in public.items()}
-        values, bad = _kept(own, rng, of, places, given)
+        records = step if isinstance(rows, int) else places
+        given = {name: column[records] for name, column in public.items()}
+        values, bad = _kept(own, rng, records, places, given)
         if len(bad):
-            broken = next(one.column for one in columns if _breaking([one], values)[bad].any())
+            broken = next(
+                column.column for column in columns if _breaking([column], values)[bad].any()
+            )
             raise InputError(
                 f"After {_TRIES} draws some synthetic records still break a rule or the range of "
                 f"column {broken!r}. Compare the range with the rules and with the ranges of the "
                 "columns that they name."
             )
-        for name, parts in made.items():
+        for name, parts in rows_of.items():
             parts.append(values[name])
     return {
-        name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in made.items()
+        name: parts[0] if len(parts) == 1 else np.concatenate(parts)
+        for name, parts in rows_of.items()
     }
 
 
 def _kept(
     columns: Sequence[tuple[DrawnColumn, Draws]],
     rng: np.random.Generator,
-    of: Any,
+    records: Any,
     places: RowNumbers,
     given: Mapping[str, Floats],
     refused: Callable[[Mapping[str, Floats]], Any] = lambda _: False,
 ) -> tuple[dict[str, Floats], RowNumbers]:
     """Values (n,) of some columns beside the `given` ones, and the rows that are left as refused.
 
-    The rows stand for the records `places` (n,), which `of` may give as a slice. A row that breaks
-    a rule, or that is `refused`, is drawn again.
+    The rows stand for the records `places` (n,), which `records` may give as a slice. A row that
+    breaks a rule, or that is `refused`, is drawn again.
     """
-    alone = [one for one, _ in columns]
-    values = _once(columns, rng, of, given, len(places))
+    alone = [column for column, _ in columns]
+    values = _once(columns, rng, records, given, len(places))
     bad = np.flatnonzero(_breaking(alone, values) | refused(values))
     for _ in range(_TRIES):
         if not len(bad):
@@ -95,53 +98,53 @@ def _kept(
 def _once(
     columns: Sequence[tuple[DrawnColumn, Draws]],
     rng: np.random.Generator,
-    of: Any,
+    records: Any,
     given: Mapping[str, Floats],
     n: int,
 ) -> dict[str, Floats]:
     """Values (n,) of some columns, one after the other, beside the `given` ones."""
     values = dict(given)
-    for one, draw in columns:
-        values[one.column] = _drawn(one, draw, rng, of, values, n)
+    for column, draw in columns:
+        values[column.column] = _drawn(column, draw, rng, records, values, n)
     return values
 
 
 def _breaking(columns: Sequence[DrawnColumn], values: Mapping[str, Floats]) -> NDArray[np.bool_]:
     """Whether rows (n,) with these values break a rule of a column."""
-    found = np.zeros(len(values[columns[0].column]), dtype=np.bool_)
-    for one in columns:
-        if one.finish is not None:
-            found |= one.finish.broken(values)
-    return found
+    broken = np.zeros(len(values[columns[0].column]), dtype=np.bool_)
+    for column in columns:
+        if column.finish is not None:
+            broken |= column.finish.broken(values)
+    return broken
 
 
 def _drawn(
-    one: DrawnColumn,
+    column: DrawnColumn,
     draw: Draws,
     rng: np.random.Generator,
-    of: Any,
+    records: Any,
     values: Mapping[str, Floats],
     n: int,
 ) -> Floats:
-    """Values (n,) of one column for the rows `of`, given the `values` (n,) of those before it."""
-    finish, model = one.finish, one.model
+    """Values (n,) of one column for the `records`, given the `values` (n,) of those before it."""
+    finish, model = column.finish, column.model
     if model is None:
         return np.ones(n) if finish is None else finish.settled(np.ones(n), values)
-    design = one.design_rows(of, values)
-    seen = None if one.seen is None else one.seen[of]
+    design = column.design_rows(records, values)
+    seen = None if column.seen is None else column.seen[records]
     first = rng.of_records(design) if isinstance(rng, SystematicStream) else rng
-    found = model.predict(draw, design, first, outcome=seen)
-    found = found + one.first if one.first else found
+    drawn = model.predict(draw, design, first, outcome=seen)
+    drawn = drawn + column.first if column.first else drawn
     if finish is None:
-        return found
-    found = finish.rounded(found)
+        return drawn
+    drawn = finish.rounded(drawn)
     for _ in range(_TRIES):
-        bad = np.flatnonzero(finish.refused(found, values))
+        bad = np.flatnonzero(finish.refused(drawn, values))
         if not len(bad):
             break
         again = model.predict(draw, design[bad], rng, outcome=None if seen is None else seen[bad])
-        found[bad] = finish.rounded(again + one.first)
-    return finish.settled(found, values)
+        drawn[bad] = finish.rounded(again + column.first)
+    return finish.settled(drawn, values)
 
 
 def unit_steps(
@@ -159,15 +162,15 @@ def unit_steps(
     its whole unit. So a synthetic unit follows the draw given that it is possible. Raises
     InputError where hardly any unit is.
     """
-    own = [(one, draws_of(draw, one.column) or draw) for one in columns]
+    own = [(column, draws_of(draw, column.column) or draw) for column in columns]
     left = units
     for _ in range(_UNIT_TRIES + units // AT_ONCE):
         batch = min(left, AT_ONCE)
-        made, unit, possible = _units(own, rng, drawn, batch)
+        kept_values, unit, possible = _units(own, rng, drawn, batch)
         kept = possible[unit]
-        made = {name: values[kept] for name, values in made.items()}
-        made[drawn.schema.unit or ""] = (np.cumsum(possible) + units - left)[unit[kept]]
-        yield made
+        kept_values = {name: values[kept] for name, values in kept_values.items()}
+        kept_values[drawn.schema.unit or ""] = (np.cumsum(possible) + units - left)[unit[kept]]
+        yield kept_values
         left -= int(possible.sum())
         if not left:
             return
@@ -206,5 +209,5 @@ def _units(
         numbers.append(unit)
     number = np.concatenate(numbers)
     order = np.argsort(number, kind="stable")
-    made = {name: np.concatenate([one[name] for one in parts])[order] for name in parts[0]}
-    return made, number[order], possible
+    ordered = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
+    return ordered, number[order], possible

@@ -179,8 +179,11 @@ def _remedies(
 def _joint(
     table: ConfidentialTable, datasets: Sequence[Sample], counts: Floats | None
 ) -> KMarginal | None:
-    """The k-marginal score of the synthesized columns, by the data's tenths; None of one column."""
-    columns = table.synthesized
+    """The k-marginal score of the synthesized columns, by the data's tenths; None of one column.
+
+    A column that a run computes and does not read has nothing to be compared with.
+    """
+    columns = {x: one for x, one in table.synthesized.items() if not np.isnan(one.y).all()}
     lengths = [{len(one.y) for one in columns.values()}]
     lengths += [{len(made[name]) for name in columns} for made in datasets]
     if len(columns) < 2 or any(len(found) > 1 for found in lengths):

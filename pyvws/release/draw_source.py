@@ -12,7 +12,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.mechanism import Mechanism
-from pyvws.statement.accounting import Statement
+from pyvws.statement.statement import Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers, order_stream, row_order

@@ -25,6 +25,7 @@ from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
+from pyvws.tables.schema.parts import Finish
 from pyvws.tables.schema.schema import Schema
 
 COUNTS_FILE = "counts.parquet"
@@ -164,19 +165,17 @@ def imputed_values(
 
 
 def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The values of a column that a sum or a lookup computes from others."""
-    (rule,) = schema.columns[name].rules
-    _, found = rule.settled(name, values, schema.columns, of_part=False)
-    length = len(next(iter(values.values())))
-    return {name: np.broadcast_to(np.asarray(found, dtype=np.float64), (length,)).copy()}
+    """The values of a column that rules compute from others, or of a constant."""
+    first_level = np.ones(len(next(iter(values.values()))))
+    return {name: Finish(name, schema).settled(first_level, values)}
 
 
 def counts_columns(noisy: NoisyTables) -> dict[str, Any]:
     """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
     table = noisy.table
     sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [0.0]
-    for q, (name, places) in enumerate(zip(table.names, table.sets, strict=True)):
-        labels = [table.columns[k].labels for k in places]
+    for q, name in enumerate(table.names):
+        labels = table.labels(q)
         low, high = table.offsets[q], table.offsets[q + 1]
         for cell in np.flatnonzero(table.possible[low:high]).tolist():
             codes = np.unravel_index(cell, [len(of) for of in labels])

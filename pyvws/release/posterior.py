@@ -222,7 +222,7 @@ def _held(
     """The confirmed fit; SearchError if its epsilon exceeds the target and settings refuse that."""
 
     def refuse_missed(fit: WeightedFit) -> None:
-        if fit.bounds.epsilon > target and not settings.accept_above_target:
+        if fit.bounds.aimed.epsilon > target and not settings.accept_above_target:
             raise SearchError(
                 "The bound of the last fit lies above the epsilon that was asked for, so nothing "
                 "is released. Let downscale (--downscale) lower the weights, with more passes "
@@ -283,6 +283,8 @@ def _statement(
         proposed=table.plan.proposed,
         downweights=bool((final.weights < 1.0).any()),
         confirmed=final.confirmed,
+        window=None if final.bounds.windows is None else final.bounds.epsilon_of_window,
+        accounting=settings.accounting,
         target=settings.target_epsilon,
         growth=growth_per_doubling(final.bounds.by_draw),
         draws=final.posterior.n_draws,

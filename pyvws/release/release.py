@@ -85,8 +85,8 @@ class Release:
         """The public figures of the statement as a table, for a notebook."""
         said = {**self.privacy, "datasets": len(self.datasets)}
         names = (
-            *("mechanism", "guarantee", "neighbours", "epsilon_per_dataset", "epsilon_total"),
-            *("datasets", "columns_synthesized", "columns_released_unchanged"),
+            *("mechanism", "guarantee", "neighbours", "epsilon_per_dataset", "epsilon_of_window"),
+            *("epsilon_total", "datasets", "columns_synthesized", "columns_released_unchanged"),
         )
         rows = [
             (name, ", ".join(said[name]) if isinstance(said[name], list) else said[name])

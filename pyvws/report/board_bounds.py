@@ -128,7 +128,7 @@ def _quantiles(weights: dict[str, Floats], bounds: dict[str, Floats]) -> Table:
     ]
     return Table(
         "Quantiles over the records; bounds in nats",
-        ("", *(f"{level:.0%}" for level in _LEVELS)),
+        ("quantile of", *(f"{level:.0%}" for level in _LEVELS)),
         rows,
     )
 

@@ -9,12 +9,15 @@ from typing import Any, Final
 from pyvws import plots
 from pyvws.report.board_bounds import bounds_section
 from pyvws.report.board_columns import columns_section
+from pyvws.report.board_decision import at_a_glance, checks
 from pyvws.report.board_risks import risk_section
 from pyvws.report.board_utility import utility_section
+from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.evidence import Evidence
 from pyvws.report.margins import DRAWN
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
 from pyvws.report.page import (
+    Heading,
     PagePicture,
     Section,
     Table,
@@ -28,20 +31,25 @@ from pyvws.report.public_page import (
     costs,
     files_table,
     not_covered,
-    problems,
     relied_on,
     statement_facts,
 )
-from pyvws.statement.schema import FIELDS, GUARANTEES
+from pyvws.statement.schema import FIELDS
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40
 
 
 def board_page(
-    public: PublicPart, confidential: ConfidentialPart, evidence: Evidence | None
+    public: PublicPart,
+    confidential: ConfidentialPart,
+    evidence: Evidence | None,
+    heading: Heading,
 ) -> str:
-    """The page as HTML; `evidence` has the figures of the confidential table, if there is one."""
+    """The page as HTML; `evidence` has the figures of the confidential table, if there is one.
+
+    Two printed sheets to decide by come first, and the rest is their appendix.
+    """
     summary = confidential.summary
     exact = summary["privacy"]
     sections: list[Section] = (
@@ -57,28 +65,27 @@ def board_page(
         if evidence.risk is not None:
             sections.append(risk_section(public, evidence.risk))
         sections.append(utility_section(public, evidence))
-    bound, growth = (exact.get(of) for of in ("lipschitz_bound", "bound_growth_per_doubling"))
+    words, in_words = epsilon_in_words(exact)
     return render(
         "board.html.j2",
         public=public,
         exact=exact,
         summary=summary,
-        evidence=evidence,
-        joint=summary.get("column_checks", {}).get("k_marginal"),
+        heading=heading,
         mechanism=mechanism_words(exact)[0],
-        guarantee=GUARANTEES[exact["guarantee"]],
-        tone={"none": "bad", "asymptotic-dp": "warn"}.get(exact["guarantee"], "good"),
-        problems=problems(exact),
-        growth=None if bound is None or growth is None else growth / bound,
+        words=words,
+        in_words=in_words,
+        checks=checks(public, summary, evidence),
+        glance=at_a_glance(summary, evidence),
         facts_shown=statement_facts(exact | _short(exact), public.rows),
         statement=_statement(exact, public.privacy),
-        costs=costs(exact, _exactly),
+        costs=costs(exact, _in_four),
         relied_on=relied_on(exact),
         not_covered=not_covered(exact),
         ledger=Table(
-            "Exact costs; larger = less private. “Not accounted”: known, but not in the total.",
+            "Costs; larger = less private. “Not accounted”: known, but not in the total.",
             ("use", "ε"),
-            [(e["use"], _exactly(e["epsilon"])) for e in exact["ledger"]],
+            [(e["use"], _in_four(e["epsilon"])) for e in exact["ledger"]],
         ),
         sections=sections,
         settings=_pairs("Settings", {**summary["settings"], "seed": summary["seed"]}),
@@ -88,22 +95,24 @@ def board_page(
 
 
 def _short(exact: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: number(exact[name], 6) for name in ("epsilon_per_dataset", "epsilon_total")}
+    names = ("epsilon_per_dataset", "epsilon_of_window", "epsilon_total")
+    return {name: number(exact[name]) for name in names if name in exact}
 
 
-def _exactly(value: Any) -> str:
-    return shown(value, repr)
+def _in_four(value: Any) -> str:
+    return shown(value, number)
 
 
 def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
     rows = [
-        (name, _exactly(exact[name]), shown(released[name]), said.meaning, said.direction)
+        (name, _in_four(exact[name]), shown(released[name]), said.meaning, said.direction)
         for name, said in FIELDS.items()
         if name in exact
     ]
     return Table(
-        "Released figures are rounded up to one decimal.",
-        ("number", "exact", "released", "meaning", "direction"),
+        "Figures in four digits, and as released: rounded up to one decimal. summary.json has all "
+        "digits.",
+        ("number", "figure", "released", "meaning", "direction"),
         rows,
     )
 

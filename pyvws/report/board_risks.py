@@ -67,7 +67,7 @@ def _risk_table(risk: RiskEvidence) -> Table:
         rows.append((label, mean, *map(number, (found.maximum, found.iqr, found.share_above))))
     return Table(
         f"Identification risks in [0, 1]; larger = riskier. {_match_text(risk.match)}",
-        ("", "mean", "largest", "IQR", f"share above {risk.settings.policy:g}"),
+        ("fit", "mean", "largest", "IQR", f"share above {risk.settings.policy:g}"),
         rows,
     )
 

@@ -117,7 +117,7 @@ def _one_number(
     parts.append(
         Table(
             f"Quantiles and mean of {name}, in its unit",
-            ("", *table.names),
+            ("table", *table.names),
             [(label, *(number(value, 6) for value in row)) for label, row in rows],
         )
     )

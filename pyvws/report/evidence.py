@@ -13,6 +13,7 @@ from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import EcdfUtility, ecdf_utility
 from pyvws.evaluation.match_risk import MatchRisk, match_risk
 from pyvws.evaluation.pmse import PropensityScore, logistic_pmse
+from pyvws.evaluation.table_risk import TableRisk
 from pyvws.evaluation.utility_table import UtilityTable, utility_table
 from pyvws.r_numbers import rarith
 from pyvws.report.margins import LevelMargin, NumberMargin, Pairs, margin_of
@@ -81,6 +82,7 @@ class Evidence:
     """The risks and the utility of the synthetic datasets, the confidential table's beside them.
 
     `risk` is None where rows do not belong to records, and where no column of a table was named.
+    `by_keys` has the risks of rows in any order, None where nobody said what an intruder knows.
     The data are the first table of each category's margin and of `pairs`, which a run on one
     outcome does not have. `same_file` says whether the table is the very file of the run, None
     where the run did not note a file.
@@ -91,6 +93,7 @@ class Evidence:
     categories: list[LevelMargin]
     pairs: Pairs | None
     risk: RiskEvidence | None
+    by_keys: TableRisk | None = None
 
 
 def gather(
@@ -100,6 +103,7 @@ def gather(
     alone: bool = True,
     pairs: Pairs | None = None,
     risk: RiskEvidence | None = None,
+    by_keys: TableRisk | None = None,
 ) -> Evidence:
     """Compute the figures of utility, column by column; of each, the data are the first table.
 
@@ -118,7 +122,7 @@ def gather(
         numbers.append(
             NumberEvidence(margin, ecdf_utility(y, own), utility_table(y, own), closeness)
         )
-    return Evidence(same_file, numbers, categories, pairs, risk)
+    return Evidence(same_file, numbers, categories, pairs, risk, by_keys)
 
 
 def risk_evidence(

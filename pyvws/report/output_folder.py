@@ -26,8 +26,8 @@ from pyvws.report.released_columns import (
     readable,
     scan,
 )
-from pyvws.statement.accounting import ROW_ORDERS
 from pyvws.statement.released_draws import with_released_draws
+from pyvws.statement.statement import ROW_ORDERS
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.files.read import FORMATS, UNREADABLE, file_digest, refuse_damaged
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers

@@ -7,6 +7,7 @@ import hashlib
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +24,20 @@ if TYPE_CHECKING:
 
 _FOLDER: Final = Path(__file__).parent / "templates"
 _DPI: Final = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What the agency says at the top of both pages, and the day on which they are made."""
+
+    title: str = "Synthetic data"
+    agency: str = ""
+    day: date = field(default_factory=date.today)
+
+    @property
+    def line(self) -> str:
+        """Who releases, if the agency said so, and the day in words."""
+        return ", ".join(filter(None, [self.agency, f"{self.day.day} {self.day:%B %Y}"]))
 
 
 @dataclass(frozen=True, slots=True)

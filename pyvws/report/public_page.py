@@ -18,9 +18,19 @@ from pyvws.plots import (
     level_shares,
     utility,
 )
+from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.page import PagePicture, Table, mechanism_words, number, picture, render, shown
+from pyvws.report.page import (
+    Heading,
+    PagePicture,
+    Table,
+    mechanism_words,
+    number,
+    picture,
+    render,
+    shown,
+)
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
 
@@ -36,15 +46,26 @@ def statement_facts(privacy: Mapping[str, Any], rows: str) -> list[tuple[str, st
         dataset, total = (shown(certified[f"epsilon_{of}"]) for of in ("per_dataset", "total"))
         note = f"{certified['neighbours']} neighbours, {dataset} a dataset"
         strict.append(("Certified ε of all datasets", total, note))
+    window = []
+    if "epsilon_of_window" in privacy:
+        replaced = shown(privacy["epsilon_by_neighbours"]["replace-one"]["of_window"])
+        note = f"weights held fixed; {replaced} where a record is replaced"
+        window.append(("ε of the window, a dataset", shown(privacy["epsilon_of_window"]), note))
     draws = privacy["draws_released"]
     shared = "" if draws == privacy["datasets"] else f", from {counted(draws, 'draw')}"
     return [
         *strict,
         ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), "larger = less private"),
+        *window,
         ("ε of all datasets", shown(privacy["epsilon_total"]), "larger = less private"),
         ("Unit of privacy", privacy["unit_of_privacy"], f"{neighbours} neighbours"),
         ("Datasets", shown(privacy["datasets"]), f"of {counted(rows, 'row')} each{shared}"),
     ]
+
+
+def tone_of(privacy: Mapping[str, Any]) -> str:
+    """How a page marks a guarantee: no claim fails, and a board judges an asymptotic one."""
+    return {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
 
 
 def problems(privacy: Mapping[str, Any]) -> list[str]:
@@ -73,15 +94,19 @@ def not_covered(privacy: Mapping[str, Any]) -> list[str]:
     return [NOT_COVERED[key] for key in privacy.get("relies_on", {}).get("not_covered", ())]
 
 
-def public_page(public: PublicPart) -> str:
-    """The page as HTML, from the statement and the synthetic datasets."""
+def public_page(public: PublicPart, heading: Heading) -> str:
+    """The page as HTML, from the statement, the synthetic datasets and the agency's heading."""
     privacy = public.privacy
     mechanism, text = mechanism_words(privacy)
     title, meaning = GUARANTEES[privacy["guarantee"]]
-    tone = {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
+    tone = tone_of(privacy)
     if problems(privacy) and tone == "good":
         tone = "warn"
+    words, in_words = epsilon_in_words(privacy)
     content = {
+        "heading": heading,
+        "words": words,
+        "in_words": in_words,
         "public": public,
         "privacy": privacy,
         "draws": privacy["draws_released"],
@@ -96,10 +121,10 @@ def public_page(public: PublicPart) -> str:
         "relied_on": relied_on(privacy),
         "not_covered": not_covered(privacy),
         "guarantees": Table(
-            "The guarantee of this release is marked.",
-            ("", "word in privacy.json", "guarantee", "meaning"),
+            "The guarantees, strongest first.",
+            ("of this release", "word in privacy.json", "guarantee", "meaning"),
             [
-                ("▶ this release" if word == privacy["guarantee"] else "", word, *said)
+                ("yes" if word == privacy["guarantee"] else "no", word, *said)
                 for word, said in GUARANTEES.items()
             ],
         ),

@@ -14,6 +14,7 @@ from pyvws.errors import OutputError
 from pyvws.report.board_page import board_page
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart, as_left
+from pyvws.report.page import Heading
 from pyvws.report.public_page import public_page
 
 PAGE = "report.html"
@@ -37,6 +38,7 @@ def write_pages(
     public: PublicPart,
     confidential: ConfidentialPart,
     evidence: Evidence | None = None,
+    heading: Heading | None = None,
     *,
     overwrite: bool = False,
 ) -> tuple[Path, Path]:
@@ -46,10 +48,11 @@ def write_pages(
     in the confidential folder, where only their owner can read them. A failure keeps old pages.
     """
     check_pages(out, overwrite=overwrite)
+    heading = heading or Heading()
     with as_left(out):
         pages = {
-            out / "release" / PAGE: public_page(public),
-            out / "confidential" / PAGE: board_page(public, confidential, evidence),
+            out / "release" / PAGE: public_page(public, heading),
+            out / "confidential" / PAGE: board_page(public, confidential, evidence, heading),
         }
     _sweep(out / "confidential")
     with ExitStack() as cleanup:

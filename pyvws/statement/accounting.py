@@ -26,15 +26,9 @@ from pyvws.statement.ledger import (
     certified,
     figure,
 )
-from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.relied_on import ReliesOn
-from pyvws.statement.words import EXACT_TRUST, USUAL_TRUST, caveat, trust
-
-STATEMENT_VERSION = 3
-"""Version of the form of privacy.json. privacy.schema.json says how earlier versions differ."""
-
-ROW_ORDERS = ("random", "as in the table")
-"""A statement's words for the order of rows: without and with keep_order."""
+from pyvws.statement.statement import Statement
+from pyvws.statement.words import EXACT_TRUST
 
 _UNCLAMPED = "no-upper-limit"  # A family's caveat, which clamped terms make untrue.
 
@@ -50,106 +44,6 @@ def growth_per_doubling(by_draw: Floats) -> float:
         return float(falling[0])
     shares = 0.5 ** np.arange(1, len(falling) + 1)
     return float(falling[0] - shares @ falling / shares.sum())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """The facts that the statements of all mechanisms hold.
-
-    Attributes
-    ----------
-    mechanism : str
-        Name as on the command line.
-    datasets : int
-        Synthetic datasets released.
-    columns_released_unchanged : tuple of str
-        Columns that the agency treats as public and releases as they are.
-    rounded : bool
-        Whether the outcome was rounded to whole numbers first.
-    keep_order, compared : bool
-        Whether rows stand in the table's order, not a random one; and whether settings were
-        compared on this table first.
-    unit : str, optional
-        The column whose values name the units of privacy; a record is a unit if not given.
-    """
-
-    mechanism: str
-    datasets: int
-    columns_released_unchanged: tuple[str, ...]
-    rounded: bool
-    keep_order: bool = False
-    compared: bool = False
-    unit: str | None = None
-
-    def exact(self) -> dict[str, Any]:
-        """The statement with exact figures, for the confidential folder."""
-        return self._written(False)
-
-    def released(self) -> dict[str, Any]:
-        """The statement for the release: figures rounded up to one decimal."""
-        return self._written(True)
-
-    def caveats(self, *, exact: bool = False) -> list[Phrase]:
-        """The sentences that a reader must know before relying on the numbers.
-
-        Only the agency's own statement (`exact`) has diagnostics, since these describe the data.
-        """
-        raise NotImplementedError
-
-    def relies_on(self) -> ReliesOn:
-        """The parts of the run that the guarantee takes as they are."""
-        raise NotImplementedError
-
-    def ledger(self) -> list[LedgerEntry]:
-        """Every use of the confidential data and its cost."""
-        raise NotImplementedError
-
-    def trusted(self) -> list[Phrase]:
-        """What a reader must trust."""
-        return [Phrase(key) for key in USUAL_TRUST]
-
-    @property
-    def draws_released(self) -> int:
-        """The draws d behind the datasets: posterior draws, or one noisy histogram."""
-        raise NotImplementedError
-
-    def _composed(self, draw: float, once: float = 0.0) -> Epsilons:
-        """The epsilons of one dataset and of all datasets, by sequential composition over draws.
-
-        `draw` is the cost of a draw with all its datasets; the release pays `once` once.
-        """
-        return draw + once, self.draws_released * draw + once
-
-    @property
-    def _draws_are_fewer(self) -> dict[str, bool]:
-        """The caveats on the variance between draws, which fewer draws than datasets hide."""
-        d, m = self.draws_released, self.datasets
-        return {"one-draw": d == 1 < m, "few-draws": 1 < d < m}
-
-    def _facts(self, round_up: bool) -> dict[str, Any]:
-        """The values of the statement that `_written` does not add."""
-        raise NotImplementedError
-
-    def _written(self, round_up: bool) -> dict[str, Any]:
-        caveats = self.caveats(exact=not round_up)
-        looked = [LedgerEntry(Phrase("compared"), None)] if self.compared else []
-        return {
-            "statement_version": STATEMENT_VERSION,
-            "mechanism": self.mechanism,
-            **self._facts(round_up),
-            "unit_of_privacy": f"all records of one {self.unit}" if self.unit else "one record",
-            "datasets": self.datasets,
-            "draws_released": self.draws_released,
-            "draw_of_dataset": draw_of_dataset(self.datasets, self.draws_released),
-            "columns_released_unchanged": list(self.columns_released_unchanged),
-            "row_order": ROW_ORDERS[self.keep_order],
-            "relies_on": self.relies_on().written([said.key for said in caveats]),
-            "ledger": [entry.written(round_up) for entry in [*looked, *self.ledger()]],
-            "trust_assumptions": [trust(said) for said in self.trusted()],
-            "trust_keys": [said.written() for said in self.trusted()],
-            "caveats": [caveat(said) for said in caveats],
-            "caveat_keys": [said.written() for said in caveats],
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +85,11 @@ class PrivacyStatement(Statement):
     confirmed : bool
         Whether the bound is the larger of two: a fit's, and that of a longer fit under the same
         weights, whose draws no search or truncation has seen.
+    window : float, optional
+        max_i w_i of that fit: what one of its draws costs under leave-one-out with the weights held
+        fixed. None where no term is known to be a log probability.
+    accounting : {"papers", "window"}
+        Whether a search aimed at 2 Delta or at the window's figure.
     target : float, optional
         The epsilon that the settings ask for.
     growth : float
@@ -255,6 +154,8 @@ class PrivacyStatement(Statement):
     prepared_from_data: bool = False
     downweights: bool = True
     confirmed: bool = False
+    window: float | None = None
+    accounting: str = "papers"
     target: float | None = None
     growth: float = 0.0
     draws: int
@@ -309,6 +210,13 @@ class PrivacyStatement(Statement):
         return 2.0 * self.lipschitz_bound
 
     @property
+    def aimed_epsilon(self) -> float:
+        """The figure of a dataset that a search aimed at; larger = less private."""
+        if self.accounting == "papers" or self.window is None:
+            return self.epsilon_per_dataset
+        return self.window
+
+    @property
     def epsilon_total(self) -> float:
         """draws_released x epsilon_per_dataset, plus records_epsilon and stage_epsilon."""
         return self._left_out[1]
@@ -327,9 +235,20 @@ class PrivacyStatement(Statement):
         """Twice the draws' epsilons: a term moves by epsilon in both directions. n stays."""
         return self._composed(2.0 * self.epsilon_per_dataset, once=2.0 * self.stage_epsilon)
 
+    @property
+    def _windows(self) -> tuple[Epsilons, Epsilons] | None:
+        """The window's epsilons for one record more or less, and for one replaced.
+
+        A replacement moves the terms of two records, so it costs two windows.
+        """
+        if self.window is None:
+            return None
+        left_out = self._composed(self.window, once=self.records_epsilon)
+        return left_out, self._composed(2.0 * self.window)
+
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
         strict = self.guarantee == "dp"
-        above = self.target is not None and self.epsilon_per_dataset > self.target
+        above = self.target is not None and self.aimed_epsilon > self.target
         fewer, counted = self._draws_are_fewer, "units" if self.members else "records"
         applies = {
             "leave-one-out": self.unit is None,
@@ -340,6 +259,7 @@ class PrivacyStatement(Statement):
             "exact-draws": self.enforced and self.exact_draws,
             "approximated": self.approximated,
             "public-settings": strict,
+            "window": self.window is not None,
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
             "proposed": self.proposed,
@@ -469,6 +389,9 @@ class PrivacyStatement(Statement):
                 "columns": [column.written(round_up) for column in self.columns],
                 "epsilon_of_separate_runs": written(sum(one.epsilon for one in self.columns)),
             }
+        window = {}
+        if self.window is not None:
+            window = {"epsilon_of_window": written(self.window), "accounting": self.accounting}
         return {
             **{name: said for name, said in own.items() if said},
             **({"unit_column": self.unit} if self.unit is not None else {}),
@@ -482,8 +405,11 @@ class PrivacyStatement(Statement):
             "bound_growth_per_doubling": None if self.enforced else written(self.growth),
             "epsilon_target": self.target,
             "epsilon_per_dataset": written(self.epsilon_per_dataset),
+            **window,
             "epsilon_total": written(self.epsilon_total),
-            "epsilon_by_neighbours": by_neighbours(self._left_out, self._replaced, round_up),
+            "epsilon_by_neighbours": by_neighbours(
+                self._left_out, self._replaced, round_up, windows=self._windows
+            ),
             "certified": self._certified(round_up),
             "number_of_rows": self.records,
             "draws": self.draws,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyvws._base.phrase import Phrase
-from pyvws.statement.accounting import Statement
 from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.relied_on import ReliesOn
+from pyvws.statement.statement import Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

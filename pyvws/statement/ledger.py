@@ -34,14 +34,25 @@ Epsilons = tuple[float, float]
 
 
 def by_neighbours(
-    left_out: Epsilons, replaced: Epsilons, round_up: bool
+    left_out: Epsilons,
+    replaced: Epsilons,
+    round_up: bool,
+    *,
+    windows: tuple[Epsilons, Epsilons] | None = None,
 ) -> dict[str, dict[str, float | None]]:
-    """The statement's `epsilon_by_neighbours`: one record left out, and one record replaced."""
-    found = {"leave-one-out": left_out, "replace-one": replaced}
-    return {
-        name: {"per_dataset": figure(dataset, round_up), "total": figure(total, round_up)}
-        for name, (dataset, total) in found.items()
-    }
+    """The statement's `epsilon_by_neighbours`: one record left out, and one record replaced.
+
+    `windows` are the window's figures of both, where there are any.
+    """
+    found = {}
+    for place, (name, (dataset, total)) in enumerate(
+        {"leave-one-out": left_out, "replace-one": replaced}.items()
+    ):
+        figures = {"per_dataset": dataset, "total": total}
+        if windows is not None:
+            figures["of_window"], figures["total_of_window"] = windows[place]
+        found[name] = {of: figure(value, round_up) for of, value in figures.items()}
+    return found
 
 
 def certified(neighbours: str, epsilons: Epsilons, round_up: bool) -> dict[str, Any]:

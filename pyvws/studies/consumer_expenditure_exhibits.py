@@ -103,23 +103,23 @@ def summary(result: ExpenditureStudy) -> Rows:
     Synthesizer's. U_m and U_a: smaller = closer to the data.
     """
     risks = {_DATA: result.data_risk, TOPCODING: result.topcoded_risk}
-    risks |= {name: made.risk for name, made in result.results.items()}
+    risks |= {name: synthesizer.risk for name, synthesizer in result.results.items()}
     rows = []
     for name, risk in risks.items():
-        own, made = risk_summary(risk), result.results.get(name)
+        own, fitted = risk_summary(risk), result.results.get(name)
         others = risk[result.y != 0]
         rows.append(
             {
                 "synthesizer": name,
-                "mean_weight": None if made is None else rarith.mean(made.fit.weights),
+                "mean_weight": None if fitted is None else rarith.mean(fitted.fit.weights),
                 "risk_mean": rarith.mean(risk),
                 "risk_iqr": own.iqr,
                 "risk_max": own.maximum,
                 "risk_max_not_zero": float(others.max()) if len(others) else None,
                 "share_above": own.share_above,
-                "rose": None if made is None else int(made.moles.rose.sum()),
-                "u_m": None if made is None else made.utility.maximum,
-                "u_a": None if made is None else made.utility.average,
+                "rose": None if fitted is None else int(fitted.moles.rose.sum()),
+                "u_m": None if fitted is None else fitted.utility.maximum,
+                "u_a": None if fitted is None else fitted.utility.average,
             }
         )
     return rows
@@ -155,10 +155,10 @@ def exhibits(result: ExpenditureStudy) -> list[Exhibit]:
 def _of_the_paper(result: ExpenditureStudy) -> Iterable[Exhibit]:
     from pyvws import plots
 
-    made = result.results
+    synthesizers = result.results
     risks = {
         _DATA: result.data_risk,
-        **{name: made[name].risk for name in (SYNTHESIZER, MARGINAL, PAIRWISE)},
+        **{name: synthesizers[name].risk for name in (SYNTHESIZER, MARGINAL, PAIRWISE)},
         TOPCODING: result.topcoded_risk,
     }
     three = [SYNTHESIZER, MARGINAL, PAIRWISE]
@@ -216,14 +216,14 @@ def _of_the_supplement(result: ExpenditureStudy) -> Iterable[Exhibit]:
 
     names = {PAIRWISE: "c = 1, g = 0"}
     names |= {name: name.removeprefix(f"{PAIRWISE}, ") for name in result.adjusted}
-    made = {label: result.results[name] for name, label in names.items()}
+    synthesizers = {label: result.results[name] for name, label in names.items()}
     yield Exhibit(
         "supplement-figure-5.png",
         "Supplement, Figure 5: Pairwise weights against the outcome",
         f"A weight of 1 = no protection. {_SAMPLE}",
         figure=plots.weights_against_outcome(
             result.y,
-            {label: own.fit.weights for label, own in made.items()},
+            {label: own.fit.weights for label, own in synthesizers.items()},
             name=result.outcome,
         ),
         confidential=True,
@@ -243,7 +243,7 @@ def _of_the_supplement(result: ExpenditureStudy) -> Iterable[Exhibit]:
         _distances(result, PUBLISHED_S3, [SYNTHESIZER, *names]),
     )
     risks = {_DATA: result.data_risk, SYNTHESIZER: result.results[SYNTHESIZER].risk}
-    risks |= {label: own.risk for label, own in made.items()}
+    risks |= {label: own.risk for label, own in synthesizers.items()}
     yield _violins("supplement-figure-7.png", "Supplement, Figure 7", risks, list(risks)[1:])
 
 
@@ -312,7 +312,7 @@ def _estimates(result: ExpenditureStudy) -> Rows:
     of_file = {
         statistic: {
             _DATA: entry,
-            **{name: made.estimates[statistic] for name, made in result.results.items()},
+            **{name: own.estimates[statistic] for name, own in result.results.items()},
         }
         for statistic, entry in result.data.items()
     }
@@ -361,8 +361,8 @@ def _records(result: ExpenditureStudy) -> Exhibit:
         "risk, Data": result.data_risk,
         "risk, Topcoding": result.topcoded_risk,
     }
-    for name, made in result.results.items():
-        columns |= {f"weight, {name}": made.fit.weights, f"risk, {name}": made.risk}
+    for name, synthesizer in result.results.items():
+        columns |= {f"weight, {name}": synthesizer.fit.weights, f"risk, {name}": synthesizer.risk}
     return Exhibit(
         RECORDS,
         "Every record",

@@ -45,7 +45,7 @@ def findings(result: ExpenditureStudy) -> list[Finding]:
 
 
 def _of_marginal(result: ExpenditureStudy) -> Iterator[Finding]:
-    made, n = result.results, len(result.y)
+    synthesizers, n = result.results, len(result.y)
     data = rarith.mean(result.data_risk)
     plain, marginal = _mean(result, SYNTHESIZER), _mean(result, MARGINAL)
     yield Finding(
@@ -60,8 +60,8 @@ def _of_marginal(result: ExpenditureStudy) -> Iterator[Finding]:
         marginal < plain,
         f"Synthesizer {plain:.4f}, Marginal {marginal:.4f}",
     )
-    of = {name: made[name].risk for name in (SYNTHESIZER, MARGINAL)}
-    ten = {name: rarith.mean(x) for name, x in top_records(result.data_risk, of).risks.items()}
+    risks = {name: synthesizers[name].risk for name in (SYNTHESIZER, MARGINAL)}
+    ten = {name: rarith.mean(x) for name, x in top_records(result.data_risk, risks).risks.items()}
     yield Finding(
         "2.3.1, Table 2",
         "Marginal protects the ten riskiest records better than the Synthesizer.",
@@ -79,7 +79,7 @@ def _of_marginal(result: ExpenditureStudy) -> Iterator[Finding]:
     )
     data_of = {name: entry[0] for name, entry in result.data.items()}
     away = {
-        name: [abs(made[name].estimates[x][0] - value) for x, value in data_of.items()]
+        name: [abs(synthesizers[name].estimates[x][0] - value) for x, value in data_of.items()]
         for name in (SYNTHESIZER, MARGINAL)
     }
     nearer = sum(a < b for a, b in zip(away[SYNTHESIZER], away[MARGINAL], strict=True))
@@ -89,7 +89,7 @@ def _of_marginal(result: ExpenditureStudy) -> Iterator[Finding]:
         nearer == len(data_of),
         f"in {nearer} of {len(data_of)} estimates",
     )
-    rose = int(made[MARGINAL].moles.rose.sum())
+    rose = int(synthesizers[MARGINAL].moles.rose.sum())
     yield Finding(
         "2.3.2, Figure 3",
         "Marginal raises the risk of some records by 0.25 or more.",
@@ -173,7 +173,7 @@ def _of_adjustments(result: ExpenditureStudy) -> Iterator[Finding]:
         distance[shifted] < min(distance[PAIRWISE], distance[scaled]),
         "; ".join(f"{name}: {distance[name]:.4f}" for name in names),
     )
-    said = "; ".join(
+    figures = "; ".join(
         f"{name}: mean {_mean(result, name):.4f}, largest {_largest(result, name):.4f}"
         for name in names
     )
@@ -182,14 +182,14 @@ def _of_adjustments(result: ExpenditureStudy) -> Iterator[Finding]:
         "The scale c raises the mean risk, and lowers the largest.",
         _mean(result, scaled) > _mean(result, PAIRWISE)
         and _largest(result, scaled) < _largest(result, PAIRWISE),
-        said,
+        figures,
     )
     yield Finding(
         "supplement 7.2, Figure 7",
         f"The shift g keeps the mean risk within {_NEAR:g}, and raises the largest.",
         abs(_mean(result, shifted) - _mean(result, PAIRWISE)) < _NEAR
         and _largest(result, shifted) > _largest(result, PAIRWISE),
-        said,
+        figures,
     )
 
 

@@ -27,7 +27,7 @@ from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.r_numbers.r_random import RRandom
 from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies._report import write_report
+from pyvws.studies._report import all_rows, write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.five_mechanisms import statistics
 from pyvws.studies.printed import PairedDifference, paired_difference, paired_table
@@ -131,7 +131,7 @@ _PAPER_SIZE = 1000  # n in section 6 of the paper.
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write summary.csv, explanation.txt and the figures; show tables and explanation."""
-    rows = [row for result in results.values() for row in result.rows]
+    rows = all_rows(results)
     lines = summary(settings, rows)
     replicates = len({row["replicate"] for row in rows})
     tables = [_table(settings, lines, data, replicates) for data in settings["data"]]
@@ -234,7 +234,7 @@ def _table(
 
 
 def _explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
-    rows = [row for result in results.values() for row in result.rows]
+    rows = all_rows(results)
     lines = {(line["data"], line["mechanism"], line["n"]): line for line in summary(settings, rows)}
     for data, of_data in settings["data"].items():
         if _PAPER_SIZE in settings["sizes"]:

@@ -128,9 +128,9 @@ def run(
     loop = native_loop(chosen.model, y, design, sampling, seed=seed, listener=listener)
     five = FiveSynthesizers(loop, passes=1)
     rows = [SalaryRow("Data", None, None, None, None, **statistics(y))]
-    for name, made in five.fits(target, downscaled=False).items():
-        (drawn,) = loop.synthetic(made.fit, design, 1)
-        fit, clamped = made.fit, None
+    for name, fitted in five.fits(target, downscaled=False).items():
+        (drawn,) = loop.synthetic(fitted.fit, design, 1)
+        fit, clamped = fitted.fit, None
         if fit.clamp is not None:
             clamped = float((fit.weights * fit.maxima >= -fit.clamp.window[0]).mean())
         row = _row(LABELS[name], fit.bounds.database, fit.bounds.epsilon, y, drawn)

@@ -86,17 +86,17 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         noisy = seeded_histogram(epsilon, _RANGE).perturb(y, seed=whole_seed(noise))
         drawn = synthesize_from_histogram(noisy, len(y), np.random.default_rng(draw))
         for downscaled in (False, True):
-            for name, made in five.fits(epsilon, downscaled=downscaled).items():
-                rows.add(loop, (name, epsilon, downscaled), made)
+            for name, clamped in five.fits(epsilon, downscaled=downscaled).items():
+                rows.add(loop, (name, epsilon, downscaled), clamped)
             rows.add_histogram(epsilon, downscaled, noisy, drawn)
     apart = 0
     for epsilon, own in zip(
         settings["epsilons"], seed.spawn(len(settings["epsilons"])), strict=True
     ):
         strict = native_loop(model, y, design, one_chain(settings), seed=whole_seed(own))
-        made = deviance_clamped(strict, epsilon)
+        clamped = deviance_clamped(strict, epsilon)
         for downscaled in (False, True):
-            rows.add(strict, (DEVIANCE, epsilon, downscaled), made)
+            rows.add(strict, (DEVIANCE, epsilon, downscaled), clamped)
         apart += len(strict.fits)
     plain = {
         name: {"lipschitz": fit.bounds.database, "curve_u_a": _curve(y, fit)}
@@ -120,9 +120,9 @@ class _Rows:
         self._y, self._number = y, number
         self._drawn: dict[int, Floats] = {}
 
-    def add(self, loop: SynthesisLoop, case: tuple[str, float, bool], made: Made) -> None:
+    def add(self, loop: SynthesisLoop, case: tuple[str, float, bool], fitted: Made) -> None:
         """Add the row of a loop's fit; a fit that downscaling did not change keeps its dataset."""
-        fit = made.fit
+        fit = fitted.fit
         if id(fit) not in self._drawn:
             design = np.ones((len(self._y), 1))
             (self._drawn[id(fit)],) = loop.synthetic(fit, design, 1)
@@ -141,9 +141,9 @@ class _Rows:
             why["clamped"] = int((fit.weights * fit.maxima >= far).sum())
             why["far_end"] = far
             why["largest_term"] = float(fit.bounds.by_draw.max())
-            why["largest_effect"] = largest_effect(loop, made)
-        if made.c is not None:
-            why |= {"c": made.c, "tries": made.tries, "short": made.short}
+            why["largest_effect"] = largest_effect(loop, fitted)
+        if fitted.c is not None:
+            why |= {"c": fitted.c, "tries": fitted.tries, "short": fitted.short}
         self.why.append(why)
 
     def add_histogram(

@@ -78,7 +78,7 @@ class FiveSynthesizers:
         }
         return {
             "weighted": weighted,
-            **{name: Made(made.run(loop, request).fit) for name, made in others.items()},
+            **{name: Made(mechanism.run(loop, request).fit) for name, mechanism in others.items()},
         }
 
 
@@ -96,7 +96,7 @@ def searched(loop: SynthesisLoop, request: Request) -> Made:
         if not tried:
             raise
         half = 0.5 * float(request.epsilon or 0.0)
-        place = _nearest([made.bounds.database for made in tried], half)
+        place = _nearest([fit.bounds.database for fit in tried], half)
         fit, c, short = tried[place], loop.tries[before + place].value, True
     return Made(fit, c=c, tries=len(loop.tries) - before, short=short)
 
@@ -118,14 +118,14 @@ def _nearest(reached: list[float], half: float) -> int:
     return int(np.argmax(below))
 
 
-def largest_effect(loop: SynthesisLoop, made: Made) -> float:
+def largest_effect(loop: SynthesisLoop, fitted: Made) -> float:
     """How far one record moves the sampled log density, at any draw, in nats.
 
     It compares the two densities of a censored fit at every draw, without the record whose
     unclamped term is largest. A result above the far end of the window would show that the clamp
     failed.
     """
-    fit = made.fit
+    fit = fitted.fit
     weights = fit.weights.copy()
     weights[int(np.argmax(weights * fit.maxima))] = 0.0
     full, without = (loop.density(alpha, fit.clamp) for alpha in (fit.weights, weights))

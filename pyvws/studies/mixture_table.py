@@ -26,6 +26,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.studies import negative_binomial_mixture as mixture
 from pyvws.studies._native_loop import native_loop, one_chain
+from pyvws.studies._report import all_rows
 from pyvws.studies.printed import (
     LEVEL,
     PairedDifference,
@@ -144,7 +145,7 @@ def table_1(*, replicates: int = REPLICATES, seed: int = 1, jobs: int | None = N
         f"{replicates} samples of 1000, {SETTINGS['datasets']} synthetic datasets each; "
         f"{LEVEL:.0%} interval, beside the printed data"
     )
-    rows = [row for result in results.values() for row in result.rows]
+    rows = all_rows(results)
     return Recomputed(compare(rows, how), differences(rows))
 
 

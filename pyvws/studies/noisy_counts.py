@@ -127,39 +127,39 @@ def run(
 def _scores(original: pl.DataFrame, datasets: Sequence[pl.DataFrame]) -> tuple[float, float]:
     """The k-marginal scores of pairs and of triples of categories, as means over the datasets."""
     own = k_marginal(original, list(datasets)).score
-    triples = [_distance(original, made) for made in datasets]
+    triples = [_distance(original, dataset) for dataset in datasets]
     return own, float(500.0 * (2.0 - np.mean(triples)))
 
 
-def _distance(original: pl.DataFrame, made: pl.DataFrame) -> float:
+def _distance(original: pl.DataFrame, dataset: pl.DataFrame) -> float:
     """The mean distance of the joint shares of all triples of columns, from 0 to 2."""
     coded = []
     for name in original.columns:
-        cells = [*original[name].cast(pl.String), *made[name].cast(pl.String)]
+        cells = [*original[name].cast(pl.String), *dataset[name].cast(pl.String)]
         coded.append(np.unique(cells, return_inverse=True)[1])
-    n, found = len(original), []
+    n, distances = len(original), []
     for a, b, c in combinations(coded, 3):
         cells = (a * (b.max() + 1) + b) * (c.max() + 1) + c
-        of = [np.bincount(part, minlength=cells.max() + 1) for part in (cells[:n], cells[n:])]
-        found.append(float(np.abs(of[0] / n - of[1] / (len(cells) - n)).sum()))
-    return float(np.mean(found))
+        counts = [np.bincount(part, minlength=cells.max() + 1) for part in (cells[:n], cells[n:])]
+        distances.append(float(np.abs(counts[0] / n - counts[1] / (len(cells) - n)).sum()))
+    return float(np.mean(distances))
 
 
 def table(result: CountsStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
-    made = terminal_table(
+    table = terminal_table(
         f"{result.n} records, {DATASETS} datasets a run, {result.runs} runs a row",
         right=["epsilon", "delta", "pairs", "between runs", "triples", "misfit", "processor s"],
     )
     for row in result.rows:
-        made.add_row(
+        table.add_row(
             *(f"{row.epsilon:g}", f"{row.delta:g}", f"{row.pairs:.1f}", f"{row.spread:.1f}"),
             *(f"{row.triples:.1f}", f"{row.misfit:.2f}", f"{row.processor_seconds:.0f}"),
         )
-    made.add_section()
+    table.add_section()
     for name, scores in (("independent", result.independent), ("bootstrap", result.bootstrap)):
-        made.add_row(name, "", f"{scores[0]:.1f}", "", f"{scores[1]:.1f}")
-    return made
+        table.add_row(name, "", f"{scores[0]:.1f}", "", f"{scores[1]:.1f}")
+    return table
 
 
 def write(result: CountsStudy, folder: Path) -> list[str]:

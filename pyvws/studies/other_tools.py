@@ -137,4 +137,4 @@ def made_by(
     labels = [
         pl.lit(pl.Series(list(levels[name]))).gather(pl.col(name)).alias(name) for name in kinds
     ]
-    return [one.select(labels) for one in tables], spent, peak
+    return [table.select(labels) for table in tables], spent, peak

@@ -15,6 +15,7 @@ import numpy as np
 
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.studies._native_loop import native_loop, one_chain
+from pyvws.studies._report import all_rows
 from pyvws.studies.printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
 from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.simulated_data import poisson_data
@@ -45,7 +46,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
 def poisson_figures(*, replicates: int = 8, seed: int = 1, jobs: int | None = None) -> Recomputed:
     """Recompute both figures, each from `replicates` fits, `jobs` at once (default: all cores)."""
     results = replicates_of(STUDY, replicates=replicates, seed=seed, jobs=jobs)
-    rows = [row for result in results.values() for row in result.rows]
+    rows = all_rows(results)
     cells = []
     for table, column, value, name, data, what in (
         ("Appendix 6", "Delta of LW", _DELTA, "delta", "sample", "samples of 1000"),

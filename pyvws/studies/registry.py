@@ -44,6 +44,10 @@ STUDIES: Final[dict[str, StudyEntry]] = {
         "Choices of a strict run: sources of weights, exact draws, datasets that share draws",
         "pyvws.studies.strict_choices",
     ),
+    "counts-coverage": StudyEntry(
+        "Coverage and width of intervals from noisy counts, over repeated databases",
+        "pyvws.studies.counts_coverage",
+    ),
 }
 
 

@@ -111,9 +111,9 @@ def run_study(
         try:
             with (
                 pool(backend, jobs, scheduler, len(missing)) as work,
-                closing(work(calls)) as found,
+                closing(work(calls)) as computed,
             ):
-                for key, result in found:
+                for key, result in computed:
                     results[key] = folder.keep(key, result)
                     progress(len(results), len(keys))
         except ClusterError as error:

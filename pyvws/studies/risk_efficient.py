@@ -23,6 +23,7 @@ from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.studies._native_loop import native_loop, one_chain
+from pyvws.studies._report import all_rows
 from pyvws.studies.printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
 from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.risk_efficient_comparison import (
@@ -158,12 +159,12 @@ def risk_efficient_tables(
     own = {**SETTINGS, **(settings or {}), "data_seeds": [PAPERS_SEED]}
     study = replace(STUDY, settings=own, keys=_papers_keys)
     results = replicates_of(study, replicates=replicates, seed=seed, jobs=jobs)
-    rows = [row for result in results.values() for row in result.rows]
+    rows = all_rows(results)
     how = f"{replicates} fits of the paper's data; {LEVEL:.0%} interval"
     cells = []
-    for shown in PUBLISHED:
-        values = replicated(rows, PAPERS_SEED, shown)
-        interval = interval_of(values.tolist(), rounding=half_unit(shown.value))
-        place = (shown.table, shown.row, shown.column)
-        cells.append(Printed("risk2024", *place, shown.value, *interval, how))
+    for published in PUBLISHED:
+        values = replicated(rows, PAPERS_SEED, published)
+        interval = interval_of(values.tolist(), rounding=half_unit(published.value))
+        place = (published.table, published.row, published.column)
+        cells.append(Printed("risk2024", *place, published.value, *interval, how))
     return Recomputed(cells, differences(rows, PAPERS_SEED))

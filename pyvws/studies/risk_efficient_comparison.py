@@ -162,16 +162,16 @@ def compare(rows: Rows, data_seed: int) -> list[ComparedCell]:
 
 def differences(rows: Rows, data_seed: int) -> list[PairedDifference]:
     """The difference of each of `PAIRS` in each column, paired by the replicates' data and seed."""
-    published = {(shown.table, shown.row, shown.column): shown for shown in PUBLISHED}
+    published = {(figure.table, figure.row, figure.column): figure for figure in PUBLISHED}
     pairs = []
     for table, first, second in PAIRS:
         for column in (at for name, row, at in published if (name, row) == (table, first)):
-            one, other = (
+            own, other = (
                 replicated(rows, data_seed, published[table, row, column])
                 for row in (first, second)
             )
-            if len(one) and len(other):
-                pairs.append(paired_difference(first, second, column, one, other))
+            if len(own) and len(other):
+                pairs.append(paired_difference(first, second, column, own, other))
     return pairs
 
 

@@ -14,7 +14,7 @@ from pyvws._base.resumable_jobs import Key, Result
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.studies._report import write_report
+from pyvws.studies._report import all_rows, write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.printed import paired_table
 from pyvws.studies.replicates import Report
@@ -34,7 +34,7 @@ Rows = list[dict[str, Any]]
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write tables.csv, pairs.csv, risks.csv, explanation.txt and the figures; show the tables."""
-    rows = [row for result in results.values() for row in result.rows]
+    rows = all_rows(results)
     seeds = settings["data_seeds"]
     replicates = len({row["replicate"] for row in rows})
     cells = {seed: compare(rows, seed) for seed in seeds}
@@ -78,22 +78,22 @@ def _averaged(results: Mapping[Key, Result], seed: int) -> dict[str, Floats]:
 def _published_tables(cells: Mapping[int, list[ComparedCell]], replicates: int) -> Iterator[Any]:
     """Each of the paper's tables on each seed's data; Table 6 in two halves."""
 
-    def half(shown: Published) -> tuple[str, str]:
-        return shown.table, shown.column.rpartition(":")[0]
+    def half(published: Published) -> tuple[str, str]:
+        return published.table, published.column.rpartition(":")[0]
 
-    for title in dict.fromkeys(half(shown) for shown in PUBLISHED):
+    for title in dict.fromkeys(half(published) for published in PUBLISHED):
         for seed, of_seed in cells.items():
             chosen = [cell for cell in of_seed if half(cell.published) == title]
-            said = ", ".join([*filter(None, title), f"data of R's seed {seed}"])
-            yield _published_table(said, chosen, replicates)
+            heading = ", ".join([*filter(None, title), f"data of R's seed {seed}"])
+            yield _published_table(heading, chosen, replicates)
 
 
 def _published_table(title: str, cells: list[ComparedCell], replicates: int) -> Any:
     columns = dict.fromkeys(cell.published.column for cell in cells)
-    made = terminal_table(title, left=["", *columns])
-    made.caption = f"published figure, in or OUT of the range of {replicates} replicates"
+    table = terminal_table(title, left=["", *columns])
+    table.caption = f"published figure, in or OUT of the range of {replicates} replicates"
     for label in dict.fromkeys(cell.published.row for cell in cells):
-        made.add_row(
+        table.add_row(
             label,
             *(
                 f"{cell.published.value} {'in ' if cell.inside else 'OUT'} {cell.range_text}"
@@ -101,12 +101,12 @@ def _published_table(title: str, cells: list[ComparedCell], replicates: int) -> 
                 if cell.published.row == label
             ),
         )
-    return made
+    return table
 
 
 def _risk_rows(settings: Mapping[str, Any], rows: Rows) -> Rows:
     """Risks of the data, and the synthesizers' means over replicates, by data, r and mechanism."""
-    made: Rows = []
+    lines: Rows = []
     for seed in settings["data_seeds"]:
         y = simulate(settings, seed)
         for r in settings["radii"]:
@@ -114,7 +114,7 @@ def _risk_rows(settings: Mapping[str, Any], rows: Rows) -> Rows:
             of_data = risk_summary(risk)
             place = {"data_seed": seed, "radius": r}
             first = {"risk_mean": rarith.mean(risk), "risk_iqr": of_data.iqr}
-            made.append({**place, "mechanism": "data", **first, "risk_max": of_data.maximum})
+            lines.append({**place, "mechanism": "data", **first, "risk_max": of_data.maximum})
             for name in ("synthesizer", "marginal", "pairwise"):
                 own = [
                     row
@@ -130,25 +130,25 @@ def _risk_rows(settings: Mapping[str, Any], rows: Rows) -> Rows:
                             *("rose", "rose_much", "largest_rise"),
                         )
                     }
-                    made.append({**place, "mechanism": name, **means})
-    return made
+                    lines.append({**place, "mechanism": name, **means})
+    return lines
 
 
 def _risk_table(risks: Rows, replicates: int) -> Any:
     headings = ("seed", "r", "", "mean", "IQR", "max", "rose", "by 0.25", "largest rise")
-    made = terminal_table("Identification risks; larger = riskier", right=headings)
+    table = terminal_table("Identification risks; larger = riskier", right=headings)
     for row in risks:
-        made.add_row(
+        table.add_row(
             *(str(row["data_seed"]), f"{row['radius']:.0%}", row["mechanism"]),
             *(f"{row[name]:.3f}" for name in ("risk_mean", "risk_iqr", "risk_max")),
             *(f"{row[name]:.1f}" if name in row else "" for name in ("rose", "rose_much")),
             f"{row['largest_rise']:.3f}" if "largest_rise" in row else "",
             end_section=row["mechanism"] == "pairwise",
         )
-    made.caption = (
+    table.caption = (
         f"means over {replicates} replicates; rose: records whose risk is above the synthesizer's"
     )
-    return made
+    return table
 
 
 def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict
     seed = settings["data_seeds"][0]
     first = next(result for key, result in results.items() if key[1:] == (seed, 1))
     risks = first.extra["risks"]
-    y, made = simulate(settings, seed), {}
+    y, figures = simulate(settings, seed), {}
     violins = {}
     for r in settings["radii"]:
         own = {"D": identification_risk(y, radius=r)}
@@ -166,15 +166,15 @@ def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict
             if f"{name} {r:g}" in risks:
                 own[label] = np.array(risks[f"{name} {r:g}"])
         violins[f"r = {r:.0%}"] = own
-    made["risks.png"] = plots.risk_violins(violins)
+    figures["risks.png"] = plots.risk_violins(violins)
     r = settings["pairwise_radius"]
     pair = violins[f"r = {r:.0%}"]
-    made["whack-a-mole.png"] = plots.whack_a_mole_scatter(
+    figures["whack-a-mole.png"] = plots.whack_a_mole_scatter(
         pair["S"], {"Marginal": pair["M"], "Pairwise": pair["P"]}
     )
-    made["figure-4.png"] = plots.densities({"simulated data": y})
+    figures["figure-4.png"] = plots.densities({"simulated data": y})
     by_radius = {title.removeprefix("r = "): own["M"] for title, own in violins.items()}
-    made["figure-6.png"] = plots.risk_violins({"Marginal": by_radius})
+    figures["figure-6.png"] = plots.risk_violins({"Marginal": by_radius})
     data = _intervals(statistics(settings, [y]))
     estimates = {
         (row["mechanism"], row["radius"]): _intervals(row)
@@ -182,11 +182,11 @@ def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict
         if row["datasets"] == settings["datasets"]
     }
     synthesizer = {"Synthesizer": estimates["synthesizer", r]}
-    shown = synthesizer | {f"{at:.0%}": estimates["marginal", at] for at in settings["radii"]}
-    made["figure-7.png"] = plots.intervals(_by_statistic(shown), data)
-    shown = synthesizer | {name.title(): estimates[name, r] for name in ("marginal", "pairwise")}
-    made["supplement-figure-4.png"] = plots.intervals(_by_statistic(shown), data)
-    return made
+    by_label = synthesizer | {f"{r:.0%}": estimates["marginal", r] for r in settings["radii"]}
+    figures["figure-7.png"] = plots.intervals(_by_statistic(by_label), data)
+    by_label = synthesizer | {x.title(): estimates[x, r] for x in ("marginal", "pairwise")}
+    figures["supplement-figure-4.png"] = plots.intervals(_by_statistic(by_label), data)
+    return figures
 
 
 def _intervals(row: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:

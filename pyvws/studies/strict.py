@@ -184,8 +184,8 @@ def _table(name: str, file: str | None) -> tuple[Floats, Floats]:
         groups = education_groups(numeric_column(frame, "Educ", role="study"))
         import narwhals as nw
 
-        made = nw.new_series("Education", groups, nw.Float64, backend=frame.implementation)
-        frame, outcome, formula = frame.with_columns(made), "Income", _INCOME_FORMULA
+        education = nw.new_series("Education", groups, nw.Float64, backend=frame.implementation)
+        frame, outcome, formula = frame.with_columns(education), "Income", _INCOME_FORMULA
     else:
         if file is None:
             arguments = {"package": "AER", "name": "CPS1988"}
@@ -202,19 +202,21 @@ def _table(name: str, file: str | None) -> tuple[Floats, Floats]:
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
     """One database: a row for each mechanism and epsilon; `extra` counts the missed searches."""
     data, n = str(key[0]), int(key[1])
-    made = _Replicate(settings, key, seed)
+    measured = _Replicate(settings, key, seed)
     full = data in settings["n"] or n == full_size(settings, data)
-    missed = list(made.measured(reweighted=full))
-    made.clamped("deviance", settings["epsilons" if full else "few_epsilons"])
+    missed = list(measured.measured(reweighted=full))
+    measured.clamped("deviance", settings["epsilons" if full else "few_epsilons"])
     if full:
-        made.clamped("half", settings["half_epsilons" if data in settings["n"] else "few_epsilons"])
+        measured.clamped(
+            "half", settings["half_epsilons" if data in settings["n"] else "few_epsilons"]
+        )
     if data in settings["ranges"]:
-        made.histograms(settings["epsilons"])
+        measured.histograms(settings["epsilons"])
     if data == "beta":
-        missed += made.at_targets(settings["weighted_epsilons"])
+        missed += measured.at_targets(settings["weighted_epsilons"])
         far = Beta(range=(0.0, 1.0), largest_kappa=settings["far_kappa"])
-        made.clamped("deviance-far", settings["far_epsilons"], far)
-    return Result(made.rows, {"missed": missed})
+        measured.clamped("deviance-far", settings["far_epsilons"], far)
+    return Result(measured.rows, {"missed": missed})
 
 
 class _Replicate:

@@ -10,11 +10,11 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result
-from pyvws.studies._report import write_report
+from pyvws.studies._report import MIXED, mean_of, mixing, rows_by_place, write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.printed import LEVEL, PairedDifference, paired_difference
 from pyvws.studies.replicates import Report
-from pyvws.studies.strict_report import MIXED, TITLES
+from pyvws.studies.strict_report import TITLES
 
 LABELS: Final = {
     "none": "none",
@@ -34,49 +34,43 @@ class Rows:
     """Rows of replicates.csv by part, kind of data, choice and epsilon, replicates in order."""
 
     def __init__(self, results: Mapping[Key, Result]) -> None:
-        self.of: dict[tuple[str, str, str, float], list[Line]] = {}
-        for result in results.values():
-            for row in result.rows:
-                place = (row["part"], row["data"], row["choice"], row["epsilon"])
-                self.of.setdefault(place, []).append(row)
+        self.by_place = rows_by_place(results, "part", "data", "choice", "epsilon")
 
     def values(self, place: tuple[str, str, str, float], column: str) -> Floats:
         """One column of the rows that have it."""
-        numbers = [row[column] for row in self.of.get(place, []) if row[column] is not None]
+        numbers = [row[column] for row in self.by_place.get(place, []) if row[column] is not None]
         return np.array(numbers, dtype=np.float64)
 
     def difference(
         self, part: str, data: str, names: tuple[str, str], epsilon: float
     ) -> PairedDifference:
         """U_m of the second choice less that of the first, over replicates that have both."""
-        first, second = (self.of.get((part, data, name, epsilon), []) for name in names)
+        first, second = (self.by_place.get((part, data, name, epsilon), []) for name in names)
         pairs = [
-            (one["u_m"], other["u_m"])
-            for one, other in zip(first, second, strict=True)
-            if one["u_m"] is not None and other["u_m"] is not None
+            (own["u_m"], other["u_m"])
+            for own, other in zip(first, second, strict=True)
+            if own["u_m"] is not None and other["u_m"] is not None
         ]
-        one, other = (np.array(side) for side in zip(*pairs, strict=True))
-        return paired_difference(*names, "U_m", one, other)
+        own, other = (np.array(side) for side in zip(*pairs, strict=True))
+        return paired_difference(*names, "U_m", own, other)
 
 
 def means(results: Mapping[Key, Result]) -> list[Line]:
     """A line for each part, kind of data, choice and epsilon: means over the replicates, the worst
     R-hat, the share of fits whose chains disagree, and how many would stop a strict run.
     """
-    lines = []
-    for (part, data, choice, epsilon), rows in Rows(results).of.items():
-        line: Line = {"part": part, "data": data, "choice": choice, "epsilon": epsilon}
-        line |= {"n": rows[0]["n"], "spent": rows[0]["spent"]}
-        for column in _NAMES:
-            numbers = [row[column] for row in rows if row[column] is not None]
-            line[column] = float(np.mean(numbers)) if numbers else None
-        rhat = [row["rhat"] for row in rows if row["rhat"] is not None]
-        line["rhat"] = max(rhat, default=None)
-        line["disagree"] = float(np.mean(np.array(rhat) > MIXED)) if rhat else None
-        line["draws"] = " ".join(sorted({row["draws"] for row in rows if row["draws"]})) or None
-        line["stopped"] = sum(row["u_m"] is None for row in rows)
-        lines.append({**line, "replicates": len(rows)})
-    return lines
+    return [
+        {
+            **{"part": part, "data": data, "choice": choice, "epsilon": epsilon},
+            **{"n": rows[0]["n"], "spent": rows[0]["spent"]},
+            **{column: mean_of(rows, column) for column in _NAMES},
+            **mixing(rows),
+            "draws": " ".join(sorted({row["draws"] for row in rows if row["draws"]})) or None,
+            "stopped": sum(row["u_m"] is None for row in rows),
+            "replicates": len(rows),
+        }
+        for (part, data, choice, epsilon), rows in Rows(results).by_place.items()
+    ]
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
@@ -236,7 +230,7 @@ def _picture(settings: Mapping[str, Any], rows: Rows) -> Any:
     panels: dict[str, dict[str, dict[float, Floats]]] = {}
     title = f"{settings['datasets']} datasets of few draws: "
     utility, coverage = title + "utility", title + "intervals"
-    for place, of_place in rows.of.items():
+    for place, of_place in rows.by_place.items():
         part, data, choice, at = place
         if part != "draws":
             columns, label = {f"{part.capitalize()}: {TITLES[data]}": "u_m"}, LABELS[choice]

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result
-from pyvws.studies._report import write_report
+from pyvws.studies._report import MIXED, mean_of, mixing, rows_by_place, write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.replicates import Report
 
@@ -36,7 +36,6 @@ TITLES: Final = {
     "income": "CE income, three predictors",
     "wages": "CPS1988 wages, six predictors",
 }
-MIXED: Final = 1.05  # R-hat above which two chains disagree, not only want more draws.
 _FAILS: Final = 2.0  # Utility of a strict run, as a multiple of the unweighted posterior's.
 
 Line = dict[str, Any]
@@ -75,27 +74,16 @@ def means(results: Mapping[Key, Result]) -> list[Line]:
     """A line for each kind of data, n, mechanism and target: means over the replicates, the worst
     R-hat, and the share of fits whose chains disagree.
     """
-    groups: dict[tuple[Any, ...], list[Line]] = {}
-    for result in results.values():
-        for row in result.rows:
-            place = tuple(row[c] for c in ("data", "n", "mechanism", "target"))
-            groups.setdefault(place, []).append(row)
-    lines = []
-    for rows in groups.values():
-        line = {c: rows[0][c] for c in ("data", "n", "mechanism", "guarantee", "target")}
-        for column in ("epsilon", "u_m", "u_a", "mean_weight", "outside"):
-            line[column] = _mean(rows, column)
-        rhat = [row["rhat"] for row in rows if row["rhat"] is not None]
-        line["rhat"] = max(rhat, default=None)
-        line["disagree"] = float(np.mean(np.array(rhat) > MIXED)) if rhat else None
-        line["divergences"] = _mean(rows, "divergences")
-        lines.append({**line, "replicates": len(rows)})
-    return lines
-
-
-def _mean(rows: list[Line], column: str) -> float | None:
-    values = [row[column] for row in rows if row[column] is not None]
-    return float(np.mean(values)) if values else None
+    return [
+        {
+            **{c: rows[0][c] for c in ("data", "n", "mechanism", "guarantee", "target")},
+            **{c: mean_of(rows, c) for c in ("epsilon", "u_m", "u_a", "mean_weight", "outside")},
+            **mixing(rows),
+            "divergences": mean_of(rows, "divergences"),
+            "replicates": len(rows),
+        }
+        for rows in rows_by_place(results, "data", "n", "mechanism", "target").values()
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +144,13 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     )
 
 
-def _aims_table(found: list[Aim]) -> Any:
+def _aims_table(figures_to_reach: list[Aim]) -> Any:
     table = terminal_table(
         "Figures to reach, the deviance clamp beside others",
         left=[""],
         right=["deviance clamp", "beside", "", "ratio", "limit", "reached"],
     )
-    for aim in found:
+    for aim in figures_to_reach:
         figures = [f"{aim.value:.5f}", aim.beside, f"{aim.other:.5f}", f"{aim.ratio:.2f}"]
         table.add_row(aim.about, *figures, f"{aim.limit:.2f}", "yes" if aim.reached else "NO")
     table.caption = "means over the replicates; a smaller distance = more useful"

@@ -34,6 +34,7 @@ from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.r.bridge import call
+from pyvws.studies._report import all_rows
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.replicates import ReplicatedStudy, Report
 from pyvws.tables.schema.column import Column
@@ -209,10 +210,10 @@ class _Sample:
         name: str,
         c: float | None,
         epsilon: float | None,
-        made: list[Any],
+        datasets: list[Any],
         truth: Mapping[Any, float],
     ) -> Iterator[dict[str, Any]]:
-        for figure in tabulate(made, **_ASKED).figures:
+        for figure in tabulate(datasets, **_ASKED).figures:
             figures = (figure.estimate, figure.lower, figure.upper)
             yield from self._row(
                 name, c, epsilon, (figure.statistic, figure.point, *figure.cell), figures, truth
@@ -238,11 +239,11 @@ class _Sample:
         held = read_records(self._sample, plan, "sample")
         ranges = {**_RANGES, "w": (0.0, float(np.ceil(heaviest)))}
         noisy = laplace_figures(held, plan, ranges, epsilon=part, noise=noise)
-        for one, (figures, errors) in zip(plan.statistics, noisy, strict=True):
+        for statistic, (figures, errors) in zip(plan.statistics, noisy, strict=True):
             for row, cell in enumerate(plan.cells):
-                for column, point in enumerate(one.points):
+                for column, point in enumerate(statistic.points):
                     at, half = figures[row, column], 1.96 * errors[row, column]
-                    place = (one.kind, str(point), *cell)
+                    place = (statistic.kind, str(point), *cell)
                     yield from self._row(name, c, epsilon, place, (at, at - half, at + half), truth)
 
     def _row(
@@ -250,16 +251,16 @@ class _Sample:
         name: str,
         c: float | None,
         epsilon: float | None,
-        of: tuple[str, ...],
+        place: tuple[str, ...],
         figures: tuple[float, float, float],
         truth: Mapping[Any, float],
     ) -> Iterator[dict[str, Any]]:
-        if of[:2] == ("share", "No"):
+        if place[:2] == ("share", "No"):
             return
         estimate, lower, upper = (float(x) if np.isfinite(x) else None for x in figures)
         yield {
             **{"replicate": self._number, "mechanism": name, "c": c, "epsilon": epsilon},
-            **{"statistic": of[0], "cell": of[2], "truth": truth[of]},
+            **{"statistic": place[0], "cell": place[2], "truth": truth[place]},
             **{"estimate": estimate, "lower": lower, "upper": upper},
         }
 
@@ -276,9 +277,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     """Write table.csv and show it: coverage of given intervals, bias and RMSE, by mechanism,
     constant and statistic; both relative to the population's figure, as means over the cells.
     """
-    rows = pl.DataFrame(
-        [row for result in results.values() for row in result.rows], infer_schema_length=None
-    )
+    rows = pl.DataFrame(all_rows(results), infer_schema_length=None)
     gap = pl.col("estimate") - pl.col("truth")
     inside = (pl.col("lower") <= pl.col("truth")) & (pl.col("truth") <= pl.col("upper"))
     by = ["mechanism", "c", "statistic"]
@@ -294,7 +293,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     )
     write_whole(out / "table.csv", table.write_csv())
     samples = rows["replicate"].n_unique()
-    shown = terminal_table(
+    table_shown = terminal_table(
         f"{samples} samples of {settings['n']} schools: coverage of 95 % intervals, relative RMSE",
         left=["mechanism"],
         right=[
@@ -312,13 +311,13 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
             for statistic in _STATISTICS
             for what, digits in (("coverage", 2), ("rmse", 3))
         ]
-        shown.add_row(
+        table_shown.add_row(
             MECHANISMS[str(name)],
             "" if c is None else f"{c:g}",
             "none" if name == "design" else f"{by_statistic['mean']['epsilon']:.1f}",
             *figures,
         )
-    return Report([shown], ["table.csv"])
+    return Report([table_shown], ["table.csv"])
 
 
 def survey_study(

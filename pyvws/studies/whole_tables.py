@@ -233,7 +233,7 @@ def run(
             "LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most
         )
         study.add_unless_failed("SW, at most LW's epsilon", "sw", **at_most)
-    longer = {of: times * how[of] for of, times in _LONGER.items()}
+    longer = {name: times * how[name] for name, times in _LONGER.items()}
     weighted = replace(study, frame=frame.with_columns(pl.lit(1.0).alias(_ONE)))
     for epsilon, c in _STRICT if strict else ():
         public = {"weights": "public", "weight_column": _ONE, "c": c}

@@ -28,26 +28,26 @@ def arviz_variables(data: Any, *, variable: str | None, y_rep: str | None) -> tu
             "in the group posterior, or be a Dataset of it. In PyMC call "
             "pymc.compute_log_likelihood; in arviz name it by log_likelihood= of the converter."
         )
-    found = _one(
+    variable_draws = _one(
         [_group(data, "posterior_predictive"), _only(posterior, y_rep or "y_rep")],
         y_rep,
         usual=str(terms.name),
     )
-    if y_rep is not None and found is None:
+    if y_rep is not None and variable_draws is None:
         raise InputError(f"There are no predictive draws {y_rep!r}. Name a variable that is there.")
     terms = _ordered(terms)
-    if found is None:
+    if variable_draws is None:
         return terms, None
-    found = _ordered(found)
-    for at, (own, other) in enumerate(zip(found.dims, terms.dims, strict=False)):
+    variable_draws = _ordered(variable_draws)
+    for at, (own, other) in enumerate(zip(variable_draws.dims, terms.dims, strict=False)):
         drawn = str(other) in _DRAWS
-        if (drawn and own != other) or not _alike(found, own, terms, other):
+        if (drawn and own != other) or not _alike(variable_draws, own, terms, other):
             what = "chains and draws" if drawn else "records"
             raise InputError(
                 f"Dimension {at + 1} of the predictive draws has other {what} than that of the "
                 "log-likelihood. Take both from one fit."
             )
-    return terms, found
+    return terms, variable_draws
 
 
 def _group(data: Any, name: str) -> Any:
@@ -77,7 +77,7 @@ def _only(dataset: Any, name: str) -> Any:
 def _one(datasets: list[Any], name: str | None, usual: str | None = None) -> Any:
     """The variable of that name in the first Dataset that has it, or the only or usual one."""
     for dataset in datasets:
-        names = [] if dataset is None else [str(one) for one in dataset.data_vars]
+        names = [] if dataset is None else [str(name) for name in dataset.data_vars]
         if name is not None and name in names:
             return dataset[name]
         if name is None and usual in names:

@@ -58,21 +58,23 @@ class ConfidentialTable(CodedTable):
     @property
     def unchanged(self) -> tuple[str, ...]:
         """The columns that are released as they are."""
-        made = {*self.synthesized, *self.ids}
-        return tuple(name for name in self.released if name not in made)
+        synthetic = {*self.synthesized, *self.ids}
+        return tuple(name for name in self.released if name not in synthetic)
 
     @property
     def sought(self) -> dict[str, tuple[Floats, OutcomeKind]]:
         """What a search for copies of each outcome compares: its values before rounding."""
-        return {name: (one.sought, one.kind) for name, one in self.synthesized.items()}
+        return {name: (column.sought, column.kind) for name, column in self.synthesized.items()}
 
     @property
     def breaking(self) -> dict[str, int]:
         """The number of records that break a rule, of each column where there are any."""
-        found = {name: one.breaking for name, one in self.synthesized.items() if one.breaking}
+        breaking = {
+            name: column.breaking for name, column in self.synthesized.items() if column.breaking
+        }
         if self.members is not None and self.members.impossible:
-            found["members"] = self.members.impossible
-        return found
+            breaking["members"] = self.members.impossible
+        return breaking
 
     def written(
         self, values: Mapping[str, Floats], backend: Any, *, first: int = 1
@@ -81,26 +83,28 @@ class ConfidentialTable(CodedTable):
 
         New ids go with them: those among the values, or else from the number `first` on.
         """
-        shown = {name: one for name, one in self.synthesized.items() if name in self.released}
-        made = [one.written(values, backend) for one in shown.values()]
-        rows = np.arange(first, first + len(made[0]))
+        columns = {
+            name: column for name, column in self.synthesized.items() if name in self.released
+        }
+        series = [column.written(values, backend) for column in columns.values()]
+        rows = np.arange(first, first + len(series[0]))
         numbers = {name: values.get(name, rows) for name in self.ids}
-        return [*made, *(self.ids[name](of, backend) for name, of in numbers.items())]
+        return [*series, *(self.ids[name](own, backend) for name, own in numbers.items())]
 
     @property
     def families(self) -> dict[str, Model]:
         """The prepared family of each column."""
-        return {one.name: one.model for one in self.outcomes}
+        return {outcome.name: outcome.model for outcome in self.outcomes}
 
     @property
     def sha256(self) -> str:
         """Digest of the outcomes and the design matrices as float64, and of rows where given."""
-        found = hashlib.sha256()
-        for one in self.outcomes:
-            for array in (one.y, one.design, one.rows):
+        digest = hashlib.sha256()
+        for outcome in self.outcomes:
+            for array in (outcome.y, outcome.design, outcome.rows):
                 if array is not None:
-                    found.update(np.ascontiguousarray(array).data)
-        return found.hexdigest()
+                    digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
 
     def datasets(
         self, source: Any, values: Sequence[Mapping[str, Floats]], *, order: RowNumbers | None
@@ -119,6 +123,6 @@ class ConfidentialTable(CodedTable):
             frame = nw.maybe_reset_index(frame)
         frame = nw.from_native(with_sorted_levels(frame.to_native(), self.levels), eager_only=True)
         return [
-            without_notes(with_columns(frame, self.written(of, frame.implementation)))
-            for of in values
+            without_notes(with_columns(frame, self.written(own, frame.implementation)))
+            for own in values
         ]

@@ -13,6 +13,7 @@ from pyvws._base.setting import settings_of
 from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.settings import RunSettings
@@ -29,28 +30,30 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
     Without a seed the text holds nothing confidential: only a user's choices, and no findings.
     """
     plan = plan or settings.plan
-    values = {one.name: getattr(settings, one.name) for one in settings_of(type(settings))}
+    values = {
+        declared.name: getattr(settings, declared.name) for declared in settings_of(type(settings))
+    }
     values |= plan.written
     outside = cast(Mechanism, settings.mechanism).facts.weights_source == "outside"
     by_file = ("program", "existing_fit", *(["mechanism"] if outside else []))
     chosen: dict[str, Any] = {}
-    for one in settings_of(type(settings)):
-        value = values[one.name]
-        if one.name in (*by_file, *plan.says_itself):
+    for declared in settings_of(type(settings)):
+        value = values[declared.name]
+        if declared.name in (*by_file, *plan.says_itself):
             continue
-        if one.name == "schema":
+        if declared.name == "schema":
             chosen["schema"] = value and SCHEMA_FILE
         elif isinstance(value, Mapping):
-            chosen[one.name] = toml_value(value)[1:-1]
-        elif one.name == "model":
+            chosen[declared.name] = toml_value(value)[1:-1]
+        elif declared.name == "model":
             chosen |= {"model": value.name, **_values(value, changed=True)}
-        elif one.name == "mechanism":
+        elif declared.name == "mechanism":
             chosen |= {"mechanism": value.name, **_values(value)}
-        elif one.name == "engine":
+        elif declared.name == "engine":
             chosen |= _values(settings.settings)
             chosen["engine"] = value if isinstance(value, str) else value.name
-        elif value is not None and not (one.needs and not values[one.needs]):
-            chosen[one.name] = str(value) if one.words else value
+        elif value is not None and not (declared.needs and not values[declared.needs]):
+            chosen[declared.name] = str(value) if declared.words else value
     if seed is not None:
         chosen["seed"] = seed
     lines = [toml_line(name, value) for name, value in chosen.items() if _is_given(value)]
@@ -72,18 +75,18 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
 
 def _values(owner: Any, *, changed: bool = False) -> dict[str, Any]:
     """The user's settings of a family, mechanism or sampler, by name; or only changed settings."""
-    found = {}
-    for one in fields(owner):
-        value, finder = getattr(owner, one.name), ""
-        if "setting" in one.metadata:
-            finder = one.metadata["setting"].found_by
+    values = {}
+    for entry in fields(owner):
+        value, finder = getattr(owner, entry.name), ""
+        if "setting" in entry.metadata:
+            finder = entry.metadata["setting"].found_by
         if not (
-            one.metadata.get("prepared")
-            or (changed and value == one.default)
+            entry.metadata.get("prepared")
+            or (changed and value == entry.default)
             or (finder and getattr(owner, finder, None) is not None)
         ):
-            found[one.name] = value
-    return found
+            values[entry.name] = value
+    return values
 
 
 def _is_given(value: Any) -> bool:
@@ -130,7 +133,7 @@ def _plain(value: Any) -> Any:
 def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
     """The settings in a TOML file; names may have hyphens, and an unknown name is an InputError."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         raise InputError(
             f"{path}: cannot be read. Name a TOML file, as pyvws init writes."
@@ -143,7 +146,7 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
         raise InputError(
             f"{path.name}: brackets within brackets. A setting is one value."
         ) from None
-    given = {name.replace("-", "_"): value for name, value in found.items()}
+    given = {name.replace("-", "_"): value for name, value in content.items()}
     beside = path.parent / str(given.get("schema"))
     if "schema" in given and (beside.is_file() or not Path(str(given["schema"])).is_file()):
         given["schema"] = str(beside)
@@ -156,9 +159,14 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
         if isinstance(value, dict):
             raise InputError(f"{path.name}: {name!r} must be one value, not a table.")
     return {
-        name: _line_text(value) if isinstance(value, list) else value
+        name: _line_text(map(_in_words, value)) if isinstance(value, list) else value
         for name, value in given.items()
     }
+
+
+def _in_words(value: Any) -> Any:
+    """A set of columns that is a table of TOML as its word."""
+    return set_word(value) if isinstance(value, Mapping) else value
 
 
 def commented(options: Iterable[tuple[str, Any, str]]) -> str:
@@ -167,7 +175,7 @@ def commented(options: Iterable[tuple[str, Any, str]]) -> str:
         "# Settings of pyvws synthesize. Take the # away before those that you set.\n"
         "# Run: pyvws synthesize TABLE --out FOLDER --config THIS-FILE\n"
     ]
-    for name, default, said in options:
-        shown = default if _is_given(default) else ("..." if default is None else default)
-        parts.append(f"\n# {said}\n# {toml_line(name, shown)}\n")
+    for name, default, text in options:
+        example = default if _is_given(default) else ("..." if default is None else default)
+        parts.append(f"\n# {text}\n# {toml_line(name, example)}\n")
     return "".join(parts)

@@ -12,7 +12,6 @@ from typing import Any, cast
 import numpy as np
 
 from pyvws.mechanisms.counts.coding import CountedColumn
-from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_schema import family_of
 from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
@@ -33,20 +32,20 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
     plan = settings.plan.on(frame)
     schema = cast(Schema, plan.schema)
     mechanism = cast(NoisyCounts, settings.mechanism)
-    counted = counted_table(schema, cast(Any, mechanism.measure))
+    counted = mechanism.counted_table(schema)
     codes, values = counted.read(frame)
     if schema.unit is not None:
         units, _ = distinct(frame[schema.unit])  # Records without an id are one unit.
         kept = places_in(np.asarray(units) + 1) < cast(int, mechanism.cap)
         codes, values = codes[kept], {name: x[kept] for name, x in values.items()}
-    shown = {}
+    released = {}
     for name in schema.synthesized:
         column = schema.columns[name]
         like = released_type(column, frame[name], by_schema=True)
         kind: Any = "real" if column.days_since is None else "date"
         if column.categorical:
             kind = native_levels(column.coded_levels, like)
-        shown[name] = ReleasedColumn(
+        released[name] = ReleasedColumn(
             y=values.get(name, np.full(len(codes), np.nan)),
             kind=kind,
             written=partial(_written, schema, name, like),
@@ -54,8 +53,12 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
         )
     return ConfidentialTable(
         plan=plan,
-        outcomes=tuple(_outcome(schema, one, values[one.name]) for one in counted.columns),
-        synthesized=shown,
+        outcomes=tuple(
+            _outcome(schema, column, values[column.name])
+            for column in counted.columns
+            if not column.column.is_computed
+        ),
+        synthesized=released,
         drawn=(),
         public={},
         known=[],

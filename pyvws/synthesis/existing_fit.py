@@ -165,7 +165,7 @@ def from_log_lik(
             f"log_lik must have a column for each of {records} records. "
             f"Got {len(values)} rows and {values.shape[1]} columns.{turn}"
         )
-    made: Any = {
+    contents: Any = {
         "y_rep": None if y_rep is None else _predictions(y_rep, values.shape),
         "y_rep_from": choice(y_rep_from, "y_rep_from", ("unknown", "parameters")),
         "chains": whole_number(chains, "chains", least=1),
@@ -175,20 +175,20 @@ def from_log_lik(
             f"log_lik has {len(values)} rows, which are not {chains} chains of equal length."
         )
     if weights is None:
-        return ExistingFit(values, **made)
+        return ExistingFit(values, **contents)
     alpha = weight_vector(weights)
     same_length(alpha, values[0], ("weights", "columns of log_lik"))
     if log_lik == "plain":
         # A record of weight 0 adds nothing, even where its log-likelihood is infinite.
         values = np.where(alpha > 0, values * np.where(alpha > 0, alpha, 1.0), 0.0)
-    return ExistingFit(values, alpha, **made)
+    return ExistingFit(values, alpha, **contents)
 
 
 def _predictions(y_rep: Any, shape: tuple[int, ...]) -> Floats:
     """y_rep (S, N) as numbers; InputError where it has another shape than log_lik."""
-    made = draws_first(y_rep)
+    rows = draws_first(y_rep)
     try:
-        values = np.asarray(made, dtype=np.float64)
+        values = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError("y_rep must be a numeric matrix of shape (S, N).") from None
     if values.shape != shape:
@@ -312,15 +312,15 @@ def from_stanfit(
         path = Path(fit)
         if not path.is_file():
             raise InputError(f"There is no file {path}. Write one in R with saveRDS(fit, file).")
-        found = saved_fit(path, name)
+        contents = saved_fit(path, name)
     else:
-        found = object_fit(fit)
-    if found is None:
+        contents = object_fit(fit)
+    if contents is None:
         raise InputError(
             "What was given is not a stanfit with log_lik, a fit of brms or rstanarm, or a matrix "
             "of numbers. Of a file with several objects say which (name=)."
         )
-    own = found.get("weights")
+    own = contents.get("weights")
     if own is not None:
         if weights is not None and not np.array_equal(weight_vector(weights), own):
             raise InputError(
@@ -329,12 +329,12 @@ def from_stanfit(
             )
         weights, log_lik = own, "weighted"
     return from_log_lik(
-        found["log_lik"],
+        contents["log_lik"],
         weights,
         log_lik=log_lik,
-        y_rep=found.get("y_rep"),
+        y_rep=contents.get("y_rep"),
         y_rep_from=y_rep_from,
-        chains=int(found["chains"][0]),
+        chains=int(contents["chains"][0]),
     )
 
 

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
-from pyvws.bounds.lipschitz import LipschitzBounds
+from pyvws.bounds.lipschitz import Accounting, LipschitzBounds
 from pyvws.bounds.units import unit_terms
 from pyvws.engines.engine import Engine, Progress, table_engine
 from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import Likelihood, Model
+from pyvws.models.registry import gives_probabilities
 from pyvws.models.sequence import (
     TableCells,
     TableModel,
@@ -81,7 +82,7 @@ class ModelSource:
 
     `model` and `cells` are a family and its cells, or those of all conditionals of a table. Given
     the weights the conditionals are independent, so their fits run side by side. The bounds of
-    several are over all pairings of their draws.
+    several are over all pairings of their draws. `accounting` says which figure searches aim at.
     """
 
     model: Model | TableModel
@@ -90,6 +91,7 @@ class ModelSource:
     threshold: float = 1.0
     units: Units | None = None
     exponents: Floats | None = None
+    accounting: Accounting = "papers"
 
     @property
     def whole(self) -> TableModel:
@@ -128,13 +130,14 @@ class ModelSource:
             columns.append(_terms(column.model, column.cells, places, own, clamp))
         if self.units is not None:
             pairs = zip(columns, self.units.kinds, strict=True)
-            columns = [unit_terms(one, kinds, posterior.n_draws) for one, kinds in pairs]
+            columns = [unit_terms(terms, kinds, posterior.n_draws) for terms, kinds in pairs]
         return blockwise_joint_bounds(
             columns,
             draws=posterior.n_draws,
             weights=weights,
             exponents=_outer_exponents(self.exponents, self.units),
             threshold=self.threshold,
+            accounting=self.accounting,
         )
 
     def _fitted(
@@ -183,26 +186,26 @@ class ModelSource:
         contexts = [copy_context() for _ in columns]  # Threads do not inherit `one_core`.
         with ThreadPoolExecutor(min(len(columns), usable_cores())) as pool:
             try:
-                made = list(pool.map(lambda place: contexts[place].run(fit, place), range(K)))
+                posteriors = list(pool.map(lambda place: contexts[place].run(fit, place), range(K)))
             except BaseException:
                 tell.stop()
                 raise
-        return self._joined(made, settings)
+        return self._joined(posteriors, settings)
 
-    def _joined(self, made: list[Posterior], settings: SamplerSettings) -> Posterior:
+    def _joined(self, posteriors: list[Posterior], settings: SamplerSettings) -> Posterior:
         """The fits of all columns as one, whose draws are named "column.parameter"."""
         columns = self.whole.columns
         return Posterior(
             draws=joint_draws(
-                {one.column: fit.draws for one, fit in zip(columns, made, strict=True)}
+                {column.column: fit.draws for column, fit in zip(columns, posteriors, strict=True)}
             ),
             chains=settings.chains,
             diagnostics=together(
-                [fit.diagnostics for fit in made], [one.column for one in columns]
+                [fit.diagnostics for fit in posteriors], [column.column for column in columns]
             ),
-            seconds=sum(fit.seconds for fit in made),
-            engine=" and ".join(dict.fromkeys(fit.engine for fit in made)),
-            engines=tuple(fit.engine for fit in made),
+            seconds=sum(fit.seconds for fit in posteriors),
+            engine=" and ".join(dict.fromkeys(fit.engine for fit in posteriors)),
+            engines=tuple(fit.engine for fit in posteriors),
         )
 
 
@@ -233,6 +236,7 @@ def _terms(
         at=at,
         cell_of_record=cell_of_record,
         n_cells=cells.n_cells,
+        probability=clamp is None and gives_probabilities(model),
     )
 
 
@@ -283,8 +287,8 @@ def clamps_everything(
     low, high = clamp.window
     first = np.empty(0)
     for rows, columns, block in shifted_blocks(model, posterior, cells, clamp):
-        of = used[columns]
-        terms = np.nan_to_num(block()[:, of] * least[columns][of], nan=-np.inf)
+        kept = used[columns]
+        terms = np.nan_to_num(block()[:, kept] * least[columns][kept], nan=-np.inf)
         clamped = np.clip(terms, low, high)
         if rows.start == 0:
             first = clamped[0]
@@ -326,11 +330,11 @@ def share_outside(
     low, high = clamp.window
     by_draw, by_pair = np.zeros(seen.n_draws), np.zeros(len(pairs))
     for rows, columns, block in shifted_blocks(model, seen, cells, clamp):
-        of = slice(*np.searchsorted(cell, [columns.start, columns.stop]))
+        pairs_of = slice(*np.searchsorted(cell, [columns.start, columns.stop]))
         with np.errstate(invalid="ignore"):
-            terms = block()[:, cell[of] - columns.start] * weight[of]
-        outside = ~((low <= terms) & (terms <= high)) & (weight[of] > 0)
-        by_draw[rows] += outside @ count[of]
-        by_pair[of] += outside.sum(axis=0)
+            terms = block()[:, cell[pairs_of] - columns.start] * weight[pairs_of]
+        outside = ~((low <= terms) & (terms <= high)) & (weight[pairs_of] > 0)
+        by_draw[rows] += outside @ count[pairs_of]
+        by_pair[pairs_of] += outside.sum(axis=0)
     by_record = (by_pair / seen.n_draws)[place.ravel()]
     return OutsideShares(by_draw / max(float(count.sum()), 1.0), by_record)

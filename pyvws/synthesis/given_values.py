@@ -28,29 +28,31 @@ def given_values(
     InputError for values that the column cannot have: nothing can draw them again.
     """
     values: dict[str, Floats] = {}
-    for one in columns:
-        own = (draws_of(draw, one.column) or draw)[Y_REP][0]
-        found = own if isinstance(rows, int) else own[rows]
-        finish = one.finish
-        finite = bool(np.isfinite(found).all())
+    for column in columns:
+        own = (draws_of(draw, column.column) or draw)[Y_REP][0]
+        drawn = own if isinstance(rows, int) else own[rows]
+        finish = column.finish
+        finite = bool(np.isfinite(drawn).all())
         if not finite or (
-            one.model is not None and one.model.whole_numbers and (found != np.floor(found)).any()
+            column.model is not None
+            and column.model.whole_numbers
+            and (drawn != np.floor(drawn)).any()
         ):
             kind = "whole numbers" if finite else "finite numbers"
             raise InputError(
-                f"y_rep of column {one.column!r} has values that are not {kind}, as its model asks "
-                "for. Look at the program, or choose a model (--model) whose values it writes."
+                f"y_rep of column {column.column!r} has values that are not {kind}, as its model "
+                "asks for. Look at the program, or choose a model (--model) whose values it writes."
             )
-        found = found + one.first
+        drawn = drawn + column.first
         if finish is not None:
-            found = finish.rounded(found)
-            if np.any(finish.refused(found, values)):
+            drawn = finish.rounded(drawn)
+            if np.any(finish.refused(drawn, values)):
                 raise InputError(
-                    f"y_rep of column {one.column!r} breaks its range or a rule, and "
+                    f"y_rep of column {column.column!r} breaks its range or a rule, and "
                     "nothing can draw them again. Let the fit draw within them, or widen them."
                 )
-            found = finish.settled(found, values)
-        values[one.column] = found
+            drawn = finish.settled(drawn, values)
+        values[column.column] = drawn
     return values
 
 

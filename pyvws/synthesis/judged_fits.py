@@ -76,9 +76,9 @@ def search_caveats(
     "shift" where the data decided g, "room" where an estimated epsilon lies more than 5 % below its
     target, and "reweighted-below" where Algorithm 3 ended below the bound that it was to meet.
     """
-    target, reached = settings.target_epsilon, final.bounds
+    target, reached = settings.target_epsilon, final.bounds.aimed
     searches = settings.reweight and settings.epsilon is None
-    near = Window.around(weighting.fit.bounds.database, settings.tolerance)
+    near = Window.around(weighting.fit.bounds.aimed.database, settings.tolerance)
     applies = {
         "shift": "g" in weighting.constants,
         "room": weighting.clamp is None and reached.epsilon < _SPENT * (target or 0.0),
@@ -91,7 +91,7 @@ def tell_of_rest(statement: PrivacyStatement, listener: Listener) -> None:
     """Tell the listener why a search ended below its target."""
     if "room" in statement.found:
         listener.line(
-            f"  epsilon {statement.epsilon_per_dataset:.4g} of the target {statement.target:.4g} "
+            f"  epsilon {statement.aimed_epsilon:.4g} of the target {statement.target:.4g} "
             "is spent. The bound is the largest of many draws, and the search leaves room for what "
             "further draws are likely to add. Rare levels and patterns make the bound noisy: join "
             "them, or name fewer predictors, to come nearer."

@@ -59,5 +59,5 @@ def _conditionals(model: Any, records: Any) -> Iterator[tuple[str, Any, Cells, P
     if isinstance(records, Cells):
         yield "", model, records, np.arange(records.n_cells)
         return
-    for one, of_cell in zip(records.columns, records.places.T, strict=True):
-        yield one.column, one.model, one.cells, of_cell
+    for column, of_cell in zip(records.columns, records.places.T, strict=True):
+        yield column.column, column.model, column.cells, of_cell

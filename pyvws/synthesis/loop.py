@@ -146,8 +146,8 @@ class SynthesisLoop:
         """
         if fit.clamp is None:
             raise InputError("The fit clamps nothing, so its terms have no window to be sized for.")
-        one = replace(fit.posterior, draws=fit.posterior.draw(s), chains=1)
-        return largest_terms(self.model, one, self.cells, fit.clamp)
+        single = replace(fit.posterior, draws=fit.posterior.draw(s), chains=1)
+        return largest_terms(self.model, single, self.cells, fit.clamp)
 
     def reference_sizes(self, clamp: Clamp) -> ReferenceSizes:
         """Sizes of the terms that a clamp sees, under an unweighted fit to the public records.
@@ -253,8 +253,8 @@ class SynthesisLoop:
         each = zip(self.cells.columns, bounds.by_column.T, strict=True)
         return np.column_stack(
             [
-                self._told(weights_from_bounds(own, **how), f" in column {one.column!r}")
-                for one, own in each
+                self._told(weights_from_bounds(own, **how), f" in column {column.column!r}")
+                for column, own in each
             ]
         )
 
@@ -324,11 +324,11 @@ class SynthesisLoop:
         before = len(self.fits)
 
         def fit(weights: Floats) -> Reached[WeightedFit]:
-            made = self.fit(weights, label)
+            weighted = self.fit(weights, label)
             if not self._keeps_tries:
                 for earlier in self.fits[before:-1]:
                     earlier.posterior.draws.clear()
-            return made.reached
+            return weighted.reached
 
         return {
             "fit": fit,
@@ -340,10 +340,10 @@ class SynthesisLoop:
             "tell": partial(self._tell, len(self.tries)),
         }
 
-    def _tell(self, before: int, made: Try) -> None:
+    def _tell(self, before: int, attempt: Try) -> None:
         """Note a try, and tell the listener its number in a search after `before` earlier tries."""
-        self.tries.append(made)
-        self._listener.line(f"  try {len(self.tries) - before}: {made}")
+        self.tries.append(attempt)
+        self._listener.line(f"  try {len(self.tries) - before}: {attempt}")
 
     def reweighted(
         self,
@@ -359,11 +359,12 @@ class SynthesisLoop:
         and k is a share of the window's upper end. Where no k brings the bound up to its target,
         the fit below the target is the result.
         """
-        alpha, by_record = weighted.weights, weighted.bounds.by_record
+        alpha, aimed = weighted.weights, weighted.bounds.aimed
+        by_record = aimed.by_record
         label = f"{weighted.label}_final"
         search: dict[str, Any] = {"symbol": "k", "label": label, "start": weighted, "first": k}
         if window is None:
-            near = Window.around(weighted.bounds.database, tolerance)
+            near = Window.around(aimed.database, tolerance)
             search |= {"largest": _LARGEST_K, "below": True}
             return self.met(lambda at: reweight(alpha, by_record, k=at), near, **search)
         return self.below(lambda at: leveled(alpha, by_record, at * window.high), window, **search)

@@ -58,10 +58,10 @@ def _modelled(
     model = TableModel(columns)
     cells = TableCells.of(columns, table.records, multiplicity)
     if brings_values(settings):
-        for one in table.outcomes:
-            check_given(one)
+        for outcome_column in table.outcomes:
+            check_given(outcome_column)
     if settings.existing_fit is not None:
-        fits = fits_by_column(settings.existing_fit, [one.name for one in table.outcomes])
+        fits = fits_by_column(settings.existing_fit, [outcome.name for outcome in table.outcomes])
         return model, cells, OutsideSource(fits, settings.threshold)
     if settings.program is not None:
         (outcome,), own = table.outcomes, columns[0].cells
@@ -78,7 +78,15 @@ def _modelled(
     places = [(column.places(table.records), column.cells.n_cells) for column in columns]
     units = _units(table, cells, places)
     sampler = _sampler(settings, log)
-    source = ModelSource(model, cells, sampler, settings.threshold, units, table.exponents)
+    source = ModelSource(
+        model,
+        cells,
+        sampler,
+        settings.threshold,
+        units,
+        table.exponents,
+        settings.accounting,
+    )
     return model, cells, source
 
 

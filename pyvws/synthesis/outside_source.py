@@ -57,22 +57,22 @@ def fits_by_column(fit: Any, columns: Sequence[str]) -> dict[str, ExistingFit]:
 def check_fits(fit: Any) -> tuple[ExistingFit, ...]:
     """The fits that a run was given; InputError unless they can be released together."""
     fits = tuple(fit.values()) if isinstance(fit, Mapping) else (fit,)
-    if not fits or not all(isinstance(one, ExistingFit) for one in fits):
+    if not fits or not all(isinstance(each, ExistingFit) for each in fits):
         raise InputError(
             "existing_fit must be an ExistingFit, as vws.from_arviz or vws.from_log_lik gives it, "
             "or a mapping of columns to such fits."
         )
-    if any(one.y_rep is None for one in fits):
+    if any(each.y_rep is None for each in fits):
         raise InputError(
             "A release from a fit made elsewhere needs its predictive draws. Give y_rep when you "
             "read the fit."
         )
-    if len({one.log_lik.shape for one in fits}) > 1:
+    if len({each.log_lik.shape for each in fits}) > 1:
         raise InputError(
             "The fits differ in their numbers of draws or records. Read the same number of draws "
             "of each, from the same records."
         )
-    if len({None if one.weights is None else one.weights.tobytes() for one in fits}) > 1:
+    if len({None if each.weights is None else each.weights.tobytes() for each in fits}) > 1:
         raise InputError(
             "The fits differ in their weights, and a record has one weight. Make them all under "
             "the same weights."
@@ -85,15 +85,15 @@ def mechanism_of(run: Any) -> Any:
     if run.existing_fit is None:
         return run.mechanism
     weights = check_fits(run.existing_fit)[0].weights
-    made = Unweighted() if weights is None else GivenWeights(weights)
-    _refuse_beside_fit(run, made)
-    return made
+    mechanism = Unweighted() if weights is None else GivenWeights(weights)
+    _refuse_beside_fit(run, mechanism)
+    return mechanism
 
 
-def _refuse_beside_fit(run: Any, made: Any) -> None:
+def _refuse_beside_fit(run: Any, mechanism: Any) -> None:
     """Raise InputError for settings of a fit that a run with a fit made elsewhere does not make."""
     asked = {
-        "mechanism": run.mechanism not in ("lw", LipschitzWeighted(), made),
+        "mechanism": run.mechanism not in ("lw", LipschitzWeighted(), mechanism),
         "engine": run.engine != "native",
         "program": run.program is not None,
         **{name: bool(getattr(run, name)) for name in ("reweight", "downscale", "epsilon")},
@@ -112,7 +112,7 @@ def outside_caveats(fit: Any) -> tuple[Phrase, ...]:
     """What a statement says of a fit made elsewhere; empty without one."""
     if fit is None:
         return ()
-    known = all(one.y_rep_from == "parameters" for one in check_fits(fit))
+    known = all(each.y_rep_from == "parameters" for each in check_fits(fit))
     return (Phrase("outside-fit"), *(() if known else (Phrase(UNKNOWN),)))
 
 
@@ -155,7 +155,7 @@ class OutsideSource:
                 "lipschitz_weights, fit it under them where it was made, and read that fit."
             )
         bounds, _ = blockwise_joint_bounds(
-            [_terms(one.log_lik) for one in self.fits.values()],
+            [_terms(fit.log_lik) for fit in self.fits.values()],
             draws=len(first.log_lik),
             weights=np.ones_like(own),
             exponents=None,
@@ -168,12 +168,12 @@ class OutsideSource:
 
     def _posterior(self) -> Posterior:
         draws = {
-            name: {_TOTAL: one.log_lik.sum(axis=1), Y_REP: one.y_rep}
-            for name, one in self.fits.items()
+            name: {_TOTAL: fit.log_lik.sum(axis=1), Y_REP: fit.y_rep}
+            for name, fit in self.fits.items()
         }
         fits = list(self.fits.values())
-        chains = fits[0].chains if len({one.chains for one in fits}) == 1 else 1
-        totals = np.column_stack([one.log_lik.sum(axis=1) for one in fits])
+        chains = fits[0].chains if len({fit.chains for fit in fits}) == 1 else 1
+        totals = np.column_stack([fit.log_lik.sum(axis=1) for fit in fits])
         each: Any = draws if len(draws) > 1 else next(iter(draws.values()))
         return Posterior(
             draws=joint_draws(each) if len(draws) > 1 else each,

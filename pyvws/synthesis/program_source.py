@@ -140,12 +140,12 @@ def program_caveats(program: UserProgram | None, engine: object) -> tuple[Phrase
     """What a statement says of a program's own predictions and of data that it was given."""
     if program is None:
         return ()
-    found = []
+    caveats = []
     if program.predicts:
-        found.append(Phrase("own-predictions" if engine in CHECKING_ENGINES else UNCHECKED))
+        caveats.append(Phrase("own-predictions" if engine in CHECKING_ENGINES else UNCHECKED))
     if program.data:
-        found.append(Phrase("program-data", {"names": ", ".join(sorted(program.data))}))
-    return tuple(found)
+        caveats.append(Phrase("program-data", {"names": ", ".join(sorted(program.data))}))
+    return tuple(caveats)
 
 
 UNCHECKED: Final = "unchecked-predictions"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
+from pyvws.bounds.lipschitz import Accounting
 from pyvws.engines.engine import Engine
 from pyvws.engines.registry import (
     ENGINES,
@@ -25,9 +26,9 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
+from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
 from pyvws.mechanisms.registry import is_own as own_mechanism
 from pyvws.models.model import Model
@@ -68,9 +69,9 @@ class RunSettings:
     )
     model: str | Model = setting(
         _DEFAULT_MODEL,
-        "Family of the outcome given the predictors.",
+        "Family of the outcome given the predictors; classes or conditionals for noisy-counts.",
         more="A name takes the family's default settings, unless they are given beside it.",
-        choices=tuple(MODELS),
+        choices=(*MODELS, *COUNT_MODELS),
         panel="Model",
     )
     mechanism: str | Mechanism = setting(
@@ -174,6 +175,15 @@ class RunSettings:
         "weights with four times the draws. Larger = less private.",
         panel="Mechanism",
     )
+    accounting: Accounting = setting(
+        "papers",
+        "Figure that `epsilon` and `match` aim at: papers, 2 Delta; window, epsilon_of_window.",
+        more="Where all terms are log probabilities the window's figure is Delta, for one record "
+        "left out and weights held fixed. The statement has both figures either way. A bound to "
+        "`match` is half of the figure.",
+        choices=("papers", "window"),
+        panel="Mechanism",
+    )
     types: str = setting(
         "schema",
         "Where synthetic columns of a table get their types and spelling from.",
@@ -260,7 +270,7 @@ class RunSettings:
         self.checked(plan)
         mechanism: Any = self.mechanism
         if mechanism.facts.takes_table:  # Refuses what cannot be counted.
-            counted_table(cast(Schema, plan.schema), mechanism.measure)
+            mechanism.counted_table(cast(Schema, plan.schema))
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -273,6 +283,7 @@ class RunSettings:
             self._keep("draws_per_release", draws)
         choice(self.sampling, "sampling", SAMPLINGS)
         choice(self.types, "types", _TYPES)
+        choice(self.accounting, "accounting", get_args(Accounting))
         open_unit_interval(self.k, "k")
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
@@ -306,11 +317,15 @@ class RunSettings:
             if mechanism.facts.clamps:
                 check_table(self.engine)
             return plan
-        (one,) = plan.conditionals
-        if one.K is not None and self.is_exact and not one.family.prepared_from_data:
+        (conditional,) = plan.conditionals
+        if (
+            conditional.K is not None
+            and self.is_exact
+            and not conditional.family.prepared_from_data
+        ):
             from pyvws.engines.public_grid import check_grid
 
-            check_grid(self.settings, one.family, one.K, mechanism.facts.windows)
+            check_grid(self.settings, conditional.family, conditional.K, mechanism.facts.windows)
         return plan
 
     @property
@@ -375,11 +390,11 @@ class RunSettings:
 
         Raises InputError for a setting that needs another one.
         """
-        declarations = {one.name: one for one in settings_of(type(self))}
+        declarations = {declared.name: declared for declared in settings_of(type(self))}
         given = {
             name: getattr(self, name)
-            for name, one in declarations.items()
-            if getattr(self, name) != one.default
+            for name, declared in declarations.items()
+            if getattr(self, name) != declared.default
         }
         check_needs(declarations, given)
         for name in given:
@@ -400,8 +415,8 @@ class RunSettings:
     def only_in_memory(self) -> bool:
         """Whether a setting in use needs a table that fits in memory."""
         return any(
-            not one.in_steps and getattr(self, one.name) != one.default
-            for one in settings_of(type(self))
+            not declared.in_steps and getattr(self, declared.name) != declared.default
+            for declared in settings_of(type(self))
         )
 
     @property
@@ -413,13 +428,15 @@ class RunSettings:
     def recorded(self, plan: Plan, families: Mapping[str, Model]) -> dict[str, Any]:
         """The settings as plain values, for summary.json; `families` as prepared for the table."""
         apart = ("model", "mechanism", "settings", "engine", "program", "schema", "existing_fit")
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
         own |= plan.written
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
-        made = {name: {"model": one.name, **asdict(one)} for name, one in known.items()}
+        by_column = {
+            name: {"model": family.name, **asdict(family)} for name, family in known.items()
+        }
         return {
-            **made.get(own["outcome"] or "", {"columns": made}),
+            **by_column.get(own["outcome"] or "", {"columns": by_column}),
             "mechanism": mechanism.name,
             **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
             **{

@@ -11,6 +11,7 @@ from pyvws._base.checks import near
 from pyvws._base.setting import Setting, check_needs, merged, settings_of
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, UsageError
+from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import (
     MECHANISMS,
     make_mechanism,
@@ -33,12 +34,12 @@ def declared() -> dict[str, list[Setting]]:
     owners += [(type(family), "Model") for family in MODELS.values()]
     owners += [(mechanism, "Mechanism") for mechanism in MECHANISMS.values()]
     owners += [(SamplerSettings, "Fit")]
-    found = chain.from_iterable(settings_of(owner, panel) for owner, panel in owners)
+    declared = chain.from_iterable(settings_of(owner, panel) for owner, panel in owners)
     return merged(
-        replace(one, help=f"{one.help} Only under {', '.join(mechanisms_that(one.only))}.")
-        if one.only
-        else one
-        for one in found
+        replace(each, help=f"{each.help} Only under {', '.join(mechanisms_that(each.only))}.")
+        if each.only
+        else each
+        for each in declared
     )
 
 
@@ -50,15 +51,17 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     needs `downscale`. None counts as not given.
     """
     given = {name: value for name, value in given.items() if value is not None}
-    of_run = {one.name: one for one in settings_of(RunSettings)}
-    of_sampler = {one.name for one in settings_of(SamplerSettings)}
+    of_run = {declared.name: declared for declared in settings_of(RunSettings)}
+    of_sampler = {declared.name for declared in settings_of(SamplerSettings)}
     of_families = {name for family in MODELS.values() for name in model_settings(family)}
     _refuse_unknown(given, {*of_run, *of_sampler, *of_families})
-    model = given.pop("model", of_run["model"].default)
     mechanism = given.pop("mechanism", of_run["mechanism"].default)
     taken = mechanism_settings(mechanism) if isinstance(mechanism, str) else ()
     run: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {"model": {}, "mechanism": {}, "sampler": {}}
+    if "model" in taken and given.get("model") in COUNT_MODELS:  # No family: the mechanism's own.
+        parts["mechanism"]["model"] = given.pop("model")
+    model = given.pop("model", of_run["model"].default)
     for name, value in given.items():
         if name in of_run and (name not in taken or given.get(of_run[name].needs)):
             run[name] = value
@@ -82,7 +85,7 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def refuse_elsewhere(names: Iterable[str]) -> None:
     """Raise UsageError for a setting by name that is not a field of `RunSettings`."""
-    own = {one.name for one in fields(RunSettings)}
+    own = {entry.name for entry in fields(RunSettings)}
     for name in names:
         if name in own:
             continue

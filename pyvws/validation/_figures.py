@@ -35,7 +35,7 @@ class Figure:
 class _Dot:
     x: float
     passed: bool
-    said: str
+    text: str
     limit: float | None = None
 
 

@@ -181,7 +181,7 @@ class SeenGrid(grid_engine.GridEngine):
     seen: list[tuple[Floats, Floats]] = field(init=False, default_factory=list)
 
     def drawn(
-        self, points: Floats, scores: Scores, draws: int, told: Callable[[float], None]
+        self, points: Floats, scores: Scores, draws: int, progress: Callable[[float], None]
     ) -> Floats:
         """As `EnumeratedGrid.drawn` of the package, but each draw is the middle point of the list.
 

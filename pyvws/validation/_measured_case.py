@@ -45,25 +45,25 @@ class MeasuredRow(ABC):
         """The row."""
         verdict: Verdict
         try:
-            found = self.found()
-            wrong = [of.what for of in found.measurements if not of.low <= of.value <= of.high]
+            findings = self.found()
+            wrong = [x.what for x in findings.measurements if not x.low <= x.value <= x.high]
             limits = f"{self.outside}: {', '.join(wrong)}." if wrong else ""
-            reason = found.reason or limits
+            reason = findings.reason or limits
             verdict = "fail" if reason else "pass"
         except PyvwsError as error:
             verdict = "skipped" if isinstance(error, MissingDependencyError) else "fail"
-            found, reason = Findings(()), str(error)
-        numbers = "; ".join(f"{of.what}: {of.value:{self.digits}}" for of in found.measurements)
+            findings, reason = Findings(()), str(error)
+        numbers = "; ".join(f"{x.what}: {x.value:{self.digits}}" for x in findings.measurements)
         yield Row(
             id=self.id,
             paper=self.paper,
             level=self.kind,
             python_function=self.function,
-            seeds=found.seeds,
+            seeds=findings.seeds,
             shapes=self.shapes,
             verdict=verdict,
             reason=reason,
             source=self.source,
-            measured=found.words or numbers,
-            measurements=found.measurements,
+            measured=findings.words or numbers,
+            measurements=findings.measurements,
         )

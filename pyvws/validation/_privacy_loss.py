@@ -125,14 +125,14 @@ class Runs(ABC):
         return losses
 
     @abstractmethod
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
-        """Log probabilities of one run's possible outputs; `found` records the run's claims."""
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+        """Log probabilities of one run's possible outputs; `losses` keep the run's claims."""
 
-    def distance(self, one: Floats, other: Floats) -> float:
+    def distance(self, first: Floats, other: Floats) -> float:
         """The largest |log ratio| of two results of `shown`; infinite where one gives no chance."""
         with np.errstate(invalid="ignore"):
-            apart = np.abs(one - other)
-        return float(np.where(one == other, 0.0, apart).max())
+            apart = np.abs(first - other)
+        return float(np.where(first == other, 0.0, apart).max())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,18 +197,18 @@ class TableTargets(Runs):
     points: Floats
     weight: float = 1.0
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point of the grid."""
         first, second = np.array(outcomes, dtype=np.float64).T
-        one = np.ones(len(first))
+        ones = np.ones(len(first))
         columns = (
-            Conditional("first", self.models[0], make_cells(first, one[:, None])),
+            Conditional("first", self.models[0], make_cells(first, ones[:, None])),
             Conditional(
-                "second", self.models[1], make_cells(second, np.column_stack([one, first > 0]))
+                "second", self.models[1], make_cells(second, np.column_stack([ones, first > 0]))
             ),
         )
-        found.claims |= {"leave-one-out": epsilon, "replace-one": 2.0 * epsilon}
-        target = JointTarget(columns, self.weight * one, Clamp(epsilon, self.clamp))
+        losses.claims |= {"leave-one-out": epsilon, "replace-one": 2.0 * epsilon}
+        target = JointTarget(columns, self.weight * ones, Clamp(epsilon, self.clamp))
         return log_posterior(target, self.points)
 
 
@@ -218,11 +218,11 @@ class CensoredRuns(_Clamped):
 
     points: Floats
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point of the grid."""
         engine = EnumeratedGrid(self.points)
         statement, _ = self.run(outcomes, epsilon, engine)
-        found.hear(statement, "leave-one-out", epsilon)
+        losses.hear(statement, "leave-one-out", epsilon)
         return engine.log_posterior
 
 
@@ -233,22 +233,22 @@ class WholeScoreRuns(_Clamped):
     grid_range: tuple[float, ...]
     grid_steps: tuple[int, ...]
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """The points of the run's own grid, and their log probabilities last: (G, D + 1)."""
         engine = SeenGrid()
         settings = SamplerSettings(
             draws=4, chains=1, grid_range=self.grid_range, grid_steps=self.grid_steps
         )
         statement, _ = self.run(outcomes, epsilon, engine, settings=settings)
-        found.hear(statement, "leave-one-out", epsilon)
+        losses.hear(statement, "leave-one-out", epsilon)
         ((points, log_probability),) = engine.seen
         return np.column_stack([points, log_probability])
 
-    def distance(self, one: Floats, other: Floats) -> float:
+    def distance(self, first: Floats, other: Floats) -> float:
         """The largest |log ratio|; infinite where one grid has a point that the other has not."""
-        if not np.array_equal(one[:, :-1], other[:, :-1]):
+        if not np.array_equal(first[:, :-1], other[:, :-1]):
             return math.inf
-        return float(np.abs(one[:, -1] - other[:, -1]).max())
+        return float(np.abs(first[:, -1] - other[:, -1]).max())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,18 +263,18 @@ class SharedDrawRuns(_Clamped):
     datasets: int
     draws: int
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point, once for each draw that the datasets show: (d, G)."""
         engine = _Numbered(self.points)
         given: dict[str, Any] = {"datasets": self.datasets, "draws_per_release": self.draws}
         statement, datasets = self.run(outcomes, epsilon, engine, **given)
-        found.hear_total(statement, "leave-one-out", self.draws * epsilon)
+        losses.hear_total(statement, "leave-one-out", self.draws * epsilon)
         numbers = {int(np.rint(np.median(values) / _APART)) for values in datasets}
         return np.tile(engine.log_posterior, (len(numbers), 1))
 
-    def distance(self, one: Floats, other: Floats) -> float:
+    def distance(self, first: Floats, other: Floats) -> float:
         """The largest |log ratio| of all draws: draws add, as they are independent."""
-        return len(one) * super().distance(one[0], other[0])
+        return len(first) * super().distance(first[0], other[0])
 
 
 @dataclass
@@ -296,14 +296,14 @@ class StagedRuns(_Clamped):
 
     points: Floats
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log probability of the draws of all fits of the run together: (G, G) of two fits."""
         stage = _OF_STAGE * epsilon
 
         def run(engine: Enumerating) -> None:
             staged = {"weights": "staged", "stage_epsilon": stage}
             statement, _ = self.run(outcomes, epsilon - stage, engine, own=staged)
-            found.hear_total(statement, "leave-one-out", epsilon)
+            losses.hear_total(statement, "leave-one-out", epsilon)
 
         return joint_log_probability(self.points, run)
 
@@ -315,7 +315,7 @@ class HistogramRuns(Runs):
     neighbours: Literal["replace", "loo"]
     range: tuple[float, float] = (0.0, 1.0)
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """log P(D_j = k) of each bin j and whole number k within reach, at the run's own scale."""
         release = synthesize(
             pl.DataFrame({"y": outcomes}, schema={"y": pl.Float64}),
@@ -330,13 +330,13 @@ class HistogramRuns(Runs):
             datasets=1,
             seed=_SEED,
         )
-        found.hear(release.privacy, _RELATIONS[self.neighbours], epsilon)
+        losses.hear(release.privacy, _RELATIONS[self.neighbours], epsilon)
         lower, upper = (release.posterior[end].to_numpy() for end in ("lower", "upper"))
         counts = bin_counts(np.clip(outcomes, *self.range), np.append(lower, upper[-1]))
         scale = float(release.privacy["noise_scale"])
         apart = np.abs(np.arange(-_REACH, _REACH + 1)[None] - counts[:, None])
         return np.asarray(math.log(math.tanh(0.5 / scale)) - apart / scale)
 
-    def distance(self, one: Floats, other: Floats) -> float:
+    def distance(self, first: Floats, other: Floats) -> float:
         """The largest |log ratio| of whole histograms: bins add, as noise is independent."""
-        return float(np.abs(one - other).max(axis=1).sum())
+        return float(np.abs(first - other).max(axis=1).sum())

@@ -50,9 +50,9 @@ def _seen_noise() -> Iterator[list[Floats]]:
 class _Shown(Runs):
     """Runs whose result is all numbers that get noise, each over its scale."""
 
-    def distance(self, one: Floats, other: Floats) -> float:
+    def distance(self, first: Floats, other: Floats) -> float:
         """The loss of all of them together: the noise of each is independent."""
-        return float(np.abs(one - other).sum()) if one.shape == other.shape else np.inf
+        return float(np.abs(first - other).sum()) if first.shape == other.shape else np.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class Tables(_Shown):
     each: int = 1
     exponents: bool = False
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Every sum that gets noise, over the scale of its noise."""
         y, w = np.repeat(np.array(outcomes, dtype=np.float64), self.each, axis=0).T
         area = np.where(y > 0.0, "a", "b")
@@ -88,8 +88,8 @@ class Tables(_Shown):
                 epsilon=epsilon,
             )
         (claim,) = set(table.columns["epsilon_of_laplace"])
-        found.claims |= {"leave-one-out": claim, "replace-one": 2.0 * claim}
-        found.words.update(
+        losses.claims |= {"leave-one-out": claim, "replace-one": 2.0 * claim}
+        losses.words.update(
             ("dp", neighbours) for neighbours in table.columns["neighbours_of_laplace"]
         )
         return np.concatenate(seen)
@@ -116,7 +116,7 @@ class Tables(_Shown):
 class NoisyRows(_Shown):
     """Strict runs with a noisy number of rows; the claim is the ledger's for that number."""
 
-    def shown(self, outcomes: Outcomes, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """The number of records over the scale of its noise."""
         draws = np.zeros((4, 3))
         with _seen_noise() as seen, warnings.catch_warnings():
@@ -138,6 +138,6 @@ class NoisyRows(_Shown):
             entry["epsilon"] for entry in release.privacy["ledger"] if entry["key"] == "rows"
         )
         certified = release.privacy["certified"] or {"neighbours": "none"}
-        found.claims |= {"leave-one-out": min(cost, epsilon), "replace-one": 0.0}
-        found.words.add((release.privacy["guarantee"], certified["neighbours"]))
+        losses.claims |= {"leave-one-out": min(cost, epsilon), "replace-one": 0.0}
+        losses.words.add((release.privacy["guarantee"], certified["neighbours"]))
         return np.concatenate(seen)

@@ -72,11 +72,11 @@ class Recorder(LiveStan):
         self.entry: dict[str, Any] = {"program_sha256": "", "numbers": [], "answers": []}
 
     def densities(self, *question: Any, log_lik: bool = True) -> tuple[Floats, Floats, Floats]:
-        found = super().densities(*question, log_lik=log_lik)
+        answers = super().densities(*question, log_lik=log_lik)
         self.entry["program_sha256"] = _program_digest(question[0])
-        answer = [_question_digest(*question[1:]), *map(encode, found)]
+        answer = [_question_digest(*question[1:]), *map(encode, answers)]
         self.entry["answers"].append(answer)
-        return found
+        return answers
 
     def number(self, make: Callable[[], float]) -> float:
         number = make()

@@ -71,17 +71,17 @@ class StanCase:
     def rows(self) -> Iterator[Row]:
         """The row: passed, failed, or skipped where the Stan engine is missing."""
         verdict: Verdict
-        found, source = Judgement(False, ""), ""
+        judgement, source = Judgement(False, ""), ""
         try:
             if self.cached:
                 stored = StoredStan(self.id, self.engine)
                 source = f"stored {self.engine} {stored.version}"
-                found = self.judge(stored)
+                judgement = self.judge(stored)
             else:
                 source = f"{self.engine} {engine_version(self.engine)}"
-                found = self.judge()
-            outside = f"Outside the limits: {found.measured}"
-            verdict, reason = ("pass", "") if found.passed else ("fail", outside)
+                judgement = self.judge()
+            outside = f"Outside the limits: {judgement.measured}"
+            verdict, reason = ("pass", "") if judgement.passed else ("fail", outside)
         except MissingDependencyError as missing:
             verdict, reason, source = "skipped", str(missing), ""
         except PyvwsError as error:
@@ -97,8 +97,8 @@ class StanCase:
             verdict=verdict,
             reason=reason,
             source=source,
-            measured=found.measured,
-            measurements=found.measurements,
+            measured=judgement.measured,
+            measurements=judgement.measurements,
         )
 
 

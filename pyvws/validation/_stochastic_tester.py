@@ -25,28 +25,28 @@ def epsilon_at_least(first: Floats, second: Floats, *, failure: float) -> float:
     """
     chosen, counted = (slice(0, None, 2), slice(1, None, 2))
     least = 0.0
-    for one, other in ((first, second), (second, first)):
-        events = _events(one[chosen], other[chosen])
+    for tested, other in ((first, second), (second, first)):
+        events = _events(tested[chosen], other[chosen])
         # Choose the event with the highest limit on the choosing half.
-        limits = [_limit(one[chosen], other[chosen], event, failure) for event in events]
+        limits = [_limit(tested[chosen], other[chosen], event, failure) for event in events]
         best = events[int(np.argmax(limits))]
-        least = max(least, _limit(one[counted], other[counted], best, failure / 2.0))
+        least = max(least, _limit(tested[counted], other[counted], best, failure / 2.0))
     return least
 
 
-def _events(one: Floats, other: Floats) -> list[tuple[float, float]]:
+def _events(first: Floats, other: Floats) -> list[tuple[float, float]]:
     """Half-lines (low, high] that divide the releases at their quantiles."""
     cuts = np.unique(
-        np.quantile(np.concatenate([one, other]), np.linspace(0, 1, _MOST_EVENTS), method="lower")
+        np.quantile(np.concatenate([first, other]), np.linspace(0, 1, _MOST_EVENTS), method="lower")
     )
     return [pair for cut in cuts for pair in ((-math.inf, float(cut)), (float(cut), math.inf))]
 
 
-def _limit(one: Floats, other: Floats, event: tuple[float, float], failure: float) -> float:
+def _limit(first: Floats, other: Floats, event: tuple[float, float], failure: float) -> float:
     """A lower limit of log P(event | one) / P(event | other)."""
     low, high = event
-    hits, others = (int(((low < x) & (x <= high)).sum()) for x in (one, other))
-    least = stats.beta.ppf(failure / 2.0, hits, len(one) - hits + 1) if hits else 0.0
+    hits, others = (int(((low < x) & (x <= high)).sum()) for x in (first, other))
+    least = stats.beta.ppf(failure / 2.0, hits, len(first) - hits + 1) if hits else 0.0
     most = stats.beta.ppf(1.0 - failure / 2.0, others + 1, len(other) - others)
     if others == len(other):
         most = 1.0

@@ -132,14 +132,14 @@ def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
     for one in calls:
         places = slice(None) if one.places is None else one.places
         try:
-            found = _called(case, code, one)
+            result = _called(case, code, one)
         except bridge.RError:
             if case.expect == "differs":
                 return float("inf")
             raise
-        if case.expect == "differs" and found.shape != theirs[places].shape:
+        if case.expect == "differs" and result.shape != theirs[places].shape:
             return float("inf")
-        theirs[places] = found
+        theirs[places] = result
     apart = np.abs(theirs - ours) / np.maximum(1.0, np.abs(ours))
     return float("inf") if np.isnan(apart).any() else float(apart.max())
 

@@ -90,16 +90,16 @@ def content(
     }
 
 
-def to_html(found: dict[str, Any], rows: Sequence[Row]) -> str:
+def to_html(report: dict[str, Any], rows: Sequence[Row]) -> str:
     """The HTML page of a `content`; the page loads no script, style or image from elsewhere."""
     groups = {level: [row for row in rows if _of(row) == level] for level in _LEVELS}
     page = template("page.html.j2").render(
-        **found,
+        **report,
         titles=_LEVELS,
         groups=groups,
         figures=figures(rows),
         not_installed=provenance.NOT_INSTALLED,
-        duration=_duration(found["seconds"]),
+        duration=_duration(report["seconds"]),
         span=_span,
         allowed=allowed,
         breakable=_breakable,

@@ -60,8 +60,8 @@ def _weights(map: str = "linear", *, thresholds: bool = False) -> Compared:
 
 def _bounds(seed: int, n: int) -> tuple[AuthorCall, Floats]:
     log_lik = Draws(seed).log_lik(_DRAWS, n)
-    found = lipschitz_bounds(log_lik)
-    ours = np.array([*found.by_record, *found.by_draw, found.database])
+    bounds = lipschitz_bounds(log_lik)
+    ours = np.array([*bounds.by_record, *bounds.by_draw, bounds.database])
     parts = ("Lipschitz_by_record", "log_ratio_theta", "L")
     return AuthorCall({"res": {"log_lik": log_lik}}, part=parts), ours
 
@@ -241,11 +241,11 @@ def _as_factor(seed: int, n: int) -> tuple[AuthorCall, Floats]:
     arguments = dict(call.arguments)
     for name in ("origdata", "syndata"):
         tables = arguments[name] if name == "syndata" else [arguments[name]]
-        made = [
-            one.assign(yes=pd.Categorical(one.yes.map({0.0: "0", 1.0: "1"}), ["0", "1"]))
-            for one in tables
+        factors = [
+            table.assign(yes=pd.Categorical(table.yes.map({0.0: "0", 1.0: "1"}), ["0", "1"]))
+            for table in tables
         ]
-        arguments[name] = made if name == "syndata" else made[0]
+        arguments[name] = factors if name == "syndata" else factors[0]
     return AuthorCall(arguments), ours
 
 

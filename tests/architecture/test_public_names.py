@@ -23,6 +23,7 @@ FUNCTIONS = {
 } | {f"plots.{name}": getattr(plots, name) for name in plots.__all__}
 NEEDS_FILES = {"from_cmdstan_csv", "from_stanfit"}
 OF_NO_PAPER = {
+    "example",
     "plots.parameter_densities",
     *("plots.association_matrices", "plots.bound_shares"),
     *("plots.column_densities", "plots.level_shares"),
@@ -152,8 +153,10 @@ def test_a_door_hands_on_names_of_the_package(door):
 
 
 def test_every_function_of_arrays_or_tables_has_a_door():
-    """Runs, fits and the comparison of runs are asked for by the package's own names."""
-    runs = {"compare", "synthesize"} | {name for name in NAMES if name.startswith("from_")}
+    """Runs, their comparison, fits and the example are asked for by the package's own names."""
+    runs = {"compare", "example", "synthesize"} | {
+        name for name in NAMES if name.startswith("from_")
+    }
     functions = {name for name in NAMES if inspect.isfunction(getattr(pyvws, name))}
     assert functions - runs <= {*pyvws.judge.__all__, *pyvws.papers.__all__}
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
-import pyvws
+from test_layers import MODULES, PACKAGE, nodes
 
 MOST = 15
 _SCHEMAS = ("schema", "public_table", "by_schema")
 
 
-def _conditions(tree: ast.AST) -> Iterator[ast.expr]:
+def _conditions(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
     """The conditions of a program, with each operand of `and`, `or` and `not` by itself."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
             yield node.test
         elif isinstance(node, ast.comprehension):
@@ -45,9 +44,13 @@ def _is_schema(node: ast.expr) -> bool:
     return name in _SCHEMAS
 
 
-def branches(text: str) -> set[int]:
+def branches(nodes: Iterable[ast.AST]) -> set[int]:
     """The lines of a program that branch on whether there is a schema."""
-    return {node.lineno for node in _conditions(ast.parse(text)) if _is_schema(node)}
+    return {node.lineno for node in _conditions(nodes) if _is_schema(node)}
+
+
+def _branches_of(text: str) -> set[int]:
+    return branches(ast.walk(ast.parse(text)))
 
 
 def test_the_count_sees_each_kind_of_branch() -> None:
@@ -62,15 +65,14 @@ def test_the_count_sees_each_kind_of_branch() -> None:
         "by = schema is not None",
         "x = 1 if plan.by_schema else 2",
     )
-    assert [len(branches(text)) for text in planted] == [1] * len(planted)
-    assert not branches("if schema.unit is None: pass\nif name in schema.columns: pass")
+    assert [len(_branches_of(text)) for text in planted] == [1] * len(planted)
+    assert not _branches_of("if schema.unit is None: pass\nif name in schema.columns: pass")
 
 
 def test_few_lines_branch_on_a_schema() -> None:
-    package = Path(pyvws.__file__).parent
     found = {
-        f"{path.relative_to(package)}:{line}"
-        for path in sorted(package.rglob("*.py"))
-        for line in branches(path.read_text(encoding="utf-8"))
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in MODULES.values()
+        for line in branches(nodes(path))
     }
     assert len(found) <= MOST, sorted(found)

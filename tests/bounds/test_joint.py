@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, joint_bounds
-from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws.bounds.lipschitz import lipschitz_bounds, window_widths
 from pyvws.errors import InputError
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -159,3 +159,80 @@ def test_frames_and_series_give_the_same():
 def test_bad_input(matrices, weights, message):
     with pytest.raises(InputError, match=message):
         joint_bounds(matrices, weights=weights)
+
+
+@given(tables(), st.lists(st.booleans(), min_size=3, max_size=3))
+@few
+def test_a_window_holds_every_term_and_no_smaller_one_is_known(table, discrete):
+    """Against all pairings: [-Delta_i, min(Delta_i, B_i)], with 0 above for log probabilities."""
+    matrices, alpha = table
+    discrete = discrete[: len(matrices)]
+    matrices = [
+        -np.abs(matrix) if said else matrix for matrix, said in zip(matrices, discrete, strict=True)
+    ]
+    found = joint_bounds(matrices, weights=alpha, probabilities=discrete)
+    by_column = np.broadcast_to(alpha.reshape(len(alpha), -1), (len(alpha), len(matrices)))
+    densities = sum(
+        (
+            np.abs(by_column[:, k] * matrix).max(axis=0)
+            for k, matrix in enumerate(matrices)
+            if not discrete[k]
+        ),
+        np.zeros(len(alpha)),
+    )
+    above = np.minimum(found.by_record, densities)
+    np.testing.assert_array_equal(found.windows, window_widths(found.by_record, densities))
+    np.testing.assert_array_equal(found.windows, found.by_record + above)
+    assert (found.windows <= 2.0 * found.by_record).all()
+    for drawn in product(*(range(len(matrix)) for matrix in matrices)):
+        sums = sum(by_column[:, k] * matrices[k][s] for k, s in enumerate(drawn))
+        assert (-found.by_record <= sums).all()
+        assert (sums <= above).all()
+    if all(discrete):
+        assert found.epsilon_of_window == found.database
+    if not any(discrete):
+        assert found.epsilon_of_window == found.epsilon
+
+
+def test_a_term_above_0_is_no_log_probability():
+    with pytest.raises(InputError, match="log probability"):
+        joint_bounds([[[-1.0]], [[0.5]]], probabilities=[True, True])
+    with pytest.raises(InputError, match="2 entries"):
+        joint_bounds([[[-1.0]], [[0.5]]], probabilities=[True])
+
+
+@given(tables(), st.lists(st.booleans(), min_size=3, max_size=3))
+@few
+def test_the_window_in_blocks_and_what_a_search_aims_at(table, discrete):
+    matrices, alpha = table
+    discrete = discrete[: len(matrices)]
+    matrices = [
+        -np.abs(matrix) if said else matrix for matrix, said in zip(matrices, discrete, strict=True)
+    ]
+    if len(matrices) == 1:
+        alpha = alpha.reshape(len(alpha))
+    draws = min(map(len, matrices))
+    matrices = [matrix[:draws] for matrix in matrices]
+    records = np.arange(len(alpha))
+    columns = [
+        ColumnTerms(
+            blocks=lambda m=matrix: [(slice(0, len(m)), slice(0, m.shape[1]), lambda: m)],
+            at=lambda places, m=matrix: m[:, places],
+            cell_of_record=records,
+            n_cells=len(records),
+            probability=said,
+        )
+        for matrix, said in zip(matrices, discrete, strict=True)
+    ]
+    if not any(discrete):  # No column has a window of its own.
+        return
+    bounds, maxima = blockwise_joint_bounds(
+        columns, draws=draws, weights=alpha, accounting="window"
+    )
+    whole = joint_bounds(matrices, weights=alpha, probabilities=discrete)
+    alone = joint_bounds(matrices, probabilities=discrete)
+    assert bounds.epsilon_of_window == whole.epsilon_of_window
+    np.testing.assert_array_equal(bounds.by_record, whole.by_record)
+    np.testing.assert_array_equal(bounds.aimed.by_record, 0.5 * whole.windows)
+    assert bounds.aimed.epsilon == whole.epsilon_of_window
+    np.testing.assert_array_equal(maxima, 0.5 * alone.windows)

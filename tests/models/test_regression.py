@@ -56,6 +56,7 @@ class ByTerm(TermRegression):
         return (rng.random(len(eta)) < 1.0 / (1.0 + np.exp(-eta))).astype(np.float64)
 
 
+@pytest.mark.runs  # Its kernels are compiled in each process.
 def test_a_family_by_its_term_has_the_density_and_the_start_of_the_packages_own() -> None:
     rng = np.random.default_rng(4)
     X = np.ones((80, 3))
@@ -76,6 +77,7 @@ def test_a_family_by_its_term_has_the_density_and_the_start_of_the_packages_own(
     np.testing.assert_allclose(start.information, rough.information, rtol=1e-3)
 
 
+@pytest.mark.runs
 def test_its_log_likelihood_terms_and_density_are_those_of_its_records() -> None:
     rng = np.random.default_rng(1)
     y, X = rng.exponential(2.0, 60).round(1) + 0.1, np.ones((60, 2))

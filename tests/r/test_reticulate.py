@@ -378,6 +378,7 @@ CALLS = {
     "rarith": "arithmetic_mean(c(1, 2, 6)) == 3",
     "reweight": "all(reweight(c(0.5, 0.5), c(1, 2), 0.5) == c(0.5, 0.25))",
     "s_pmse": "do.call(two_way_value, rep(list(cbind(c(0, 0, 1, 1)), cbind(1:4)), 2)) < 1e-12",
+    "window": ("all.equal(window_widths(matrix(-1), matrix(2), matrix(-0.5), 1), c(1, 0.5))"),
     "several_draws": "abs(total_epsilon(0.5, 20, 1e-6) - 5.393) < 1e-3",
     "simulated_data": "all(poisson_counts(123, 2, 100) == c(94, 111))",
     "survey_estimates": "all(survey_totals(c(1, 3), 1:2 * 0, 10, 1, 1:2) == c(40, 20))",

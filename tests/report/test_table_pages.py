@@ -24,7 +24,7 @@ from pyvws.report import released_columns
 from pyvws.report.evidence import gather
 from pyvws.report.margins import LevelMargin, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
-from pyvws.report.page import number, shown
+from pyvws.report.page import Heading, number, shown
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ReportedColumn, read_values, valued
 from pyvws.report.reports import write_pages
@@ -103,7 +103,7 @@ def _own(out: Path, name: str) -> list[pl.Series]:
 
 def test_the_public_page_is_made_from_the_release_alone(out: Path, pages: tuple[str, str]) -> None:
     shutil.rmtree(out / "confidential")
-    assert public_page(read_public(out)) == pages[0]
+    assert public_page(read_public(out), Heading()) == pages[0]
 
 
 def test_columns_are_read_as_the_schema_says(made: Path) -> None:
@@ -126,7 +126,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
     release: vws.Release, pages: tuple[str, str]
 ) -> None:
     privacy, exact = release.privacy, release.summary["privacy"]
-    for page, statement, said in zip(pages, (privacy, exact), (shown, repr), strict=True):
+    for page, statement, said in zip(pages, (privacy, exact), (shown, number), strict=True):
         rows = rows_of(page, "The synthesized columns in their order")
         assert rows == [
             [
@@ -280,7 +280,7 @@ def test_a_table_whose_schema_is_not_public_yet(out: Path) -> None:
     assert kinds["owner"] is None  # Its codes are numbers to whoever lacks the schema.
     edu = public.values(next(one for one in public.columns if one.name == "edu"))
     assert edu.levels == ("(empty)", "high", "low", "mid")
-    assert "released unchanged" in public_page(public)
+    assert "released unchanged" in public_page(public, Heading())
 
 
 def test_numbers_with_empty_cells_of_a_table_whose_schema_is_not_public_yet(out: Path) -> None:
@@ -294,7 +294,7 @@ def test_numbers_with_empty_cells_of_a_table_whose_schema_is_not_public_yet(out:
     assert missing == {**dict.fromkeys(missing, False), "pay": True}
     values = public.values(next(one for one in public.columns if one.name == "pay"))
     assert [len(one) for one in values.tables] == [N, N, N - 5]
-    assert "pay" in public_page(public)
+    assert "pay" in public_page(public, Heading())
 
 
 def test_a_statement_that_names_other_columns_is_refused(out: Path) -> None:

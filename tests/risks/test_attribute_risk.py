@@ -75,7 +75,7 @@ def test_importance_weights_give_bayes_rule_of_a_discrete_parameter(alpha):
         return chance / chance.sum()
 
     exact = np.array([posterior(value) @ np.exp(log_release) for value in guesses])
-    copies = np.round(posterior(guesses[own]) * 2_000_000).astype(int)
+    copies = np.round(posterior(guesses[own]) * 400_000).astype(int)
     drawn = np.repeat(np.arange(3), copies)
     log_guesses = stats.poisson.logpmf(guesses, rates[drawn][:, None])[:, None, :]
     found = attribute_risk(

@@ -19,9 +19,9 @@ import pyvws as vws
 from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
-from pyvws.statement.accounting import STATEMENT_VERSION
 from pyvws.statement.histogram import HistogramStatement
 from pyvws.statement.schema import SCHEMA
+from pyvws.statement.statement import STATEMENT_VERSION
 from pyvws.statement.words import CAVEATS, TRUST, USES, caveat, caveat_keys, trust, use
 from pyvws.validation._grid_engine import KnownDraws
 

@@ -54,7 +54,7 @@ assert parameters["toy_box"].default == "red" and "sharpness" in parameters
 assert "toy_box : {'red', 'dark-blue'}" in pyvws.synthesize.__doc__
 assert "toy_box : {'red', 'dark-blue'}" in pyvws.Synthesizer.__doc__
 
-shown = " ".join(CliRunner().invoke(app, ["synthesize", "--help"]).output.split())
+shown = " ".join(CliRunner().invoke(app, ["synthesize", "--help-all"]).output.split())
 assert "--sharpness" in shown and "--toy-box" in shown and "Where toys are." in shown
 
 folder = Path(tempfile.mkdtemp())

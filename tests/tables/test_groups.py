@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 
 from pyvws.errors import InputError
+from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.groups import (
     group_codes,
     group_of,
-    grouped_columns,
+    grouped_categories,
     level_in,
     places_within,
 )
@@ -133,8 +134,8 @@ def test_a_public_column_enters_by_its_group(tmp_path: Path) -> None:
     schema.write(tmp_path / "s.toml")
     assert Schema.read(tmp_path / "s.toml") == schema
     assert modelled_schema(schema).predictors_of("pay") == ("group of area",)
-    assert grouped_columns("area", schema.columns["area"], {}) == {
-        "group of area": Column(role="public", levels=("1", "2", "3"))
+    assert grouped_categories("area", schema.columns["area"]) == {
+        "group of area": Category(role="public", levels=("1", "2", "3"))
     }
 
 

@@ -93,9 +93,9 @@ def test_a_schema_keeps_such_rules_in_its_file(kind: str, tmp_path: Path) -> Non
 def test_a_remark_in_a_condition_ends_with_it() -> None:
     rule = ("N only where age < 15 # children", "-8 only where age > 80")
     schema = schema_of("points", ("N", True, "-8"), {}, rule=rule)
-    part = modelled_schema(schema).columns["part of x"]
+    part = schema.columns["x"].category_of_parts
     assert part.levels == ("value", "11", "12", "empty")
-    assert part.ruled_codes == ("missing N", "missing -8")
+    assert part.ruled == ("missing N", "missing -8")
 
 
 @pytest.mark.parametrize("kind", ["levels", "number"])

@@ -54,12 +54,12 @@ def test_three_records_by_hand() -> None:
 
 
 def test_the_part_of_a_number_has_entries_of_its_own() -> None:
-    whole = modelled_schema(SCHEMA).columns
-    assert whole["part of wage"].model == "table"
-    assert whole["part of wage"].predictors == ("age",)
-    assert whole["part of wage"].settings == {"concentration": 0.5}
-    assert whole["wage"].model == "normal"
-    assert whole["wage"].predictors == ("age", "kids")
+    whole = modelled_schema(SCHEMA)
+    assert whole.columns["part of wage"].model == "table"
+    assert whole.predictors_of("part of wage") == ("age",)
+    assert whole.columns["part of wage"].settings == {"concentration": 0.5}
+    assert whole.columns["wage"].model == "normal"
+    assert whole.predictors_of("wage") == ("age", "kids")
 
 
 def test_a_category_with_cut_points_enters_a_regression_by_intervals() -> None:
@@ -120,7 +120,7 @@ def test_predictors_that_make_no_pattern(entries: dict[str, object], message: st
         ({"role": "public", "cuts": (2, 1)}, "cuts must rise"),
         ({"role": "public", "levels": ("a", "b"), "cuts": (1,)}, "not all of its levels are num"),
         ({"model": "normal", "part": {"model": "table"}}, "part is for a number to synthesize"),
-        ({"model": "normal", "mass": (0,), "part": {"model": "normal"}}, "for numbers"),
+        ({"model": "normal", "mass": (0,), "part": {"model": "normal"}}, "the model of part"),
         ({"model": "normal", "mass": (0,), "part": {"model": "ordinal"}}, "the model of part"),
         ({"model": "normal", "mass": (0,), "part": {"depth": 1}}, "'depth' is neither"),
         ({"lookup": {"a": 1}}, "lookup must name one column with a table"),

@@ -21,7 +21,7 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.statement.accounting import ROW_ORDERS
+from pyvws.statement.statement import ROW_ORDERS
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.files.row_order import (
     NOT_ALIGNED,

@@ -167,7 +167,10 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
         ({"model": 3}, "model must be text. Got 3."),
         ({}, "a synthesized column needs a model"),
         ({"model": "nominal"}, "model 'nominal' needs levels"),
-        ({"model": "nominal", "levels": ["a"]}, "levels must be at least 2. Got 1."),
+        (
+            {"model": "nominal", "levels": []},
+            "levels must be at least 1. Leave levels out of a column without any.",
+        ),
         (
             {"model": "nominal", "levels": ["a", "b", "a"]},
             "levels must differ. Got 3, of which 1 repeat another.",

@@ -159,6 +159,41 @@ def paired_draws(bounds: Any) -> Any:
     return paired
 
 
+def delta_for_a_density(_: Any) -> Any:
+    return lambda _model: True
+
+
+def twice_the_densities(_: Any) -> Any:
+    """A + 2 B: the bounds of log probabilities, and those of log densities twice."""
+
+    def widths(_by_record: Any, by_column: Any, discrete: Any) -> Any:
+        return by_column[:, discrete].sum(axis=1) + 2.0 * by_column[:, ~discrete].sum(axis=1)
+
+    return widths
+
+
+def delta_where_one_is_replaced(statement: Any) -> Any:
+    class Statement(statement):  # type: ignore[misc]
+        __slots__ = ()
+
+        @property
+        def _windows(self) -> Any:
+            left_out = super()._windows
+            return None if left_out is None else (left_out[0], left_out[0])
+
+    return Statement
+
+
+def window_of_a_record(_: Any) -> Any:
+    """The terms of a unit are those of its first record."""
+
+    def terms(records: Any, kinds: Any, _draws: int) -> Any:
+        first = kinds.counts.indices[kinds.counts.indptr[:-1]]
+        return replace(records, cell_of_record=first[kinds.of_unit])
+
+    return terms
+
+
 def half_the_noise(scale: Any) -> Any:
     return lambda *args, **options: 0.5 * scale(*args, **options)
 
@@ -168,6 +203,9 @@ def a_quarter_of_the_noise(scale: Any) -> Any:
 
 
 _STATEMENT = "pyvws.release.posterior:PrivacyStatement"
+_DISCRETE = "pyvws.synthesis.fit_sources:gives_probabilities"
+_WIDTHS = "pyvws.bounds.joint:_windows"
+_UNITS = "pyvws.synthesis.fit_sources:unit_terms"
 
 # What is replaced, each place with its wrong version.
 PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
@@ -186,6 +224,10 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
         ("pyvws.posterior.pseudo_posterior:weight_vector", any_weights),
     ),
     "replacement at the price of deletion": ((_STATEMENT, certified_for_deletion),),
+    "Delta for a density": ((_DISCRETE, delta_for_a_density),),
+    "A + 2 B for a mixed table": ((_WIDTHS, twice_the_densities),),
+    "Delta under replace-one": ((_STATEMENT, delta_where_one_is_replaced),),
+    "the window of a record for a unit": ((_UNITS, window_of_a_record),),
     "the clamp's sign": (("pyvws.posterior.pseudo_posterior:add_terms_inside", other_sign),),
 }
 
@@ -195,7 +237,13 @@ _KINDS = (
     *("draws", "one_draw", "staged", "table"),
 )
 _RELEASES = "pyvws.validation.cases.releases:"
+_WINDOWS = "pyvws.validation.cases.window:"
 STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
+    (_WINDOWS + "density_statement", *PLANTED["Delta for a density"][0]),
+    (_WINDOWS + "mixed_statement", *PLANTED["A + 2 B for a mixed table"][0]),
+    (_WINDOWS + "window_widths", *PLANTED["A + 2 B for a mixed table"][0]),
+    (_WINDOWS + "probability_statement", *PLANTED["Delta under replace-one"][0]),
+    (_WINDOWS + "units_statement", *PLANTED["the window of a record for a unit"][0]),
     *(
         (f"{_RELEASES}{kind}_release", *PLANTED["epsilon is Delta"][0])
         for kind in ("table", "number", "members", "truncated")

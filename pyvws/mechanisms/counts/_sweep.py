@@ -1,4 +1,4 @@
-"""Compiled sweeps over imputed records, given the parameters of latent classes.
+"""Compiled sweeps over imputed records, given the parameters of classes and tables.
 
 `x` (n, K) are the codes of the imputed records, `z` (n,) their classes, and `gap` (C,) the noisy
 counts less those of the records. A record that leaves cell a for cell b changes the probability of
@@ -20,38 +20,45 @@ Places = NDArray[np.int64]
 Codes = NDArray[np.int32]
 
 
+class Crossings(NamedTuple):
+    """Combinations of columns: where each of Q is counted, by steps of its columns' codes."""
+
+    start: Places  # (Q + 1,) first column of a combination, among `column` and `first`
+    column: Places
+    first: Places  # where the steps of a column's codes begin, among `step`
+    step: Places
+    offset: Places  # (Q,) number of the first combination, -1 without any
+
+
 class SetCells(NamedTuple):
-    """Where the cells of the sets are: strides by set and column, and the sets of each column."""
+    """Where the cells of the sets are, and the sets of each column."""
 
     size: Places  # (K,) codes of a column
-    start: Places  # (Q + 1,) first column of a set, among `column` and `stride`
-    column: Places
-    stride: Places
-    offset: Places  # (Q,) first cell of a set
+    sets: Crossings
     with_start: Places  # (K + 1,) first set of a column, among `with_column`
     with_column: Places
 
 
-class SkipCases(NamedTuple):
-    """The skips of the columns: parents and strides, forced codes, and the columns that follow."""
+class ColumnCases(NamedTuple):
+    """What rules force on columns, the tables that give columns, and the columns that follow."""
 
-    start: Places  # (K + 1,) first parent of a column, among `parent` and `stride`
-    parent: Places
-    stride: Places
-    offset: Places  # (K,) first case of a column in `forced`, -1 without rules
+    skips: Crossings  # by column: its case, among `forced`
     forced: Codes
+    tables: Crossings  # by column: its row of a table, else its row is the class
+    redrawn: NDArray[np.bool_]  # (K,) whether another row asks for another code
     after_start: Places  # (K + 1,) first column that follows from a column, among `after`
     after: Places
 
 
-class ClassShares(NamedTuple):
-    """The parameters of the classes: shares, and codes' shares by class, as sums and as logs."""
+class Shares(NamedTuple):
+    """The parameters: shares of classes, and codes' shares by row, as sums and as logs."""
 
     share_sums: Floats  # (H,)
     log_shares: Floats  # (H,)
-    offset: Places  # (K,) first entry of a column in `sums`, by class, then code
+    offset: Places  # (K,) first entry of a column in `sums`, by row, then code
+    rows: Places  # (K,) rows of a column: H classes, or those of its table
     sums: Floats
-    logs: Floats  # as sums, but by code, then class
+    logs: Floats  # as sums, but by code, then row
 
 
 class NoisePrecision(NamedTuple):
@@ -62,33 +69,38 @@ class NoisePrecision(NamedTuple):
 
 
 @inlined_kernel
-def _cell(q: int, x: Codes, cells: SetCells) -> int:
-    """The cell of a record in set q."""
-    found = cells.offset[q]
-    for s in range(cells.start[q], cells.start[q + 1]):
-        found += x[cells.column[s]] * cells.stride[s]
+def _cell(q: int, x: Codes, of: Crossings) -> int:
+    """The number of the combination that a record has, of combination q."""
+    found = of.offset[q]
+    for s in range(of.start[q], of.start[q + 1]):
+        found += of.step[of.first[s] + x[of.column[s]]]
     return found
 
 
 @inlined_kernel
-def _forced(k: int, x: Codes, rules: SkipCases) -> int:
+def _forced(k: int, x: Codes, cases: ColumnCases) -> int:
     """The code that rules force on column k of a record, or -1."""
-    if rules.offset[k] < 0:
+    if cases.skips.offset[k] < 0:
         return -1
-    case = rules.offset[k]
-    for s in range(rules.start[k], rules.start[k + 1]):
-        case += x[rules.parent[s]] * rules.stride[s]
-    return rules.forced[case]
+    return cases.forced[_cell(k, x, cases.skips)]
 
 
 @inlined_kernel
-def _drawn(k: int, h: int, u: float, cells: SetCells, classes: ClassShares) -> int:
-    """A code of column k from class h, by a uniform number."""
-    first = classes.offset[k] + h * cells.size[k]
+def _row(k: int, h: int, x: Codes, cases: ColumnCases) -> int:
+    """The row of shares that column k of a record has, in class h."""
+    if cases.tables.offset[k] < 0:
+        return h
+    return _cell(k, x, cases.tables)
+
+
+@inlined_kernel
+def _drawn(k: int, row: int, u: float, cells: SetCells, shares: Shares) -> int:
+    """A code of column k from a row of shares, by a uniform number."""
+    first = shares.offset[k] + row * cells.size[k]
     low, high = 0, cells.size[k] - 1
     while low < high:
         middle = (low + high) // 2
-        if u > classes.sums[first + middle]:
+        if u > shares.sums[first + middle]:
             low = middle + 1
         else:
             high = middle
@@ -104,11 +116,11 @@ def _gain(a: float, b: float, laplace: bool, precision: float) -> float:
 
 
 @inlined_kernel
-def _moved(x: Codes, y: Codes, gap: Floats, cells: SetCells) -> None:
+def _moved(x: Codes, y: Codes, gap: Floats, sets: Crossings) -> None:
     """Count record y in the place of record x."""
-    for q in range(len(cells.offset)):
-        gap[_cell(q, x, cells)] += 1.0
-        gap[_cell(q, y, cells)] -= 1.0
+    for q in range(len(sets.offset)):
+        gap[_cell(q, x, sets)] += 1.0
+        gap[_cell(q, y, sets)] -= 1.0
     for k in range(len(x)):
         x[k] = y[k]
 
@@ -119,8 +131,8 @@ def sweep(
     z: Places,
     gap: Floats,
     cells: SetCells,
-    rules: SkipCases,
-    classes: ClassShares,
+    cases: ColumnCases,
+    shares: Shares,
     noise: NoisePrecision,
     whole: bool,
     single: int,
@@ -128,60 +140,69 @@ def sweep(
 ) -> tuple[float, float]:
     """Move each record once as a whole, if `whole`, and `single` columns of it; then its class.
 
-    A whole proposal is a record of the model, with its class; a single one is a code of the
-    record's class, with the columns that rules then change. The model's probabilities cancel, and
-    the ratio of the noise's decides. Returns the shares of both kinds that were accepted.
+    A whole proposal is a record of the model, with its class; a single one is a code from the
+    column's row of shares, with the columns that rules then change. The model's probabilities
+    cancel, but for those of columns that a table gives, and the ratio of the noise's decides.
+    Returns the shares of both kinds that were accepted.
     """
     n, K = x.shape
-    H, Q = len(classes.log_shares), len(cells.offset)
+    sets = cells.sets
+    H, Q = len(shares.log_shares), len(sets.offset)
     y = np.empty(K, dtype=np.int32)
     weight = np.empty(H)
     accepted, tried, moved = 0, 0, 0
     for i in range(n):
         record = x[i]
         if whole:
-            h = min(int(np.searchsorted(classes.share_sums, rng.random())), H - 1)
+            h = min(int(np.searchsorted(shares.share_sums, rng.random())), H - 1)
             for k in range(K):
-                fixed = _forced(k, y, rules)
-                y[k] = _drawn(k, h, rng.random(), cells, classes) if fixed < 0 else fixed
+                fixed = _forced(k, y, cases)
+                if fixed < 0:
+                    fixed = _drawn(k, _row(k, h, y, cases), rng.random(), cells, shares)
+                y[k] = fixed
             ratio = 0.0
             for q in range(Q):
-                a, b = _cell(q, record, cells), _cell(q, y, cells)
+                a, b = _cell(q, record, sets), _cell(q, y, sets)
                 if a != b:
                     ratio += _gain(gap[a], gap[b], noise.laplace, noise.precision[q])
             if ratio >= 0.0 or rng.random() < math.exp(ratio):
                 accepted += 1
                 z[i] = h
-                _moved(record, y, gap, cells)
+                _moved(record, y, gap, sets)
         h = z[i]
         for _ in range(single):
             k = min(int(rng.random() * K), K - 1)
-            if _forced(k, record, rules) >= 0:
+            if _forced(k, record, cases) >= 0:
                 continue
-            code = _drawn(k, h, rng.random(), cells, classes)
+            code = _drawn(k, _row(k, h, record, cases), rng.random(), cells, shares)
             if code == record[k]:
                 continue
             tried += 1
             y[:] = record
             y[k] = code
-            alone = True
-            for s in range(rules.after_start[k], rules.after_start[k + 1]):
-                j = rules.after[s]
-                before, fixed = _forced(j, record, rules), _forced(j, y, rules)
+            alone, ratio = True, 0.0
+            for s in range(cases.after_start[k], cases.after_start[k + 1]):
+                j = cases.after[s]
+                before, fixed = _forced(j, record, cases), _forced(j, y, cases)
                 if fixed >= 0:
                     y[j] = fixed
-                elif before >= 0:
-                    y[j] = _drawn(j, h, rng.random(), cells, classes)
+                else:
+                    old, new = _row(j, h, record, cases), _row(j, h, y, cases)
+                    if before >= 0 or (old != new and cases.redrawn[j]):
+                        y[j] = _drawn(j, new, rng.random(), cells, shares)
+                    elif old != new:
+                        first = shares.offset[j] + record[j] * shares.rows[j]
+                        ratio += shares.logs[first + new] - shares.logs[first + old]
                 alone = alone and y[j] == record[j]
-            ratio = 0.0
             if alone:
                 for s in range(cells.with_start[k], cells.with_start[k + 1]):
                     q = cells.with_column[s]
-                    a, b = _cell(q, record, cells), _cell(q, y, cells)
-                    ratio += _gain(gap[a], gap[b], noise.laplace, noise.precision[q])
+                    a, b = _cell(q, record, sets), _cell(q, y, sets)
+                    if a != b:
+                        ratio += _gain(gap[a], gap[b], noise.laplace, noise.precision[q])
             else:
                 for q in range(Q):
-                    a, b = _cell(q, record, cells), _cell(q, y, cells)
+                    a, b = _cell(q, record, sets), _cell(q, y, sets)
                     if a != b:
                         ratio += _gain(gap[a], gap[b], noise.laplace, noise.precision[q])
             if ratio >= 0.0 or rng.random() < math.exp(ratio):
@@ -189,28 +210,26 @@ def sweep(
                 if alone:
                     for s in range(cells.with_start[k], cells.with_start[k + 1]):
                         q = cells.with_column[s]
-                        gap[_cell(q, record, cells)] += 1.0
-                        gap[_cell(q, y, cells)] -= 1.0
+                        gap[_cell(q, record, sets)] += 1.0
+                        gap[_cell(q, y, sets)] -= 1.0
                     record[k] = code
                 else:
-                    _moved(record, y, gap, cells)
+                    _moved(record, y, gap, sets)
         if H > 1:
-            z[i] = _class(record, rng.random(), weight, cells, rules, classes)
+            z[i] = _class(record, rng.random(), weight, cases, shares)
     return accepted / max(n, 1), moved / max(tried, 1)
 
 
 @inlined_kernel
-def _class(
-    x: Codes, u: float, weight: Floats, cells: SetCells, rules: SkipCases, classes: ClassShares
-) -> int:
+def _class(x: Codes, u: float, weight: Floats, cases: ColumnCases, shares: Shares) -> int:
     """A class of a record, by a uniform number, from its probabilities given the record."""
     H = len(weight)
-    weight[:] = classes.log_shares
+    weight[:] = shares.log_shares
     for k in range(len(x)):
-        if _forced(k, x, rules) < 0:
-            first = classes.offset[k] + x[k] * H
+        if cases.tables.offset[k] < 0 and _forced(k, x, cases) < 0:
+            first = shares.offset[k] + x[k] * H
             for h in range(H):
-                weight[h] += classes.logs[first + h]
+                weight[h] += shares.logs[first + h]
     top = weight.max()
     total = 0.0
     for h in range(H):

@@ -2,6 +2,7 @@
 
 The model is a truncated Dirichlet process mixture of products of categories: class h has the share
 pi_h, and within it column k has code c with probability phi_hkc, independently of other columns.
+A column that a table gives has shares by the combination of other columns, in the place of classes.
 The confidential records are missing data [ju2022] [nixon2022]: given the parameters, a record is
 proposed from the model and accepted by the ratio of the noise's probabilities of the noisy counts;
 given the records, the parameters are conjugate. The target is p(records, parameters | noisy counts)
@@ -10,6 +11,7 @@ exactly. The noisy counts enter as they are, also below 0. Nothing here sees the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,8 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts._sweep import ClassShares, NoisePrecision, SetCells, SkipCases, sweep
+from pyvws.mechanisms.counts._sweep import (
+    ColumnCases,
+    Crossings,
+    NoisePrecision,
+    SetCells,
+    Shares,
+    sweep,
+)
 from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.crossings import Crossing
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
@@ -85,7 +95,7 @@ class _Sampler:
 
     def __init__(self, noisy: NoisyTables, classes: int, rng: np.random.Generator) -> None:
         self.noisy, self.H, self.rng = noisy, classes, rng
-        self.cells, self.rules = _cells(noisy.table), _rules(noisy.table)
+        self.cells, self.cases = _cells(noisy.table), _cases(noisy.table)
         power = 1.0 if noisy.laplace else 2.0
         self.noise = NoisePrecision(noisy.laplace, noisy.scales**-power)
         self.x, self.z = first_records(noisy, classes, rng)
@@ -94,35 +104,42 @@ class _Sampler:
 
     def step(self, *, whole: bool, single: int) -> tuple[float, float]:
         parameters = self._parameters()
-        state = (self.x, self.z, self.gap, self.cells, self.rules, parameters, self.noise)
+        state = (self.x, self.z, self.gap, self.cells, self.cases, parameters, self.noise)
         return sweep(*state, whole, single, self.rng)
 
     def misfit(self) -> float:
         unit = self.gap / np.repeat(self.noisy.deviations, self.noisy.table.sizes)
         return float((unit[self.noisy.table.possible] ** 2).mean())
 
-    def _parameters(self) -> ClassShares:
-        """Shares of classes and of codes from their conjugate posterior given the records."""
-        log_shares = self._shares()
-        sums, logs, offsets, offset = [], [], [], 0
-        for k, column in enumerate(self.noisy.table.columns):
-            L, skip = column.size, self.noisy.table.skips.get(k)
-            drawn = slice(None) if skip is None else skip.of(self.x) < 0
-            of_class = np.bincount(
-                self.z[drawn] * L + self.x[drawn, k], minlength=self.H * L
-            ).reshape(self.H, L)
-            gamma = self.rng.standard_gamma(of_class + 1.0 / L) + _TINY
+    def _parameters(self) -> Shares:
+        """Shares of classes and of codes by row from their conjugate posterior given records."""
+        log_shares, table = self._shares(), self.noisy.table
+        sums, logs, offsets, rows, offset = [], [], [], [], 0
+        for k, column in enumerate(table.columns):
+            L, skip, given = column.size, table.skips.get(k), table.given.get(k)
+            row, R, prior = self.z, self.H, np.full(L, 1.0 / L)
+            if given is not None:
+                row, R, prior = given.rows.cells(self.x), given.rows.size, given.prior
+            at = row * L + self.x[:, k]
+            if skip is not None:
+                at = at[skip.of(self.x) < 0]
+            prior = np.broadcast_to(prior, (R, L))
+            gamma = self.rng.standard_gamma(np.bincount(at, minlength=R * L).reshape(R, L) + prior)
+            gamma += _TINY
+            gamma[prior == 0.0] = 0.0
             if skip is not None:
                 gamma[:, list(skip.barred)] = 0.0
             phi = gamma / gamma.sum(axis=1, keepdims=True)
             sums.append(np.cumsum(phi, axis=1).ravel())
             logs.append(np.log(np.maximum(phi, _TINY)).T.ravel())
             offsets.append(offset)
-            offset += self.H * L
-        return ClassShares(
+            rows.append(R)
+            offset += R * L
+        return Shares(
             np.cumsum(np.exp(log_shares)),
             log_shares,
             np.array(offsets, dtype=np.int64),
+            np.array(rows, dtype=np.int64),
             np.concatenate(sums),
             np.concatenate(logs),
         )
@@ -141,34 +158,18 @@ class _Sampler:
 
 
 def _cells(table: CountedTable) -> SetCells:
-    start, column, stride = [0], [], []
-    for places in table.sets:
-        sizes = [table.columns[k].size for k in places]
-        for i, k in enumerate(places):
-            column.append(k)
-            stride.append(int(np.prod(sizes[i + 1 :], dtype=np.int64)))
-        start.append(len(column))
     of_column = [
         [q for q, places in enumerate(table.sets) if k in places] for k in range(len(table.columns))
     ]
-    with_start, with_column = _packed(of_column)
-    return SetCells(
-        np.array([one.size for one in table.columns], dtype=np.int64),
-        np.array(start, dtype=np.int64),
-        np.array(column, dtype=np.int64),
-        np.array(stride, dtype=np.int64),
-        table.offsets[:-1].copy(),
-        with_start,
-        with_column,
-    )
+    sizes = np.array([one.size for one in table.columns], dtype=np.int64)
+    return SetCells(sizes, _crossings(table.crossings, table.offsets[:-1]), *_packed(of_column))
 
 
-def _rules(table: CountedTable) -> SkipCases:
+def _cases(table: CountedTable) -> ColumnCases:
     K = len(table.columns)
     skips = [table.skips.get(k) for k in range(K)]
-    start, parent = _packed([[] if skip is None else list(skip.parents) for skip in skips])
-    _, stride = _packed([[] if skip is None else list(skip.strides) for skip in skips])
-    offset, forced, first = np.full(K, -1, dtype=np.int64), [np.zeros(1, dtype=np.int32)], 1
+    given = [table.given.get(k) for k in range(K)]
+    forced, offset, first = [np.zeros(1, dtype=np.int32)], np.full(K, -1, dtype=np.int64), 1
     for k, skip in enumerate(skips):
         if skip is not None:
             offset[k] = first
@@ -177,11 +178,30 @@ def _rules(table: CountedTable) -> SkipCases:
     after: list[list[int]] = []
     for k in range(K):
         follows = {k}
-        for j, skip in enumerate(skips):  # Parents stand before their columns.
-            if skip is not None and follows & {*skip.parents}:
+        for j, (skip, one) in enumerate(zip(skips, given, strict=True)):
+            parents = {*(skip.rows.places if skip else ()), *(one.rows.places if one else ())}
+            if follows & parents:  # Parents stand before their columns.
                 follows.add(j)
         after.append(sorted(follows - {k}))
-    return SkipCases(start, parent, stride, offset, np.concatenate(forced), *_packed(after))
+    return ColumnCases(
+        _crossings([None if skip is None else skip.rows for skip in skips], offset),
+        np.concatenate(forced),
+        _crossings(
+            [None if one is None else one.rows for one in given],
+            [0 if one else -1 for one in given],
+        ),
+        np.array([one is not None and one.redrawn for one in given]),
+        *_packed(after),
+    )
+
+
+def _crossings(of: Sequence[Crossing | None], offset: Any) -> Crossings:
+    """Combinations as the sweep reads them; the places of None have no columns."""
+    start, column = _packed([[] if one is None else list(one.places) for one in of])
+    steps = [step for one in of if one is not None for step in one.steps]
+    first = np.cumsum([0, *map(len, steps)])[:-1].astype(np.int64)
+    every = np.concatenate([*steps, np.zeros(1, dtype=np.int64)])
+    return Crossings(start, column, first, every, np.array(offset, dtype=np.int64))
 
 
 def _packed(lists: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -162,7 +162,7 @@ def counted_columns(schema: Schema) -> dict[str, CountedColumn]:
     return {
         name: counted_column(name, schema.columns[name], bounds.get(name, ()))
         for name in schema.synthesized
-        if not schema.columns[name].is_computed
+        if name not in schema.computed
     }
 
 

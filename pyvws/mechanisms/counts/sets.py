@@ -7,7 +7,7 @@ where its rules make the cell impossible. So a record moves each table by at mos
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -15,9 +15,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, near
+from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_LEVELS, Codes, CountedColumn, counted_columns
+from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grouping
+from pyvws.mechanisms.counts.given_columns import GivenColumn, conditionals_of, grouped, named_given
+from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip, skips_of
 from pyvws.tables.schema.schema import Schema
 
@@ -34,7 +37,7 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedTable:
-    """What is counted of a table: public, and made of its schema alone.
+    """What is counted of a table: public, and made of its schema and settings alone.
 
     Attributes
     ----------
@@ -42,8 +45,12 @@ class CountedTable:
         The K columns, in their order.
     skips : mapping of int to Skip
         What rules fix a column at, by its place.
-    sets : tuple of tuple of int
-        The Q sets, each with the places of its columns.
+    given : mapping of int to GivenColumn
+        The columns that a table gives, by place; classes give the others.
+    crossings : tuple of Crossing
+        The Q sets, each with the places of its columns and their groups.
+    weights : tuple of float
+        The sets' (Q,) shares of the budget, times those of their numbers of cells.
     offsets : ndarray, shape (Q + 1,)
         Where the cells of each set begin among all cells C.
     possible : ndarray of bool, shape (C,)
@@ -52,9 +59,16 @@ class CountedTable:
 
     columns: tuple[CountedColumn, ...]
     skips: dict[int, Skip]
-    sets: tuple[tuple[int, ...], ...]
+    given: dict[int, GivenColumn]
+    crossings: tuple[Crossing, ...]
+    weights: tuple[float, ...]
     offsets: NDArray[np.int64]
     possible: NDArray[np.bool_]
+
+    @property
+    def sets(self) -> tuple[tuple[int, ...], ...]:
+        """The places of the columns of each set (Q,)."""
+        return tuple(one.places for one in self.crossings)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -63,8 +77,15 @@ class CountedTable:
 
     @property
     def names(self) -> list[str]:
-        """The sets (Q,) as their columns' names, joined by a colon."""
-        return [":".join(self.columns[k].name for k in places) for places in self.sets]
+        """The sets (Q,) in words: their columns' names and cuts, joined by a colon."""
+        return [one.name for one in self.crossings]
+
+    def labels(self, q: int) -> list[list[str]]:
+        """The groups or codes in words of each column of set q."""
+        one = self.crossings[q]
+        return [
+            one.groups[k].labels if k in one.groups else self.columns[k].labels for k in one.places
+        ]
 
     def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
         """The codes (N, K) of a table's records, -1 for an unknown value, and values by column."""
@@ -74,96 +95,110 @@ class CountedTable:
 
     def cells(self, codes: Codes, q: int) -> NDArray[np.int64]:
         """Each record's cell (N,) of set q among all cells C, -1 for none."""
-        places = self.sets[q]
-        cell = np.zeros(len(codes), dtype=np.int64)
-        for k in places:
-            cell = cell * self.columns[k].size + codes[:, k]
-        cell += self.offsets[q]
-        cell[(codes[:, list(places)] < 0).any(axis=1)] = -1
+        cell = self.crossings[q].cells(codes) + self.offsets[q]
+        cell[(codes[:, list(self.sets[q])] < 0).any(axis=1)] = -1
         cell[~self.possible[cell]] = -1
         return cell
 
     def counts(self, codes: Codes) -> Counts:
         """The counts (C,) of records (N, K) in all cells."""
         found = np.zeros(len(self.possible), dtype=np.int64)
-        for q in range(len(self.sets)):
+        for q, (low, high) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
             cell = self.cells(codes, q)
-            found += np.bincount(cell[cell >= 0], minlength=len(found))
+            found[low:high] = np.bincount(cell[cell >= 0] - low, minlength=high - low)
         return found
 
 
-def counted_table(schema: Schema, measure: Sequence[str]) -> CountedTable:
+def counted_table(
+    schema: Schema,
+    measure: Sequence[str],
+    tables: Sequence[str] = (),
+    *,
+    conditionals: bool = False,
+) -> CountedTable:
     """What is counted of a table with that schema, by the sets that `measure` names.
 
-    Raises InputError for what cannot be counted, and for sets of too many cells.
+    `tables` names columns that others give, as c:a:b for c given a and b. With `conditionals` its
+    predictors in the schema give each column. Raises InputError for what cannot be counted, and for
+    sets and tables of too many cells.
     """
     columns = counted_columns(schema)
+    skips = skips_of(schema, columns)
+    columns, skips, given = grouped(schema, columns, skips)
+    if conditionals:
+        given = conditionals_of(schema, columns, given)
+    given |= named_given(tables, columns, given)
     sets = _sets(schema, columns, measure)
     every = tuple(columns.values())
-    sizes = [math.prod(every[k].size for k in places) for places in sets]
+    crossings, weights = tuple(sets), tuple(sets.values())
+    sizes = [one.size for one in crossings]
     if sum(sizes) > MOST_CELLS:
         largest = int(np.argmax(sizes))
         raise InputError(
             f"The sets to measure have {sum(sizes)} cells, {sizes[largest]} of them in set "
-            f"{':'.join(every[k].name for k in sets[largest])}. Give wider cuts or fewer sets."
+            f"{crossings[largest].name}. Give wider cuts or fewer sets."
         )
-    skips = skips_of(schema, columns)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    possible = np.concatenate([_possible(places, every, skips) for places in sets])
-    return CountedTable(every, skips, sets, offsets, possible)
+    possible = np.concatenate([_possible(one, every, skips) for one in crossings])
+    return CountedTable(every, skips, given, crossings, weights, offsets, possible)
 
 
 def _sets(
-    schema: Schema, columns: dict[str, CountedColumn], measure: Sequence[str]
-) -> tuple[tuple[int, ...], ...]:
+    schema: Schema, columns: Mapping[str, CountedColumn], measure: Sequence[str]
+) -> dict[Crossing, float]:
+    """The sets, and the share of each times that of its number of cells."""
     places = {name: place for place, name in enumerate(columns)}
+    every = tuple(columns.values())
     small = [place for name, place in places.items() if columns[name].size <= MOST_LEVELS]
-    sets: dict[tuple[int, ...], None] = {}
+    own = {n: k for n, k in places.items() if not schema.columns[n].is_computed}
+    sets: dict[str, tuple[Crossing, float]] = {}
+
+    def of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Crossing:
+        return crossing(every, tuple(sorted(at)), groups or {})
+
     for word in measure:
         if word == PAIRS:
-            sets |= dict.fromkeys(combinations(small, 2))
+            asked = [(of(pair), 1.0) for pair in combinations(small, 2)]
         elif word == PREDICTORS:
-            for name, place in places.items():
-                of = [places[one] for one in schema.predictors_of(name) if one in places]
-                sets[tuple(sorted({place, *of}))] = None
+            among = {k: {*schema.predictors_of(n)} & {*places} for n, k in own.items()}
+            asked = [(of({k, *map(places.__getitem__, n)}), 1.0) for k, n in among.items()]
         else:
-            sets[tuple(sorted(_named(word, places)))] = None
-    alone = set(range(len(columns))) - {place for places in sets for place in places}
-    return (*sets, *((place,) for place in sorted(alone)))
-
-
-def _named(word: str, places: dict[str, int]) -> set[int]:
-    names = word.split(":")
-    for name in names:
-        if name not in places:
-            raise InputError(
-                f"measure names {name!r}, which is no column to synthesize and count."
-                f"{near(name, places)}"
-            )
-    return {places[name] for name in names}
+            named = named_set(word, columns)
+            groups = {places[n]: grouping(columns[n], at) for n, at in named.cuts.items() if at}
+            asked = [(of((places[n] for n in named.cuts), groups), named.share)]
+        for one, share in asked:
+            sets[one.name] = (one, max(share, sets.get(one.name, (one, share))[1]))
+    whole = {k for one, _ in sets.values() for k in one.places if k not in one.groups}
+    alone = [of([k]) for k in range(len(every)) if k not in whole]
+    return {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
 
 
 def _possible(
-    places: tuple[int, ...], columns: tuple[CountedColumn, ...], skips: dict[int, Skip]
+    one: Crossing, columns: tuple[CountedColumn, ...], skips: dict[int, Skip]
 ) -> NDArray[np.bool_]:
-    """Whether the cells (C_q,) of a set keep the rules that its columns alone decide."""
-    sizes = [columns[k].size for k in places]
+    """Whether the cells (C_q,) of a set keep the rules that its columns alone decide.
+
+    A cell of groups is possible where a combination of their codes is.
+    """
+    sizes = [columns[k].size for k in one.places]
     number = math.prod(sizes)
-    found = np.ones(number, dtype=np.bool_)
-    ruled = [k for k in places if k in skips and {*skips[k].parents} <= {*places}]
-    if not ruled:
-        return found
+    ruled = [k for k in one.places if k in skips and {*skips[k].rows.places} <= {*one.places}]
+    if not ruled or number > MOST_CELLS:
+        return np.ones(one.size, dtype=np.bool_)
     codes = np.zeros((number, len(columns)), dtype=np.int32)
-    for k, grid in zip(places, np.indices(sizes, dtype=np.int32), strict=True):
+    for k, grid in zip(one.places, np.indices(sizes, dtype=np.int32), strict=True):
         codes[:, k] = grid.ravel()
+    kept = np.ones(number, dtype=np.bool_)
     for k in ruled:
         forced = skips[k].of(codes)
-        found &= np.where(forced < 0, ~np.isin(codes[:, k], skips[k].barred), forced == codes[:, k])
+        kept &= np.where(forced < 0, ~np.isin(codes[:, k], skips[k].barred), forced == codes[:, k])
+    found = np.zeros(one.size, dtype=np.bool_)
+    found[one.cells(codes[kept])] = True
     return found
 
 
 def usual_shares(table: CountedTable, *, pure: bool, power: float | None) -> Floats:
-    """Shares (Q,) of the budget by the sizes of the tables: cells^power.
+    """Shares (Q,) of the budget by the sizes of the tables: cells^power, times the sets' weights.
 
     The power that loses least is near 2/3 for Gaussian noise, and lies between 1/2 and 3/4 for
     Laplace noise.
@@ -173,4 +208,4 @@ def usual_shares(table: CountedTable, *, pure: bool, power: float | None) -> Flo
     found = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
     own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]
     found[own] = np.maximum(found[own], _OWN * found.mean())  # No other set has the column.
-    return found
+    return found * np.asarray(table.weights)

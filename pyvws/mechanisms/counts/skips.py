@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
+from pyvws.mechanisms.counts.crossings import Crossing, crossing
 from pyvws.tables.schema.rules import Fixed
 from pyvws.tables.schema.schema import Schema
 
@@ -31,27 +32,21 @@ class Skip:
 
     Attributes
     ----------
-    parents : tuple of int
-        Places of the columns that the rules read, all before the column's own.
-    strides : tuple of int
-        The case of a record is the sum of its parents' codes times these.
+    rows : Crossing
+        The cases: combinations of the columns that the rules read, all before the column's own.
     forced : ndarray of int32, shape (cases,)
         The code that a case has, or -1 where the model draws it.
     barred : tuple of int
         Codes that rules alone give, so that the model draws none of them.
     """
 
-    parents: tuple[int, ...]
-    strides: tuple[int, ...]
+    rows: Crossing
     forced: Codes
     barred: tuple[int, ...] = ()
 
     def of(self, codes: Codes) -> Codes:
-        """The forced codes (N,) of records (N, K), -1 where the model draws; unknown are 0."""
-        case = np.zeros(len(codes), dtype=np.int64)
-        for parent, stride in zip(self.parents, self.strides, strict=True):
-            case += np.maximum(codes[:, parent], 0).astype(np.int64) * stride
-        return self.forced[case]
+        """The forced codes (N,) of records (N, K) of known codes, -1 where the model draws."""
+        return self.forced[self.rows.cells(codes)]
 
 
 def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, Skip]:
@@ -129,8 +124,7 @@ def _skip(
         if rule.only:
             labels = missing if rule.value is None else (rule.value,)
             barred |= {own.code_of(label) for label in labels}
-    strides = [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
-    return Skip(tuple(parents), tuple(strides), forced, tuple(sorted(barred)))
+    return Skip(crossing(every, tuple(parents), {}), forced, tuple(sorted(barred)))
 
 
 def _value_of(column: CountedColumn, codes: NDArray[np.intp], *, high: bool) -> Floats:

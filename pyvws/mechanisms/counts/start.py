@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.sets import CountedTable
 
 _FLOOR = 1e-3  # Records in a cell that the noise hides.
 
@@ -28,7 +29,7 @@ def first_records(
     margins = [_shares(noisy, (k,)).ravel() for k in range(K)]
     pairs, gains = {}, {}
     for j, k in combinations(range(K), 2):
-        if any({j, k} <= {*places} for places in table.sets):
+        if _having(table, (j, k)):
             pairs[j, k] = _shares(noisy, (j, k))
             gains[j, k] = _information(pairs[j, k])
     x = np.zeros((n, K), dtype=np.int32)
@@ -48,13 +49,21 @@ def first_records(
             k = min(set(range(K)) - inside)
             x[:, k] = rng.choice(len(margins[k]), n, p=margins[k])
         inside.add(k)
-    for k, skip in sorted(table.skips.items()):
-        forced = skip.of(x)
-        own = margins[k].copy()
-        own[list(skip.barred)] = 0.0
-        redrawn = (forced < 0) & np.isin(x[:, k], skip.barred)
-        x[redrawn, k] = rng.choice(len(own), int(redrawn.sum()), p=own / own.sum())
-        x[:, k] = np.where(forced < 0, x[:, k], forced)
+    for k in sorted({*table.skips, *table.given}):
+        if k in table.skips:
+            skip = table.skips[k]
+            forced = skip.of(x)
+            own = margins[k].copy()
+            own[list(skip.barred)] = 0.0
+            redrawn = (forced < 0) & np.isin(x[:, k], skip.barred)
+            x[redrawn, k] = rng.choice(len(own), int(redrawn.sum()), p=own / own.sum())
+            x[:, k] = np.where(forced < 0, x[:, k], forced)
+        elif table.given[k].redrawn:
+            rows = table.given[k].rows.cells(x)
+            for row in np.unique(rows):
+                own = margins[k] * (table.given[k].prior[row] > 0.0)
+                at = rows == row
+                x[at, k] = rng.choice(len(own), int(at.sum()), p=own / own.sum())
     size = table.columns[root].size
     return x, (x[:, root].astype(np.int64) * classes // size) % classes
 
@@ -62,17 +71,24 @@ def first_records(
 def _shares(noisy: NoisyTables, wanted: tuple[int, ...]) -> Floats:
     """Shares of the codes of some columns, from the smallest set that has them; equal without."""
     table = noisy.table
-    sizes = [table.columns[k].size for k in wanted]
-    having = [q for q, places in enumerate(table.sets) if {*wanted} <= {*places}]
-    q = min(having, key=lambda one: table.sizes[one])
+    q = min(_having(table, wanted), key=lambda one: table.sizes[one])
     places = table.sets[q]
     found: Any = noisy.counts[table.offsets[q] : table.offsets[q + 1]].astype(np.float64)
-    found = found.reshape([table.columns[k].size for k in places])
+    found = found.reshape(table.crossings[q].sizes)
     found = found.sum(axis=tuple(i for i, k in enumerate(places) if k not in wanted))
     summed = table.sizes[q] / found.size
     hidden = 1.5 * noisy.deviations[q] * np.sqrt(summed)
     shares = np.where(found > hidden, found, 0.0) + _FLOOR
-    return np.asarray(shares.reshape(sizes) / shares.sum())
+    return np.asarray(shares / shares.sum())
+
+
+def _having(table: CountedTable, wanted: tuple[int, ...]) -> list[int]:
+    """The sets that have some columns by their own codes."""
+    return [
+        q
+        for q, one in enumerate(table.crossings)
+        if {*wanted} <= {*one.places} and not {*wanted} & {*one.groups}
+    ]
 
 
 def _information(shares: Floats) -> float:

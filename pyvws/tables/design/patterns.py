@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
+from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.conditions import level_numbers
+from pyvws.tables.schema.parts import ModelledSchema
 from pyvws.tables.schema.schema import Schema
 
 
@@ -69,12 +71,12 @@ class PatternDesign:
         return patterns
 
 
-def pattern_design(schema: Schema, name: str) -> PatternDesign:
+def pattern_design(schema: Schema | ModelledSchema, name: str) -> PatternDesign:
     """The patterns of a column of model "table".
 
     Raises InputError for a formula, and for a number without cut points.
     """
-    if schema.columns[name].formula is not None:
+    if schema.formula_of(name) is not None:
         raise InputError(
             f"Column {name!r} has a formula, and model table takes all patterns of its predictors. "
             "Name its predictors instead."
@@ -91,7 +93,7 @@ def pattern_design(schema: Schema, name: str) -> PatternDesign:
     return PatternDesign(predictors, tuple(_places(schema.columns[x]) for x in predictors))
 
 
-def _places(column: Column) -> tuple[Floats | None, Floats]:
+def _places(column: Column | Category) -> tuple[Floats | None, Floats]:
     """Cut points and the places of a column's values in a pattern."""
     if column.categorical:
         return None, bands(column)[1].astype(np.float64)
@@ -99,7 +101,7 @@ def _places(column: Column) -> tuple[Floats | None, Floats]:
     return cuts, np.arange(len(cuts) + 1.0)
 
 
-def bands(column: Column) -> tuple[list[str | None], NDArray[np.intp]]:
+def bands(column: Column | Category) -> tuple[list[str | None], NDArray[np.intp]]:
     """How a category enters as a predictor: its levels, or the intervals of its cut points.
 
     Gives the names of the B bands, None for an empty cell, and the place of each level's (L,).

@@ -18,10 +18,12 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.design.model_matrix import assembled, evaluated, of_own_row
 from pyvws.tables.design.patterns import PatternDesign, bands, pattern_design
+from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.expressions import Expression, Token
 from pyvws.tables.schema.factors import Factor
 from pyvws.tables.schema.formula import ReadFormula, read_formula
+from pyvws.tables.schema.parts import ModelledSchema
 from pyvws.tables.schema.schema import Schema
 
 _POINTS: Final = 257  # Of a number's range, where a call such as log(x) is looked at.
@@ -51,7 +53,7 @@ class PublicDesign:
     predictors: tuple[str, ...]
     names: tuple[str, ...]
     read: ReadFormula
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Column | Category]
     codings: tuple[Factor | PublicScale, ...]
     formula: str
 
@@ -100,7 +102,7 @@ class PublicDesign:
         return variables
 
 
-def public_design(schema: Schema, name: str) -> PublicDesign | PatternDesign:
+def public_design(schema: Schema | ModelledSchema, name: str) -> PublicDesign | PatternDesign:
     """The design of a synthesized column's predictors by what is public of them.
 
     Categories have treatment contrasts on the schema's levels, or on the intervals of their cut
@@ -116,12 +118,13 @@ def public_design(schema: Schema, name: str) -> PublicDesign | PatternDesign:
     if column.model == "table":
         return pattern_design(schema, name)
     predictors = schema.predictors_of(name)
-    if column.formula is None:
+    formula = schema.formula_of(name)
+    if formula is None:
         variables = tuple(Expression([Token("quoted", predictor)]) for predictor in predictors)
         terms = tuple((place,) for place in range(len(variables)))
         read, formula = ReadFormula(True, variables, terms), f"of {name}"
     else:
-        read, formula = read_formula(column.formula), column.formula
+        read = read_formula(formula)
     columns = {predictor: schema.columns[predictor] for predictor in predictors}
     for other, entries in columns.items():
         if not (entries.categorical or entries.range or entries.scale):
@@ -143,7 +146,7 @@ def _is_plain(expression: Expression) -> bool:
     return expression.label.strip("`") in expression.columns
 
 
-def _raw(column: Column, values: Floats) -> Any:
+def _raw(column: Column | Category, values: Floats) -> Any:
     """The column for a formula: a pandas Categorical of the public bands, or the numbers."""
     if not column.categorical:
         return values
@@ -155,7 +158,7 @@ def _raw(column: Column, values: Floats) -> Any:
     return pd.Categorical.from_codes(place[values.astype(np.intp) - 1], labels)
 
 
-def _within(column: Column, values: Any) -> Any:
+def _within(column: Column | Category, values: Any) -> Any:
     """Numbers moved into their public range, and missing ones to the middle of their scale.
 
     The category of a number's parts, beside it in the design, tells them apart.
@@ -167,7 +170,7 @@ def _within(column: Column, values: Any) -> Any:
 
 
 def _coding(
-    expression: Expression, columns: Mapping[str, Column], formula: str
+    expression: Expression, columns: Mapping[str, Column | Category], formula: str
 ) -> Factor | PublicScale:
     """The levels or the scale of a variable, from the public values of the one column it reads."""
     if len(expression.columns) != 1:
@@ -207,7 +210,7 @@ def _coding(
     return PublicScale((low + high) / 2.0, (high - low) / 2.0)
 
 
-def _scale(column: Column) -> tuple[float, float]:
+def _scale(column: Column | Category) -> tuple[float, float]:
     """Centre and width of a number on its public scale."""
     if column.scale is not None:
         return column.scale

@@ -12,8 +12,17 @@ import numpy as np
 from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_days, as_number, days_or_number, iso_date, iso_of, label_of
+from pyvws.tables.schema.category import Category, refuse_many, refuse_settings
 from pyvws.tables.schema.conditions import level_numbers
-from pyvws.tables.schema.entries import labels, missing_codes, names, pair, refuse_no_text, several
+from pyvws.tables.schema.entries import (
+    labels,
+    missing_codes,
+    names,
+    pair,
+    refuse_both,
+    refuse_no_text,
+    several,
+)
 from pyvws.tables.schema.families import (
     CATEGORICAL,
     COUNTS,
@@ -26,6 +35,7 @@ from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rul
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
 _MOST_DECIMALS = 15
+_OF_PART: Final = ("model", "predictors", "formula")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +50,8 @@ class Column:
     model : str, optional
         Family of a synthesized column given its predictors, such as "nominal" or "normal".
     levels : tuple of str, optional
-        Every value of a category, 2 or more. Whole numbers and truth values count as their text.
+        Every value of a category; a single one is a constant, at no cost. Whole numbers and truth
+        values count as their text.
     group_by : int, optional
         A number of characters. Levels that begin with the same ones are a group: the column follows
         by its group, then by its level in the group, and columns after it are given the group.
@@ -193,8 +204,7 @@ class Column:
         self._keep("decimals", 0)
 
     def _check_together(self) -> None:
-        if self.predictors is not None and self.formula is not None:
-            raise InputError("predictors and formula exclude each other. Leave one of them out.")
+        refuse_both(self.predictors, self.formula)
         if self.levels is not None and (self.range or self.scale or self.mass):
             raise InputError(
                 "levels make a category; range, scale and mass a number. Leave one of them out."
@@ -267,12 +277,15 @@ class Column:
             )
         if not isinstance(self.part, Mapping):
             raise InputError('part must be a table, such as {model = "table"}.')
-        self._keep("part", dict(self.part))
-        own = ("model", "predictors", "formula")
-        settings = {name: value for name, value in self.part.items() if name not in own}
-        given = {name: value for name, value in self.part.items() if name in own}
-        category = Column(**{"model": "nominal", **given}, levels=self.parts, settings=settings)
-        if category.model not in PARTED:
+        part = dict(self.part)
+        self._keep("part", part)
+        for name in ("model", "formula"):
+            refuse_no_text(part.get(name), name)
+        if part.get("predictors") is not None:
+            names(part["predictors"], "predictors")
+        refuse_both(part.get("predictors"), part.get("formula"))
+        refuse_settings(self.category_of_parts.model, self.category_of_parts.settings, ENTRIES)
+        if self.category_of_parts.model not in PARTED:
             raise InputError(f"the model of part must be one of {', '.join(PARTED)}.")
 
     def _check_within(self) -> None:
@@ -290,18 +303,11 @@ class Column:
                 )
 
     def _check_model(self) -> None:
-        of_model = FAMILIES.get(self.model or "", ())
         given = [*self.settings, *(["outcome_scale"] if self.outcome_scale else [])]
-        for name in given:
-            if name not in of_model:
-                among = [*ENTRIES, *of_model]
-                raise InputError(
-                    f"{name!r} is neither an entry of a column nor a setting of model "
-                    f"{self.model!r}.{near(name, among)}"
-                )
+        refuse_settings(self.model, given, ENTRIES)
         if self.role != "synthesize":
             return
-        if self.model is None and self.is_computed:
+        if self.model is None and (self.is_computed or self.is_constant):
             return
         if self.model is None:
             raise InputError(
@@ -313,11 +319,8 @@ class Column:
                 f"model {self.model!r} needs levels: every value that may occur. Free text has "
                 'none: give it the role "drop".'
             )
-        if self.model == "nominal" and self.group_by is None and self.n_drawn > MOST_LEVELS:
-            raise InputError(
-                f'model "nominal" takes at most {MOST_LEVELS} levels. Got {self.n_drawn}. Group '
-                'them by group_by, join some, take "table" with few predictors, or drop free text.'
-            )
+        if self.model == "nominal" and self.group_by is None:
+            refuse_many(self.n_drawn)
         if self.model not in CATEGORICAL and self.levels is not None:
             raise InputError(f"model {self.model!r} is for numbers, which have no levels.")
         if self.model == "logistic" and len(self.coded_levels) != 2:
@@ -399,6 +402,11 @@ class Column:
         return any(rule.computes for rule in self.rules)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether no family has a choice: a category has one level, but where rules say missing."""
+        return self.categorical and self.n_drawn == 1
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """Labels of a number's parts: "value", its points of mass, then its missing codes.
 
@@ -408,6 +416,25 @@ class Column:
             return ()
         codes = map(_part_label, self.missing_codes)
         return ("value", *map(self.label_of_number, self.mass), *codes)
+
+    @property
+    def category_of_parts(self) -> Category:
+        """The category that says which of its `parts` a number has.
+
+        Rules settle every part but "value" of some numbers. No family draws their category.
+        """
+        if self.role == "public":
+            return Category(role="public", levels=self.parts)
+        settings = {x: own for x, own in (self.part or {}).items() if x not in _OF_PART}
+        drawn = len(self.parts) - len(self.ruled_codes)
+        if drawn == 1:
+            drawn = len(self.parts)
+        return Category(
+            model=(self.part or {}).get("model", "nominal"),
+            levels=self.parts[:drawn],
+            ruled=self.parts[drawn:],
+            settings=settings,
+        )
 
     def number_of(self, label: str) -> float | None:
         """The number that a label spells, or the days of a date; None for other text."""
@@ -487,7 +514,7 @@ class Column:
         return kept | ({"review": self.review} if self.review else {})
 
 
-ENTRIES: Final = tuple(one.name for one in fields(Column) if one.name != "settings")
+ENTRIES: Final = tuple(entry.name for entry in fields(Column) if entry.name != "settings")
 
 
 def part_of(name: str) -> str:

@@ -30,6 +30,12 @@ def refuse_no_text(value: Any, name: str) -> None:
         raise InputError(f"{name} must be text. Got {told(value)}.")
 
 
+def refuse_both(predictors: Any, formula: Any) -> None:
+    """Raise InputError for a column that has predictors and a formula of them."""
+    if predictors is not None and formula is not None:
+        raise InputError("predictors and formula exclude each other. Leave one of them out.")
+
+
 def several(values: Any, name: str) -> list[Any]:
     """The values of a list; InputError for anything else."""
     if isinstance(values, (str, Mapping)) or not np.iterable(values):
@@ -48,12 +54,12 @@ def names(values: Any, name: str) -> tuple[str, ...]:
 
 
 def labels(levels: Any) -> tuple[str, ...] | None:
-    """Levels as text, 2 or more that differ; None for none."""
+    """Levels as text that differ, one or more; None for none."""
     if levels is None:
         return None
     texts = tuple(label_of(level) for level in several(levels, "levels"))
-    if len(texts) < 2:
-        raise InputError(f"levels must be at least 2. Got {len(texts)}.")
+    if not texts:
+        raise InputError("levels must be at least 1. Leave levels out of a column without any.")
     twice = len(texts) - len(set(texts))
     if twice:
         raise InputError(f"levels must differ. Got {len(texts)}, of which {twice} repeat another.")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column
 
 
@@ -45,34 +46,22 @@ def places_within(column: Column) -> Floats:
     return np.array(places, dtype=np.float64)
 
 
-def drawn_and_ruled(column: Column, labels: tuple[str, ...]) -> dict[str, Any]:
-    """Entries of the category of a column's groups or parts: its levels, and codes by rules alone.
-
-    The labels of those codes are the last ones.
-    """
-    ends = len(labels) - len(column.ruled_codes)
-    if ends == len(labels):
-        return {"levels": labels}
-    where = " or ".join(
-        f"({rule.condition.text}\n)" for rule in column.only_rules
-    )  # Ends a remark.
-    rule = f"missing only where {where}"
-    return {"levels": labels[:ends], "missing": labels[ends:], "rule": rule}
-
-
-def grouped_columns(name: str, column: Column, named: Mapping[str, Any]) -> dict[str, Column]:
+def grouped_categories(name: str, column: Column) -> dict[str, Category]:
     """The conditionals of a column with groups: its group, then its level in each group.
 
-    `named` has the entries that name the predictors of a synthesized column.
+    The groups of codes that only rules give come last.
     """
     if column.role == "public":
-        return {group_of(name): Column(role="public", levels=column.groups)}
-    own: dict[str, Any] = {"model": column.model, "settings": column.settings, **named}
-    conditionals = {group_of(name): Column(**drawn_and_ruled(column, column.groups), **own)}
-    for group, levels in column.levels_by_group.items():
-        if len(levels) > 1:
-            conditionals[level_in(name, group)] = Column(levels=levels, **own)
-    return conditionals
+        return {group_of(name): Category(role="public", levels=column.groups)}
+    own: dict[str, Any] = {"model": column.model, "settings": column.settings}
+    drawn = len(column.groups) - len(column.ruled_codes)
+    groups = Category(levels=column.groups[:drawn], ruled=column.groups[drawn:], **own)
+    within = {
+        level_in(name, group): Category(levels=levels, **own)
+        for group, levels in column.levels_by_group.items()
+        if len(levels) > 1
+    }
+    return {group_of(name): groups, **within}
 
 
 @dataclass(frozen=True, slots=True)

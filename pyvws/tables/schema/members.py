@@ -137,7 +137,7 @@ class Members:
         own = dict(columns)
         if unit is None:
             raise InputError("members are of units. Name the column of their ids as unit.")
-        if own.get(self.size) == self.size_column:
+        if self.size in own and own[self.size] == self.size_column:
             return own
         for name in {*own} & {*self.summaries}:
             raise InputError(f"summary {name!r} has the name of a column. Rename the summary.")
@@ -147,7 +147,7 @@ class Members:
                 raise InputError(
                     f"of_unit names {name!r}, which is no column to synthesize.{near(name, drawn)}"
                 )
-        if drawn[: len(self.of_unit)] != [one for one in drawn if one in self.of_unit]:
+        if drawn[: len(self.of_unit)] != [name for name in drawn if name in self.of_unit]:
             raise InputError(
                 "Columns of the unit are drawn before those of its members. Move the columns that "
                 "of_unit names above the others."
@@ -160,20 +160,22 @@ class Members:
                     f"Column {name!r} is public, and units and members are new. Give it a model, "
                     'or the role "drop".'
                 )
-        made = {self.size: self.size_column}
-        made |= {name: own[name] for name in own if name in self.of_unit}
-        made |= {name: self._column(name, own) for name in self.of_member}
-        made |= {name: column for name, column in own.items() if name not in made}
-        summaries = [one.condition for one in self.read.values() if one.condition is not None]
+        expanded = {self.size: self.size_column}
+        expanded |= {name: own[name] for name in own if name in self.of_unit}
+        expanded |= {name: self._column(name, own) for name in self.of_member}
+        expanded |= {name: column for name, column in own.items() if name not in expanded}
+        summaries = [
+            summary.condition for summary in self.read.values() if summary.condition is not None
+        ]
         for condition in (*self.conditions, *summaries):
             for read in condition.columns:
-                if read not in made or made[read].role in ("drop", "id"):
+                if read not in expanded or expanded[read].role in ("drop", "id"):
                     raise InputError(
                         f"impossible names {read!r}, which is neither a column to synthesize nor a "
-                        f"summary.{near(read, made)}"
+                        f"summary.{near(read, expanded)}"
                     )
-            condition.holds({read: np.ones(1) for read in condition.columns}, made)
-        return made
+            condition.holds({read: np.ones(1) for read in condition.columns}, expanded)
+        return expanded
 
     def _column(self, name: str, own: Mapping[str, Column]) -> Column:
         """A summary as a public column that nobody releases."""

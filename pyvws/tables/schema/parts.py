@@ -10,20 +10,19 @@ counted, and no error tells of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.groups import (
     Grouped,
-    drawn_and_ruled,
     group_of,
-    grouped_columns,
+    grouped_categories,
     level_in,
     places_within,
 )
@@ -31,79 +30,103 @@ from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 
 
-def modelled_schema(schema: Schema) -> Schema:
-    """The schema with a category "part of NAME" before each number that has parts.
+@dataclass(frozen=True, slots=True)
+class ModelledSchema:
+    """The variables of a schema's conditionals: its columns, and the categories of their parts.
 
-    Before a category with groups stand those of `pyvws.tables.schema.groups`.
+    A category "part of NAME" stands before each number that has parts, and those of
+    `pyvws.tables.schema.groups` before a category with groups.
 
-    Its columns name all of their predictors, and numbers have no missing codes and no mass any
-    more. InputError for a column that has such a name already.
+    Attributes
+    ----------
+    columns : mapping of str to Column or Category
+        The variables by name, in the order of synthesis; dropped columns and ids are left out.
+    given : mapping of str to (tuple of str, str or None)
+        The variables that each synthesized one follows from, and their formula where it has one. A
+        computed column has no entry.
+    column_of : mapping of str to str
+        The column that each variable is, or is a part of.
+    derived : tuple of str
+        Names of the columns that a table lacks.
+    """
+
+    columns: Mapping[str, Column | Category]
+    given: Mapping[str, tuple[tuple[str, ...], str | None]]
+    column_of: Mapping[str, str]
+    derived: tuple[str, ...]
+
+    def predictors_of(self, name: str) -> tuple[str, ...]:
+        """The variables that a synthesized one follows from."""
+        return self.given[name][0]
+
+    def formula_of(self, name: str) -> str | None:
+        """The formula of a variable's predictors; None without one."""
+        return self.given[name][1]
+
+    @property
+    def synthesized(self) -> tuple[str, ...]:
+        """Names of the variables to synthesize, in their order."""
+        return self._with_role("synthesize")
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Names of the variables of columns that are released as they are."""
+        return tuple(name for name in self._with_role("public") if name not in self.derived)
+
+    def _with_role(self, role: str) -> tuple[str, ...]:
+        return tuple(name for name, column in self.columns.items() if column.role == role)
+
+
+def modelled_schema(schema: Schema) -> ModelledSchema:
+    """The variables of a schema's conditionals, made once for each schema.
+
+    InputError for a column that has the name of another one's part.
     """
     if "modelled" not in schema.once:
         schema.once["modelled"] = _modelled(schema)
-    modelled: Schema = schema.once["modelled"]
+    modelled: ModelledSchema = schema.once["modelled"]
     return modelled
 
 
-def _modelled(schema: Schema) -> Schema:
-    used = {name: x for name, x in schema.columns.items() if x.role not in ("drop", "id")}
-    if not any(column.parts or column.group_by is not None for column in used.values()):
-        return schema if len(used) == len(schema.columns) else replace(schema, columns=used)
-    conditionals: dict[str, Column] = {}
-    for name, column in used.items():
-        given: dict[str, Any] = {}
-        if column.role == "synthesize" and not column.is_computed:
-            given = _predictors(schema, schema.predictors_of(name), column.formula)
-        review = tuple(entry for entry in column.review if entry != "part")
-        named = replace(column, part=None, review=review, **given)
-        own: dict[str, Column] = {}
+def _modelled(schema: Schema) -> ModelledSchema:
+    columns: dict[str, Column | Category] = {}
+    given: dict[str, tuple[tuple[str, ...], str | None]] = {}
+    column_of: dict[str, str] = {}
+    for name, column in schema.columns.items():
+        if column.role in ("drop", "id"):
+            continue
+        categories: dict[str, Category] = {}
         if column.group_by is not None:
-            own = grouped_columns(name, column, given)
+            categories = grouped_categories(name, column)
         elif column.parts:
-            own = {part_of(name): _part(schema, name, named)}
-        for part in {*own} & {*schema.columns, *conditionals}:
+            categories = {part_of(name): column.category_of_parts}
+        for part in {*categories} & {*schema.columns, *columns}:
             raise InputError(
                 f"Column {part!r} has the name that the parts of {name!r} take. Rename it."
             )
-        conditionals |= own
-        if not column.parts:
-            conditionals[name] = named
+        columns |= {**categories, name: column}
+        column_of |= dict.fromkeys([*categories, name], name)
+        if column.role == "public":
             continue
-        review = tuple(entry for entry in named.review if entry not in ("missing", "mass", "rule"))
-        rule = named.rule if named.is_computed else None
-        conditionals[name] = replace(named, missing=None, mass=(), rule=rule, review=review)
-    return replace(schema, columns=conditionals)
+        if name not in schema.computed:
+            given[name] = _predictors(schema, schema.predictors_of(name), column.formula)
+        of_part = schema.predictors_of_part(name)
+        for part in categories:
+            if of_part is not None:
+                given[part] = _predictors(schema, of_part, (column.part or {}).get("formula"))
+            elif name in given:
+                given[part] = given[name]
+    return ModelledSchema(columns, given, column_of, schema.derived)
 
 
-def _part(schema: Schema, name: str, named: Column) -> Column:
-    """The category of a number's parts, with predictors of its own or those of the number."""
-    column = schema.columns[name]
-    if column.role == "public":
-        return Column(role="public", levels=column.parts)
-    entries: dict[str, Any] = {"predictors": named.predictors, "formula": named.formula}
-    given = dict(column.part or {})
-    wanted = schema.predictors_of_part(name)
-    if wanted is not None:
-        entries = _predictors(schema, wanted, given.pop("formula", None))
-    given.pop("predictors", None)
-    entries = {"model": given.pop("model", "nominal"), **entries, "settings": given}
-    if _only_value(column):
-        return Column(levels=column.parts, **entries)
-    return Column(**drawn_and_ruled(column, column.parts), **entries)
-
-
-def _only_value(column: Column) -> bool:
-    """Whether a number has no part that is drawn but its value: rules settle the others."""
-    return len(column.parts) - len(column.ruled_codes) == 1
-
-
-def _predictors(schema: Schema, wanted: Sequence[str], formula: str | None) -> dict[str, Any]:
-    """The entries that name predictors or have a formula of them, with the parts of each number."""
-    parts = [part_of(predictor) for predictor in wanted if schema.columns[predictor].parts]
+def _predictors(
+    schema: Schema, wanted: Sequence[str], formula: str | None
+) -> tuple[tuple[str, ...], str | None]:
+    """The variables by which predictors enter, and the formula with the parts of each number."""
     if formula is not None:
-        return {"formula": " + ".join([formula, *(f"`{part}`" for part in parts)])}
-    entering = (x for name in wanted for x in _entering(name, schema.columns[name]))
-    return {"predictors": tuple(entering)}
+        parts = [part_of(name) for name in wanted if schema.columns[name].parts]
+        return (*wanted, *parts), " + ".join([formula, *(f"`{part}`" for part in parts)])
+    return tuple(x for name in wanted for x in _entering(name, schema.columns[name])), None
 
 
 def _entering(name: str, column: Column) -> tuple[str, ...]:
@@ -236,7 +259,7 @@ class Finish:
 def conditionals(
     schema: Schema, name: str, values: Mapping[str, Floats], modelled: Follows
 ) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
-    """The columns of `modelled_schema` that a column is, in order, with values and records (N,).
+    """The variables of `modelled_schema` that a column is, in order, with values and records (N,).
 
     The records are those that have a term in the conditional, as `modelled` says of the column.
     """
@@ -254,34 +277,25 @@ def conditionals(
 
 
 def is_drawn(schema: Schema, name: str) -> bool:
-    """Whether a family draws a column of `modelled_schema`: rules alone settle some columns.
+    """Whether a family draws a variable of `modelled_schema`: rules alone settle some columns.
 
     `schema` is the one that a user wrote.
     """
+    whole = modelled_schema(schema).column_of[name]
+    column = schema.columns[whole]
     of_part = name not in schema.columns
-    column = schema.columns[_whole(schema, name) if of_part else name]
     if column.group_by is not None:
         return of_part
-    return not (column.is_computed or (of_part and _only_value(column)))
-
-
-def _whole(schema: Schema, part: str) -> str:
-    """The column that a category of `modelled_schema` is a part of."""
-    return next(name for name, column in schema.columns.items() if part in _parts(name, column))
-
-
-def _parts(name: str, column: Column) -> tuple[str, ...]:
-    if column.group_by is None:
-        return (part_of(name),)
-    return (group_of(name), *(level_in(name, group) for group in column.groups))
+    only_value = len(column.parts) - len(column.ruled_codes) == 1  # Rules settle the other parts.
+    return not (whole in schema.computed or (of_part and only_value))
 
 
 def finish_of(schema: Schema, name: str) -> Finish | Grouped | None:
-    """How synthetic values of a column of `modelled_schema` are finished; None as they are drawn.
+    """How synthetic values of a variable of `modelled_schema` are finished; None as they are drawn.
 
     `schema` is the one that a user wrote.
     """
-    whole = name if name in schema.columns else _whole(schema, name)
+    whole = modelled_schema(schema).column_of[name]
     column = schema.columns[whole]
     if column.group_by is not None:
         by_rule = Finish(whole, schema).settled

@@ -95,22 +95,24 @@ def numbers_and_codes(
     name, codes = column.name, {code: place for place, code in enumerate(missing, start=2)}
     read = as_number if start is None else partial(as_days, start=start)
     if column.null_count() == len(column):  # A reader gives such a column any type.
-        numbers, found = np.full(len(column), np.nan), np.full(len(column), codes.get(None, -1))
+        numbers, parts = np.full(len(column), np.nan), np.full(len(column), codes.get(None, -1))
     elif has_labels(column):
         places, labels = distinct(column)
-        spelled = [read(label) for label in labels]
-        numbers = np.array([*spelled, None], dtype=np.float64)[places]  # None becomes NaN.
-        plain = [0 if number is None else 1 for number in spelled]
+        numbers_of_labels = [read(label) for label in labels]
+        numbers = np.array([*numbers_of_labels, None], dtype=np.float64)[
+            places
+        ]  # None becomes NaN.
+        plain = [0 if number is None else 1 for number in numbers_of_labels]
         of_label = [codes.get(label, code) for label, code in zip(labels, plain, strict=True)]
-        found = np.array([*of_label, codes.get(None, -1)])[places]
+        parts = np.array([*of_label, codes.get(None, -1)])[places]
     elif holds_dates(column) if start is not None else holds_numbers(column):
         numbers = floats_of(column) if start is None else days_of(column, start)
-        found = np.ones(len(numbers), dtype=np.intp)
+        parts = np.ones(len(numbers), dtype=np.intp)
         for code, place in codes.items():
             if code is not None and (value := read(code)) is not None:
-                found[numbers == value] = place
-        found[np.isnan(numbers)] = codes.get(None, -1)
-        found[np.isinf(numbers)] = -1
+                parts[numbers == value] = place
+        parts[np.isnan(numbers)] = codes.get(None, -1)
+        parts[np.isinf(numbers)] = -1
     else:
         kind = str(column.dtype).partition("(")[0]
         what = "number" if start is None else "date"
@@ -119,18 +121,18 @@ def numbers_and_codes(
             f"Column {name!r} is no {what} (its type is {kind}). Give its levels in the "
             f"schema, or convert the column.{hint}"
         )
-    if bad := how_many(found == 0, counts):
+    if bad := how_many(parts == 0, counts):
         what = "numbers" if start is None else "dates such as 2000-12-31"
         raise InputError(
             f"Column {name!r} has {bad} cells that are no {what} and no missing codes of the "
             "schema. Give their code as missing, or levels if the column holds categories."
         )
-    if empty := how_many(found < 0, counts):
+    if empty := how_many(parts < 0, counts):
         raise InputError(
             f"Column {name!r} has {empty} missing or infinite values. Add missing = true to the "
             "column in the schema, or remove these records."
         )
-    return np.where(found > 1, np.nan, numbers), np.asarray(found, dtype=np.float64)
+    return np.where(parts > 1, np.nan, numbers), np.asarray(parts, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -233,10 +233,10 @@ class Sum(Rule):
 
 @dataclass(frozen=True, slots=True)
 class Lookup(Rule):
-    """The value follows from another column's by a table: `found` maps labels to labels."""
+    """The value follows from another column's by a table: `value_of` maps labels to labels."""
 
     other: str
-    found: Mapping[str, str]
+    value_of: Mapping[str, str]
     computes = True
 
     @property
@@ -245,10 +245,10 @@ class Lookup(Rule):
 
     @property
     def fixes(self) -> tuple[str | None, ...]:
-        return tuple(self.found.values())
+        return tuple(self.value_of.values())
 
     def check(self, column: Ruled) -> None:
-        for value in self.found.values():
+        for value in self.value_of.values():
             _check_fixed(value, column)
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
@@ -257,7 +257,7 @@ class Lookup(Rule):
                 f"a lookup takes a column with levels, and column {self.other!r} has none. Give it "
                 'levels, or take rules such as "0 where age < 16".'
             )
-        if set(self.found) != set(map(looked_up_by, columns[self.other].coded_levels)):
+        if set(self.value_of) != set(map(looked_up_by, columns[self.other].coded_levels)):
             raise InputError(
                 f"lookup must have a value for each level of column {self.other!r}, and for "
                 "nothing else; an empty cell is called missing."
@@ -265,7 +265,7 @@ class Lookup(Rule):
 
     def _of(self, name: str, values: Values, columns: Mapping[str, Ruled]) -> Floats:
         levels = map(looked_up_by, columns[self.other].coded_levels)
-        of_code = np.array([columns[name].code_of(self.found[level]) for level in levels])
+        of_code = np.array([columns[name].code_of(self.value_of[level]) for level in levels])
         return np.asarray(of_code[values[self.other].astype(np.intp) - 1], dtype=np.float64)
 
     def judged(

@@ -17,6 +17,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.column import ENTRIES, Column
+from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
 from pyvws.tables.schema.read_values import coded_columns
@@ -141,10 +142,11 @@ class Schema:
             )
 
     def _check_formula(self, name: str) -> None:
-        """Raise InputError for a formula that names a column with groups."""
-        if self.columns[name].formula is None:
-            return
-        for wanted in self._wanted(name) or ():
+        """Raise InputError for a formula, or that of a part, that names a column with groups."""
+        named = (self._wanted(name) or ()) if self.columns[name].formula is not None else ()
+        if "formula" in (self.columns[name].part or {}):
+            named = (*named, *(self.predictors_of_part(name) or ()))
+        for wanted in named:
             if self.columns[wanted].group_by is not None:
                 raise InputError(
                     f"formula names {wanted!r}, whose levels have groups. Give predictors in the "
@@ -302,9 +304,22 @@ class Schema:
         wanted = self._wanted(name)
         if wanted is not None:
             return wanted
-        return tuple(
-            other for other in self._permitted(name) if not self.columns[other].is_computed
-        )
+        return tuple(other for other in self._permitted(name) if other not in self.computed)
+
+    @property
+    def computed(self) -> frozenset[str]:
+        """Names of synthesized columns that no family draws, as `is_decided` says."""
+        if "computed" not in self.once:
+            own = [
+                name for name in self.synthesized if is_decided(self.columns[name], self.columns)
+            ]
+            self.once["computed"] = frozenset(own)
+        found: frozenset[str] = self.once["computed"]
+        return found
+
+    def formula_of(self, name: str) -> str | None:
+        """The formula of a column's predictors; None without one."""
+        return self.columns[name].formula
 
     def predictors_of_part(self, name: str) -> tuple[str, ...] | None:
         """Predictors that `part` of a column names; None where it names none."""
@@ -332,7 +347,7 @@ class Schema:
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""
-        if all(self.columns[name].is_computed for name in self.synthesized):
+        if self.computed == {*self.synthesized}:
             raise InputError("The schema synthesizes no column. Give a column a model.")
         if self.unit in self.synthesized:
             raise InputError(
@@ -387,8 +402,8 @@ class Schema:
         prefix = self.columns[name].prefix
         if prefix is None:
             return nw.new_series(name, numbers, nw.Int64, backend=backend)
-        spelled = [f"{prefix}{number}" for number in numbers]
-        return nw.new_series(name, spelled, nw.String, backend=backend)
+        texts = [f"{prefix}{number}" for number in numbers]
+        return nw.new_series(name, texts, nw.String, backend=backend)
 
     def decoded(
         self, name: str, values: Any, *, like: Any, parts: Floats | None = None

@@ -138,7 +138,7 @@ def whole_numbers(values: Floats, name: str, like: nw.Series[Any]) -> nw.Series[
     series = nw.new_series(name, values.astype(np.int64), nw.Int64, backend=like.implementation)
     bits = int("".join(filter(str.isdigit, str(like.dtype))))
     low = 0 if like.dtype.is_unsigned_integer() else -(2 ** (bits - 1))
-    if values.min() < low or values.max() >= low + 2**bits:
+    if len(values) and (values.min() < low or values.max() >= low + 2**bits):
         return series
     if like.implementation.is_pandas():  # pandas has two types of each size.
         native = series.to_native().astype(like.to_native().dtype)

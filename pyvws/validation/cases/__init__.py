@@ -15,6 +15,7 @@ from pyvws.validation.cases import (
     guarantee,
     mixture_density,
     noise,
+    noisy_counts,
     posterior,
     printed,
     searched,
@@ -51,6 +52,7 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *values.CASES,
         *guarantee.CASES,
         *noise.CASES,
+        *noisy_counts.CASES,
         *words.CASES,
     )
 

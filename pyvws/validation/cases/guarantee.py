@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -35,9 +35,10 @@ from pyvws.validation._grid_engine import EnumeratedGrid
 from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
+from pyvws.validation._window_loss import WINDOWS, WindowLoss
 from pyvws.validation.report import Measurement
 
-_STRICT: Final = ("dp", "dp-if-bounded")
+_STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
 _ROUNDING: Final = 1e-9
 _FAILURE: Final = 1e-6
 _LONG: Final = 2**60
@@ -53,12 +54,12 @@ class _Loss(MeasuredRow):
         self, measured: tuple[Measurement, ...], words: set[Word], seeds: tuple[int, ...] = ()
     ) -> Findings:
         """The findings: all releases have to state one and the same strict word."""
-        losses = "; ".join(f"{of.what}: {of.value:.3f} of {of.high:.4g}" for of in measured)
-        claims = ", ".join(f"{guarantee} for {of} neighbours" for guarantee, of in sorted(words))
+        losses = "; ".join(f"{loss.what}: {loss.value:.3f} of {loss.high:.4g}" for loss in measured)
+        claims = ", ".join(f"{claim} for {near} neighbours" for claim, near in sorted(words))
         reason = ""
         if len(words) > 1:
             reason = f"Neighbouring databases are told different words: {claims}."
-        elif any(guarantee not in _STRICT or of == "none" for guarantee, of in words):
+        elif any(claim not in _STRICT or near == "none" for claim, near in words):
             reason = f"The claim is not strict: {claims}."
         return Findings(measured, reason, losses, seeds)
 
@@ -104,8 +105,8 @@ class SampledLoss(_Loss):
     The limit must reach `share` of the claim; the limits of working mechanisms are far larger.
     """
 
-    releases: Callable[[tuple[float, ...], int, int], tuple[Floats, set[Word]]]
-    databases: tuple[tuple[float, ...], tuple[float, ...]]
+    releases: Callable[[tuple[Any, ...], int, int], tuple[Floats, set[Word]]]
+    databases: tuple[tuple[Any, ...], tuple[Any, ...]]
     epsilon: float
     share: float
     count: int = 3000
@@ -202,7 +203,7 @@ _SHARED: Final = {f"draws-{draws}-of-3-datasets": runs for draws, runs in SHARED
 }
 
 
-CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
+CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss, ...]] = (
     *(
         ComputedLoss(
             id=f"guarantee/{_IDS[clamp]}-{name}{'-in-steps' if in_steps else ''}",
@@ -267,4 +268,5 @@ CASES: Final[tuple[ComputedLoss | SampledLoss, ...]] = (
         epsilon=_TESTED,
         share=0.15,
     ),
+    *WINDOWS,
 )

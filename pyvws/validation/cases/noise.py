@@ -1,18 +1,20 @@
 """Claims of secret noise: Laplace figures and noisy rows at their scale, and OpenDP's own numbers.
 
 The first rows compute the loss of whole calls up to the noise. The last rows hold the noise itself
-against the probabilities tanh(1 / (2 b)) exp(-|k| / b) of whole numbers k at scale b.
+against its probabilities: proportional to exp(-|k| / b) over the whole numbers k for Laplace noise
+of scale b, and to exp(-k^2 / (2 sigma^2)) for Gaussian noise.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.discrete_gaussian import add_discrete_gaussian
 from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._seen_noise import NoisyRows, Tables
@@ -20,6 +22,7 @@ from pyvws.validation.cases.guarantee import ComputedLoss
 from pyvws.validation.report import Measurement
 
 _PAPER: Final = "wasserman2010, section 4"
+_FAR: Final = 60.0  # Scales: what lies beyond has a chance below 1e-25.
 _ERRORS: Final = 6.0  # A right sampler leaves this range with a chance of 1e-8 a row.
 
 
@@ -31,15 +34,21 @@ class DrawnNoise(MeasuredRow):
     digits: ClassVar[str] = ".2f"
     paper: str = _PAPER
     scale: float
+    gaussian: bool = False
     count: int = 20_000
 
     @property
     def function(self) -> str:
-        return "pyvws.mechanisms.histogram.discrete_laplace:add_discrete_laplace"
+        add = self._add
+        return f"{add.__module__}:{add.__name__}"
+
+    @property
+    def _add(self) -> Any:
+        return add_discrete_gaussian if self.gaussian else add_discrete_laplace
 
     def found(self) -> Findings:
         """Draw now; nobody can repeat these draws."""
-        noise = add_discrete_laplace(np.zeros(self.count, dtype=np.int64), scale=self.scale)
+        noise = self._add(np.zeros(self.count, dtype=np.int64), scale=self.scale)
         return Findings(
             tuple(
                 Measurement(f"{what}, in standard errors", value, -_ERRORS, _ERRORS)
@@ -49,10 +58,11 @@ class DrawnNoise(MeasuredRow):
 
     def measured(self, noise: Floats) -> dict[str, float]:
         """How far statistics of the noise (n,) are from their expectations."""
-        # |k| > 0 is geometric: its moments follow from r = exp(-1 / b).
-        ratio, zero = math.exp(-1.0 / self.scale), math.tanh(0.5 / self.scale)
-        size = 2.0 * ratio / (1.0 - ratio**2)
-        square = 2.0 * ratio / (1.0 - ratio) ** 2
+        k = np.arange(-math.ceil(_FAR * self.scale), math.ceil(_FAR * self.scale) + 1)
+        apart = np.abs(k) / self.scale
+        mass = np.exp(-0.5 * apart**2 if self.gaussian else -apart)
+        mass /= mass.sum()
+        zero, size, square = mass @ (k == 0), mass @ np.abs(k), mass @ k**2
         expected = {
             "share of 0": (noise == 0.0, zero, zero * (1.0 - zero)),
             "sign": (np.sign(noise), 0.0, 1.0 - zero),

@@ -42,7 +42,7 @@ class SearchedStatement(MeasuredRow):
 
     def found(self) -> Findings:
         """Search now."""
-        pairs = [found for seed in self.seeds if (found := self._ratios(seed)) is not None]
+        pairs = [ratios for seed in self.seeds if (ratios := self._ratios(seed)) is not None]
         if not pairs:
             return Findings((), "No search ended.", seeds=self.seeds)
         over_target, over_bound = np.array(pairs).T

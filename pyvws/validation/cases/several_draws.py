@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.statement.several_draws import total_epsilon as total_of_draws
 from pyvws.validation._draws import Draws
+
+_DECADES: Final = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 def total_epsilon(epsilon: float, draws: int, delta: Floats) -> Floats:
@@ -18,5 +20,6 @@ def total_epsilon(epsilon: float, draws: int, delta: Floats) -> Floats:
 
 
 def deltas(seed: int, number: int) -> dict[str, Any]:
-    """Deltas from 1e-9 to a tenth."""
-    return {"delta": 10.0 ** Draws(seed).uniform(number, -9.0, -1.0)}
+    """Deltas from 1e-9 to a tenth; a power's last bit differs between processors."""
+    draws = Draws(seed)
+    return {"delta": draws.uniform(number, 1.0, 10.0) * np.array(_DECADES)[draws.whole(number, 8)]}

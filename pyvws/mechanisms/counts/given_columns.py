@@ -1,0 +1,155 @@
+"""Columns that tables of other columns give, in the place of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.coding import MOST_LEVELS, CountedColumn, counted_column
+from pyvws.mechanisms.counts.crossings import Crossing, crossing, grouping
+from pyvws.mechanisms.counts.set_words import named_set
+from pyvws.mechanisms.counts.skips import Skip
+from pyvws.tables.schema.rules import Lookup, looked_up_by
+from pyvws.tables.schema.schema import Schema
+
+_MOST_SHARES: Final = 1_000_000
+_CONCENTRATION: Final = 5.0  # Records that the prior of a row counts for, beside classes.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenColumn:
+    """A column whose codes have shares of their own for each combination of other columns.
+
+    Attributes
+    ----------
+    rows : Crossing
+        The combinations of the other columns, all of which stand before the column.
+    prior : ndarray, shape (rows, L) or (L,)
+        The parameters of the Dirichlet prior of a row's shares, 0 for an impossible code.
+    redrawn : bool
+        Whether a row bars codes of others, so that a move to another row draws a code anew.
+    """
+
+    rows: Crossing
+    prior: Floats
+    redrawn: bool = False
+
+
+def grouped(
+    schema: Schema, columns: Mapping[str, CountedColumn], skips: Mapping[int, Skip]
+) -> tuple[dict[str, CountedColumn], dict[int, Skip], dict[int, GivenColumn]]:
+    """Columns of many levels under the public groups that a lookup puts their levels in.
+
+    The group is counted as a column in front of them, and the rules of the column fix it. Within
+    its group each level has a share of its own, whatever the other columns are.
+    """
+    groups: dict[str, tuple[CountedColumn, NDArray[np.int32]]] = {}
+    for name in filter(partial(_is_small, schema), schema.synthesized):
+        for rule in schema.columns[name].rules:
+            if isinstance(rule, Lookup) and _is_large(columns.get(rule.other)):
+                group = counted_column(name, schema.columns[name])
+                labels = map(looked_up_by, columns[rule.other].parts)
+                of = np.array([group.code_of(rule.value_of[one]) for one in labels], dtype=np.int32)
+                if len(np.unique(of)) == group.size:
+                    groups.setdefault(rule.other, (group, of))
+    before = {name: place for place, name in enumerate(columns)}
+    for name in [*groups]:
+        skip, of = skips.get(before[name]), groups[name][1]
+        ruled = [] if skip is None else [*skip.forced[skip.forced >= 0], *skip.barred]
+        if any((of == of[code]).sum() > 1 for code in ruled):
+            del groups[name]  # A rule fixes a part of a group.
+    wider: dict[str, CountedColumn] = {}
+    for name, column in columns.items():
+        if name in groups:
+            wider[groups[name][0].name] = groups[name][0]
+        wider[name] = column
+    place = {name: k for k, name in enumerate(wider)}
+    moved = {before[name]: place[name] for name in columns}
+    every = tuple(wider.values())
+    kept, given = {}, {}
+    for name in columns:
+        skip = skips.get(before[name])
+        if skip is not None:
+            skip = replace(
+                skip, rows=crossing(every, tuple(moved[p] for p in skip.rows.places), {})
+            )
+        if name in groups:
+            group, of = groups[name]
+            rows = crossing(every, (place[group.name],), {})
+            inside = of == np.arange(group.size)[:, None]
+            prior = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)
+            given[place[name]] = GivenColumn(rows, prior, redrawn=True)
+            if skip is not None:
+                forced = np.where(skip.forced < 0, np.int32(-1), of[skip.forced])
+                barred = tuple(sorted({int(of[code]) for code in skip.barred}))
+                kept[place[group.name]] = replace(skip, forced=forced, barred=barred)
+        elif skip is not None:
+            kept[place[name]] = skip
+    return wider, kept, given
+
+
+def _is_large(column: CountedColumn | None) -> bool:
+    return column is not None and column.size > MOST_LEVELS
+
+
+def _is_small(schema: Schema, name: str) -> bool:
+    column = schema.columns[name]
+    return column.categorical and len(column.coded_levels) <= MOST_LEVELS
+
+
+def conditionals_of(
+    schema: Schema, columns: Mapping[str, CountedColumn], given: Mapping[int, GivenColumn]
+) -> dict[int, GivenColumn]:
+    """Each column given its predictors in the schema, but for those that are given already."""
+    every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
+    found = dict(given)
+    for name, place in places.items():
+        if place in given:
+            continue
+        lookup = name not in schema.synthesized or schema.columns[name].is_computed
+        wanted = () if lookup else schema.predictors_of(name)
+        of = tuple(sorted(places[one] for one in wanted if one in places))
+        family = schema.columns[name].settings or {}
+        found[place] = _table_of(
+            place, crossing(every, of, {}), every, family.get("concentration", 1.0)
+        )
+    return found
+
+
+def named_given(
+    tables: Sequence[str], columns: Mapping[str, CountedColumn], given: Mapping[int, GivenColumn]
+) -> dict[int, GivenColumn]:
+    """The columns that words such as c:a:b name, c given a and b; InputError for other words."""
+    every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
+    found: dict[int, GivenColumn] = {}
+    for word in tables:
+        (name, own), *others = named_set(word, columns, "tables").cuts.items()
+        place, of = places[name], {places[one]: at for one, at in others}
+        if own or not of or any(other > place for other in of) or place in given:
+            raise InputError(
+                f"tables has {word!r}: name a column that one table gives, and after it columns "
+                "that stand before it in the schema."
+            )
+        groups = {k: grouping(every[k], at) for k, at in of.items() if at}
+        rows = crossing(every, tuple(sorted(of)), groups)
+        found[place] = _table_of(place, rows, every, _CONCENTRATION)
+    return found
+
+
+def _table_of(
+    place: int, rows: Crossing, columns: Sequence[CountedColumn], concentration: float
+) -> GivenColumn:
+    L = columns[place].size
+    if rows.size * L > _MOST_SHARES:
+        raise InputError(
+            f"Column {columns[place].name!r} has {rows.size} combinations of the columns that give "
+            f"it, and {L} codes. Name fewer of them as predictors, or give wider cuts."
+        )
+    return GivenColumn(rows, np.full(L, float(concentration) / L))

@@ -1,0 +1,205 @@
+"""The sheets that the board decides by: what was checked, and figures of use and of risk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from pyvws._base.phrase import counted
+from pyvws.evaluation.column_checks import TROUBLES
+from pyvws.evaluation.whack_a_mole import risk_summary
+from pyvws.report.evidence import Evidence
+from pyvws.report.output_folder import PublicPart
+from pyvws.report.page import Table, number
+from pyvws.report.public_page import problems, tone_of
+from pyvws.statement.schema import GUARANTEES
+
+_MISFITS: Final = 8  # So many misfits are on the first sheets; the appendix has all.
+_TONES: Final = ("bad", "warn", "good")  # Fails first.
+
+
+class BoardCheck(NamedTuple):
+    """What was checked, and whether it passes, fails or is for the board to judge."""
+
+    tone: str
+    text: str
+
+
+def checks(
+    public: PublicPart, summary: Mapping[str, Any], evidence: Evidence | None
+) -> list[BoardCheck]:
+    """What was checked and what the board must judge, fails first."""
+    parts = (_of_claim(summary["privacy"]), _of_fits(public, summary), _of_data(summary, evidence))
+    found = [check for part in parts for check in part]
+    return sorted(found, key=lambda check: _TONES.index(check.tone))
+
+
+def _of_claim(exact: Mapping[str, Any]) -> Iterator[BoardCheck]:
+    title, meaning = GUARANTEES[exact["guarantee"]]
+    yield BoardCheck(tone_of(exact), f"The guarantee is: {title}. {meaning}")
+    claimed = exact.get("certified") or exact
+    yield BoardCheck(
+        "warn",
+        f"Whether ε = {number(claimed['epsilon_total'])} for the whole release is acceptable, "
+        f"under {claimed['neighbours']} neighbours.",
+    )
+    if unchanged := exact["columns_released_unchanged"]:
+        listed = ", ".join(unchanged)
+        yield BoardCheck("warn", f"Columns that leave unchanged must be public: {listed}.")
+    if lost := sum(isinstance(entry["epsilon"], str) for entry in exact["ledger"]):
+        yield BoardCheck(
+            "warn",
+            f"The ledger lists {counted(lost, 'use')} of the data without a cost in the total.",
+        )
+
+
+def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
+    exact = summary["privacy"]
+    if public.histogram:
+        return
+    short = problems(exact)
+    yield from (BoardCheck("bad", text) for text in short)
+    if not short:
+        yield BoardCheck("good", "Convergence: R-hat, effective sample sizes and divergences.")
+    bound, growth = exact.get("lipschitz_bound"), exact.get("bound_growth_per_doubling")
+    if bound is not None and growth is not None:
+        share = growth / bound
+        yield BoardCheck(
+            "good" if share <= 0.05 else "warn",
+            f"With twice the draws the bound would rise by about {share:.1%}.",
+        )
+    aimed = "epsilon_of_window" if exact.get("accounting") == "window" else "epsilon_per_dataset"
+    target, reached = exact["epsilon_target"], exact[aimed]
+    if target is not None and reached is not None:
+        yield BoardCheck(
+            "good" if reached <= target * (1 + 1e-9) else "bad",
+            f"The target was ε = {number(target)}; the datasets have ε = {number(reached)}.",
+        )
+
+
+def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[BoardCheck]:
+    column_checks = summary.get("column_checks", {})
+    if joint := column_checks.get("k_marginal"):
+        if joint["worse_than_independent"]:
+            yield BoardCheck("bad", "The datasets are worse than independent columns.")
+        else:
+            yield BoardCheck("good", "The datasets are better than independent columns.")
+    misfits = [
+        name
+        for name, rows in column_checks.get("columns", {}).items()
+        if any(row["trouble"] for row in rows)
+    ]
+    if misfits:
+        yield BoardCheck("bad", f"These columns do what their data does not: {', '.join(misfits)}.")
+    elif column_checks:
+        yield BoardCheck("good", "No synthetic column does what its data does not.")
+    if evidence is None:
+        yield BoardCheck(
+            "warn",
+            "Risks of single records and utility were not computed: the confidential table was "
+            "not given (--original).",
+        )
+        return
+    yield {
+        True: BoardCheck("good", "The table compared with is the file of the run."),
+        False: BoardCheck(
+            "warn", "The table compared with is not the very file of the run: digests differ."
+        ),
+        None: BoardCheck("warn", "The run noted no file, so the table compared with may differ."),
+    }[evidence.same_file]
+    if evidence.by_keys is None:
+        yield BoardCheck(
+            "warn", "Risks by what an intruder knows were not measured. Name these columns: --keys."
+        )
+    elif worse := [
+        score.name for score in evidence.by_keys.scores if score.value > score.without_synthesis
+    ]:
+        yield BoardCheck("bad", f"Riskier than the data as they are: {', '.join(worse)}.")
+    if evidence.risk is not None:
+        policy = evidence.risk.settings.policy
+        above = int((evidence.risk.by_record["Synthetic"] > policy).sum())
+        yield BoardCheck(
+            "bad" if above else "good",
+            f"{counted(above, 'record')} {'has' if above == 1 else 'have'} an identification risk "
+            f"above {policy:g} in the datasets.",
+        )
+
+
+def at_a_glance(summary: Mapping[str, Any], evidence: Evidence | None) -> list[Table]:
+    """Use, risks and misfits, each figure beside what it would be without this release."""
+    column_checks = summary.get("column_checks", {})
+    return [
+        table
+        for table in (
+            _use(column_checks.get("k_marginal"), evidence),
+            _risks_by_keys(evidence),
+            _risks_of_records(evidence),
+            _misfits(column_checks.get("columns", {})),
+        )
+        if table.rows
+    ]
+
+
+def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Table:
+    if joint:
+        return Table(
+            "Use: the score of pairs of columns from 0 to 1000; larger = nearer to the data",
+            ("measure", "release", "independent columns", "a second sample"),
+            [("k-marginal", *(number(joint[of]) for of in ("score", "independent", "bootstrap")))],
+        )
+    return Table(
+        "Use: the largest gap between distribution functions, from 0 to 1; smaller = nearer",
+        ("column", "release"),
+        [
+            (found.margin.name, number(found.ecdf.maximum))
+            for found in (evidence.numbers[:_MISFITS] if evidence else ())
+        ],
+    )
+
+
+def _risks_by_keys(evidence: Evidence | None) -> Table:
+    scores = evidence.by_keys.scores if evidence and evidence.by_keys else ()
+    rows = [
+        (score.name, *map(number, (score.value, score.without_synthesis, score.independent)))
+        for score in scores
+    ]
+    return Table(
+        "Risks by keys: shares from 0 to 1; larger = riskier. None bounds what an intruder learns.",
+        ("risk", "release", "data as they are", "independent columns"),
+        rows,
+    )
+
+
+def _risks_of_records(evidence: Evidence | None) -> Table:
+    if evidence is None or evidence.risk is None:
+        return Table("", (), [])
+    policy = evidence.risk.settings.policy
+    by_record = evidence.risk.by_record
+    before, after = (risk_summary(by_record[of], policy=policy) for of in ("Data", "Synthetic"))
+    return Table(
+        f"Identification risks by {evidence.risk.name}: larger = riskier",
+        ("risk", "release", "data as they are"),
+        [
+            ("largest of a record", number(after.maximum), number(before.maximum)),
+            (
+                f"share of records above {policy:g}",
+                number(after.share_above),
+                number(before.share_above),
+            ),
+        ],
+    )
+
+
+def _misfits(columns: Mapping[str, Any]) -> Table:
+    rows = [
+        (name, row["name"], number(row["data"]), number(row["mean"]), TROUBLES[row["trouble"]])
+        for name, statistics in columns.items()
+        for row in statistics
+        if row["trouble"]
+    ]
+    more = f" The appendix has all {len(rows)}." if len(rows) > _MISFITS else ""
+    return Table(
+        f"Columns that part from their data.{more}",
+        ("column", "statistic", "data", "release", "what parts"),
+        rows[:_MISFITS],
+    )

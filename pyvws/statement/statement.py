@@ -1,0 +1,118 @@
+"""The form of a privacy statement, which the statements of all mechanisms share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyvws._base.phrase import Phrase
+from pyvws.statement.ledger import Epsilons, LedgerEntry
+from pyvws.statement.released_draws import draw_of_dataset
+from pyvws.statement.relied_on import ReliesOn
+from pyvws.statement.words import USUAL_TRUST, caveat, trust
+
+STATEMENT_VERSION = 3
+"""Version of the form of privacy.json. privacy.schema.json says how earlier versions differ."""
+
+ROW_ORDERS = ("random", "as in the table")
+"""A statement's words for the order of rows: without and with keep_order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """The facts that the statements of all mechanisms hold.
+
+    Attributes
+    ----------
+    mechanism : str
+        Name as on the command line.
+    datasets : int
+        Synthetic datasets released.
+    columns_released_unchanged : tuple of str
+        Columns that the agency treats as public and releases as they are.
+    rounded : bool
+        Whether the outcome was rounded to whole numbers first.
+    keep_order, compared : bool
+        Whether rows stand in the table's order, not a random one; and whether settings were
+        compared on this table first.
+    unit : str, optional
+        The column whose values name the units of privacy; a record is a unit if not given.
+    """
+
+    mechanism: str
+    datasets: int
+    columns_released_unchanged: tuple[str, ...]
+    rounded: bool
+    keep_order: bool = False
+    compared: bool = False
+    unit: str | None = None
+
+    def exact(self) -> dict[str, Any]:
+        """The statement with exact figures, for the confidential folder."""
+        return self._written(False)
+
+    def released(self) -> dict[str, Any]:
+        """The statement for the release: figures rounded up to one decimal."""
+        return self._written(True)
+
+    def caveats(self, *, exact: bool = False) -> list[Phrase]:
+        """The sentences that a reader must know before relying on the numbers.
+
+        Only the agency's own statement (`exact`) has diagnostics, since these describe the data.
+        """
+        raise NotImplementedError
+
+    def relies_on(self) -> ReliesOn:
+        """The parts of the run that the guarantee takes as they are."""
+        raise NotImplementedError
+
+    def ledger(self) -> list[LedgerEntry]:
+        """Every use of the confidential data and its cost."""
+        raise NotImplementedError
+
+    def trusted(self) -> list[Phrase]:
+        """What a reader must trust."""
+        return [Phrase(key) for key in USUAL_TRUST]
+
+    @property
+    def draws_released(self) -> int:
+        """The draws d behind the datasets: posterior draws, or one noisy histogram."""
+        raise NotImplementedError
+
+    def _composed(self, draw: float, once: float = 0.0) -> Epsilons:
+        """The epsilons of one dataset and of all datasets, by sequential composition over draws.
+
+        `draw` is the cost of a draw with all its datasets; the release pays `once` once.
+        """
+        return draw + once, self.draws_released * draw + once
+
+    @property
+    def _draws_are_fewer(self) -> dict[str, bool]:
+        """The caveats on the variance between draws, which fewer draws than datasets hide."""
+        d, m = self.draws_released, self.datasets
+        return {"one-draw": d == 1 < m, "few-draws": 1 < d < m}
+
+    def _facts(self, round_up: bool) -> dict[str, Any]:
+        """The values of the statement that `_written` does not add."""
+        raise NotImplementedError
+
+    def _written(self, round_up: bool) -> dict[str, Any]:
+        caveats = self.caveats(exact=not round_up)
+        looked = [LedgerEntry(Phrase("compared"), None)] if self.compared else []
+        return {
+            "statement_version": STATEMENT_VERSION,
+            "mechanism": self.mechanism,
+            **self._facts(round_up),
+            "unit_of_privacy": f"all records of one {self.unit}" if self.unit else "one record",
+            "datasets": self.datasets,
+            "draws_released": self.draws_released,
+            "draw_of_dataset": draw_of_dataset(self.datasets, self.draws_released),
+            "columns_released_unchanged": list(self.columns_released_unchanged),
+            "row_order": ROW_ORDERS[self.keep_order],
+            "relies_on": self.relies_on().written([said.key for said in caveats]),
+            "ledger": [entry.written(round_up) for entry in [*looked, *self.ledger()]],
+            "trust_assumptions": [trust(said) for said in self.trusted()],
+            "trust_keys": [said.written() for said in self.trusted()],
+            "caveats": [caveat(said) for said in caveats],
+            "caveat_keys": [said.written() for said in caveats],
+        }

@@ -1,0 +1,79 @@
+"""Categories that are derived from a column: its parts, its groups, and the levels in a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from pyvws._base.checks import near
+from pyvws.errors import InputError
+from pyvws.tables.schema.families import FAMILIES, MOST_LEVELS, family_named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Category:
+    """A category that says the part, the group or the level in a group of a column's values.
+
+    Its codes are 1 to L, of which a family draws the first, and rules alone give the others.
+
+    Attributes
+    ----------
+    role : {"synthesize", "public"}
+        The role of the column.
+    model : str, optional
+        The family that draws it, such as "nominal"; None for a public one.
+    levels, ruled : tuple of str
+        The labels that a family draws, and those that only rules give.
+    settings : dict
+        Settings of the family.
+    """
+
+    role: str = "synthesize"
+    model: str | None = None
+    levels: tuple[str, ...]
+    ruled: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    categorical: ClassVar = True
+    range: ClassVar[None] = None
+    scale: ClassVar[None] = None
+    cuts: ClassVar[None] = None
+    outcome_scale: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        if len(self.levels) < 2:
+            raise InputError(f"levels must be at least 2. Got {len(self.levels)}.")
+        object.__setattr__(self, "model", family_named(self.model))
+        if self.model == "nominal":
+            refuse_many(self.n_drawn)
+
+    @property
+    def coded_levels(self) -> tuple[str, ...]:
+        """The labels that codes 1 to L stand for."""
+        return (*self.levels, *self.ruled)
+
+    @property
+    def n_drawn(self) -> int:
+        """The number of first levels that a family draws."""
+        return len(self.levels)
+
+
+def refuse_many(levels: int) -> None:
+    """Raise InputError for more levels than the family "nominal" takes."""
+    if levels > MOST_LEVELS:
+        raise InputError(
+            f'model "nominal" takes at most {MOST_LEVELS} levels. Got {levels}. Group '
+            'them by group_by, join some, take "table" with few predictors, or drop free text.'
+        )
+
+
+def refuse_settings(model: str | None, given: Iterable[str], entries: Iterable[str]) -> None:
+    """Raise InputError for a name that is no setting of the model, nor one of the `entries`."""
+    of_model = FAMILIES.get(model or "", ())
+    for name in given:
+        if name not in of_model:
+            raise InputError(
+                f"{name!r} is neither an entry of a column nor a setting of model "
+                f"{model!r}.{near(name, [*entries, *of_model])}"
+            )

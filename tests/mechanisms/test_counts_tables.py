@@ -1,0 +1,240 @@
+"""Columns that tables give, and sets of coarser cells: the posterior against sums over all tables
+of five records, and the counts against those of the records."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import gammaln
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.classes import impute
+from pyvws.mechanisms.counts.crossings import crossing
+from pyvws.mechanisms.counts.given_columns import GivenColumn
+from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.tables.files.frame import open_frame
+
+pytestmark = [pytest.mark.runs, pytest.mark.draws]
+
+N = 5
+_BATCHES = 40
+_FAR = 5.0  # Batch standard errors.
+SCHEMA = vws.Schema(
+    {
+        "a": vws.Column(model="logistic", levels=("0", "1")),
+        "b": vws.Column(model="nominal", levels=("0", "1", "2"), settings={"coefficient_sd": 1.0}),
+    }
+)
+ALL = list(itertools.product((0, 1), (0, 1, 2)))
+
+
+def tables() -> dict[str, tuple[CountedTable, list[tuple[int, ...]]]]:
+    """Tables whose b has shares by a alone, and the records that each can have."""
+    sets = {"columns": ["a", "b"], "cuts": {"b": [1]}}
+    named = vws.NoisyCounts(epsilon=1, measure=["pairs", sets], tables=["b:a"], classes=1)
+    chain = vws.NoisyCounts(epsilon=1, measure=[sets], model="conditionals")
+    alone = vws.NoisyCounts(epsilon=1, measure=["a", "b"]).counted_table(SCHEMA)
+    inside = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]) / 2
+    rows = crossing(alone.columns, (0,), {})
+    nested = replace(alone, given={1: GivenColumn(rows, inside, redrawn=True)})
+    return {
+        "named": (named.counted_table(SCHEMA), ALL),
+        "conditionals": (chain.counted_table(SCHEMA), ALL),
+        "groups": (nested, [(0, 0), (0, 1), (1, 2)]),
+    }
+
+
+def log_table(counts: np.ndarray, prior: np.ndarray) -> float:
+    """log p of codes with these counts, whose shares are Dirichlet(prior)."""
+    inside = prior > 0
+    if counts[~inside].any():
+        return -math.inf
+    a, c = prior[inside], counts[inside]
+    whole = gammaln(a.sum()) - gammaln(a.sum() + c.sum())
+    return float(whole + (gammaln(a + c) - gammaln(a)).sum())
+
+
+def exact_means(noisy: NoisyTables, states: list[tuple[int, ...]]) -> np.ndarray:
+    """E[number of records in each state | S] by all tables of N records, with one class."""
+    table, log_p, found = noisy.table, [], []
+    own = np.full(2, table.given[0].prior[0] if 0 in table.given else 0.5)
+    prior = np.broadcast_to(table.given[1].prior, (2, 3))
+    for members in itertools.combinations_with_replacement(range(len(states)), N):
+        number = np.bincount(members, minlength=len(states))
+        x = np.array([states[one] for one in members], dtype=np.int32)
+        value = math.lgamma(N + 1) - gammaln(number + 1).sum()
+        value += log_table(np.bincount(x[:, 0], minlength=2), own)
+        for a in (0, 1):
+            value += log_table(np.bincount(x[x[:, 0] == a, 1], minlength=3), prior[a])
+        gap = np.abs(noisy.counts - table.counts(x)) / np.repeat(noisy.scales, table.sizes)
+        value -= gap.sum() if noisy.laplace else (gap**2).sum() / 2
+        log_p.append(value)
+        found.append(number)
+    p = np.exp(np.array(log_p) - max(log_p))
+    return p @ np.array(found) / p.sum()
+
+
+@pytest.mark.parametrize("laplace", [True, False])
+@pytest.mark.parametrize("name", ["named", "conditionals", "groups"])
+def test_columns_that_tables_give_have_their_posterior(name, laplace):
+    table, states = tables()[name]
+    truth = np.array([states[k] for k in (0, 0, 1, 2, 2)], dtype=np.int32)
+    counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -2)
+    scales = 1.5 + 0.5 * np.arange(len(table.sets))
+    noisy = NoisyTables(table=table, counts=counts, scales=scales, laplace=laplace, records=N)
+    made = impute(noisy, datasets=6000, classes=1, sweeps=12_000, seed=3).codes
+    seen = np.array(
+        [[sum(tuple(record) == state for record in x.tolist()) for state in states] for x in made]
+    )
+    assert (seen.sum(axis=1) == N).all()  # No code stands outside its group.
+    batches = seen.reshape(_BATCHES, -1, len(states)).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / math.sqrt(_BATCHES)
+    assert (np.abs(batches.mean(axis=0) - exact_means(noisy, states)) < _FAR * error).all()
+    assert (error < 0.1).all()
+
+
+WIDE = vws.Schema(
+    {
+        "age": vws.Column(
+            model="normal", range=(0, 60), cuts=(15, 20, 30), decimals=0, mass=(0,), missing="N"
+        ),
+        "kind": vws.Column(model="nominal", levels=("a", "b", "c", "d")),
+        "job": vws.Column(
+            model="nominal",
+            levels=tuple(str(k) for k in range(60)),
+            missing="N",
+            rule="N only where age < 15",
+        ),
+        "field": vws.Column(
+            lookup={"job": {**{str(k): str(k % 7) for k in range(60)}, "N": "N"}},
+            levels=(*(str(k) for k in range(7)), "N"),
+        ),
+    }
+)
+
+
+def test_coarser_sets_count_the_groups_of_their_codes():
+    coarse = {"columns": ["age", "kind"], "cuts": {"age": [15, 30], "kind": ["c"]}, "share": 3}
+    table = vws.NoisyCounts(epsilon=1, measure=["pairs", coarse]).counted_table(WIDE)
+    q = table.names.index("age/15/30:kind/c")
+    assert table.labels(q) == [["0", "N", "0 to 15", "15 to 30", "30 to 60"], ["a to b", "c to d"]]
+    assert table.weights[q] == 3.0
+    frame = pl.DataFrame(
+        {
+            "age": ["0", "N", "14", "15", "29", "30", "60", "16"],
+            "kind": ["a", "b", "c", "d", "a", "b", "c", "x"],
+            "job": ["N", "N", "N", "3", "4", "5", "6", "7"],
+            "field": ["N", "N", "N", "3", "4", "5", "6", "0"],
+        }
+    )
+    codes, _ = table.read(open_frame(frame))
+    counts = table.counts(codes)[table.offsets[q] : table.offsets[q + 1]].reshape(5, 2)
+    assert counts.tolist() == [[1, 0], [1, 0], [0, 1], [1, 1], [1, 1]]  # The unknown x: in none.
+
+
+def test_a_record_is_in_one_cell_of_each_set_at_most():
+    coarse = {"columns": ["age", "kind", "field"], "cuts": {"age": [15], "kind": ["b", "c"]}}
+    table = vws.NoisyCounts(epsilon=1, measure=["pairs", coarse]).counted_table(WIDE)
+    codes = np.stack(np.meshgrid(*(range(-1, one.size) for one in table.columns)), -1)
+    rng = np.random.default_rng(0)
+    for record in rng.permutation(codes.reshape(-1, codes.shape[-1]))[:400]:
+        counts = table.counts(record[None, :].astype(np.int32))
+        of_set = np.add.reduceat(counts, table.offsets[:-1])
+        assert of_set.max() <= 1
+
+
+def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule():
+    table = vws.NoisyCounts(epsilon=1).counted_table(WIDE)
+    assert [one.name for one in table.columns] == ["age", "kind", "field", "job"]
+    assert "age:field" in table.names
+    assert "job" in table.names
+    assert not any("job" in name for name in table.names if ":" in name)
+    rng = np.random.default_rng(1)
+    age = rng.integers(1, 60, 300)
+    job = np.where(age < 15, "N", rng.integers(0, 60, 300).astype(str))
+    field = ["N" if one == "N" else str(int(one) % 7) for one in job]
+    frame = pl.DataFrame(
+        {"age": age.astype(str), "kind": rng.choice(["a", "b"], 300), "job": job, "field": field}
+    )
+    made = vws.synthesize(
+        frame,
+        schema=WIDE,
+        mechanism="noisy-counts",
+        epsilon=5,
+        sweeps=10,
+        classes=4,
+        datasets=2,
+        tables=["kind:age/15"],
+        seed=1,
+    )
+    for dataset in made.datasets:
+        assert dataset.columns == ["age", "kind", "job", "field"]
+        young = dataset["age"].cast(pl.String).replace("N", None).cast(pl.Float64) < 15
+        jobs = dataset["job"].cast(pl.String)
+        assert ((jobs == "N") == young.fill_null(False)).all()
+        looked_up = ["N" if one == "N" else str(int(one) % 7) for one in jobs]
+        assert dataset["field"].cast(pl.String).to_list() == looked_up
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"measure": [{"columns": ["age"], "cuts": {"kind": ["a"]}}]}, "no column of its set"),
+        ({"measure": [{"columns": ["age"], "cuts": {"age": [17]}}]}, "none of its cells begins"),
+        ({"measure": [{"columns": ["kind"], "cuts": {"kind": ["z"]}}]}, "no level"),
+        ({"measure": [{"column": ["kind"]}]}, "has columns"),
+        ({"measure": [("a:b", "kind")]}, "keep the signs"),
+        ({"measure": "kind*x"}, "no number"),
+        ({"tables": ["age:kind"]}, "before it"),
+        ({"tables": ["kind"]}, "before it"),
+        ({"tables": ["job:kind"]}, "before it"),
+        ({"model": "product"}, "model"),
+    ],
+)
+def test_sets_and_tables_that_cannot_be_are_refused_in_one_line(settings, said):
+    with pytest.raises(InputError, match=said) as caught:
+        vws.NoisyCounts(epsilon=1, **settings).counted_table(WIDE)
+    assert "\n" not in str(caught.value)
+
+
+def test_conditionals_refuse_too_many_patterns_in_one_line():
+    columns = {
+        name: vws.Column(model="nominal", levels=tuple(map(str, range(40)))) for name in "abcde"
+    }
+    with pytest.raises(InputError, match="combinations") as caught:
+        vws.NoisyCounts(epsilon=1, model="conditionals").counted_table(vws.Schema(columns))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(tmp_path):
+    rng = np.random.default_rng(2)
+    SCHEMA.write(tmp_path / "schema.toml")
+    pl.DataFrame({name: rng.choice(["0", "1"], 60) for name in "ab"}).write_csv(
+        tmp_path / "table.csv"
+    )
+    (tmp_path / "run.toml").write_text(
+        'schema = "schema.toml"\nmechanism = "noisy-counts"\nepsilon = 2\nsweeps = 6\n'
+        'model = "conditionals"\ndatasets = 2\n'
+        '[[measure]]\ncolumns = "pairs"\n'
+        '[[measure]]\ncolumns = ["a", "b"]\nshare = 2\ncuts = {b = [1]}\n'
+    )
+    words = ["synthesize", str(tmp_path / "table.csv"), "--out", str(tmp_path / "out")]
+    ended = CliRunner().invoke(app, [*words, "--config", str(tmp_path / "run.toml")])
+    assert ended.exit_code == 0, ended.output
+    counts = pl.read_parquet(tmp_path / "out/release/counts.parquet")
+    assert counts["set"].unique(maintain_order=True).to_list() == ["records", "a:b", "a:b/1"]
+    said = (tmp_path / "out/release/run.toml").read_text()
+    assert 'model = "conditionals"' in said
+    ended = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out"), "--json"])
+    assert ended.exit_code == 0, ended.output
+    assert all(json.loads(ended.output)["same"].values())

@@ -1,0 +1,165 @@
+"""The sheets that a board decides by: epsilon in words, fails first, risks by keys, a signature."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import shutil
+from datetime import date
+from decimal import Decimal, getcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from page_tables import rows_of
+from run_here import run_here
+
+import pyvws as vws
+from pyvws.evaluation.table_risk import table_risk
+from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
+from pyvws.report.output_folder import read_confidential, read_public
+from pyvws.report.page import Heading, number
+from pyvws.report.public_page import public_page
+from pyvws.report.reports import write_pages
+
+pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_NONE = {"guarantee": "none", "neighbours": "leave-one-out", "unit_of_privacy": "one record"}
+
+
+def _value(text: str) -> Decimal:
+    digits, _, power = text.partition(" × 10")
+    return Decimal(digits.replace(",", "")) * 10 ** Decimal(power.translate(_DIGITS) or 0)
+
+
+@given(st.floats(0.0, 2000.0))
+@example(0.0)
+@example(math.log(10) * 6)
+@example(math.log(999_999.9))
+@example(math.log(9.999))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_a_factor_is_never_too_small_and_at_most_a_tenth_too_large(epsilon: float) -> None:
+    getcontext().prec = 40
+    exact = Decimal(epsilon).exp()
+    assert exact * Decimal("0.999999999999") <= _value(factor(epsilon)) <= exact * Decimal("1.11")
+
+
+@given(st.floats(0.0, 15.0))
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_a_guess_is_lifted_by_the_factor_of_its_odds(epsilon: float) -> None:
+    before, after = 0.01, largest_belief(epsilon)
+    assert after / (1 - after) == pytest.approx(before / (1 - before) * math.exp(epsilon), rel=1e-6)
+
+
+def _words(**entries: Any) -> tuple[str, list[tuple[str, ...]]]:
+    figures = {"datasets": 3, "epsilon_per_dataset": 1.0, "epsilon_total": 3.0}
+    text, table = epsilon_in_words({**_NONE, **figures, **entries})
+    return text, list(table.rows)
+
+
+def test_words_follow_the_claim() -> None:
+    text, rows = _words()
+    assert text.startswith("The release claims no guarantee.")
+    assert [row[:3] for row in rows] == [
+        ("one dataset", "1", "2.72"),
+        ("all 3 datasets together", "3", "20.1"),
+    ]
+    assert rows[0][3] == "2.7 %"
+    text, rows = _words(guarantee="approximate-dp", delta=1e-5, epsilon_total=1.0)
+    assert "a chance of about 1e-05" in text
+    assert [row[0] for row in rows] == ["all 3 datasets together"]
+    certified = {"neighbours": "replace-one", "epsilon_per_dataset": 20.0, "epsilon_total": 60.0}
+    text, rows = _words(guarantee="dp", certified=certified)
+    assert text.startswith("Replacing one record")
+    assert [row[1] for row in rows] == ["20", "60"]
+    assert all("no bound" in row[3] for row in rows)
+
+
+def _table() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    sex, age = rng.integers(0, 2, 200), rng.integers(0, 5, 200)
+    return pd.DataFrame({"sex": sex, "age": age, "ill": (rng.random(200) < 0.1 + 0.1 * age) * 1})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    entries = {
+        name: vws.Column(model="table", levels=[str(level) for level in range(count)])
+        for name, count in (("sex", 2), ("age", 5), ("ill", 2))
+    }
+    release = vws.synthesize(
+        _table(), schema=vws.Schema(entries), mechanism="lw", datasets=2, draws=100, seed=1
+    )
+    folder = tmp_path_factory.mktemp("decision")
+    _table().to_csv(folder / "table.csv", index=False)
+    return release.write(folder / "out").parent
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "all"))
+
+
+def test_the_board_decides_on_sheets_before_the_appendix(folder: Path) -> None:
+    run = run_here(
+        *("report", folder / "out", "--original", folder / "table.csv", "--keys", "sex,age"),
+        *("--target", "ill", "--agency", "Office <of> Numbers", "--title", "People"),
+    )
+    assert run.code == 0, run.err
+    board, public = (
+        (folder / "out" / part / "report.html").read_text() for part in ("confidential", "release")
+    )
+    sheets, appendix = board.split('class="appendix')
+    for page in (board, public):
+        assert "<h1>People: " in page
+        assert "Office &lt;of&gt; Numbers, " in page
+        assert str(date.today().year) in page
+    tones = re.findall(r'<li class="(\w+)">', sheets)
+    assert tones == sorted(tones, key=["bad", "warn", "good"].index)
+    for part in ("What epsilon says", "Use", "Risks by keys"):
+        assert rows_of(sheets, part)
+    assert 'id="decision"' in sheets
+    assert 'id="statement"' in appendix
+    files = sorted((folder / "out/release").glob("*.csv"))
+    risk = table_risk(
+        _table(), [pd.read_csv(file) for file in files], keys=["sex", "age"], target=["ill"]
+    )
+    assert rows_of(sheets, "Risks by keys") == [
+        [score.name, *map(number, (score.value, score.without_synthesis, score.independent))]
+        for score in risk.scores
+    ]
+    # The public page has nothing of the keys, which come from the confidential table.
+    assert "replicated_uniques" not in public
+
+
+def test_a_release_that_was_not_compared_says_what_is_missing(folder: Path) -> None:
+    out = folder / "out"
+    paths = write_pages(out, read_public(out), read_confidential(out), None, Heading("T", "A"))
+    board = html.unescape(paths[1].read_text())
+    assert "(--original)" in board
+    shutil.rmtree(out / "confidential")
+    assert public_page(read_public(out), Heading("T", "A")) == paths[0].read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--keys", "sex"], 2, "Add --original"),
+        (["--original", "{table}", "--target", "ill"], 2, "Add --keys"),
+        (["--original", "{table}", "--keys", "town"], 1, "town"),
+    ],
+)
+def test_keys_that_cannot_be_measured_write_nothing(
+    folder: Path, options: list[str], code: int, said: str
+) -> None:
+    options = [option.format(table=folder / "table.csv") for option in options]
+    run = run_here("report", folder / "out", *options)
+    assert run.code == code
+    assert said in run.err.splitlines()[-1]
+    assert list(folder.rglob("report.html")) == []

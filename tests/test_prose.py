@@ -1,0 +1,69 @@
+"""Pages are written in short sentences: at most two in a hundred have more than 30 words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from documents import ROOT
+
+_LONG = 30
+_MOST = 0.02
+_LATER = {"households", "mechanisms", "schema", "statement", "strict", "survey", "tables"}
+"""Pages that are still above it. The list only shrinks."""
+_SHORT = (
+    *("index", "tutorial", "choose", "questions", "glossary", "data", "tables", "schema"),
+    *("mechanisms", "statement", "strict", "limits", "households", "survey", "utility", "audit"),
+)
+_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_ITEM = r"(?:[-*]|\d+\.) "
+_PARAGRAPH = re.compile(rf"\n\s*\n|\n(?=\s*{_ITEM})")
+_END = re.compile(r"(?<=[.?!])[\"')*]*\s+(?=[A-Z`*\"(\d-])")
+
+
+def sentences(page: str) -> Iterator[str]:
+    """Each sentence of a page in Markdown, without code, headings, tables and targets of links."""
+    text = "\n".join(
+        line
+        for line in re.sub(r"(?ms)^```.*?^```$", "", page).splitlines()
+        if not line.startswith(("#", "|"))
+    )
+    for paragraph in _PARAGRAPH.split(_LINK.sub(r"\1", re.sub(r"<[^>]+>", "", text))):
+        plain = " ".join(re.sub(rf"^\s*{_ITEM}", "", paragraph.strip()).split())
+        yield from filter(None, _END.split(plain))
+
+
+def long_sentences(page: str) -> tuple[list[str], int]:
+    """The sentences above the limit, and the number of all."""
+    every = list(sentences(page))
+    return [sentence for sentence in every if len(sentence.split()) > _LONG], len(every)
+
+
+@pytest.mark.parametrize("name", ["README", *_SHORT])
+def test_sentences_are_short(name: str) -> None:
+    path = ROOT / "README.md" if name == "README" else ROOT / "docs" / f"{name}.md"
+    long, number = long_sentences(path.read_text(encoding="utf-8"))
+    if name in _LATER:
+        assert len(long) > _MOST * number, f"{name} is short now: take it off the list"
+    else:
+        assert len(long) <= _MOST * number, long
+
+
+def test_a_long_sentence_is_noticed_wherever_it_stands() -> None:
+    many = " ".join(["word"] * (_LONG + 1))
+    page = f"# A heading\n\n- Short one. {many.capitalize()}.\n- Next.\n\n"
+    page += f"```sh\n{many}\n```\n\n| {many} |\n"
+    long, number = long_sentences(page)
+    assert ([len(sentence.split()) for sentence in long], number) == ([_LONG + 1], 3)
+    assert long_sentences(f"See [{many}](a.md#b).")[0]
+    assert not long_sentences(f"See [it]({'x' * 400}).")[0]
+
+
+def test_the_front_pages_speak_of_no_person_without_a_verb() -> None:
+    """Phrases that leave out their subject or deny twice."""
+    for name in ("README", "tutorial", "choose", "questions", "index", "limits", "utility"):
+        path = ROOT / "README.md" if name == "README" else ROOT / "docs" / f"{name}.md"
+        text = " ".join(path.read_text(encoding="utf-8").split())
+        found = re.findall(r"\b(?:what is said of|those of|tells? of|is told of|not un\w+)\b", text)
+        assert found == [], name

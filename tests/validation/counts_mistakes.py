@@ -1,0 +1,256 @@
+"""Errors in noisy counts, each with the row that has to fail.
+
+Each entry is the error, what is replaced, the wrong version, and the row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from statement_mistakes import Wrong
+
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.tables.files.frame import open_frame
+from pyvws.tables.schema.schema import Schema
+
+__all__ = ["COUNTS_MISTAKES"]
+
+
+def one_set_short(noise_of: Any) -> Any:
+    """The budget shared by all sets but the last, which gets the noise of another one."""
+
+    def wrong(budget: Any, shares: Any) -> Any:
+        noise = noise_of(budget, shares[:-1])
+        return dataclasses.replace(noise, scales=np.append(noise.scales, noise.scales[-1:]))
+
+    return wrong
+
+
+def first_set_twice(counts: Any) -> Any:
+    """Each record counts twice in the first set."""
+
+    def wrong(table: Any, codes: Any) -> Any:
+        found = counts(table, codes)
+        found[: table.offsets[1]] *= 2
+        return found
+
+    return wrong
+
+
+def exact_number(measured: Any) -> Any:
+    """The number of rows is that of the records."""
+
+    def wrong(table: Any, codes: Any, *given: Any, **named: Any) -> Any:
+        tables, noise = measured(table, codes, *given, **named)
+        return dataclasses.replace(tables, records=max(1, len(codes))), noise
+
+    return wrong
+
+
+def clipped(measured: Any) -> Any:
+    """Noisy counts below 0 become 0 before they are released and modelled."""
+
+    def wrong(*given: Any, **named: Any) -> Any:
+        tables, noise = measured(*given, **named)
+        return dataclasses.replace(tables, counts=np.maximum(tables.counts, 0)), noise
+
+    return wrong
+
+
+def linear_in_the_cap(noise_of: Any) -> Any:
+    """rho grows with the cap, and not with its square."""
+
+    def wrong(budget: Any, shares: Any) -> Any:
+        noise = noise_of(budget, shares)
+        return dataclasses.replace(noise, scales=noise.scales / math.sqrt(budget.cap))
+
+    return wrong
+
+
+def seeded_laplace(_: Any) -> Any:
+    """Noise of a generator with a seed."""
+
+    def wrong(counts: Any, *, scale: float) -> Any:
+        rng = np.random.default_rng(20)
+        return counts + np.rint(rng.laplace(0.0, scale, len(counts))).astype(np.int64)
+
+    return wrong
+
+
+def seeded_gaussian(_: Any) -> Any:
+    def wrong(counts: Any, *, scale: float) -> Any:
+        rng = np.random.default_rng(20)
+        return counts + np.rint(rng.normal(0.0, scale, len(counts))).astype(np.int64)
+
+    return wrong
+
+
+def continuous_delta(_: Any) -> Any:
+    """The delta of normal noise that is not rounded, which is too small where sigma is."""
+
+    def wrong(u: float, weights: Any, epsilon: float) -> float:
+        mu = math.sqrt(u * sum(weights))
+        return float(
+            norm.cdf(0.5 * mu - epsilon / mu)
+            - math.exp(epsilon) * norm.cdf(-0.5 * mu - epsilon / mu)
+        )
+
+    return wrong
+
+
+def half_rho(delta_of_rho: Any) -> Any:
+    return lambda rho, epsilon: delta_of_rho(0.5 * rho, epsilon)
+
+
+def kept_by_one_stream(_: Any) -> Any:
+    """Which records of a unit are kept follows from one random stream over all records."""
+
+    def wrong(units: Any) -> Any:
+        keys = np.random.default_rng(4).permutation(len(units))
+        return np.array(
+            [(keys[units == own] < key).sum() for own, key in zip(units, keys, strict=True)]
+        )
+
+    return wrong
+
+
+def all_kept(_: Any) -> Any:
+    """No unit is too large."""
+    return lambda units: np.zeros(len(units), dtype=np.intp)
+
+
+def _with_schema(settings: Any, columns: dict[str, Any]) -> Any:
+    schema = settings.schema
+    return dataclasses.replace(settings, schema=Schema({**schema.columns, **columns}))
+
+
+def levels_of_the_table(counted: Any) -> Any:
+    """The levels are those that the table has."""
+
+    def wrong(table: Any, settings: Any) -> Any:
+        sex = settings.schema.columns["sex"]
+        there = [level for level in sex.levels if level in [*table["sex"]]] or sex.levels[:1]
+        own = dataclasses.replace(sex, levels=tuple(there))
+        return counted(table, _with_schema(settings, {"sex": own}))
+
+    return wrong
+
+
+def cuts_of_the_table(counted: Any) -> Any:
+    """A cut lies at the mean of the table's own numbers."""
+
+    def wrong(table: Any, settings: Any) -> Any:
+        age = settings.schema.columns["age"]
+        numbers = [float(x) for x in table["age"] if x in {"3", "20", "39"}]
+        cut = float(np.rint(np.mean(numbers))) if numbers else 30.0
+        own = dataclasses.replace(age, cuts=tuple(sorted({15.0, cut})))
+        return counted(table, _with_schema(settings, {"age": own}))
+
+    return wrong
+
+
+def refused(counted: Any) -> Any:
+    """A record that breaks a rule stops the run."""
+
+    def wrong(table: Any, settings: Any) -> Any:
+        if any(
+            age == "3" and job != "N" for age, job in zip(table["age"], table["job"], strict=True)
+        ):
+            raise InputError("A record breaks a rule.")
+        return counted(table, settings)
+
+    return wrong
+
+
+def without_rule_breakers(counted: Any) -> Any:
+    """Records that break a rule are left out, so the number of rows tells how many there are."""
+
+    def wrong(table: Any, settings: Any) -> Any:
+        found = counted(table, settings)
+        codes = found.counted.codes
+        kept = np.ones(len(codes), dtype=np.bool_)
+        for q in range(len(found.counted.table.sets)):
+            kept &= found.counted.table.cells(codes, q) >= 0
+        own = dataclasses.replace(found.counted, codes=codes[kept])
+        return dataclasses.replace(found, counted=own)
+
+    return wrong
+
+
+def sets_of_the_table(counted: Any) -> Any:
+    """The set that is measured has the sex where the table has a woman, and else the job."""
+
+    def wrong(table: Any, settings: Any) -> Any:
+        women = "f" in {*open_frame(table, least=0)["sex"]}
+        measure = ("sex:age",) if women else ("age:job",)
+        own = dataclasses.replace(settings.mechanism, measure=measure)
+        return counted(table, dataclasses.replace(settings, mechanism=own))
+
+    return wrong
+
+
+_NOISE_OF = "pyvws.mechanisms.counts.noisy_tables:noise_of"
+_MEASURED = "pyvws.release.noisy_counts:measured"
+_COUNTED = "pyvws.synthesis.checked_table:counted_records"
+_PLACES = "pyvws.synthesis.counted_records:places_in"
+_BUDGET = "pyvws.mechanisms.counts.budget:"
+_CONVERSION = "pyvws.validation.cases.noisy_counts:"
+
+COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
+    *(
+        ("one set short", _NOISE_OF, one_set_short, f"guarantee/counts-{row}")
+        for row in ("loo", "replace", "loo-delta", "replace-delta", "units", "units-delta")
+    ),
+    *(
+        (
+            *("a set counted twice", f"{CountedTable.__module__}:CountedTable.counts"),
+            *(first_set_twice, f"guarantee/counts-{row}"),
+        )
+        for row in ("loo", "replace-delta", "units")
+    ),
+    *(
+        ("exact number of records", _MEASURED, exact_number, f"guarantee/counts-{row}")
+        for row in ("loo", "loo-delta", "units")
+    ),
+    ("counts clipped", _MEASURED, clipped, "guarantee/counts-loo"),
+    ("the cap, not its square", _NOISE_OF, linear_in_the_cap, "guarantee/counts-units-delta"),
+    (
+        *("seeded noise", _BUDGET + "add_discrete_laplace", seeded_laplace),
+        "guarantee/counts-fresh-noise",
+    ),
+    (
+        *("seeded noise", _BUDGET + "add_discrete_gaussian", seeded_gaussian),
+        "guarantee/counts-fresh-noise-delta",
+    ),
+    (
+        *("continuous Gaussian", _BUDGET + "composed_delta", continuous_delta),
+        "guarantee/counts-small-noise",
+    ),
+    *(
+        ("continuous Gaussian", _CONVERSION + "composed_delta", continuous_delta, row)
+        for row in ("guarantee/counts-conversion-one", "guarantee/counts-conversion-small")
+    ),
+    ("half of rho", _CONVERSION + "delta_of_rho", half_rho, "guarantee/counts-conversion-many"),
+    ("half of rho", _BUDGET + "delta_of_rho", half_rho, "guarantee/counts-units-delta"),
+    *(
+        (what, _PLACES, wrong, f"guarantee/counts-{row}")
+        for what, wrong in (("one stream", kept_by_one_stream), ("no cap", all_kept))
+        for row in ("units", "units-delta")
+    ),
+    *(
+        (what, _COUNTED, wrong, f"guarantee/counts-{row}")
+        for what, wrong, rows in (
+            ("levels of the table", levels_of_the_table, ("loo", "replace")),
+            ("cuts of the table", cuts_of_the_table, ("loo", "replace-delta")),
+            ("sets of the table", sets_of_the_table, ("loo", "replace")),
+            ("refused for a rule", refused, ("loo", "replace")),
+            ("no rule breakers", without_rule_breakers, ("replace", "replace-delta")),
+        )
+        for row in rows
+    ),
+)

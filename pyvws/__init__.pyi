@@ -32,6 +32,7 @@ from pyvws.evaluation.associations import associations as associations
 from pyvws.evaluation.bootstrap import bootstrap_interval as bootstrap_interval
 from pyvws.evaluation.combining_rules import combine as combine
 from pyvws.evaluation.combining_rules import combine_formula as combine_formula
+from pyvws.evaluation.counted_cells import counted_cells as counted_cells
 from pyvws.evaluation.ecdf import ecdf_utility as ecdf_utility
 from pyvws.evaluation.interval_overlap import interval_overlap as interval_overlap
 from pyvws.evaluation.match_risk import match_risk as match_risk
@@ -133,11 +134,14 @@ def synthesize(
     k: float = 0.95,
     epsilon: float | None = None,
     accounting: Literal["papers", "window"] = "papers",
+    total_epsilon: float | None = None,
+    delta: float | None = None,
     types: str = "schema",
     records: int | Literal["noisy"] | None = None,
     records_epsilon: float | None = None,
     accept_unconverged: bool = False,
     compared: bool = False,
+    after: Sequence[str] | list[str] | str = (),
     downscale: bool = False,
     psi: float | None = None,
     passes: int | None = None,
@@ -178,7 +182,6 @@ def synthesize(
     edges_from_data: bool | None = None,
     allow_outside: bool | None = None,
     noise: str | None = None,
-    delta: float | None = None,
     measure: Sequence[str] | str | None = None,
     tables: Sequence[str] | str | None = None,
     cap: int | None = None,

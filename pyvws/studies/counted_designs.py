@@ -137,7 +137,7 @@ def regression_of(frame: pl.DataFrame) -> tuple[np.ndarray[Any, Any], np.ndarray
     ).drop_nulls()
     values = adults.to_numpy()
     design = np.column_stack([np.ones(len(values)), values[:, 1:]])
-    inverse = np.linalg.inv(design.T @ design)
+    inverse = np.linalg.pinv(design.T @ design, hermitian=True)  # Of few records, one sex alone.
     fitted = inverse @ (design.T @ values[:, 0])
     left = values[:, 0] - design @ fitted
     variance = float(left @ left) / (len(values) - len(fitted))

@@ -41,6 +41,15 @@ Known = Annotated[
 Radius = Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")]
 Unit = Annotated[RadiusKind, typer.Option(help="Whether --radius is a share or a distance.")]
 Policy = Annotated[float, typer.Option(help="Risk that the agency does not accept.")]
+OfWhat = Annotated[
+    str | None,
+    typer.Option(
+        "--of",
+        help="Imputed records, as of noisy-counts: estimate the population, the default for them, "
+        "or the confidential table.",
+        metavar="population|table",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder whole.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")
@@ -201,13 +210,6 @@ def tell_release(
             f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours): epsilon "
             f"{claimed['epsilon_per_dataset']} a dataset, {claimed['epsilon_total']} in total"
         )
-        if "epsilon_of_window" in privacy:
-            both = privacy["epsilon_by_neighbours"]
-            print(
-                f"of the window, weights held fixed: epsilon {both['leave-one-out']['of_window']} "
-                f"a dataset for a record left out, {both['replace-one']['of_window']} for one "
-                "replaced"
-            )
         if "counts" in privacy:
             print(f"one cost for all datasets, at delta {privacy['delta']:g}")
         if privacy["certified"]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, positions
+from pyvws._base.checks import Floats, choice, positions
 from pyvws.commands._options import names
 from pyvws.errors import InputError
+from pyvws.evaluation.combining_rules import OF
 from pyvws.report.output_folder import (
+    CountsBeside,
     aligned_files,
     columns_of_run,
     dataset_files,
@@ -96,6 +98,15 @@ def read_synthetic(
     found = chosen_schema(synthetic, schema)
     files = synthetic_files(synthetic)
     return files, [read_table(path).spelled for path in files], found
+
+
+def imputed_of(
+    of: str | None, counts: CountsBeside | None
+) -> Literal["population", "table"] | None:
+    """What `--of` says; without it the population for a release from noisy counts, else None."""
+    if of is None and counts is None:
+        return None
+    return "table" if choice(of or OF[0], "--of", OF) == "table" else "population"
 
 
 def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pyvws.commands._output import AsJson, Quiet, print_json, print_table
+from pyvws.commands._output import AsJson, OfWhat, Quiet, print_json, print_table
+
+_COUNTED = {
+    True: "The noisy counts have a set with all columns of the formula.",
+    False: "No set of the noisy counts has all columns of the formula: these figures rest on the "
+    "model.",
+}
 
 
 def combine(
@@ -17,6 +24,7 @@ def combine(
         str,
         typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
     ] = "partial",
+    of: OfWhat = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     schema: Annotated[
         Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
@@ -28,16 +36,20 @@ def combine(
 
     Works on files made by any tool. Beside a released file its privacy.json says which draw made
     it: the datasets of one draw are averaged first, and datasets that all come from one draw are
-    refused. Records without a value in a column of the formula are left out, and counted.
+    refused. Records without a value in a column of the formula are left out, and counted. Of a
+    release from noisy-counts the rule is that for imputed records.
 
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """
     from pyvws._base.checks import choice
-    from pyvws.commands._tables import left_out, read_synthetic
-    from pyvws.evaluation.combining_rules import SYNTHETIC, combine_formula
-    from pyvws.report.output_folder import draws_behind, refuse_systematic
+    from pyvws.commands._tables import imputed_of, left_out, read_synthetic
+    from pyvws.evaluation.combining_rules import combine_formula, rule_in_words
+    from pyvws.evaluation.counted_cells import is_measured, measured_columns
+    from pyvws.report.output_folder import counts_beside, draws_behind, refuse_systematic
 
     choice(kind, "--kind", ("partial", "full"))
+    counts = counts_beside(synthetic)
+    of_what = imputed_of(of, counts)
     files, datasets, said = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)
@@ -45,10 +57,19 @@ def combine(
     found = combine_formula(
         *(datasets, formula),
         kind="partial" if kind == "partial" else "full",
+        of=of_what,
         draw_of_dataset=draws,
         names=[path.name for path in files],
         schema=said,
     )
+    counted = None
+    if counts is not None:
+        named = [
+            name
+            for name in datasets[0].columns
+            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", formula)
+        ]
+        counted = is_measured(named, measured_columns(counts.sets))
     rows = {
         name: {
             "estimate": combined.estimate,
@@ -65,19 +86,22 @@ def combine(
                 "datasets": len(files),
                 "draws": len(set(draws)),
                 "kind": kind,
+                "of": of_what,
+                "counted": counted,
                 "level": level,
                 "left_out": found.dropped,
                 "coefficients": rows,
             }
         )
     elif not quiet:
-        of = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
+        of_draws = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
         print_table(
-            f"{formula} over {len(files)} datasets{of}, {SYNTHETIC[kind]}",
+            f"{formula} over {len(files)} datasets{of_draws}, {rule_in_words(kind, of_what)}",
             ("estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
             (
                 (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))
                 for name, row in rows.items()
             ),
             *left_out(found.dropped),
+            *([] if counted is None else [_COUNTED[counted]]),
         )

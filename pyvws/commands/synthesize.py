@@ -8,7 +8,7 @@ import warnings
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -30,9 +30,6 @@ from pyvws.errors import (
     MisfitWarning,
     UsageError,
 )
-
-if TYPE_CHECKING:
-    from pyvws.mechanisms.given_weights import GivenWeights
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -127,6 +124,7 @@ def synthesize(
     from pyvws.commands._forecast import forecast
     from pyvws.engines.user_program import UserProgram
     from pyvws.release.synthesizer import Synthesizer
+    from pyvws.synthesis.config import read_weights
     from pyvws.synthesis.settings_by_name import arranged
     from pyvws.tables.files.read import read_table
     from pyvws.tables.files.steps import run_bytes
@@ -143,7 +141,7 @@ def synthesize(
     if given_weights is not None:
         if "mechanism" in given:
             raise UsageError("--given-weights takes the place of --mechanism. Leave one out.")
-        given["mechanism"] = _weights_of(given_weights)
+        given["mechanism"] = read_weights(given_weights)
     if "schema" in given:
         given["schema"] = Schema.read(given["schema"])
     with wrong_usage():
@@ -205,21 +203,6 @@ def _file_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path} cannot be read as text. Name a text file.") from None
-
-
-def _weights_of(path: Path) -> GivenWeights:
-    """The mechanism of the weights in a file; InputError unless it has one column of numbers."""
-    from pyvws.mechanisms.given_weights import GivenWeights
-    from pyvws.tables.files.frame import numeric_column, open_frame
-    from pyvws.tables.files.read import read_table
-
-    frame = open_frame(read_table(path).frame)
-    if len(frame.columns) != 1:
-        raise InputError(
-            f"{path.name}: must have one column of weights, under its name. "
-            f"It has {len(frame.columns)} columns."
-        )
-    return GivenWeights(numeric_column(frame, frame.columns[0], role="given weights"))
 
 
 def _json_data(path: Path) -> dict[str, Any]:

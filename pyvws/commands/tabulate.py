@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._output import AsJson, Overwrite, Quiet, print_json, print_table
+from pyvws.commands._output import AsJson, OfWhat, Overwrite, Quiet, print_json, print_table
 
 
 def tabulate(
@@ -42,6 +42,15 @@ def tabulate(
         str,
         typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
     ] = "partial",
+    of: OfWhat = None,
+    counted: Annotated[
+        bool,
+        typer.Option(
+            "--counted",
+            help="Intervals of the cells that noisy-counts measured, from the counts and their "
+            "noise alone.",
+        ),
+    ] = False,
     original: Annotated[
         Path | None,
         typer.Option(help="Confidential table: adds the figures by the Laplace mechanism."),
@@ -60,23 +69,29 @@ def tabulate(
 
     The cells are the levels of the schema, whether a record has them or not. Works on files made by
     any tool. With --original the same figures by the Laplace mechanism stand beside them; they
-    spend --epsilon again.
+    spend --epsilon again. With --counted nothing but the noisy counts of a release is read: the
+    intervals need no model.
 
     Example: pyvws tabulate out/ --by sex --mean income --weights w --out table/
     """
     from pyvws._base.checks import choice
     from pyvws._base.folders import check_folder
     from pyvws.commands._options import names, read_numbers
-    from pyvws.commands._tables import read_synthetic
+    from pyvws.commands._tables import imputed_of, read_synthetic
     from pyvws.evaluation.published_table import tabulate as estimates
-    from pyvws.report.output_folder import draws_behind, refuse_systematic
+    from pyvws.report.output_folder import counts_beside, draws_behind, refuse_systematic
     from pyvws.tables.files.read import read_table
 
     choice(kind, "--kind", ("partial", "full"))
     if out is not None:
         check_folder(out, overwrite=overwrite)
+    counts = counts_beside(synthetic)
+    of_what = imputed_of(of, counts)
+    if counted:
+        _counted(counts, of_what, level, out, overwrite, quiet=quiet, as_json=as_json)
+        return
     levels = read_numbers(at, "--at", two=False)
-    files, datasets, said = read_synthetic(synthetic, schema)
+    files, datasets, found = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)
     table = estimates(
@@ -90,9 +105,11 @@ def tabulate(
         weights=weights,
         strata=strata,
         clusters=clusters,
-        schema=said,
+        schema=found,
         level=level,
         kind="partial" if kind == "partial" else "full",
+        of=of_what,
+        counted=() if counts is None else counts.sets,
         draw_of_dataset=draws_behind(files),
         original=None if original is None else read_table(original).spelled,
         epsilon=epsilon,
@@ -100,9 +117,53 @@ def tabulate(
     if out is not None:
         _write(table, out, weights, overwrite)
     if as_json:
-        print_json({"datasets": table.datasets, "kind": kind, "level": level, **_by_row(table)})
+        said = {"datasets": table.datasets, "kind": kind, "of": of_what, "level": level}
+        print_json({**said, **_by_row(table)})
     elif not quiet:
         _tell(table)
+
+
+def _counted(
+    counts: Any,
+    of: Any,
+    level: float,
+    out: Path | None,
+    overwrite: bool,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Show intervals of measured cells; write them to counted.csv of the folder `out`."""
+    import polars as pl
+
+    from pyvws._base.folders import whole_folder
+    from pyvws.errors import UsageError
+    from pyvws.evaluation.counted_cells import counted_cells
+
+    if counts is None:
+        raise UsageError(
+            "--counted reads counts.parquet of a release from noisy-counts, and the files have "
+            "none beside them. Name the folder of such a run."
+        )
+    found = counted_cells(counts.frame, noise=counts.noise, of=of, level=level)
+    rows = list(zip(*found.values(), strict=True))
+    if out is not None:
+        with whole_folder(out, overwrite=overwrite) as folder:
+            pl.DataFrame(found).write_csv(folder / "counted.csv")
+    if as_json:
+        said = {"of": of, "level": level, "noise": counts.noise}
+        print_json({**said, "rows": [dict(zip(found, row, strict=True)) for row in rows]})
+    elif not quiet:
+        ends = (f"lower {level:.0%}", "upper")
+        print_table(
+            f"cells from noisy counts and their noise alone, shares of the {of}",
+            ("count", *ends, "share", *ends),
+            (
+                (f"{name}: {label}", *map(str, numbers[:3]), *(f"{x:.4g}" for x in numbers[3:]))
+                for name, label, *numbers in rows
+            ),
+            "Counts are of the confidential table. The level holds for each cell alone.",
+        )
 
 
 def _by_row(table: Any) -> dict[str, Any]:
@@ -130,7 +191,7 @@ def _write(table: Any, out: Path, weights: str | None, overwrite: bool) -> None:
 
 
 def _tell(table: Any) -> None:
-    from pyvws.evaluation.combining_rules import SYNTHETIC
+    from pyvws.evaluation.combining_rules import rule_in_words
 
     beside = ("Laplace", "its noise") if table.epsilon is not None else ()
     said = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
@@ -141,12 +202,19 @@ def _tell(table: Any) -> None:
             "survey."
         )
         said += [table.remark_on_laplace] if table.remark_on_laplace else []
+    if table.of is not None:
+        by_model = sum(not one.counted for one in table.figures)
+        said.append(
+            f"{len(table.figures) - by_model} figures, with a *, were counted. {by_model} others "
+            "rest on the model."
+        )
     print_table(
-        f"estimates from {table.datasets} datasets, {SYNTHETIC[table.kind]}",
+        f"estimates from {table.datasets} datasets, {rule_in_words(table.kind, table.of)}",
         ("estimate", "standard error", f"lower {table.level:.0%}", "upper", "records", *beside),
         (
             (
-                " ".join(filter(None, (one.statistic, one.column, one.point, *one.cell))),
+                " ".join(filter(None, (one.statistic, one.column, one.point, *one.cell)))
+                + (" *" if one.counted else ""),
                 *(
                     "" if x != x else f"{x:.6g}"
                     for x in (one.estimate, one.standard_error, one.lower, one.upper)

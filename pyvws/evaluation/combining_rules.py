@@ -53,6 +53,11 @@ OF: Final = ("population", "table")
 """What figures of imputed records may be estimates of."""
 
 
+def rule_in_words(kind: str, of: str | None) -> str:
+    """What the datasets of a combining rule are called, and whose figures they estimate."""
+    return SYNTHETIC[kind] if of is None else f"imputed records, figures of the {of}"
+
+
 @dataclass(frozen=True, slots=True)
 class Combined:
     """A combined estimate, its variance in the unit squared, and its degrees of freedom `df`.

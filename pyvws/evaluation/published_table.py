@@ -23,6 +23,7 @@ import numpy as np
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import UsageError
 from pyvws.evaluation.combining_rules import Combined, combine
+from pyvws.evaluation.counted_cells import is_measured, measured_columns
 from pyvws.evaluation.laplace_table import (
     Weighing,
     laplace_figures,
@@ -75,6 +76,10 @@ class CellFigure:
     laplace, laplace_noise : float
         The figure by the Laplace mechanism, and the standard error of its noise alone; NaN without
         confidential records. No standard error stands beside a quantile.
+    counted : bool or None
+        Whether noisy counts measured the figure, so that it does not rest on the model; None for
+        datasets of which that is unknown. Totals, means and quantiles of numbers rest on the model
+        within cells.
     """
 
     cell: tuple[str, ...]
@@ -90,6 +95,7 @@ class CellFigure:
     empty: int
     laplace: float
     laplace_noise: float
+    counted: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +114,8 @@ class PublishedTable:
         Mean over the datasets of the share of synthetic records that lie in no cell.
     kind : {"partial", "full"}
         The combining rule.
+    of : {"population", "table"} or None
+        What figures of imputed records estimate; None under the rule of `kind`.
     level : float
         The level of the intervals.
     epsilon : float or None
@@ -127,6 +135,7 @@ class PublishedTable:
     datasets: int
     outside: float
     kind: str
+    of: str | None
     level: float
     epsilon: float | None
     unit: str | None
@@ -150,6 +159,8 @@ class PublishedTable:
         """
         parts = [name for name in CellFigure.__slots__ if name != "cell"]
         claim: dict[str, Any] = {}
+        if self.of is None:
+            parts.remove("counted")
         if self.epsilon is None:
             parts = [name for name in parts if not name.startswith("laplace")]
         else:
@@ -185,6 +196,8 @@ def tabulate(
     schema: Schema | None = None,
     level: float = 0.95,
     kind: Literal["partial", "full"] = "partial",
+    of: Literal["population", "table"] | None = None,
+    counted: Sequence[str] = (),
     size_ratio: float = 1.0,
     draw_of_dataset: Sequence[Any] | None = None,
     original: Any = None,
@@ -219,6 +232,10 @@ def tabulate(
         Level of the intervals.
     kind : {"partial", "full"}
         As in `combine`.
+    of : {"population", "table"}, optional
+        As in `combine`.
+    counted : sequence of str
+        With `of`: the sets that noisy counts measured, as counts.parquet names them.
     size_ratio : float
         As in `combine`.
     draw_of_dataset : sequence of m labels, optional
@@ -274,6 +291,7 @@ def tabulate(
     open_unit_interval(level, "level")
     rules: dict[str, Any] = {
         "kind": kind,
+        "of": of,
         "size_ratio": size_ratio,
         "draw_of_dataset": draw_of_dataset,
     }
@@ -301,6 +319,7 @@ def tabulate(
     elif epsilon is not None or ranges is not None:
         raise UsageError("epsilon and ranges are for the Laplace mechanism. Give original too.")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
+    sets = measured_columns(counted)
     estimates = [_of_dataset(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):
@@ -316,6 +335,7 @@ def tabulate(
                         empty=int((sizes == 0).sum()),
                         laplace=float(beside[place][0][row, column]),
                         laplace_noise=float(beside[place][1][row, column]),
+                        counted=None if of is None else _counted(statistic, plan, sets),
                     )
                 )
     return PublishedTable(
@@ -324,6 +344,7 @@ def tabulate(
         datasets=len(records),
         outside=float(np.mean([(dataset.cell < 0).mean() for dataset in records])),
         kind=kind,
+        of=of,
         level=level,
         epsilon=None if original is None else float(epsilon or 0.0),
         unit=None if original is None else unit,
@@ -331,6 +352,13 @@ def tabulate(
         remark_on_laplace=weighed.remark,
         _backend=frames["dataset 1"].implementation,
     )
+
+
+def _counted(statistic: CellStatistic, plan: TablePlan, sets: Sequence[frozenset[str]]) -> bool:
+    """Whether a set has the cells of a count, or those of the levels of a share."""
+    if statistic.kind not in ("count", "share") or plan.weights is not None:
+        return False
+    return is_measured([*plan.by, *filter(None, [statistic.column])], sets)
 
 
 def _joined(

@@ -173,7 +173,7 @@ def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[s
 def counts_columns(noisy: NoisyTables) -> dict[str, Any]:
     """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
     table = noisy.table
-    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [0.0]
+    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [noisy.records_scale]
     for q, name in enumerate(table.names):
         labels = table.labels(q)
         low, high = table.offsets[q], table.offsets[q + 1]
@@ -202,5 +202,12 @@ def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> N
             f"{COUNTS_FILE} has {len(frame)} rows, and the schema and measure make "
             f"{table.possible.sum() + 1}. Take the files of one release."
         )
-    records = int(frame.filter(pl.col("set") == OF_ALL)["count"][0])
-    return NoisyTables(table=table, counts=counts, scales=scales, laplace=laplace, records=records)
+    of_all = frame.row(by_predicate=pl.col("set") == OF_ALL, named=True)
+    return NoisyTables(
+        table=table,
+        counts=counts,
+        scales=scales,
+        laplace=laplace,
+        records=int(of_all["count"]),
+        records_scale=float(of_all["scale"]),
+    )

@@ -239,6 +239,36 @@ def _draw_behind(file: Path) -> tuple[Path, int] | None:
         return (file.parent.resolve(), draws[place - 1]) if known else None
 
 
+@dataclass(frozen=True, slots=True)
+class CountsBeside:
+    """The noisy counts of the release that files are of: counts.parquet, and the kind of noise."""
+
+    frame: pl.DataFrame
+    noise: str
+
+    @property
+    def sets(self) -> list[str]:
+        """The names of the sets that were counted, that of all records among them."""
+        return self.frame["set"].unique(maintain_order=True).to_list()
+
+
+def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
+    """The noisy counts beside released files or in an output folder; None without any.
+
+    Nothing confidential is read. Raises InputError for files of several such releases.
+    """
+    folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
+    having = [folder for folder in folders if (folder / "counts.parquet").is_file()]
+    if not having:
+        return None
+    if len(having) > 1:
+        raise InputError("The files are of several releases from noisy counts. Name one release.")
+    with as_left(having[0]):
+        noise = _json(having[0] / "privacy.json")["counts"]["noise"]
+        frame = _parquet(having[0] / "counts.parquet")
+        return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise)
+
+
 def refuse_systematic(files: Sequence[Path]) -> None:
     """Raise InputError where a file's statement says that its records are drawn systematically."""
     for file in files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from pyvws.evaluation.combining_rules import SYNTHETIC
+from pyvws.evaluation.combining_rules import rule_in_words
 from pyvws.evaluation.published_table import CellFigure, PublishedTable
 from pyvws.report.page import Table, number, render
 
@@ -18,7 +18,7 @@ def table_page(table: PublishedTable, *, weights: str | None) -> str:
     ]
     empty = sum(one.empty == table.datasets for one in table.figures)
     facts = [
-        ("datasets", str(table.datasets), SYNTHETIC[table.kind]),
+        ("datasets", str(table.datasets), rule_in_words(table.kind, table.of)),
         ("intervals", f"{table.level:.0%}", "t intervals of the combining rules"),
         ("weights", weights or "none", "column of the survey weights"),
         ("rows without a record", str(empty), f"of {len(table.figures)}"),

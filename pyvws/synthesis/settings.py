@@ -39,6 +39,8 @@ from pyvws.plan.plan import Plan
 from pyvws.plan.refusals import refuse_plan
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
+from pyvws.statement.releases import read_statement, refuse_other_units
+from pyvws.statement.several_draws import epsilon_per_draw
 from pyvws.synthesis.given_values import refuse_beside_given
 from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
 from pyvws.tables.design.cells import make_cells
@@ -184,6 +186,21 @@ class RunSettings:
         choices=("papers", "window"),
         panel="Mechanism",
     )
+    total_epsilon: float | None = setting(
+        None,
+        "What all draws of a strict fit may cost together; it sets epsilon of mechanism censored.",
+        more="Without `delta` each draw gets its share. With it the exact composition of draws "
+        "of bounded range gives more. A first stage and a noisy number of rows are paid first. For "
+        "one record left out, as epsilon is. Larger = less private.",
+        panel="Mechanism",
+    )
+    delta: float | None = setting(
+        None,
+        "Public delta of `total_epsilon`, well below 1 over the number of records.",
+        more="Larger = less private.",
+        needs="total_epsilon",
+        panel="Mechanism",
+    )
     types: str = setting(
         "schema",
         "Where synthetic columns of a table get their types and spelling from.",
@@ -216,6 +233,12 @@ class RunSettings:
         "Say in the statement that settings were compared on this table first.",
         more="`pyvws compare` sets it in the run.toml that it writes. The ledger then lists the "
         "comparison as not accounted, and nothing strict is claimed.",
+    )
+    after: tuple[str, ...] | list[str] | str = setting(
+        (),
+        "Earlier releases of this table, whose costs the statement adds to its own.",
+        more="Each is a release, or its privacy.json. Costs add up for one unit of privacy; strict "
+        "ones and asymptotic ones stand apart.",
     )
     downscale: bool = setting(
         False,
@@ -253,6 +276,11 @@ class RunSettings:
     )
     existing_fit: Fits = EXISTING_FIT
 
+    earlier: tuple[Mapping[str, Any], ...] = field(
+        init=False, repr=False, compare=False, metadata={"prepared": True}
+    )
+    """The statements that `after` names."""
+
     plan: Plan = field(init=False, repr=False, compare=False, metadata={"prepared": True})
     """What the settings do to which columns, as far as they say it without a table."""
 
@@ -266,11 +294,40 @@ class RunSettings:
         datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
         self._keep("datasets", whole_number(datasets, "datasets", least=1))
         self._keep("records", plan.rows if self.records is None else self.records)
+        named = (self.after,) if isinstance(self.after, str) else tuple(map(str, self.after))
+        self._keep("after", named)
+        self._keep("earlier", tuple(read_statement(path) for path in named))
+        own = {"unit_of_privacy": f"all records of one {plan.unit}" if plan.unit else "one record"}
+        refuse_other_units([*self.earlier, own])
+        if self.total_epsilon is not None:
+            self._keep("mechanism", self._sharing(positive(self.total_epsilon, "total_epsilon")))
+            plan = make_plan(self)
         self._keep("plan", plan)
         self.checked(plan)
         mechanism: Any = self.mechanism
         if mechanism.facts.takes_table:  # Refuses what cannot be counted.
             mechanism.counted_table(cast(Schema, plan.schema))
+
+    def _sharing(self, total: float) -> Mechanism:
+        """The mechanism with the epsilon at which all draws together cost `total`."""
+        mechanism: Any = self.mechanism
+        facts = mechanism.facts
+        if not facts.clamps or facts.weights_from_data:
+            raise InputError(
+                "total_epsilon is for draws of a strict fit: mechanism censored with weights that "
+                "no data decide. Leave total_epsilon out."
+            )
+        once = (self.records_epsilon or 0.0) + (getattr(mechanism, "stage_epsilon", None) or 0.0)
+        if once >= total:
+            raise InputError(
+                f"A first stage and a noisy number of rows cost {once:g}, so nothing is left of "
+                f"total_epsilon {total:g} for draws. Raise total_epsilon or lower these."
+            )
+        draws = self.draws_per_release or self.datasets
+        epsilon = epsilon_per_draw(total - once, draws, delta=self.delta or 0.0)
+        if mechanism.epsilon not in (total, epsilon):
+            raise InputError("epsilon and total_epsilon both set what a draw costs. Leave one out.")
+        return cast(Mechanism, replace(mechanism, epsilon=epsilon))
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -61,6 +61,8 @@ NOT_PURE_FUNCTIONS = {
         "secret noise, the same never twice"
     ),
     "mechanisms.histogram.discrete_laplace.laplace": "secret noise, the same never twice",
+    "statement.releases.read_statement": "reads a file",
+    "statement.releases.refuse_other_units": "compares words of statements",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
     "evaluation.laplace_table.weighing": "reads the entries of a schema",
@@ -74,6 +76,10 @@ NOT_PURE_FUNCTIONS = {
     "synthesis.existing_fit.from_stanfit": "reads a file",
 }
 
+_RELEASES = (
+    "statement/test_releases.py::"
+    "test_each_kind_adds_up_for_one_kind_of_neighbours_and_no_other_enters"
+)
 PROPERTY_TESTS = {
     "statement.accounting.growth_per_doubling": (
         "statement/test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
@@ -86,6 +92,9 @@ PROPERTY_TESTS = {
     "bounds.lipschitz.window_widths": (
         "bounds/test_joint.py::test_a_window_holds_every_term_and_no_smaller_one_is_known"
     ),
+    "statement.releases.common_neighbours": _RELEASES,
+    "statement.releases.costs_together": _RELEASES,
+    "statement.releases.release_cost": _RELEASES,
     "statement.several_draws.deltas_at": (
         "statement/test_several_draws.py::test_deltas_against_enumeration"
     ),

@@ -369,6 +369,7 @@ CALLS = {
     "listings": "run_listing('b <- a + 1', list(a = 1), 'b')$b == 2",
     "match_risk": "expected_match_risk(c(1, 50), list(c(1, 50))) == 2",
     "package_data": "nrow(package_data('datasets', 'cars')) == 50",
+    "noisy_counts": "all(pair_counts(0:1, 1:0, c(0, 0), c(2, 2, 1))[1:4] == c(0, 1, 1, 0))",
     "pairwise": "length(pairwise_weights(c(1, 2, 3))) == 3",
     "pipeline": "all(steps_in_vectors()$bounds(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",
     "perturbed_histogram": "cube_root_bins(28) == 4",

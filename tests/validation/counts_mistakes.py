@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 
-__all__ = ["COUNTS_MISTAKES"]
+__all__ = ["COUNTED_RECORDS_MISTAKES", "COUNTS_MISTAKES"]
 
 
 def one_set_short(noise_of: Any) -> Any:
@@ -253,4 +254,38 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         )
         for row in rows
     ),
+)
+
+
+def unknown_as_the_first(counted_table: Any) -> Any:
+    """An unknown value counts as the first level."""
+
+    def wrong(*given: Any) -> Any:
+        table = counted_table(*given)
+        return SimpleNamespace(counts=lambda codes: table.counts(np.maximum(codes, 0)))
+
+    return wrong
+
+
+def counts_below_0_as_0(impute: Any) -> Any:
+    """The model sees no noisy count below 0."""
+    return lambda noisy, **given: impute(
+        dataclasses.replace(noisy, counts=np.maximum(noisy.counts, 0)), **given
+    )
+
+
+def third_of_the_noise(impute: Any) -> Any:
+    """The model takes the noise for smaller than it is."""
+    return lambda noisy, **given: impute(
+        dataclasses.replace(noisy, scales=noisy.scales / 3.0), **given
+    )
+
+
+# The compared function, what is replaced in it, and the wrong version.
+_RECORDS = "pyvws.validation.cases.counted_records:"
+COUNTED_RECORDS_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
+    (_RECORDS + "pair_counts", _RECORDS + "counted_table", unknown_as_the_first),
+    (_RECORDS + "two_counts_delta", _RECORDS + "composed_delta", continuous_delta),
+    (_RECORDS + "state_means", _RECORDS + "impute", third_of_the_noise),
+    (_RECORDS + "state_means", _RECORDS + "impute", counts_below_0_as_0),
 )

@@ -29,6 +29,8 @@ class NoisyTables:
         Whether the noise is discrete Laplace noise, and not discrete Gaussian noise.
     records : int
         The number of records n to impute: noisy, public, or exact.
+    records_scale : float
+        Scale of the noise of the number of records, 0 without noise.
     """
 
     table: CountedTable
@@ -36,6 +38,7 @@ class NoisyTables:
     scales: Floats
     laplace: bool
     records: int
+    records_scale: float = 0.0
 
     @property
     def deviations(self) -> Floats:
@@ -75,5 +78,6 @@ def measured(
         scales=noise.scales[: len(table.sets)],
         laplace=noise.kind == "laplace",
         records=number,
+        records_scale=float(noise.scales[-1]) if hidden else 0.0,
     )
     return tables, noise

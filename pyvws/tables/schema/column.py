@@ -50,8 +50,8 @@ class Column:
     model : str, optional
         Family of a synthesized column given its predictors, such as "nominal" or "normal".
     levels : tuple of str, optional
-        Every value of a category; a single one is a constant, at no cost. Whole numbers and truth
-        values count as their text.
+        Every value of a category. Whole numbers and truth values count as their text. A single
+        level is a constant, at no cost.
     group_by : int, optional
         A number of characters. Levels that begin with the same ones are a group: the column follows
         by its group, then by its level in the group, and columns after it are given the group.

@@ -1,0 +1,155 @@
+"""Intervals of the cells that noisy counts measured, from the counts and their noise alone.
+
+A release from noisy counts holds S = M + Z for each cell: M is the confidential count, and Z is
+discrete noise of a public scale. So S is an unbiased estimate of M, and no model enters. With q the
+smallest whole number that |Z| exceeds with a chance of at most 1 - level, S - q to S + q holds M. A
+share divides S by the noisy number of records n: its variance is (var Z + p^2 var Z_n) / n^2 for
+the confidential table's share, and p (1 - p) / n more for that of the population.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal
+
+import narwhals as nw
+import numpy as np
+from scipy.special import ndtri
+
+from pyvws._base.checks import Floats, choice, open_unit_interval
+from pyvws.errors import InputError
+from pyvws.evaluation.combining_rules import OF
+from pyvws.mechanisms.counts.sets import OF_ALL
+
+COLUMNS: Final = ("set", "cell", "label", "count", "scale")
+"""The columns of counts.parquet of a release."""
+
+_FAR: Final = 40.0  # Scales: what lies beyond has a chance below 1e-17.
+
+
+def noise_probabilities(
+    scale: float, noise: Literal["laplace", "gaussian"]
+) -> tuple[Floats, Floats]:
+    """Whole numbers z (K,) and their probabilities under discrete noise of a scale in records.
+
+    The probabilities are proportional to exp(-|z| / scale) for "laplace" and to
+    exp(-z^2 / (2 scale^2)) for "gaussian". At scale 0 the noise is 0.
+    """
+    if scale == 0.0:
+        return np.zeros(1), np.ones(1)
+    reach = math.ceil(_FAR * scale) + 1
+    z = np.arange(-reach, reach + 1, dtype=np.float64)
+    apart = np.abs(z) / scale
+    mass = np.exp(
+        -apart if choice(noise, "noise", ("laplace", "gaussian")) == "laplace" else -0.5 * apart**2
+    )
+    return z, mass / mass.sum()
+
+
+def counted_cells(
+    counts: Any,
+    *,
+    noise: Literal["laplace", "gaussian"],
+    of: Literal["population", "table"] = "population",
+    level: float = 0.95,
+) -> dict[str, list[Any]]:
+    """Intervals of all measured cells, from noisy counts alone.
+
+    Parameters
+    ----------
+    counts : pandas, polars or Arrow table
+        counts.parquet of a release, with the columns `set`, `cell`, `label`, `count` and `scale`.
+    noise : {"laplace", "gaussian"}
+        The kind of the discrete noise, as the statement says it.
+    of : {"population", "table"}
+        Whose shares the intervals of shares are of. Those of the population take the confidential
+        records for a simple random sample of it.
+    level : float
+        Level of the intervals.
+
+    Returns
+    -------
+    dict of str to list
+        A row for each cell: `set` and `label`; `count`, `lower` and `upper` of the confidential
+        table in records, where the interval holds the count with a chance of at least `level`;
+        `share`, `share_lower` and `share_upper` of `of`, by the normal distribution. Counts and
+        shares below 0 stay as they are, and ends of intervals are at least 0.
+
+    Raises
+    ------
+    InputError
+        For a table without these columns or without the number of records, and for a level or a
+        word out of range.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [("records", 0, "", 400, 0.0), ("sex", 0, "f", 150, 3.0), ("sex", 1, "m", 251, 3.0)]
+    >>> found = counted_cells(pd.DataFrame(rows, columns=COLUMNS), noise="gaussian", of="table")
+    >>> found["lower"], found["upper"], [round(x, 3) for x in found["share"]]
+    ([144, 245], [156, 257], [0.375, 0.627])
+    """
+    choice(of, "of", OF)
+    upper = 0.5 + 0.5 * open_unit_interval(level, "level")
+    frame = nw.from_native(counts, eager_only=True)
+    lacking = [name for name in COLUMNS if name not in frame.columns]
+    if lacking:
+        raise InputError(
+            f"The counts lack columns: {', '.join(lacking)}. Name counts.parquet of a release."
+        )
+    whole = {name: frame[name].to_list() for name in COLUMNS}
+    rows = list(zip(*(whole[name] for name in ("set", "label", "count", "scale")), strict=True))
+    (*_, n, n_scale), *more = [row for row in rows if row[0] == OF_ALL] or [(0,) * 4]
+    if more or n < 1:
+        raise InputError("The counts need one row of the set 'records', with at least 1 record.")
+    widths = {scale: _width_and_variance(scale, noise, level) for scale in {*whole["scale"]}}
+    found: dict[str, list[Any]] = {name: [] for name in _RETURNED}
+    z = float(ndtri(upper))
+    for name, label, count, scale in rows:
+        if name == OF_ALL:
+            continue
+        half, variance = widths[scale]
+        share = count / n
+        inside = min(max(share, 0.0), 1.0)
+        spread = (variance + inside**2 * widths[n_scale][1]) / n**2
+        spread += inside * (1.0 - inside) / n if of == "population" else 0.0
+        ends = (share - z * math.sqrt(spread), share + z * math.sqrt(spread))
+        row = (
+            *(name, label, count, max(0, count - half), max(0, count + half)),
+            *(share, max(0.0, ends[0]), max(0.0, ends[1])),
+        )
+        for column, value in zip(_RETURNED, row, strict=True):
+            found[column].append(value)
+    return found
+
+
+_RETURNED: Final = (
+    *("set", "label", "count", "lower", "upper"),
+    *("share", "share_lower", "share_upper"),
+)
+
+
+def _width_and_variance(scale: float, noise: Any, level: float) -> tuple[int, float]:
+    """The q of an interval S - q to S + q, and the variance of the noise."""
+    z, mass = noise_probabilities(scale, noise)
+    at_least = np.cumsum(mass[z >= 0] + np.where(z[z >= 0] > 0, mass[z >= 0], 0.0))
+    return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), float(mass @ z**2)
+
+
+def measured_columns(sets: Iterable[str]) -> list[frozenset[str]]:
+    """The columns of each set that noisy counts measured in the columns' own cells.
+
+    `sets` are names as in counts.parquet, such as "sex:age". A set with coarser cuts, such as
+    "sex:age/30/60", counted groups of cells, and is left out.
+    """
+    return [
+        frozenset(name.split(":"))
+        for name in dict.fromkeys(sets)
+        if "/" not in name and name != OF_ALL
+    ]
+
+
+def is_measured(columns: Sequence[str], sets: Iterable[frozenset[str]]) -> bool:
+    """Whether one of the `sets` of columns has all `columns`, so that their cells were counted."""
+    return any({*columns} <= one for one in sets)

@@ -1,0 +1,91 @@
+# Noisy counts: the tables that are counted, the delta of their noise, and the posterior of a few
+# records by enumeration of all their tables. Self-contained.
+
+# Quantity: the counts of the pairs (1, 2), (1, 3) and (2, 3) of three columns of codes, the last
+# column fastest. A record with a code below 0 is in no cell of a pair that has the column.
+pair_counts <- function(first, second, third, sizes) {
+  columns <- list(first, second, third)
+  counts <- c()
+  for (pair in list(c(1, 2), c(1, 3), c(2, 3))) {
+    one <- factor(columns[[pair[1]]], 0:(sizes[pair[1]] - 1))
+    other <- factor(columns[[pair[2]]], 0:(sizes[pair[2]] - 1))
+    counts <- c(counts, as.vector(t(table(one, other))))
+  }
+  counts
+}
+
+# The probabilities of discrete Gaussian noise at whole numbers z of reach 12 sigma.
+discrete_gaussian <- function(sigma) {
+  z <- (-ceiling(12 * sigma)):ceiling(12 * sigma)
+  mass <- exp(-z^2 / (2 * sigma^2))
+  list(z = z, mass = mass / sum(mass))
+}
+
+# Quantity: the delta at epsilon of two counts that move by 1 each, in whole steps of 2^-40, by a
+# sum over all pairs of noises.
+two_counts_delta <- function(u, multiples, epsilon) {
+  sigma <- 1 / sqrt(multiples * u)
+  one <- discrete_gaussian(sigma[1])
+  other <- discrete_gaussian(sigma[2])
+  loss <- outer(
+    (2 * one$z + 1) / (2 * sigma[1]^2), (2 * other$z + 1) / (2 * sigma[2]^2), "+"
+  )
+  mass <- outer(one$mass, other$mass)
+  delta <- sum(mass * pmax(0, 1 - exp(epsilon - loss)))
+  round(delta * 2^40) / 2^40
+}
+
+# log p of the classes of records: the first class has n_1, the second n_2. The stick is Beta(1,
+# alpha), alpha is Gamma(1/4, 1/4), and both are integrated out; alpha = t^4 makes this smooth.
+log_class_share <- function(n_1, n_2) {
+  term <- function(t) {
+    alpha <- t^4
+    exp(lbeta(1 + n_1, alpha + n_2) - lbeta(1, alpha) - alpha / 4)
+  }
+  log(4 * 0.25^0.25 / gamma(0.25) * integrate(term, 0, Inf, rel.tol = 1e-10)$value)
+}
+
+# log p of codes with these counts, whose shares are Dirichlet with parameters 1 / levels. A code that
+# a rule alone gives is not among the counts.
+log_codes <- function(counts, levels) {
+  a <- 1 / levels
+  A <- a * length(counts)
+  lgamma(A) - lgamma(A + sum(counts)) + sum(lgamma(a + counts) - lgamma(a))
+}
+
+# All ways to put n records into places, one way a row.
+all_tables <- function(n, places) {
+  if (places == 1) {
+    return(matrix(n, 1, 1))
+  }
+  rows <- lapply(0:n, function(k) cbind(k, all_tables(n - k, places - 1)))
+  unname(do.call(rbind, rows))
+}
+
+# Quantity: 1 and the posterior mean share of the n records in each state, given noisy counts of the
+# states and of the first column. A state is a code of the first column (0, 1) and one of the second;
+# `drawn` says whether the second column of a state is drawn or fixed by a rule.
+state_means <- function(n, first, second, drawn, levels, noisy, noisy_first, scales, laplace) {
+  states <- length(first)
+  log_share <- vapply(0:n, function(k) log_class_share(k, n - k), 0)
+  tables <- all_tables(n, 2 * states)
+  log_p <- numeric(nrow(tables))
+  for (i in seq_len(nrow(tables))) {
+    by_class <- matrix(tables[i, ], 2, states, byrow = TRUE)
+    value <- lgamma(n + 1) - sum(lgamma(by_class + 1)) + log_share[sum(by_class[1, ]) + 1]
+    for (h in 1:2) {
+      value <- value + log_codes(c(sum(by_class[h, first == 0]), sum(by_class[h, first == 1])), 2)
+      of_second <- vapply(
+        unique(second[drawn == 1]), function(code) sum(by_class[h, drawn == 1 & second == code]), 0
+      )
+      value <- value + log_codes(of_second, levels)
+    }
+    counts <- colSums(by_class)
+    of_first <- c(sum(counts[first == 0]), sum(counts[first == 1]))
+    gap <- c((noisy - counts) / scales[1], (noisy_first - of_first) / scales[2])
+    log_p[i] <- value - if (laplace) sum(abs(gap)) else sum(gap^2) / 2
+  }
+  p <- exp(log_p - max(log_p))
+  of_state <- tables[, 1:states] + tables[, states + 1:states]
+  1 + as.vector(p %*% of_state) / sum(p) / n
+}

@@ -1,0 +1,136 @@
+"""Intervals from noisy counts and their noise alone, and figures that were counted."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.evaluation.combining_rules import combine
+from pyvws.evaluation.counted_cells import (
+    COLUMNS,
+    counted_cells,
+    is_measured,
+    measured_columns,
+    noise_probabilities,
+)
+
+
+def counts(*rows: tuple[str, str, int, float]) -> pl.DataFrame:
+    given = [(name, 0, label, count, scale) for name, label, count, scale in rows]
+    return pl.DataFrame(given, schema=list(COLUMNS), orient="row")
+
+
+@given(
+    st.floats(0.2, 30.0),
+    st.sampled_from(["laplace", "gaussian"]),
+    st.sampled_from([0.5, 0.8, 0.95, 0.99]),
+)
+def test_an_interval_holds_the_count_with_the_level_and_no_wider_one_is_given(scale, noise, level):
+    """By the noise's own probabilities: S - q to S + q, of the smallest q that will do."""
+    found = counted_cells(
+        counts(("records", "", 900, 0.0), ("a", "x", 500, scale)), noise=noise, level=level
+    )
+    q = found["upper"][0] - 500
+    assert found["lower"] == [500 - q]
+    z = np.arange(-2000, 2001)
+    mass = np.exp(-np.abs(z) / scale if noise == "laplace" else -(z**2) / (2 * scale**2))
+    mass /= mass.sum()
+    assert mass[np.abs(z) <= q].sum() >= level - 1e-9
+    assert q == 0 or mass[np.abs(z) < q].sum() < level + 1e-9
+
+
+@given(st.floats(0.2, 30.0), st.sampled_from(["laplace", "gaussian"]))
+def test_the_probabilities_of_the_noise_by_a_loop(scale, noise):
+    z, mass = noise_probabilities(scale, noise)
+    assert mass.sum() == pytest.approx(1.0)
+    for k, p in itertools.islice(zip(z, mass, strict=True), len(z) // 2, None, 3):
+        gap = k / scale if noise == "laplace" else 0.5 * (k / scale) ** 2
+        assert p / mass[len(z) // 2] == pytest.approx(math.exp(-gap), rel=1e-9, abs=1e-300)
+
+
+def test_shares_of_the_table_and_of_the_population_by_hand():
+    """The noise of n adds p^2 of its variance; a sample adds p (1 - p) / n."""
+    frame = counts(("records", "", 200, 4.0), ("a", "x", 50, 3.0), ("a", "y", -2, 3.0))
+    table = counted_cells(frame, noise="gaussian", of="table")
+    assert table["share"] == [0.25, -0.01]
+    half = 1.959964 * math.sqrt(9.0 + 0.25**2 * 16.0) / 200
+    assert table["share_upper"][0] == pytest.approx(0.25 + half, rel=1e-4)
+    assert table["share_lower"][1] == 0.0
+    assert table["lower"] == [44, 0]
+    whole = counted_cells(frame, noise="gaussian", of="population")
+    half = 1.959964 * math.sqrt((9.0 + 0.25**2 * 16.0) / 200**2 + 0.25 * 0.75 / 200)
+    assert whole["share_lower"][0] == pytest.approx(0.25 - half, rel=1e-4)
+    assert whole["lower"] == table["lower"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "more"),
+    [
+        (pl.DataFrame({"set": ["records"]}), {}),
+        (counts(("a", "x", 5, 1.0)), {}),
+        (counts(("records", "", 0, 1.0)), {}),
+        (counts(("records", "", 5, 1.0), ("records", "", 5, 1.0)), {}),
+        (counts(("records", "", 5, 1.0)), {"level": 1.0}),
+        (counts(("records", "", 5, 1.0)), {"of": "both"}),
+        (counts(("records", "", 5, 1.0)), {"noise": "normal"}),
+    ],
+)
+def test_counts_that_are_none_are_refused(frame, more):
+    with pytest.raises(InputError) as caught:
+        counted_cells(frame, **{"noise": "laplace", **more})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_set_with_coarser_cuts_counted_no_cells_of_the_columns():
+    sets = measured_columns(["records", "a:b", "b:c/3/6", "d"])
+    assert sets == [{"a", "b"}, {"d"}]
+    assert is_measured(["b"], sets)
+    assert is_measured(["b", "a"], sets)
+    assert not is_measured(["c"], sets)
+    assert not is_measured(["a", "d"], sets)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=9), st.floats(0.0, 3.0))
+def test_rules_for_imputed_records_by_hand(q, v):
+    m, b = len(q), float(np.var(q, ddof=1))
+    population = combine(q, [v] * m, of="population")
+    assert population.variance == pytest.approx((1 + 1 / m) * b + v)
+    table = combine(q, [v] * m, of="table")
+    assert table.variance == pytest.approx((1 + 1 / m) * b)
+    if b > 1e-9:
+        assert table.df == pytest.approx(m - 1)
+        assert population.df == pytest.approx((m - 1) * (1 + v / ((1 + 1 / m) * b)) ** 2)
+
+
+def test_a_rule_for_imputed_records_is_none_of_the_others():
+    for wrong in ({"of": "all"}, {"of": "table", "kind": "full"}):
+        with pytest.raises(InputError):
+            combine([1.0, 2.0], [1.0, 1.0], **wrong)
+
+
+def test_a_table_says_which_figures_were_counted():
+    tables = [
+        pl.DataFrame({"a": ["x", "y", "x"], "b": ["u", "u", "v"], "c": [1.0, 2.0, k]})
+        for k in (3.0, 4.0)
+    ]
+    levels = {"a": ["x", "y"]}
+    asked = {"count": True, "mean": "c", "share": {"b": ["u", "v"]}}
+    found = vws.tabulate(tables, by=levels, of="table", counted=["records", "a:b"], **asked)
+    kinds = {(one.statistic, one.counted) for one in found.figures}
+    assert kinds == {("count", True), ("share", True), ("mean", False)}
+    found = vws.tabulate(tables, by=levels, of="table", counted=["a", "b:c"], **asked)
+    assert {(one.statistic, one.counted) for one in found.figures} == {
+        ("count", True),
+        ("share", False),
+        ("mean", False),
+    }
+    assert "counted" in found.columns
+    assert "counted" not in vws.tabulate(tables, by=levels, **asked).columns

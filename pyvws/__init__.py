@@ -76,6 +76,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "combine": "pyvws.evaluation.combining_rules",
     "combine_formula": "pyvws.evaluation.combining_rules",
     "compare": "pyvws.comparison.compare",
+    "counted_cells": "pyvws.evaluation.counted_cells",
     "downscale": "pyvws.weights.truncation",
     "ecdf_utility": "pyvws.evaluation.ecdf",
     "epsilon_per_draw": "pyvws.statement.several_draws",

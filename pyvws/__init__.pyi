@@ -32,6 +32,7 @@ from pyvws.evaluation.associations import associations as associations
 from pyvws.evaluation.bootstrap import bootstrap_interval as bootstrap_interval
 from pyvws.evaluation.combining_rules import combine as combine
 from pyvws.evaluation.combining_rules import combine_formula as combine_formula
+from pyvws.evaluation.counted_cells import counted_cells as counted_cells
 from pyvws.evaluation.ecdf import ecdf_utility as ecdf_utility
 from pyvws.evaluation.interval_overlap import interval_overlap as interval_overlap
 from pyvws.evaluation.match_risk import match_risk as match_risk

@@ -17,6 +17,7 @@ _NAMES: Final = (
     "associations",
     "combine",
     "combine_formula",
+    "counted_cells",
     "ecdf_utility",
     "interval_overlap",
     "match_risk",

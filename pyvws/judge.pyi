@@ -9,6 +9,7 @@ from pyvws import TableUtility as TableUtility
 from pyvws import associations as associations
 from pyvws import combine as combine
 from pyvws import combine_formula as combine_formula
+from pyvws import counted_cells as counted_cells
 from pyvws import ecdf_utility as ecdf_utility
 from pyvws import interval_overlap as interval_overlap
 from pyvws import match_risk as match_risk

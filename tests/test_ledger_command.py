@@ -79,5 +79,5 @@ def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
         **{"strict": 1, "asymptotic": 1},
         "none": 0,
     }
-    with pytest.raises(InputError, match="one unit of privacy"):
+    with pytest.raises(InputError, match="unit of privacy"):
         vws.synthesize(frame, after=[str(tmp_path / "homes")], **given)

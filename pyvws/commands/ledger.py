@@ -29,12 +29,8 @@ def ledger(
     Example: pyvws ledger releases/
     """
     from pyvws.errors import InputError, UsageError
-    from pyvws.statement.releases import (
-        STATEMENT_FILE,
-        costs_together,
-        read_statement,
-        release_cost,
-    )
+    from pyvws.statement.releases import costs_together, release_cost
+    from pyvws.synthesis.earlier_releases import STATEMENT_FILE, read_statement
 
     if figure is not None and figure.suffix not in (".png", ".svg"):
         raise UsageError(f"--figure takes a .png or .svg file. Got {figure.name!r}.")

@@ -23,13 +23,16 @@ from pyvws.statement.words import caveat
 
 KINDS: Final = {
     "dp": "strict",
+    "approximate-dp": "strict but for delta",
     "dp-if-bounded": "strict if bounded",
     "asymptotic-dp": "asymptotic",
     "none": "no guarantee",
 }
 """The kinds of guarantee in words, the strongest first."""
 
+_STRICT: Final = ("dp", "approximate-dp", "dp-if-bounded")
 _LISTED: Final = 4
+_ONCE: Final = "That is what all datasets together cost."
 _NOT_STRICT: Final = (
     "A release of this table that was chosen here states nothing strict, since the comparison "
     "looked at the table. To keep a strict claim, compare on public records, such as an earlier "
@@ -41,10 +44,10 @@ _NOT_STRICT: Final = (
 class ComparedRow:
     """The results of one point over the seeds.
 
-    `guarantee` is the kind of its statement. By seed, `epsilons` are what a dataset costs (larger =
-    less private), `windows` the window's figures where there are any, `scores` its scores, and
-    `problems` why there is no result. Over the seeds, `mean_weight` is a mean and `rhat` the worst
-    one. `seconds` are a seed's own of a processor.
+    `guarantee` is the kind of its statement. By seed, `epsilons` are what a dataset costs and
+    `totals` what all of them cost (larger = less private), `windows` the window's figures where
+    there are any, `scores` its scores, and `problems` why there is no result. Over the seeds,
+    `mean_weight` is a mean and `rhat` the worst one. `seconds` are a seed's own of a processor.
     """
 
     point: Point
@@ -55,7 +58,14 @@ class ComparedRow:
     rhat: float | None
     seconds: float
     problems: tuple[str, ...]
+    totals: tuple[float, ...] = ()
+    delta: float = 0.0
     windows: tuple[float, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The kind of guarantee in words, with its delta."""
+        return KINDS[self.guarantee] + (f" {self.delta:g}" if self.delta else "")
 
     def values(self, name: str) -> list[float]:
         """A score by seed."""
@@ -134,17 +144,17 @@ def advised(
         best.mean(score), scale.independent, scale.bootstrap, best=scale.best
     )
     sentences = [
-        f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, "
-        f"{KINDS[best.guarantee]}.",
+        f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, {best.kind}.",
         f"It has {compared.figure(best)} of {score} from {_seeds(best)}, at epsilon "
         f"{span(best.epsilons)}; a second sample has {scale.bootstrap:.4g}, independent columns "
         f"{scale.independent:.4g}, and {'larger' if scale.larger_is_better else 'smaller'} is "
         "better.",
+        *([_ONCE] if best.totals and max(best.totals) == max(best.epsilons) else []),
         *_beside(best, others, compared),
         *_lacking(not_run, epsilon),
         *(f"Its statement says: {caveat(sentence)}" for sentence in _mechanism(best).facts.caveats),
     ]
-    strict = [row for row in (best, *others) if row.guarantee.startswith("dp")]
+    strict = [row for row in (best, *others) if row.guarantee in _STRICT]
     if strict and strict[0] is not best:
         sentences.append(
             f"The best strict one is {strict[0].point.name}, with {compared.figure(strict[0])}."

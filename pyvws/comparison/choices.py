@@ -24,7 +24,7 @@ from pyvws.synthesis.settings_by_name import arranged, declared
 _UNWEIGHTED: Final = ("unweighted", "lw", "lw reweight", "sw")
 OF_OUTCOME: Final = (*_UNWEIGHTED, "cw", "weighted-epsilon", "censored weights=none")
 """What is compared on one outcome if nobody names choices."""
-OF_TABLE: Final = (*_UNWEIGHTED, "weighted-epsilon", "censored weights=none")
+OF_TABLE: Final = (*_UNWEIGHTED, "weighted-epsilon", "noisy-counts", "censored weights=none")
 """What is compared on a table of a schema if nobody names choices."""
 
 _OF_RUN: Final = (

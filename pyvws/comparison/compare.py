@@ -192,6 +192,11 @@ def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
         mean_weight=float(np.mean(weights)) if weights else None,
         rhat=max(worst, default=None),
         seconds=float(np.mean([result["seconds"] for result in results])),
+        totals=tuple(
+            np.inf if result.get("epsilon_total") is None else float(result["epsilon_total"])
+            for result in scored
+        ),
+        delta=max((result.get("delta") or 0.0 for result in scored), default=0.0),
         problems=tuple(
             dict.fromkeys(result["problem"] for result in results if "problem" in result)
         ),

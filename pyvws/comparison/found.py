@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.html_table import html_table
-from pyvws.comparison.advice import KINDS, Advice, ComparedRow
+from pyvws.comparison.advice import Advice, ComparedRow
 from pyvws.comparison.choices import Point
 from pyvws.errors import InputError
 
@@ -76,7 +76,7 @@ class Comparison:
         scales = []
         for row in self.rows:
             if row.scores and all(x > 0 and np.isfinite(x) for x in row.epsilons):
-                label = f"{row.point.choice.label} ({KINDS[row.guarantee]})"
+                label = f"{row.point.choice.label} ({row.kind})"
                 at = float(np.mean(row.epsilons))
                 lines.setdefault(label, {})[at] = row.values(self.score)
                 scales += [score for score in row.scores[0] if score.name == self.score]
@@ -105,6 +105,8 @@ def _entries(row: ComparedRow) -> dict[str, Any]:
         "epsilon_least": min(cost, default=None),
         "epsilon_most": max(cost, default=None),
         "epsilon_of_window_mean": float(np.mean(row.windows)) if row.windows else None,
+        "epsilon_total_mean": float(np.mean(row.totals)) if row.totals else None,
+        "delta": row.delta,
         "seeds": len(row.scores),
         "mean_weight": row.mean_weight,
         "rhat": row.rhat,

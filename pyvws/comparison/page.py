@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.folders import write_whole
-from pyvws.comparison.advice import KINDS, ComparedRow, span
+from pyvws.comparison.advice import ComparedRow, span
 from pyvws.comparison.found import Comparison
 from pyvws.report.page import PagePicture, Table, number, picture, render
 from pyvws.synthesis.config import SCHEMA_FILE, config_text
@@ -26,7 +26,7 @@ _MORE: Final = (
 )
 
 
-_FIRST: Final = ("epsilon asked", "epsilon reached", "of the window", "guarantee")
+_FIRST: Final = ("epsilon asked", "epsilon reached", "of the window", "all datasets", "guarantee")
 
 
 def headings(comparison: Comparison) -> tuple[str, ...]:
@@ -49,7 +49,8 @@ def shown_row(comparison: Comparison, row: ComparedRow) -> tuple[str, ...]:
         )
     return (
         *(label, asked, span(row.epsilons)),
-        *(span(row.windows) if row.windows else "", KINDS[row.guarantee]),
+        *(span(figures) if figures else "" for figures in (row.windows, row.totals)),
+        row.kind,
         *(_banded(row, score.name) for score in _scores(comparison)),
         *("" if x is None else number(x, 4) for x in (row.mean_weight, row.rhat)),
         f"{row.seconds:.1f}",

@@ -116,6 +116,8 @@ class Seeds:
         return {
             "epsilon": exact["epsilon_per_dataset"],
             "epsilon_of_window": exact.get("epsilon_of_window"),
+            "epsilon_total": exact["epsilon_total"],
+            "delta": exact.get("delta", 0.0),
             "guarantee": exact["guarantee"],
             "mean_weight": final.get("mean_weight"),
             "rhat": final.get("diagnostics", {}).get("rhat_max"),

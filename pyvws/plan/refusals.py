@@ -24,9 +24,8 @@ _OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
 class Refusal:
     """One thing that a run cannot have.
 
-    `key` is a word that stays as it is, whatever becomes of the words. `when` gets what is asked:
-    settings or a plan, called `asked` in the words. What it gives is false where nothing is wrong,
-    and stands in the words as `it` elsewhere.
+    `key` stays as it is, whatever becomes of the words. `when` gets settings or a plan, `asked` in
+    the words. What it gives is false where nothing is wrong, and is `it` in the words elsewhere.
     """
 
     key: str
@@ -43,24 +42,11 @@ def refuse(asked: Any, rows: Iterable[Refusal]) -> None:
             raise InputError(words, key=row.key)
 
 
-def refuse_plan(plan: Plan) -> None:
-    """Raise InputError for what a plan and its settings cannot have together."""
-    refuse(plan, OF_PLAN)
-
-
 def _weights_change(run: Any) -> str:
     """The settings that change the one weight of a record, where weights are by column."""
     given = [name for name in ("reweight", "downscale", "epsilon") if getattr(run, name)]
     return ", ".join(given) if run.mechanism.facts.by_column else ""
 
-
-_BY_COLUMN: Final = Refusal(
-    "by-column-weights",
-    _weights_change,
-    "by_column gives a record several weights, and reweight, downscale and epsilon are for one "
-    "weight a record.",
-    "Leave {it} out, or by_column (--by-column).",
-)
 
 OF_OUTCOME: Final = (
     Refusal(
@@ -99,7 +85,13 @@ OF_OUTCOME: Final = (
 """Of settings without a schema, before there is a plan."""
 
 OF_SCHEMA: Final = (
-    _BY_COLUMN,
+    Refusal(
+        "by-column-weights",
+        _weights_change,
+        "by_column gives a record several weights, and reweight, downscale and epsilon are for one "
+        "weight a record.",
+        "Leave {it} out, or by_column (--by-column).",
+    ),
     Refusal(
         "schema-kind",
         lambda run: not isinstance(run.schema, Schema),
@@ -150,8 +142,7 @@ def _too_wide(plan: Plan) -> PlannedConditional | None:
     """The first conditional with more parameters than a sampler can fit."""
     if not plan.run.mechanism.facts.fits_model or plan.run.program is not None:
         return None
-    wide = (own for own in plan.conditionals if own.parameters > MOST_PARAMETERS)
-    return next(wide, None)
+    return next((own for own in plan.conditionals if own.parameters > MOST_PARAMETERS), None)
 
 
 def _long_tables(plan: Plan) -> dict[str, Any] | None:
@@ -187,12 +178,6 @@ def _of_data(plan: Plan) -> bool:
     clamps = mechanism.facts.clamps_every_fit or mechanism.facts.reference is not None
     return bool(plan.run.is_exact and (not clamps or plan.run.downscale))
 
-
-_NO_GUARANTEE = (
-    "A run has it under censored with weights none, constant, public, reference or staged, "
-    "without "
-    "downscale, and with a model that reads no outcome and whose levels are given. "
-)
 
 OF_PLAN: Final = (
     Refusal(
@@ -288,8 +273,7 @@ OF_PLAN: Final = (
         "Engine grid draws from clamped targets alone, and this run makes a fit to the table "
         "without a clamp.",
         "Choose mechanism censored with weights none, constant, public, reference or staged, "
-        "without "
-        "downscale, or engine native.",
+        "without downscale, or engine native.",
     ),
     Refusal(
         "grid-unconverged",
@@ -475,7 +459,9 @@ OF_PLAN: Final = (
         "no-guarantee",
         lambda plan: plan.run.accept_unconverged and not plan.clamped_one_by_one,
         "accept_unconverged gives up the guarantee dp, which this run does not have.",
-        _NO_GUARANTEE + "Leave accept_unconverged out.",
+        "A run has it under censored with weights none, constant, public, reference or staged, "
+        "without downscale, and with a model that reads no outcome and whose levels are given. "
+        "Leave accept_unconverged out.",
     ),
     Refusal(
         "types-of-table",

@@ -47,7 +47,7 @@ def colours(labels: Iterable[str]) -> dict[str, str]:
 
 def guarantee_colours() -> dict[str, str]:
     """A colour for each kind of guarantee."""
-    return {"dp": _BLUE, "epsilon-delta-dp": _GREEN, "asymptotic-dp": _ORANGE_RED, "none": _GREY}
+    return {"dp": _BLUE, "approximate-dp": _GREEN, "asymptotic-dp": _ORANGE_RED, "none": _GREY}
 
 
 def some(values: Mapping[Any, Any], name: str, entry: str) -> None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _MARKS = "osD^vPX*"
 _LINES = ("-", "--", ":", "-.")
-_GUARANTEES: Final = ("dp", "epsilon-delta-dp", "asymptotic-dp", "none")
+_GUARANTEES: Final = ("dp", "approximate-dp", "asymptotic-dp", "none")
 _LINE: Final = 0.22  # Height of a line of the legend, in inches.
 _WIDE: Final = 4.0  # Factor between means from which an axis is logarithmic.
 _TITLES: Final = {
-    "dp": "strict", "epsilon-delta-dp": "(ε, δ)", "asymptotic-dp": "asymptotic",
+    "dp": "strict", "approximate-dp": "(ε, δ)", "asymptotic-dp": "asymptotic",
     "none": "no guarantee",
 }  # fmt: skip
 
@@ -48,7 +48,7 @@ def utility_by_guarantee(
     utility : mapping of title to mapping of label to mapping of epsilon to array_like of shape (R,)
         Values above 0 by epsilon above 0; larger epsilon = less private. `name` says what they are;
         of a distance a smaller one = more useful.
-    guarantees : mapping of label to {"dp", "epsilon-delta-dp", "asymptotic-dp", "none"}
+    guarantees : mapping of label to {"dp", "approximate-dp", "asymptotic-dp", "none"}
         The kind of guarantee of each label.
     levels : mapping of str to float, optional
         Values without an epsilon, as named lines across each panel.

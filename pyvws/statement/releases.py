@@ -8,16 +8,13 @@ its statement says. An asymptotic figure never enters a strict sum.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-from pyvws.errors import InputError
+from pyvws._base.checks import choice, whole_number
 
-STATEMENT_FILE: Final = "privacy.json"
 _STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
 _REPLACED: Final = "replace-one"
 
@@ -40,26 +37,6 @@ class ReleaseCost:
     def strict(self) -> bool:
         """Whether the guarantee holds for every table that the settings admit."""
         return self.guarantee in _STRICT
-
-
-def read_statement(path: str | Path) -> dict[str, Any]:
-    """A release's statement; `path` is its file, the release folder, or a run's output folder.
-
-    Raises InputError for a path without a statement.
-    """
-    given = Path(path)
-    for file in (given, given / STATEMENT_FILE, given / "release" / STATEMENT_FILE):
-        if file.is_file():
-            break
-    else:
-        raise InputError(f"{given}: no {STATEMENT_FILE} there. Name a release or its statement.")
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict) or not {"guarantee", "epsilon_by_neighbours"} <= found.keys():
-        raise InputError(f"{file}: not a privacy statement of pyvws. Name its {STATEMENT_FILE}.")
-    return found
 
 
 def common_neighbours(statements: Sequence[Mapping[str, Any]]) -> str:
@@ -113,8 +90,7 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     >>> costs_together([said, said])["strict"]
     {'epsilon': 4.0, 'delta': 0.0, 'zcdp': 4.0}
     """
-    if not statements:
-        raise InputError("No statement to add up. Name releases of the table.")
+    whole_number(len(statements), "the number of releases", least=1)
     refuse_other_units(statements)
     neighbours = common_neighbours(statements)
     costs = [release_cost(statement, neighbours) for statement in statements]
@@ -143,12 +119,9 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def refuse_other_units(statements: Sequence[Mapping[str, Any]]) -> None:
     """Raise InputError unless all statements have one unit of privacy."""
-    units = list(dict.fromkeys(statement["unit_of_privacy"] for statement in statements))
-    if len(units) > 1:
-        raise InputError(
-            f"Costs add up for one unit of privacy, and these releases have {' and '.join(units)}. "
-            "Add up the releases of one unit alone."
-        )
+    for statement in statements:
+        own = statement["unit_of_privacy"]
+        choice(own, "the unit of privacy of all releases", (statements[0]["unit_of_privacy"],))
 
 
 def _sum(figures: Sequence[float]) -> float | None:

@@ -91,7 +91,7 @@ def installed(python: Path) -> tuple[list[Tool], list[str]]:
         for kind, epsilon in (("MST", 1.0), ("MST", 10.0), ("AIM", 1.0)):
             name = f"{kind} (dpmm {version}), ({epsilon:g}, {_DELTA:g})-DP"
             asked = ("-c", _DPMM, kind.lower(), f"{epsilon:g}", f"{_DELTA:g}")
-            tools.append(Tool(name, (str(python), *asked), "epsilon-delta-dp", epsilon))
+            tools.append(Tool(name, (str(python), *asked), "approximate-dp", epsilon))
     return tools, left_out
 
 

@@ -36,13 +36,14 @@ from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.plan.make import make_plan
 from pyvws.plan.plan import Plan
-from pyvws.plan.refusals import refuse_plan
+from pyvws.plan.refusals import OF_PLAN, refuse
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
-from pyvws.statement.releases import read_statement, refuse_other_units
-from pyvws.statement.several_draws import epsilon_per_draw
+from pyvws.statement.releases import refuse_other_units
+from pyvws.synthesis.earlier_releases import read_statement
 from pyvws.synthesis.given_values import refuse_beside_given
 from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
+from pyvws.synthesis.total_of_draws import sharing
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.schema import Schema
 
@@ -300,34 +301,13 @@ class RunSettings:
         own = {"unit_of_privacy": f"all records of one {plan.unit}" if plan.unit else "one record"}
         refuse_other_units([*self.earlier, own])
         if self.total_epsilon is not None:
-            self._keep("mechanism", self._sharing(positive(self.total_epsilon, "total_epsilon")))
+            self._keep("mechanism", sharing(self, positive(self.total_epsilon, "total_epsilon")))
             plan = make_plan(self)
         self._keep("plan", plan)
         self.checked(plan)
         mechanism: Any = self.mechanism
         if mechanism.facts.takes_table:  # Refuses what cannot be counted.
             mechanism.counted_table(cast(Schema, plan.schema))
-
-    def _sharing(self, total: float) -> Mechanism:
-        """The mechanism with the epsilon at which all draws together cost `total`."""
-        mechanism: Any = self.mechanism
-        facts = mechanism.facts
-        if not facts.clamps or facts.weights_from_data:
-            raise InputError(
-                "total_epsilon is for draws of a strict fit: mechanism censored with weights that "
-                "no data decide. Leave total_epsilon out."
-            )
-        once = (self.records_epsilon or 0.0) + (getattr(mechanism, "stage_epsilon", None) or 0.0)
-        if once >= total:
-            raise InputError(
-                f"A first stage and a noisy number of rows cost {once:g}, so nothing is left of "
-                f"total_epsilon {total:g} for draws. Raise total_epsilon or lower these."
-            )
-        draws = self.draws_per_release or self.datasets
-        epsilon = epsilon_per_draw(total - once, draws, delta=self.delta or 0.0)
-        if mechanism.epsilon not in (total, epsilon):
-            raise InputError("epsilon and total_epsilon both set what a draw costs. Leave one out.")
-        return cast(Mechanism, replace(mechanism, epsilon=epsilon))
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -360,7 +340,7 @@ class RunSettings:
 
     def checked(self, plan: Plan) -> Plan:
         """The plan; InputError for what it, the settings and the engine cannot have together."""
-        refuse_plan(plan)
+        refuse(plan, OF_PLAN)
         refuse_beside_given(self)
         mechanism: Any = self.mechanism
         if mechanism.facts.clamps:
@@ -448,11 +428,8 @@ class RunSettings:
         Raises InputError for a setting that needs another one.
         """
         declarations = {declared.name: declared for declared in settings_of(type(self))}
-        given = {
-            name: getattr(self, name)
-            for name, declared in declarations.items()
-            if getattr(self, name) != declared.default
-        }
+        values = {name: getattr(self, name) for name in declarations}
+        given = {name: x for name, x in values.items() if x != declarations[name].default}
         check_needs(declarations, given)
         for name in given:
             only = declarations[name].only
@@ -489,18 +466,12 @@ class RunSettings:
         own |= plan.written
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
-        by_column = {
-            name: {"model": family.name, **asdict(family)} for name, family in known.items()
-        }
+        by_column = {name: {"model": x.name, **asdict(x)} for name, x in known.items()}
         return {
             **by_column.get(own["outcome"] or "", {"columns": by_column}),
             "mechanism": mechanism.name,
             **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
-            **{
-                name: value
-                for name, value in own.items()
-                if name not in apart and value is not None
-            },
+            **{name: x for name, x in own.items() if name not in apart and x is not None},
             **asdict(self.settings),
             "program": self.program and self.program.text,
         }

@@ -61,8 +61,8 @@ NOT_PURE_FUNCTIONS = {
         "secret noise, the same never twice"
     ),
     "mechanisms.histogram.discrete_laplace.laplace": "secret noise, the same never twice",
-    "statement.releases.read_statement": "reads a file",
     "statement.releases.refuse_other_units": "compares words of statements",
+    "evaluation.combining_rules.rule_in_words": "words",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
     "evaluation.laplace_table.weighing": "reads the entries of a schema",
@@ -89,7 +89,7 @@ PROPERTY_TESTS = {
     ),
     "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
     "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
-    "bounds.lipschitz.window_widths": (
+    "bounds.window.window_widths": (
         "bounds/test_joint.py::test_a_window_holds_every_term_and_no_smaller_one_is_known"
     ),
     "statement.releases.common_neighbours": _RELEASES,
@@ -169,6 +169,19 @@ PROPERTY_TESTS = {
     ),
     "evaluation.combining_rules.combine_formula": (
         "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
+    ),
+    "evaluation.counted_cells.counted_cells": (
+        "evaluation/test_counted_cells.py::"
+        "test_an_interval_holds_the_count_with_the_level_and_no_wider_one_is_given"
+    ),
+    "evaluation.counted_cells.is_measured": (
+        "evaluation/test_counted_cells.py::test_columns_of_sets_by_a_loop"
+    ),
+    "evaluation.counted_cells.measured_columns": (
+        "evaluation/test_counted_cells.py::test_columns_of_sets_by_a_loop"
+    ),
+    "evaluation.counted_cells.noise_probabilities": (
+        "evaluation/test_counted_cells.py::test_the_probabilities_of_the_noise_by_a_loop"
     ),
     "evaluation.ecdf.ecdf_utility": "evaluation/test_ecdf.py::test_against_a_double_loop",
     "evaluation.glm.glm": "evaluation/test_glm.py::test_groups_against_their_shares_and_means",

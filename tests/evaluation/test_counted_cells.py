@@ -89,6 +89,18 @@ def test_counts_that_are_none_are_refused(frame, more):
     assert "\n" not in str(caught.value)
 
 
+@given(st.lists(st.lists(st.sampled_from("abc/"), min_size=1, max_size=3), max_size=5))
+def test_columns_of_sets_by_a_loop(sets):
+    """Each set has the columns of its name; one with a cut has none of their own cells."""
+    names = [":".join("d/3" if part == "/" else part for part in one) for one in sets]
+    plain = [{*one} for one in sets if "/" not in one]
+    found = measured_columns(names)
+    assert all(one in plain for one in found)
+    assert all(one in found for one in plain)
+    for columns in itertools.chain.from_iterable(itertools.combinations("abc", k) for k in (1, 2)):
+        assert is_measured(columns, found) == any({*columns} <= one for one in plain)
+
+
 def test_a_set_with_coarser_cuts_counted_no_cells_of_the_columns():
     sets = measured_columns(["records", "a:b", "b:c/3/6", "d"])
     assert sets == [{"a", "b"}, {"d"}]

@@ -48,7 +48,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path) -> None:
-    settings = SamplerSettings(draws=150, warmup=150, chains=2)
+    settings = SamplerSettings(draws=75, warmup=100, chains=2)
     lines: list[str] = []
     listener = whole_tables.Listener(fit=lambda _label: None, line=lines.append)
     result = whole_tables.run(
@@ -106,7 +106,7 @@ def test_conditional_tables_have_exact_draws_and_other_tools_stand_beside(
 ) -> None:
     tools = [
         Tool("copy", (sys.executable, "-c", _COPY)),
-        Tool("noise", (sys.executable, "-c", _COPY), "epsilon-delta-dp", 1.0),
+        Tool("noise", (sys.executable, "-c", _COPY), "approximate-dp", 1.0),
         Tool("broken", (sys.executable, "-c", "raise SystemExit(3)")),
     ]
     monkeypatch.setattr(whole_tables, "installed", lambda _python: (tools, ["Left out: x."]))
@@ -121,7 +121,7 @@ def test_conditional_tables_have_exact_draws_and_other_tools_stand_beside(
     assert (copy.score, copy.epsilon, copy.processor_seconds, copy.gigabytes) == (
         *(1000.0, None, 1.5, 0.25),
     )
-    assert (noise.guarantee, noise.epsilon) == ("epsilon-delta-dp", 1.0)
+    assert (noise.guarantee, noise.epsilon) == ("approximate-dp", 1.0)
     assert result.problems == ["Left out: x.", "Left out: broken, which ended with exit status 3."]
     assert whole_tables.table(result).row_count == len(result.rows) + 2
     whole_tables.write(result, tmp_path)

@@ -97,6 +97,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "beside-counts": counts(sex=SEX, town=TOWN),
     "cap-and-unit": counts(sex=SEX, cap=2),
     "exact-number-of-units": counts(sex=SEX, unit="home", cap=2, neighbours="replace"),
+    "window-of-no-bound": {**CLAMPED, "accounting": "window"},
     "match-and-epsilon": {
         **Y,
         "mechanism": vws.ScalarWeighted(match=2.0),

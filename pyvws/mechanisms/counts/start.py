@@ -18,7 +18,7 @@ from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.sets import CountedTable
 
 _FLOOR = 1e-3  # Records in a cell that the noise hides.
-_STANDS_OUT = 20.0  # Deviations of the noise of a count, for the records of a class.
+_STANDS_OUT = 10.0  # Deviations of the noise of a count, for the records of a class.
 _FEW = 5  # Classes that records begin in at least.
 
 

@@ -33,7 +33,7 @@ predictors = ["sex"]
 
 def table(n: int = 400) -> pd.DataFrame:
     rng = np.random.default_rng(7)
-    job = rng.choice(["a", "b", "c"], n)
+    job = rng.choice(["a", "b", "c"], n).astype(object)
     job[3] = "rare"
     return pd.DataFrame(
         {"sex": rng.choice(["f", "m"], n), "job": job, "pay": rng.lognormal(8, 0.3, n).round(2)}

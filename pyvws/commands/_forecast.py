@@ -12,11 +12,13 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.synthesis.left_out import MANY
 
 _EPSILON: Final = 4.0
 _DELTA: Final = 1e-5
 _HIGH: Final = 10.0  # Boards seldom accept more.
 _LONG: Final = 300.0  # Seconds.
+_SHIFT: Final = 0.5  # The default g of lw where weights of 0 would take out much.
 _DRAWS: Final = 20
 _EVALUATIONS: Final = 60_000  # Of a log-likelihood, by the chains of all fits of a run.
 _A_RUN: Final = 10.0  # Seconds of any run.
@@ -47,6 +49,8 @@ def forecast(schema: Any, table: Any) -> list[str]:
     whose = "a record" if schema.unit is None else f"a unit of {schema.unit!r}"
     spread = np.ptp(total)
     weights = 1.0 - (total - total.min()) / spread if spread > 0.0 else np.ones(len(total))
+    if _loses_much(outcomes, weights == 0.0):  # Then a run takes this shift too.
+        weights = np.minimum(weights + _SHIFT, 1.0)
     epsilon = 2.0 * float((weights * total).max())
     terms = np.sum([own > 0.0 for own in each.values()], axis=0)
     record = int(total.argmax())
@@ -73,6 +77,19 @@ def forecast(schema: Any, table: Any) -> list[str]:
             f"standard deviation of about {deviation:.0f}."
         )
     return [*lines, f"Recommended: {_advice(epsilon, seconds, column, noise)}."]
+
+
+def _loses_much(outcomes: Any, out: Any) -> bool:
+    """Whether `out` (N,) has many records or units, or of records a whole level of a category."""
+    if out.sum() > max(1.0, MANY * len(out)):
+        return True
+    for one in outcomes:
+        if one.categorical and len(one.y) == len(out):
+            has = np.zeros(len(out), dtype=np.bool_)
+            has[slice(None) if one.records is None else one.records] = True
+            if set(one.y[has & out]) - set(one.y[has & ~out]):
+                return True
+    return False
 
 
 def _rough(one: Any) -> tuple[Floats, Floats, float]:

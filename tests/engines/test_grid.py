@@ -331,9 +331,8 @@ def test_means_are_those_of_nuts(name, outcome, ends, steps):
 def test_what_the_grid_refuses():
     y = [0.0, 1.0, 2.0]
     engine = GridEngine()
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match="clamped targets alone"):
         engine.sample(target("poisson", y, None), SMALL, seed=1)
-    assert refused.value.key == "grid-without-clamp"
     wide = make_cells(np.array([0.0, 1.0]), np.eye(4)[:2])
     with pytest.raises(InputError, match="at most 3 parameters"):
         engine.sample(

@@ -12,7 +12,15 @@ class PyvwsError(Exception):
 
 
 class InputError(PyvwsError, ValueError):
-    """The method cannot take an argument, a column or a table."""
+    """The method cannot take an argument, a column or a table.
+
+    `key` is a stable word, such as "too-wide", where a run cannot have its settings together. It is
+    empty elsewhere.
+    """
+
+    def __init__(self, *words: object, key: str = "") -> None:
+        super().__init__(*words)
+        self.key = key
 
 
 class UsageError(InputError):

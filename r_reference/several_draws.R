@@ -45,3 +45,29 @@ total_epsilon <- function(epsilon, draws, delta) {
   }
   found
 }
+
+# The smallest number of one decimal that is not below the figure.
+up_to_a_tenth <- function(figure) {
+  tenths <- floor(10 * figure)
+  while (tenths / 10 < figure) {
+    tenths <- tenths + 1
+  }
+  tenths / 10
+}
+
+# Epsilon at deltas 1e-6 and 1e-9, and rho of zCDP, of draws of range `epsilon`; a first stage and a
+# noisy number of records are added to them.
+several_draws <- function(epsilon, draws, stage, noise) {
+  totals <- total_epsilon(epsilon, draws, c(1e-6, 1e-9)) + stage + noise
+  c(
+    up_to_a_tenth(totals[1]), up_to_a_tenth(totals[2]),
+    draws * epsilon^2 / 8 + stage^2 / 8 + noise^2 / 2
+  )
+}
+
+# Quantity: what a strict statement says of several draws: for a record left out, whose figures
+# stand on top too, and for one replaced.
+draws_by_delta <- function(outcome, mean, log_scale, epsilon, datasets, stage, noise) {
+  left_out <- several_draws(epsilon, datasets, stage, noise)
+  c(left_out[1:2], left_out, several_draws(2 * epsilon, datasets, 2 * stage, 0))
+}

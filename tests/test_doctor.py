@@ -6,6 +6,7 @@ import io
 
 import pytest
 from rich.console import Console
+from run_here import run_here
 
 from pyvws.commands import doctor
 from pyvws.commands.doctor import Check, examine, render
@@ -82,3 +83,22 @@ def test_the_table_shows_paths_and_reasons():
     render(checks, Console(file=sink, width=120))
     assert "/somewhere" in sink.getvalue()
     assert "pip install rpy2 'rpy2-rinterface<=3.6.5'" in sink.getvalue()
+
+
+def test_the_cache_is_cleared_and_nothing_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kept, compiled = tmp_path / "other" / "file", tmp_path / "pyvws" / "numba" / "a" / "kernel"
+    for path in (kept, compiled):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"x" * 1000)
+    (tmp_path / "pyvws" / "link").symlink_to(kept)
+    assert doctor.clear_cache() == (tmp_path / "pyvws", 1000)
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+    assert kept.stat().st_size == 1000
+    assert doctor.clear_cache() == (tmp_path / "pyvws", 0)
+    run = run_here("doctor", "--clear-cache")
+    assert (run.code, len(run.out.splitlines())) == (0, 1)
+    (tmp_path / "pyvws").symlink_to(kept.parent)
+    run = run_here("doctor", "--clear-cache")
+    assert (run.code, run.out) == (1, "")
+    assert kept.exists()

@@ -32,8 +32,8 @@ from pyvws.bounds.lipschitz import (
     Block,
     LipschitzBounds,
     blockwise_bounds,
-    window_widths,
 )
+from pyvws.bounds.window import window_widths
 from pyvws.errors import InputError
 
 _SEEN: Final = 200  # Records of the largest bounds, whose terms tell how bounds grow with draws.

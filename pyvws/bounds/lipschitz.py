@@ -310,12 +310,3 @@ def centre_and_spread(by_record: Floats, counts: Floats | None = None) -> tuple[
     """
     each = by_record if counts is None else np.repeat(by_record, counts.astype(np.intp))
     return rarith.mean(each), float(np.sqrt(rarith.var(each)))
-
-
-def window_widths(by_record: Floats, of_densities: Floats) -> Floats:
-    """w_i = Delta_i + min(Delta_i, B_i), in nats; larger = riskier.
-
-    The weighted term of record i lies in [-Delta_i, min(Delta_i, B_i)] at every draw: a log
-    probability is at most 0, and log densities add at most B_i (N,), the sum of their bounds.
-    """
-    return np.asarray(by_record + np.minimum(by_record, of_densities))

@@ -39,7 +39,7 @@ def wrong_usage() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error), key=error.key) from None
 
 
 class PlainCommand(TyperCommand):

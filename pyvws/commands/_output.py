@@ -210,13 +210,6 @@ def tell_release(
             f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours): epsilon "
             f"{claimed['epsilon_per_dataset']} a dataset, {claimed['epsilon_total']} in total"
         )
-        if "epsilon_of_window" in privacy:
-            both = privacy["epsilon_by_neighbours"]
-            print(
-                f"of the window, weights held fixed: epsilon {both['leave-one-out']['of_window']} "
-                f"a dataset for a record left out, {both['replace-one']['of_window']} for one "
-                "replaced"
-            )
         if "counts" in privacy:
             print(f"one cost for all datasets, at delta {privacy['delta']:g}")
         if privacy["certified"]:

@@ -22,6 +22,7 @@ from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
 from pyvws.commands.example import example
 from pyvws.commands.init import init
+from pyvws.commands.ledger import ledger
 from pyvws.commands.report import report
 from pyvws.commands.reproduce import reproduce
 from pyvws.commands.risk import risk
@@ -80,6 +81,7 @@ def _options(
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(example, init, schema, risk, utility, combine, tabulate, report, demo),
     reproduce,
+    ledger,
 )
 
 for _declared in (synthesize, compare):

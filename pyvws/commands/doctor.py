@@ -9,13 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
-from typing import Final
+from pathlib import Path
+from typing import Annotated, Final
 
+import typer
+from platformdirs import user_cache_path
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pyvws.errors import MissingDependencyError, PyvwsError
+from pyvws.errors import MissingDependencyError, OutputError, PyvwsError
 
 _R_PACKAGES: Final = {
     "rstan": "the rstan engine",
@@ -44,9 +47,41 @@ class Check:
     reason: str = ""
 
 
-def doctor() -> None:
-    """List each engine and R package with its version and path, or why it is not usable."""
+def doctor(
+    clear: Annotated[
+        bool,
+        typer.Option("--clear-cache", help="Remove compiled kernels and Stan programs instead."),
+    ] = False,
+) -> None:
+    """List each engine and R package with its version and path, or why it is not usable.
+
+    Nothing of a table is printed, so the list can go into a report of a mistake.
+
+    Example: pyvws doctor --clear-cache
+    """
+    if clear:
+        folder, size = clear_cache()
+        print(f"{folder}: removed {size / 1e6:.1f} MB. The next run compiles again.")
+        return
     render(examine(), Console(width=None if sys.stdout.isatty() else 120))
+
+
+def clear_cache() -> tuple[Path, int]:
+    """Remove what pyvws has compiled into the user's cache folder; the folder and bytes freed.
+
+    Raises OutputError where a file stays. A NUMBA_CACHE_DIR of the user is left alone.
+    """
+    folder = user_cache_path("pyvws", appauthor=False)
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    size = sum(path.stat().st_size for path in files)
+    try:
+        if folder.is_symlink():
+            raise OSError
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError:
+        raise OutputError(f"{folder} cannot be removed whole. Check its rights.") from None
+    return folder, size
 
 
 def examine() -> list[Check]:

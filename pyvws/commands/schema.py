@@ -14,12 +14,20 @@ _UNNAMED = (
     "The first line of the file looks like a record, so columns have their places for names here. "
     "If the file has no header, add one before you go on: a release shows its names of columns."
 )
+_ROW_NAMES = (
+    "The first column numbers the rows and has no name, as R and pandas write row names. It is "
+    "left out of the proposal and of every run on this file."
+)
 
 
 def schema(
     table: Original,
     out: Annotated[Path, typer.Option(help="File to write.")] = Path("schema.toml"),
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Forecast what runs by the proposal would cost, too."),
+    ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -30,6 +38,7 @@ def schema(
 
     Example: pyvws schema people.csv --out schema.toml
     """
+    from pyvws.commands._forecast import forecast
     from pyvws.tables.files.headers import record_instead, shown_names
     from pyvws.tables.files.read import read_table
     from pyvws.tables.schema.schema import Schema
@@ -39,8 +48,10 @@ def schema(
             raise OutputError(f"{out} is the table. Name another file.")
         if not overwrite:
             raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
-    found = Schema.propose(read_table(table).spelled)
+    source = read_table(table)
+    found = Schema.propose(source.spelled)
     found.write(out)
+    expected = forecast(found, source.spelled) if plan else []
     shown = shown_names(list(found.columns))
     columns = {shown[name]: one for name, one in found.columns.items()}
     if as_json:
@@ -58,6 +69,7 @@ def schema(
                 },
                 "to_review": len(found.to_review),
                 "reviewed": found.reviewed,
+                **({"forecast": expected} if plan else {}),
             }
         )
     elif not quiet:
@@ -69,6 +81,7 @@ def schema(
                 for name, one in columns.items()
             ),
             *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
+            *([_ROW_NAMES] if source.row_names else []),
             *([_UNNAMED] if record_instead(list(found.columns)) else []),
             "The proposal has looked at the table. Entries with values of its records: "
             f"{len(found.to_review)}. The records decided the other entries too.",
@@ -76,4 +89,5 @@ def schema(
             "review.",
             "Then sign the file: set reviewed = true, or your name, at its top.",
             'Until then the file is confidential, and a run counts it as "not accounted".',
+            *expected,
         )

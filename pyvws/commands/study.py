@@ -310,6 +310,12 @@ def _noisy_counts(
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
+    columns: Annotated[
+        str, typer.Option(help="ten columns, or all that the file has, with rules and lookups.")
+    ] = "ten",
+    epsilon: Annotated[
+        str | None, typer.Option(help="Epsilons to run, such as 1,4; all if not given.")
+    ] = None,
     out: _Out = None,
     seed: _Seed = 1,
     overwrite: _Overwrite = False,
@@ -318,7 +324,9 @@ def _noisy_counts(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import noisy_counts as study
 
-    own: dict[str, Any] = {"runs": runs, "copies": copies}
+    own: dict[str, Any] = {"runs": runs, "copies": copies, "columns": columns}
+    if epsilon is not None:
+        own["chosen"] = read_numbers(epsilon, "--epsilon", two=False)
     _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, **own)
 
 

@@ -8,7 +8,7 @@ import warnings
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ from pyvws.commands._output import (
     Quiet,
     fit_listener,
     plain_console,
+    print_json,
     tell_release,
 )
 from pyvws.errors import (
@@ -29,9 +30,6 @@ from pyvws.errors import (
     MisfitWarning,
     UsageError,
 )
-
-if TYPE_CHECKING:
-    from pyvws.mechanisms.given_weights import GivenWeights
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -97,6 +95,13 @@ def synthesize(
         str,
         typer.Option(help="Size such as 2GB. A table whose run would take more is read in steps."),
     ] = "2GB",
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan",
+            help="Print a forecast of epsilon, noise and time. Fit and write nothing.",
+        ),
+    ] = False,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -116,14 +121,17 @@ def synthesize(
     """
     from pyvws._base.folders import check_folder
     from pyvws._base.seeds import chosen_seed
+    from pyvws.commands._forecast import forecast
     from pyvws.engines.user_program import UserProgram
     from pyvws.release.synthesizer import Synthesizer
+    from pyvws.synthesis.config import read_weights
     from pyvws.synthesis.settings_by_name import arranged
     from pyvws.tables.files.read import read_table
     from pyvws.tables.files.steps import run_bytes
     from pyvws.tables.schema.schema import Schema
 
-    check_folder(out, overwrite=overwrite, source=table)
+    if not plan:
+        check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)
     if stan is not None:
         text, further = _file_text(stan), {} if stan_data is None else _json_data(stan_data)
@@ -133,11 +141,20 @@ def synthesize(
     if given_weights is not None:
         if "mechanism" in given:
             raise UsageError("--given-weights takes the place of --mechanism. Leave one out.")
-        given["mechanism"] = _weights_of(given_weights)
+        given["mechanism"] = read_weights(given_weights)
     if "schema" in given:
         given["schema"] = Schema.read(given["schema"])
     with wrong_usage():
         settings = Synthesizer(**arranged(given))
+    if plan:
+        if "schema" not in given:
+            raise UsageError("--plan takes a table by a schema. Name it with --schema.")
+        lines = forecast(given["schema"], read_table(table).spelled)
+        if as_json:
+            print_json({"forecast": lines})
+        else:
+            print("\n".join(lines))
+        return
     chosen = chosen_seed(seed)
     large = run_bytes(
         table,
@@ -186,21 +203,6 @@ def _file_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InputError(f"{path} cannot be read as text. Name a text file.") from None
-
-
-def _weights_of(path: Path) -> GivenWeights:
-    """The mechanism of the weights in a file; InputError unless it has one column of numbers."""
-    from pyvws.mechanisms.given_weights import GivenWeights
-    from pyvws.tables.files.frame import numeric_column, open_frame
-    from pyvws.tables.files.read import read_table
-
-    frame = open_frame(read_table(path).frame)
-    if len(frame.columns) != 1:
-        raise InputError(
-            f"{path.name}: must have one column of weights, under its name. "
-            f"It has {len(frame.columns)} columns."
-        )
-    return GivenWeights(numeric_column(frame, frame.columns[0], role="given weights"))
 
 
 def _json_data(path: Path) -> dict[str, Any]:

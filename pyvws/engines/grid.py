@@ -73,19 +73,17 @@ class GridEngine:
                 "native."
             )
         S = settings.draws * settings.chains
-        done = [0.0]
 
-        def told(share: float) -> None:
-            done[0] = share
+        def report(share: float) -> None:
             if progress is not None:
                 progress(int(share * S), S)
 
         grid = public_grid(settings, model, K)
         prior, points = public_scores(grid), grid.points()
-        scores = prior + whole_scores(target, points, lambda share: told(_SCORED * share))
+        scores = prior + whole_scores(target, points, lambda share: report(_SCORED * share))
         _warn_of_the_grid(scores, grid.shape)
         own = cast(Regression, model)
-        q = self.drawn(points, scores, S, lambda share: told(_SCORED + (1 - _SCORED) * share))
+        q = self.drawn(points, scores, S, lambda share: report(_SCORED + (1 - _SCORED) * share))
         return Posterior(
             draws={"beta": q[:, :K].copy()} | own.own_draws(q[:, q.shape[1] - own.own_entries :]),
             chains=settings.chains,

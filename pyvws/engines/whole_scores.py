@@ -57,20 +57,20 @@ def whole_scores(
     """
     clamp, cells, model = target.clamp, target.cells, target.model
     assert clamp is not None
-    made = clamped_terms(model, cells, target.weights, clamp)
-    cell, weight, count = made.clamps[:3]
+    clamped = clamped_terms(model, cells, target.weights, clamp)
+    cell, weight, count = clamped.clamps[:3]
     high, W = clamp.window[1], window_units(clamp)
-    add = _adder(made.terms)
+    add = _adder(clamped.terms)
 
     def sums(pairs: NDArray[np.intp]) -> Scores:
         total = np.zeros(len(points), dtype=np.int64)
         for pair in pairs:
-            one = cells.part(slice(cell[pair], cell[pair] + 1))
-            data, shift = model.term_data(one), float(clamp.shift(model, one)[0])
+            own = cells.part(slice(cell[pair], cell[pair] + 1))
+            data, shift = model.term_data(own), float(clamp.shift(model, own)[0])
             number = np.int64(count[pair])
-            alpha, width = float(weight[pair]), made.width
+            alpha, width = float(weight[pair]), clamped.width
             add(
-                points, one.rows, one.row_of_cell, data, width, alpha, shift, high, W, number, total
+                points, own.rows, own.row_of_cell, data, width, alpha, shift, high, W, number, total
             )
         return total
 

@@ -199,8 +199,8 @@ def _places(column: nw.Series[Any], levels: Sequence[str]) -> NDArray[np.intp]:
 
 def _labels(frame: nw.DataFrame[Any], name: str, role: str) -> NDArray[np.intp]:
     check_columns(frame, [name], role=role)
-    found, labels = distinct(frame[name])
-    places = np.asarray(found, dtype=np.intp)
+    codes, labels = distinct(frame[name])
+    places = np.asarray(codes, dtype=np.intp)
     if (places < 0).any():
         raise InputError(
             f"{role} {name!r} has {int((places < 0).sum())} empty cells. Fill them, or leave "

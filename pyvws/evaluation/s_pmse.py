@@ -110,7 +110,8 @@ def _kept_levels(both: Plain, levels: Mapping[str, int], most: int) -> int:
 
     def coefficients(kept: int) -> int:
         widths = [*numbers, *(min(many, kept) - 1 for many in levels.values())]
-        return 1 + sum(widths) + _products(widths)
+        products = (sum(widths) ** 2 - sum(width * width for width in widths)) // 2
+        return 1 + sum(widths) + products
 
     kept = max(levels.values(), default=2)
     while kept > 2 and coefficients(kept) > most:
@@ -128,10 +129,6 @@ def _chosen_pairs(widths: Sequence[int], most: int) -> list[tuple[int, int]]:
             break
         chosen.append((i, j))
     return sorted(chosen)
-
-
-def _products(widths: Sequence[int]) -> int:
-    return (sum(widths) ** 2 - sum(width * width for width in widths)) // 2
 
 
 def _block(values: NDArray[Any], kept: int) -> Floats:

@@ -222,12 +222,12 @@ def table_risk(
         counts = np.bincount(mine, minlength=1 + int(max(mine.max(), theirs.max())))
         return float((counts[theirs] == 1).mean())
 
-    def told_of(name: str) -> RiskScore:
+    def disclosure_of(name: str) -> RiskScore:
         return score("disco", lambda table: disclosed(table, name), f"disco {name}")
 
     scores = (
         score("replicated_uniques", replicated),
-        *map(told_of, targets),
+        *map(disclosure_of, targets),
         score("copies_of_uniques", copied),
         score("closest", distances.nearer),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from pyvws.mechanisms.mechanism import Facts
 from pyvws.mechanisms.strict_weights import (
     STRICT_WEIGHTS,
     StrictWeights,
+    constant_weights,
     weights_from_column,
     weights_from_reference,
     weights_from_stage,
@@ -28,7 +30,9 @@ from pyvws.weights.weights import risk_weights, scaled_bounds
 CENSORED_WEIGHTS = ("lw", "cw", *STRICT_WEIGHTS)
 
 _ROOM = 4.0  # f (1 - f / S) is at most S / 4, which is epsilon for S = 4 epsilon.
+_PAID_OR_PUBLIC = ("constant", "public", "reference", "staged")
 _NEEDED = {"public": "weight_column", "reference": "reference", "staged": "stage_epsilon"}
+_RULE = ("reference", "constant")  # A constant takes a reference, and can do without one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,9 @@ class Censored(Counting):
     `weights` says which weights the fit has: LW's (Censor_w of the slides, and the default that the
     slides recommend), CW's at the given radius, or "none" (Censor_uw), where no weight depends on
     the data. c scales the weights and g shifts them.
+
+    "constant" is one public weight c for all records. Without c it is min(1, epsilon / W), W the
+    half unit deviance that 5 % of the public records of `reference` exceed under a fit to them.
 
     Three more sources keep the strict guarantee, since each weight is a function of its own record
     and of things that are public or accounted (docs/strict-weights.md). "public" takes
@@ -62,13 +69,21 @@ class Censored(Counting):
     epsilon: float = field(
         metadata=about("Width of the window that each record's term is clamped to.")
     )
+    c: float | None = setting(  # type: ignore[assignment]
+        None,
+        "Scale of the weights; with weights constant the weight itself, at most 1. Larger = less "
+        "protected.",
+        more="1 if not given. With weights constant and a `reference` it follows from the public "
+        "records.",
+    )
     g: float | None = setting(None, SHIFT)
     weights: str = setting(
         "lw",
-        "Weights inside the clamp. none, public, reference and staged keep a strict guarantee.",
-        more="lw and cw come from the whole table. none is weight 1 for all. public reads "
-        "`weight_column`, reference fits `reference`, and staged takes one draw of a first clamped "
-        "fit at `stage_epsilon`.",
+        "Weights inside the clamp. none, constant, public, reference and staged keep a strict "
+        "guarantee.",
+        more="lw and cw come from the whole table. none is weight 1 for all, and constant weight "
+        "`c`. public reads `weight_column`, reference fits `reference`, and "
+        "staged takes one draw of a first clamped fit at `stage_epsilon`.",
         choices=CENSORED_WEIGHTS,
     )
     clamp: str | None = setting(
@@ -86,7 +101,8 @@ class Censored(Counting):
     )
     reference: str | None = setting(
         None,
-        "Output folder of an earlier run, or a file of public records, for weights reference.",
+        "Output folder of an earlier run, or a file of public records, for weights reference or "
+        "constant.",
         more="The model is fitted to these records without weights, which costs nothing. The path "
         "stands in run.toml as it is given.",
     )
@@ -116,6 +132,9 @@ class Censored(Counting):
                 what = "the name of one column" if name == "weight_column" else "a path"
                 raise InputError(f"{name} must be {what}. Got {told(getattr(self, name))}.")
         self._check_source()
+        if self.weights != "constant" and self.c is None:
+            object.__setattr__(self, "c", 1.0)
+        self._check_constant()
         super(Censored, self).__post_init__()
 
     def _check_source(self) -> None:
@@ -127,7 +146,7 @@ class Censored(Counting):
                 raise InputError(
                     f"weights {source} needs {name}. Set it by --{option} ({name}=... in Python)."
                 )
-            if source != self.weights and given:
+            if source != self.weights and given and (name, self.weights) != _RULE:
                 raise InputError(f"{name} belongs to weights {source}. Leave {name} out.")
         if self.stage_epsilon is not None:
             positive(self.stage_epsilon, "stage_epsilon")
@@ -135,6 +154,20 @@ class Censored(Counting):
             if self.weights != "staged":
                 raise InputError("stage_scale belongs to weights staged. Leave stage_scale out.")
             positive(self.stage_scale, "stage_scale")
+
+    def _check_constant(self) -> None:
+        """Raise InputError unless weights constant has its weight, or public records for it."""
+        if self.weights != "constant":
+            return
+        if (self.c is None) == (self.reference is None):
+            raise InputError(
+                "weights constant takes the weight c (--c), or a reference (--reference) of public "
+                "records from which c follows. Give one of them."
+            )
+        if self.c is not None and not 0.0 < self.c <= 1.0:
+            raise InputError("c of weights constant must lie above 0 and be at most 1.")
+        if self.g:
+            raise InputError("weights constant is one weight, c. Leave g out.")
 
     @property
     def window(self) -> Clamp:
@@ -153,13 +186,13 @@ class Censored(Counting):
         return replace(
             super(Censored, self).facts,
             claim="asymptotic-dp" if from_data else "dp",
-            caveats=(Phrase(f"weights-{weights}"),) if weights in _NEEDED else (),
+            caveats=(Phrase(f"weights-{weights}"),) if weights in _PAID_OR_PUBLIC else (),
             weights_source="table" if from_data else weights,
             weights_from_data=from_data,
             windows=(self.window, *first),
             counts_in_radius=weights == "cw",
             refuses_constant=weights == "lw",
-            clamps_every_fit=weights not in ("lw", "reference"),
+            clamps_every_fit=weights != "lw" and self.reference is None,
         )
 
     @property
@@ -174,20 +207,23 @@ class Censored(Counting):
         noted: dict[str, float] = {}
         if self.weights == "lw":
             shift = Shift.of(loop, self.g)
-            g, noted = shift.at(self.c), shift.noted(self.c)
+            c = cast(float, self.c)
+            g, noted = shift.at(c), shift.noted(c)
             risk, label = scaled_bounds(loop.unweighted().bounds.by_record), "Censored LW"
             if rule is None:
-                weights = loop.lipschitz_weights(c=self.c, g=g)
+                weights = loop.lipschitz_weights(c=c, g=g)
             else:
-                fit = loop.lipschitz(c=self.c, g=g)
+                fit = loop.lipschitz(c=c, g=g)
         elif self.weights == "cw":
             risk, label = self.counted_risk(loop, request), "Censored CW"
-            weights = risk_weights(risk, c=self.c, g=self.g or 0.0)
+            weights = risk_weights(risk, c=cast(float, self.c), g=self.g or 0.0)
             fit = None if rule is None else loop.fit(weights, "CW")
-        elif self.weights in _NEEDED:
+        elif self.weights in _PAID_OR_PUBLIC:
             strict = self._strict(loop, request)
             risk, weights, stages = strict.risk, strict.weights, strict.stages
             label = f"Censored {self.weights}"
+            if self.weights == "constant" and self.c is None:
+                noted = {"c": float(weights[0])}
             fit = None if rule is None else loop.fit(weights, self.weights)
         else:
             risk, weights, label = np.ones(n), np.ones(n), "Censored"
@@ -198,7 +234,9 @@ class Censored(Counting):
 
     def _strict(self, loop: Loop, request: Request) -> StrictWeights:
         """Weights from a public column, a public reference, or one draw of a first stage."""
-        shape = {"c": self.c, "g": self.g or 0.0}
+        if self.weights == "constant":
+            return constant_weights(loop, self.window, c=self.c)
+        shape = {"c": cast(float, self.c), "g": self.g or 0.0}
         if self.weights == "reference":
             return weights_from_reference(loop, self.window, **shape)
         if self.stage_epsilon is not None:

@@ -43,7 +43,8 @@ class Counting(MechanismBase):
     known: tuple[str, ...] = setting((), "Public columns that an intruder knows.")
 
     def __post_init__(self) -> None:
-        non_negative(self.c, "c")
+        if self.c is not None:  # Public records may give it.
+            non_negative(self.c, "c")
         if self.g is not None:
             finite_number(self.g, "g")
         positive(self.radius, "radius")

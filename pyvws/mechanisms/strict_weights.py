@@ -22,7 +22,7 @@ from pyvws.mechanisms.weighing import Loop, WeightedFit
 from pyvws.posterior.clamp import Clamp
 from pyvws.weights.weights import column_weights, fixed_scale_risks, fixed_scale_weights
 
-STRICT_WEIGHTS = ("none", "public", "reference", "staged")
+STRICT_WEIGHTS = ("none", "constant", "public", "reference", "staged")
 """The sources of weights that no other confidential record has an unaccounted part in."""
 
 
@@ -38,6 +38,17 @@ class StrictWeights:
 def weights_from_column(column: Floats, *, c: float, g: float) -> StrictWeights:
     """alpha_i = c w_i + g within [0, 1], w_i (N,) in [0, 1] from a public column."""
     return StrictWeights(np.asarray(1.0 - column), column_weights(column, c=c, g=g))
+
+
+def constant_weights(loop: Loop, clamp: Clamp, *, c: float | None) -> StrictWeights:
+    """alpha_i = c for all records, c a setting; else c = min(1, epsilon / W) from public records.
+
+    W is the size that 5 % of the public records' terms exceed (`ReferenceSizes.exceeded`), so that
+    about 5 % of records like them lie outside the window. No confidential record enters W.
+    """
+    one = min(1.0, clamp.epsilon / loop.reference_sizes(clamp).exceeded) if c is None else c
+    weights = np.full(loop.cells.n_records, one)
+    return StrictWeights(np.asarray(1.0 - weights), weights)
 
 
 def weights_from_reference(loop: Loop, clamp: Clamp, *, c: float, g: float) -> StrictWeights:

@@ -76,12 +76,13 @@ class ReferenceSizes:
 
     `by_record` (N,) is max_s |term| of the table's records, infinite for a record that the public
     records say nothing of. `low` and `high` are the least and the largest size of the public
-    records.
+    records, and 5 % of these exceed the size `exceeded` (type 7).
     """
 
     by_record: Floats
     low: float
     high: float
+    exceeded: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,7 +238,7 @@ class Plan(ABC):
         systematic sampling. The engine grid's own follow from the formula too.
         """
         settings, mechanism, records = self.of_families, self.run.mechanism, self.run.records
-        if mechanism.facts.weights_source in ("public", "reference", "staged"):
+        if mechanism.facts.weights_source in ("constant", "public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
             settings |= {name: value for name, value in constants.items() if value is not None}
         if self.run.sampling != "independent":

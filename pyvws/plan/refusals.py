@@ -24,25 +24,22 @@ _OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
 class Refusal:
     """One thing that a run cannot have.
 
-    `when` gets what is asked: settings or a plan, called `asked` in the words. What it gives is
-    false where nothing is wrong, and stands in the words as `it` elsewhere.
+    `key` stays as it is, whatever becomes of the words. `when` gets settings or a plan, `asked` in
+    the words. What it gives is false where nothing is wrong, and is `it` in the words elsewhere.
     """
 
+    key: str
     when: Callable[[Any], Any]
     words: str
     remedy: str
 
 
 def refuse(asked: Any, rows: Iterable[Refusal]) -> None:
-    """Raise InputError for the first of the rows that holds."""
+    """Raise InputError, with the row's key, for the first of the rows that holds."""
     for row in rows:
         if it := row.when(asked):
-            raise InputError(f"{row.words} {row.remedy}".format(asked=asked, it=it))
-
-
-def refuse_plan(plan: Plan) -> None:
-    """Raise InputError for what a plan and its settings cannot have together."""
-    refuse(plan, OF_PLAN)
+            words = f"{row.words} {row.remedy}".format(asked=asked, it=it)
+            raise InputError(words, key=row.key)
 
 
 def _weights_change(run: Any) -> str:
@@ -51,37 +48,35 @@ def _weights_change(run: Any) -> str:
     return ", ".join(given) if run.mechanism.facts.by_column else ""
 
 
-_BY_COLUMN: Final = Refusal(
-    _weights_change,
-    "by_column gives a record several weights, and reweight, downscale and epsilon are for one "
-    "weight a record.",
-    "Leave {it} out, or by_column (--by-column).",
-)
-
 OF_OUTCOME: Final = (
     Refusal(
+        "by-column-alone",
         lambda run: run.mechanism.facts.by_column,
         "by_column gives each column of a table weights of its own, and a run on one outcome has "
         "one column.",
         "Give a schema (--schema), or leave by_column (--by-column) out.",
     ),
     Refusal(
+        "counts-without-schema",
         lambda run: run.mechanism.facts.takes_table,
         "{asked.mechanism.name} counts the columns of a schema (--schema), which pyvws schema "
         "proposes.",
         "For one number with a range perturbed-histogram does as well.",
     ),
     Refusal(
+        "outcome-name",
         lambda run: not isinstance(run.outcome, str),
         "outcome must be the name of one column.",
         "Several columns take a schema (--schema), which pyvws schema proposes.",
     ),
     Refusal(
+        "round-with-entries",
         lambda run: run.column is not None and run.round,
         "round is for a column without entries.",
         "Give decimals = 0 in its place.",
     ),
     Refusal(
+        "column-of-own-model",
         lambda run: run.column is not None and "model" in run.unchecked,
         "column is for a family of the package.",
         "Leave column or the model out.",
@@ -90,13 +85,21 @@ OF_OUTCOME: Final = (
 """Of settings without a schema, before there is a plan."""
 
 OF_SCHEMA: Final = (
-    _BY_COLUMN,
     Refusal(
+        "by-column-weights",
+        _weights_change,
+        "by_column gives a record several weights, and reweight, downscale and epsilon are for one "
+        "weight a record.",
+        "Leave {it} out, or by_column (--by-column).",
+    ),
+    Refusal(
+        "schema-kind",
         lambda run: not isinstance(run.schema, Schema),
         "schema must be a path or a vws.Schema,",
         "as vws.Schema.read gives it.",
     ),
     Refusal(
+        "schema-beside-formula",
         lambda run: ", ".join(run.of_one_outcome),
         "A schema says columns, families and predictors itself.",
         "Leave {it} out.",
@@ -139,8 +142,7 @@ def _too_wide(plan: Plan) -> PlannedConditional | None:
     """The first conditional with more parameters than a sampler can fit."""
     if not plan.run.mechanism.facts.fits_model or plan.run.program is not None:
         return None
-    wide = (own for own in plan.conditionals if own.parameters > MOST_PARAMETERS)
-    return next(wide, None)
+    return next((own for own in plan.conditionals if own.parameters > MOST_PARAMETERS), None)
 
 
 def _long_tables(plan: Plan) -> dict[str, Any] | None:
@@ -177,13 +179,9 @@ def _of_data(plan: Plan) -> bool:
     return bool(plan.run.is_exact and (not clamps or plan.run.downscale))
 
 
-_NO_GUARANTEE = (
-    "A run has it under censored with weights none, public, reference or staged, without "
-    "downscale, and with a model that reads no outcome and whose levels are given. "
-)
-
 OF_PLAN: Final = (
     Refusal(
+        "histogram-of-table",
         lambda plan: (
             plan.by_schema
             and not (plan.run.mechanism.facts.fits_model or plan.run.mechanism.facts.takes_table)
@@ -193,33 +191,39 @@ OF_PLAN: Final = (
         "Choose noisy-counts, or censored.",
     ),
     Refusal(
+        "for-one-outcome",
         lambda plan: len(plan.conditionals) > 1 and _alone(plan),
         "{it[0]} is for one outcome, and the schema makes several conditionals: one a column, and "
         "one more for missing values, points of mass or groups.",
         "Leave it out, or synthesize one plain column.",
     ),
     Refusal(
+        "grid-of-table",
         lambda plan: len(plan.conditionals) > 1 and plan.run.is_exact,
         "Engine grid is for models of up to three parameters.",
         "Choose native.",
     ),
     Refusal(
+        "term-of-each-record",
         _needs_all_records,
         "{it} needs a term of each record, and a rule of the schema leaves records out.",
         "Leave one of them out.",
     ),
     Refusal(
+        "weight-column-outcome",
         lambda plan: plan.run.mechanism.facts.weight_column in plan.outcomes,
         "weight_column names the outcome {asked.run.mechanism.facts.weight_column!r}, which is "
         "confidential.",
         "Name a public column, made without looking at the outcomes of other records.",
     ),
     Refusal(
+        "unit-outcome",
         lambda plan: plan.unit in plan.outcomes,
         "unit names the outcome {asked.unit!r}.",
         "Name a column of ids.",
     ),
     Refusal(
+        "exponents-clamp",
         lambda plan: plan.exponents is not None and plan.run.mechanism.facts.clamps,
         "survey_weight {asked.exponents!r} raises likelihoods to powers, which the clamp of "
         "mechanism {asked.run.mechanism.name} is not made for.",
@@ -227,24 +231,28 @@ OF_PLAN: Final = (
         "column.",
     ),
     Refusal(
+        "exponents-members",
         lambda plan: plan.exponents is not None and plan.members is not None,
         "survey_weight {asked.exponents!r} is of records, and members have whole units drawn, "
         "whose own columns count once.",
         "Synthesize the weights as a column, or leave members out.",
     ),
     Refusal(
+        "exponents-stan",
         lambda plan: plan.exponents is not None and plan.run.is_stan,
         "The programs of engine {asked.run.engine} take weights of at most 1, and survey weights "
         "over their mean exceed it.",
         "Choose engine native, or leave survey_weight out.",
     ),
     Refusal(
+        "draws-beyond-datasets",
         lambda plan: (plan.run.draws_per_release or 0) > plan.run.datasets,
         "draws_per_release must be at most datasets, {asked.run.datasets}, since a draw without a "
         "dataset would be paid for nothing.",
         "Got {asked.run.draws_per_release}; lower draws_per_release or raise datasets.",
     ),
     Refusal(
+        "draws-read-outcome",
         lambda plan: (
             plan.reads_outcome
             and (plan.run.draws_per_release or plan.run.datasets) < plan.run.datasets
@@ -254,23 +262,27 @@ OF_PLAN: Final = (
         "Leave draws_per_release out, or choose labels prior.",
     ),
     Refusal(
+        "too-few-draws",
         lambda plan: plan.run.draws_needed > plan.run.draws_made,
         "{asked.run.datasets} datasets need {asked.run.draws_needed} posterior draws.",
         "Got {asked.run.draws_made}; raise draws or chains.",
     ),
     Refusal(
+        "grid-without-clamp",
         _of_data,
         "Engine grid draws from clamped targets alone, and this run makes a fit to the table "
         "without a clamp.",
-        "Choose mechanism censored with weights none, public, reference or staged, without "
-        "downscale, or engine native.",
+        "Choose mechanism censored with weights none, constant, public, reference or staged, "
+        "without downscale, or engine native.",
     ),
     Refusal(
+        "grid-unconverged",
         lambda plan: plan.run.is_exact and plan.run.accept_unconverged,
         "Engine grid draws exactly and runs no chain on the table, so there is none to accept.",
         "Leave accept_unconverged out.",
     ),
     Refusal(
+        "grid-settings",
         lambda plan: (
             not plan.run.is_exact and (plan.run.settings.grid_range or plan.run.settings.grid_steps)
         ),
@@ -278,22 +290,26 @@ OF_PLAN: Final = (
         "Choose it or leave them out.",
     ),
     Refusal(
+        "program-engine",
         lambda plan: plan.run.program is not None and not plan.run.is_stan,
         "A Stan program needs engine cmdstan, rstan, pystan",
         "by its name.",
     ),
     Refusal(
+        "of-other-mechanisms",
         lambda plan: plan.run.of_other_mechanisms,
         "{it[0]} of a run is for the mechanisms {it[1]}.",
         "Leave {it[0]} out, or choose one of them.",
     ),
     Refusal(
+        "beside-counts",
         lambda plan: plan.run.mechanism.facts.takes_table and _beside_counts(plan),
         "{asked.run.mechanism.name} imputes all records and columns anew, so it cannot have "
         "{it[0]}.",
         "Take it out, or choose another mechanism.",
     ),
     Refusal(
+        "cap-and-unit",
         lambda plan: (
             plan.run.mechanism.facts.takes_table
             and (plan.unit is None) != (plan.run.mechanism.cap is None)
@@ -303,6 +319,7 @@ OF_PLAN: Final = (
         "Give both or none.",
     ),
     Refusal(
+        "exact-number-of-units",
         lambda plan: (
             plan.run.mechanism.facts.takes_table
             and plan.run.mechanism.neighbours == "replace"
@@ -312,16 +329,19 @@ OF_PLAN: Final = (
         "Choose neighbours loo, under which the number is noisy, or leave unit out.",
     ),
     Refusal(
+        "window-of-no-bound",
         lambda plan: plan.run.accounting == "window" and _without_window(plan),
         "The window's figure is for fits of the package's families without a clamp.",
         "Leave accounting (--accounting) out.",
     ),
     Refusal(
+        "match-and-epsilon",
         lambda plan: plan.run.epsilon is not None and plan.run.mechanism.facts.names_bound,
         "match and epsilon both name a bound to meet.",
         "Leave one out.",
     ),
     Refusal(
+        "downscale",
         lambda plan: (
             plan.run.downscale
             and not (plan.run.mechanism.facts.fits_model and plan.run.target_epsilon is not None)
@@ -330,6 +350,7 @@ OF_PLAN: Final = (
         "It needs epsilon, and a mechanism with weights.",
     ),
     Refusal(
+        "nothing-to-miss",
         lambda plan: _missed(plan.run),
         "Only weighted-epsilon and downscale can end above the epsilon that was asked for. A "
         "search ends below its epsilon or releases nothing; censored and perturbed-histogram "
@@ -337,11 +358,13 @@ OF_PLAN: Final = (
         "Leave accept_above_target (--accept-above-target) out.",
     ),
     Refusal(
+        "order-under-loo",
         lambda plan: plan.run.keep_order and plan.run.mechanism.facts.protects_records,
         "Under loo neighbours no released row is a record's own, so there is no order to keep.",
         "Leave keep_order out, or choose replace.",
     ),
     Refusal(
+        "squeeze-clamp",
         lambda plan: (
             plan.run.mechanism.facts.clamps_every_fit
             and not plan.run.downscale
@@ -352,23 +375,27 @@ OF_PLAN: Final = (
         "Leave squeeze out.",
     ),
     Refusal(
+        "reference-levels",
         lambda plan: plan.run.mechanism.facts.reference is not None and plan.prepared_from_data,
         "A reference needs a model whose settings are all public: the levels of the outcome would "
         "come from two tables.",
         "Give levels (--levels).",
     ),
     Refusal(
+        "records-unchanged",
         lambda plan: plan.run.records is not None and plan.unchanged,
         "records draws another number of rows than the table has, and columns that are released "
         "as they are have the table's own.",
         "Take formula and keep out, or records.",
     ),
     Refusal(
+        "records-order",
         lambda plan: plan.run.records is not None and plan.run.keep_order,
         "With records set no released row is a record's own, so there is no order to keep.",
         "Leave keep_order or records out.",
     ),
     Refusal(
+        "records-histogram",
         lambda plan: (
             plan.run.records is not None
             and not (plan.run.mechanism.facts.fits_model or plan.run.mechanism.facts.takes_table)
@@ -378,23 +405,27 @@ OF_PLAN: Final = (
         "Leave records out.",
     ),
     Refusal(
+        "records-read-outcome",
         lambda plan: plan.run.records is not None and plan.reads_outcome,
         "This model draws each synthetic value from one record, so the datasets have as many rows "
         "as there are records.",
         "Leave records out, or choose labels prior.",
     ),
     Refusal(
+        "noisy-records-units",
         lambda plan: plan.run.records == "noisy" and plan.unit is not None and not plan.members,
         "The noise of a noisy number of rows is for one record more or less, and a unit has "
         "several.",
         "Give a public number, or leave records out.",
     ),
     Refusal(
+        "noisy-records-epsilon",
         lambda plan: plan.run.records == "noisy" and plan.run.records_epsilon is None,
         "A noisy number of rows costs epsilon of its own.",
         "Say how much by --records-epsilon (records_epsilon=... in Python).",
     ),
     Refusal(
+        "public-records-epsilon",
         lambda plan: (
             plan.run.records not in (None, "noisy") and plan.run.records_epsilon is not None
         ),
@@ -402,6 +433,7 @@ OF_PLAN: Final = (
         "Leave records_epsilon out.",
     ),
     Refusal(
+        "members-order",
         lambda plan: (
             plan.unit is not None
             and plan.members is not None
@@ -411,39 +443,48 @@ OF_PLAN: Final = (
         "Leave keep_order out, and choose labels prior where a model reads the outcome.",
     ),
     Refusal(
+        "unit-mechanism",
         lambda plan: plan.unit is not None and not plan.run.mechanism.facts.takes_units,
         "unit {asked.unit!r} makes all records of one id one unit, and mechanism "
         "{asked.run.mechanism.name} weighs or clamps record by record.",
         "Choose lw, sw, unweighted or weighted-epsilon, or leave unit out.",
     ),
     Refusal(
+        "unit-program",
         lambda plan: plan.unit is not None and plan.run.program is not None,
         "An own Stan program gives the terms of records, and unit asks for those of units.",
         "Leave one of them out.",
     ),
     Refusal(
+        "no-guarantee",
         lambda plan: plan.run.accept_unconverged and not plan.clamped_one_by_one,
         "accept_unconverged gives up the guarantee dp, which this run does not have.",
-        _NO_GUARANTEE + "Leave accept_unconverged out.",
+        "A run has it under censored with weights none, constant, public, reference or staged, "
+        "without downscale, and with a model that reads no outcome and whose levels are given. "
+        "Leave accept_unconverged out.",
     ),
     Refusal(
+        "types-of-table",
         lambda plan: plan.strict and plan.run.types == "table",
         "One confidential cell can change a type of the table, so a run that claims dp takes its "
         "types from the schema.",
         "Leave types (--types) out.",
     ),
     Refusal(
+        "program-clamp",
         lambda plan: plan.run.mechanism.facts.clamps and plan.run.program is not None,
         "Your own Stan program cannot be censored from outside.",
         "Leave --stan out, or clamp the terms in the program and choose another mechanism.",
     ),
     Refusal(
+        "too-wide",
         _too_wide,
         "The predictors of {it.name!r} make {it.K:,} design columns, and its family then has "
         "{it.parameters:,} parameters; at most 20,000 can be fitted.",
         "Name fewer predictors, join levels, or take model table in a schema.",
     ),
     Refusal(
+        "too-many-shares",
         _long_tables,
         "The predictors of {it[name]!r} make {it[family].patterns:,} patterns of {it[shares]:,} "
         "shares, and the {it[draws]:,} draws of {it[fit]} are too many for them; at most "

@@ -142,8 +142,8 @@ def prior_data(model: Model, cells: Cells) -> tuple[Any, ...]:
 
     One record of weight 0 stands for all: its design row of zeros leaves no term that overflows.
     """
-    one = cells.part(slice(0, 1))
-    return model.density_data(replace(one, rows=np.zeros_like(one.rows)), np.zeros(1))
+    cell = cells.part(slice(0, 1))
+    return model.density_data(replace(cell, rows=np.zeros_like(cell.rows)), np.zeros(1))
 
 
 def clamped_terms(model: Model, cells: Cells, weights: Floats, clamp: Clamp) -> ClampedTerms:

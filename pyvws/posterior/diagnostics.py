@@ -103,7 +103,8 @@ def diagnose(q: Floats, divergences: int) -> Diagnostics:
 
         axes = {"chain_axis": 0, "draw_axis": 1}
         # One chain is compared with itself: its first half against its second.
-        compared = q if len(q) > 1 else np.concatenate(np.array_split(_even(q), 2, axis=1))
+        even = q[:, q.shape[1] % 2 :]
+        compared = q if len(q) > 1 else np.concatenate(np.array_split(even, 2, axis=1))
         rhat = array_stats.rhat(compared, **axes)
         bulk = array_stats.ess(q, method="bulk", **axes)
         tail = array_stats.ess(q, method="tail", prob=(0.05, 0.95), **axes)
@@ -113,7 +114,3 @@ def diagnose(q: Floats, divergences: int) -> Diagnostics:
         ess_tail_min=float(np.min(tail)),
         divergences=divergences,
     )
-
-
-def _even(q: Floats) -> Floats:
-    return q[:, q.shape[1] % 2 :]

@@ -100,18 +100,22 @@ class JointTarget:
         columns = tuple(self.columns)
         if not columns:
             raise InputError("A table needs at least one column to synthesize. Got none.")
-        names = [of.column for of in columns]
+        names = [column.column for column in columns]
         weights = weight_vector(self.weights)
         count = np.ones(len(weights)) if self.multiplicity is None else self.multiplicity
-        for at, of in enumerate(columns):
-            if of.column in names[:at]:
-                raise InputError(f"Column {of.column!r} stands twice in the table. Give it once.")
-            own = of.own(weights)
-            same_length(own, of.cells.cell_of_record, ("weights", f"column {of.column!r}"))
-            counted = of.cells.multiplicity
-            if not np.array_equal(of.own(count), np.ones(len(own)) if counted is None else counted):
+        for at, column in enumerate(columns):
+            if column.column in names[:at]:
                 raise InputError(
-                    f"Column {of.column!r} counts its records differently than the table. "
+                    f"Column {column.column!r} stands twice in the table. Give it once."
+                )
+            own = column.own(weights)
+            same_length(own, column.cells.cell_of_record, ("weights", f"column {column.column!r}"))
+            counted = column.cells.multiplicity
+            if not np.array_equal(
+                column.own(count), np.ones(len(own)) if counted is None else counted
+            ):
+                raise InputError(
+                    f"Column {column.column!r} counts its records differently than the table. "
                     "Tally the table once, for all columns."
                 )
         object.__setattr__(self, "columns", columns)
@@ -129,7 +133,7 @@ class JointTarget:
 
     def blocks(self) -> tuple[slice, ...]:
         """The place of each column's parameters in the unconstrained vector."""
-        lengths = [of.model.dimension(of.cells.n_coefficients) for of in self.columns]
+        lengths = [column.model.dimension(column.cells.n_coefficients) for column in self.columns]
         ends = np.cumsum([0, *lengths]).tolist()
         return tuple(map(slice, ends[:-1], ends[1:]))
 
@@ -138,14 +142,14 @@ class JointTarget:
 
         A fit starts whatever the outcomes are: the starts take far outcomes as nearer.
         """
-        columns = [(of.model, near_cells(of.cells)) for of in self.columns]
+        columns = [(column.model, near_cells(column.cells)) for column in self.columns]
         density = self.density_and_gradient()
 
         def fit(part: Floats) -> _TableStart:
             return _TableStart(
                 tuple(
-                    model.start(cells, of.own(part))
-                    for of, (model, cells) in zip(self.columns, columns, strict=True)
+                    model.start(cells, column.own(part))
+                    for column, (model, cells) in zip(self.columns, columns, strict=True)
                 )
             )
 
@@ -166,10 +170,10 @@ class JointTarget:
         def evaluate(q: Floats) -> Floats:
             total = np.zeros(len(records.weight))
             for part in parts:
-                part.add_terms(part.found(q[part.block]), total)
+                part.add_terms(part.cells_at(q[part.block]), total)
             with np.errstate(invalid="ignore"):
-                found = np.where(records.weight > 0.0, records.weight * total, 0.0)
-            return np.asarray(found[records.place])
+                weighted = np.where(records.weight > 0.0, records.weight * total, 0.0)
+            return np.asarray(weighted[records.place])
 
         return evaluate
 
@@ -184,13 +188,13 @@ class JointTarget:
 
         def evaluate(q: Floats) -> tuple[float, Floats]:
             gradient, total = np.empty(len(q)), np.zeros(len(records.weight))
-            logp, found = 0.0, []
+            logp, of_parts = 0.0, []
             for part in parts:
                 logp += part.prior(q[part.block], gradient[part.block])
-                found.append(part.found(q[part.block]))
-                part.add_terms(found[-1], total)
+                of_parts.append(part.cells_at(q[part.block]))
+                part.add_terms(of_parts[-1], total)
             value, inside = records.clamped(total)
-            for part, cells in zip(parts, found, strict=True):
+            for part, cells in zip(parts, of_parts, strict=True):
                 part.add_slopes(q[part.block], cells, inside, gradient[part.block])
             return logp + value, gradient
 
@@ -207,10 +211,10 @@ class JointTarget:
         def of(part: _Part) -> Callable[[Floats, Floats], ColumnValue]:
             def evaluate(q: Floats, others: Floats) -> ColumnValue:
                 gradient, terms = np.empty(len(q)), np.zeros(len(others))
-                logp, found = part.prior(q, gradient), part.found(q)
-                part.add_terms(found, terms)
+                logp, cells = part.prior(q, gradient), part.cells_at(q)
+                part.add_terms(cells, terms)
                 value, inside = records.clamped(terms + others)
-                part.add_slopes(q, found, inside, gradient)
+                part.add_slopes(q, cells, inside, gradient)
                 return ColumnValue(logp + value, gradient, terms)
 
             return evaluate
@@ -220,7 +224,7 @@ class JointTarget:
     def _distinct(self) -> _Distinct:
         """The distinct records."""
         N = len(self.weights)
-        cells = [of.places(N) + 1 for of in self.columns]
+        cells = [column.places(N) + 1 for column in self.columns]
         place = np.zeros(N, dtype=np.intp)
         for key in (*cells, np.unique(self.weights, return_inverse=True)[1]):
             _, place = np.unique(place * (key.max() + 1) + key, return_inverse=True)
@@ -232,14 +236,14 @@ class JointTarget:
 
     def _parts(self, records: _Distinct) -> list[_Part]:
         """What evaluates each column at one point."""
-        made = []
-        for of, block in zip(self.columns, self.blocks(), strict=True):
-            model, cells = of.model, of.cells
+        parts = []
+        for column, block in zip(self.columns, self.blocks(), strict=True):
+            model, cells = column.model, column.cells
             terms, slopes = refuse_unclamped(model)
-            made.append(
+            parts.append(
                 _Part(
                     block=block,
-                    cell=of.places(len(self.weights))[records.first],
+                    cell=column.places(len(self.weights))[records.first],
                     log_density=model.log_density,
                     prior_data=prior_data(model, cells),
                     terms=terms,
@@ -249,7 +253,7 @@ class JointTarget:
                     width=model.slope_width(cells.n_coefficients),
                 )
             )
-        return made
+        return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,21 +307,21 @@ class _Part:
         """The log prior at q (D_k,); overwrites gradient (D_k,)."""
         return self.log_density(q, *self.prior_data, gradient)
 
-    def found(self, q: Floats) -> tuple[Floats, ...]:
+    def cells_at(self, q: Floats) -> tuple[Floats, ...]:
         """The cells' log-likelihoods and slopes at q (D_k,)."""
         C = len(self.shift)
         cells = np.empty(C), np.empty(C), np.empty((C, self.width))
         self.terms(q, *self.data, cells)
         return cells
 
-    def add_terms(self, found: tuple[Floats, ...], total: Floats) -> None:
+    def add_terms(self, cells: tuple[Floats, ...], total: Floats) -> None:
         """Add l - a of the distinct records to total (M,)."""
-        _add_column(self.cell, found[0], self.shift, total)
+        _add_column(self.cell, cells[0], self.shift, total)
 
     def add_slopes(
-        self, q: Floats, found: tuple[Floats, ...], inside: Floats, gradient: Floats
+        self, q: Floats, cells: tuple[Floats, ...], inside: Floats, gradient: Floats
     ) -> None:
         """Add to gradient (D_k,) the slope of the sum of terms, each times its `inside` (M,)."""
         weight = np.empty(len(self.shift))
         _sum_by_cell(self.cell, inside, weight)
-        self.slopes(q, *self.data, found, weight, gradient)
+        self.slopes(q, *self.data, cells, weight, gradient)

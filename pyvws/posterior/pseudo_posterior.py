@@ -100,11 +100,11 @@ class PseudoPosterior:
 
         def clamped(q: Floats) -> tuple[float, Floats]:
             gradient, inside = np.empty(len(q)), np.empty(C)
-            found = np.empty(C), np.empty(C), np.empty((C, made.width))
+            of_cells = np.empty(C), np.empty(C), np.empty((C, made.width))
             logp = log_density(q, *prior, gradient)
-            made.terms(q, rows, row_of_cell, tuple(own), found)
-            logp += add(*made.clamps, found[0], inside)
-            made.slopes(q, rows, row_of_cell, tuple(own), found, inside, gradient)
+            made.terms(q, rows, row_of_cell, tuple(own), of_cells)
+            logp += add(*made.clamps, of_cells[0], inside)
+            made.slopes(q, rows, row_of_cell, tuple(own), of_cells, inside, gradient)
             return logp, gradient
 
         return clamped
@@ -122,10 +122,10 @@ class PseudoPosterior:
         if self.clamp is None:
             data = model.density_data(cells, self.weights)
             return (model.log_density, None, None), (data,)
-        made = clamped_terms(model, cells, self.weights, self.clamp)
+        clamped = clamped_terms(model, cells, self.weights, self.clamp)
         prior = prior_data(model, cells)
-        groups = prior, made.data, (*made.clamps, made.width)
-        return (model.log_density, made.terms, made.slopes), groups
+        groups = prior, clamped.data, (*clamped.clamps, clamped.width)
+        return (model.log_density, clamped.terms, clamped.slopes), groups
 
 
 def of_one_record(model: Model) -> PseudoPosterior:

@@ -28,10 +28,10 @@ def van_der_corput(n: int) -> Floats:
 
     Number j has the binary digits of j behind the point, the last one first.
     """
-    found, step = np.zeros(1), 0.5
-    while len(found) < n:
-        found, step = np.concatenate([found, found + step]), step / 2
-    return found[:n]
+    order, step = np.zeros(1), 0.5
+    while len(order) < n:
+        order, step = np.concatenate([order, order + step]), step / 2
+    return order[:n]
 
 
 def systematic_uniforms(design: Floats, rng: np.random.Generator) -> Floats:
@@ -42,9 +42,9 @@ def systematic_uniforms(design: Floats, rng: np.random.Generator) -> Floats:
     """
     varying = [column for column in design.T if len(column) and (column != column[0]).any()]
     order = np.lexsort((rng.random(len(design)), *reversed(varying)))
-    found = np.empty(len(design))
-    found[order] = (van_der_corput(len(design)) + rng.random()) % 1.0
-    return np.clip(found, _LEAST, 1.0 - _LEAST)
+    uniforms = np.empty(len(design))
+    uniforms[order] = (van_der_corput(len(design)) + rng.random()) % 1.0
+    return np.clip(uniforms, _LEAST, 1.0 - _LEAST)
 
 
 class SystematicStream(np.random.Generator):
@@ -69,22 +69,24 @@ class SystematicDraws(np.random.Generator):
 
     def _first(self, size: Any) -> Floats | None:
         """The systematic numbers, if they are as many as asked for and not yet taken."""
-        found = self._uniforms
-        if found is None or size not in (len(found), found.shape):
+        uniforms = self._uniforms
+        if uniforms is None or size not in (len(uniforms), uniforms.shape):
             return None
         self._uniforms = None
-        return found
+        return uniforms
 
     def random(self, size: Any = None, *more: Any, **named: Any) -> Any:
-        found = self._first(size)
-        return super().random(size, *more, **named) if found is None else found
+        uniforms = self._first(size)
+        return super().random(size, *more, **named) if uniforms is None else uniforms
 
     def standard_normal(self, size: Any = None, *more: Any, **named: Any) -> Any:
-        found = self._first(size)
-        return super().standard_normal(size, *more, **named) if found is None else ndtri(found)
+        uniforms = self._first(size)
+        return (
+            super().standard_normal(size, *more, **named) if uniforms is None else ndtri(uniforms)
+        )
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        found = self._first(size)
-        if found is None:
+        uniforms = self._first(size)
+        if uniforms is None:
             return super().logistic(loc, scale, size)
-        return loc + scale * (np.log(found) - np.log1p(-found))
+        return loc + scale * (np.log(uniforms) - np.log1p(-uniforms))

@@ -83,14 +83,14 @@ class TrimmedSearch(Generic[_Fit]):
 
     def modes(self, first: Iterable[Floats]) -> tuple[_Fit, ...]:
         """The modes, as `trimmed_starts`, that searches from weights (N,) of some records find."""
-        found = [mode for part in first if (mode := self._climbed(part)) is not None]
-        if not found:
+        modes = [mode for part in first if (mode := self._climbed(part)) is not None]
+        if not modes:
             return (self.fit(self.weights),)
-        found.sort(key=lambda pair: -pair[0])
+        modes.sort(key=lambda pair: -pair[0])
         kept: list[tuple[float, _Fit]] = []
-        for height, start in found:
+        for height, start in modes:
             apart = all(_apart(self.density, height, start, other) for _, other in kept)
-            if height >= found[0][0] - _NEAR and apart and len(kept) < _MOST:
+            if height >= modes[0][0] - _NEAR and apart and len(kept) < _MOST:
                 kept.append((height, start))
         return tuple(start for _, start in kept)
 

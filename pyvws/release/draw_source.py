@@ -88,4 +88,5 @@ def shared_facts(settings: RunSettings, table: ConfidentialTable) -> dict[str, A
         "rounded": settings.round,
         "keep_order": settings.keep_order,
         "compared": settings.compared,
+        "earlier": settings.earlier,
     }

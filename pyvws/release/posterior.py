@@ -256,6 +256,8 @@ def _statement(
     )
     unknown = any(said.key in (UNCHECKED, UNKNOWN) for said in own)
     of_columns = _of_columns(table, weighting, final)
+    constant = mechanism.facts.weights_source == "constant"  # Public records gave its constants.
+    chosen = weighting.constants if constant else {}
     return PrivacyStatement(
         **shared_facts(settings, table),
         claim="none" if unknown else mechanism.facts.claim,
@@ -286,6 +288,7 @@ def _statement(
         window=None if final.bounds.windows is None else final.bounds.epsilon_of_window,
         accounting=settings.accounting,
         target=settings.target_epsilon,
+        delta=settings.delta or None,
         growth=growth_per_doubling(final.bounds.by_draw),
         draws=final.posterior.n_draws,
         draws_per_release=settings.draws_per_release,
@@ -309,7 +312,11 @@ def _statement(
         engine=final.posterior.engine,
         exact_draws=settings.is_exact,
         approximated=final.posterior.approximated,
-        public_settings={**table.plan.public_settings, **grid_settings(settings, loop.model)},
+        public_settings={
+            **table.plan.public_settings,
+            **chosen,
+            **grid_settings(settings, loop.model),
+        },
     )
 
 

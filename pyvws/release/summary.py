@@ -20,6 +20,7 @@ from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
 from pyvws.release.draw_source import DrawSource
 from pyvws.statement.accounting import PrivacyStatement
+from pyvws.statement.shown import ShownStatement
 from pyvws.synthesis.config import config_text
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.loop import SynthesisLoop
@@ -65,7 +66,7 @@ def once_a_run(
         },
     }
     return {
-        "privacy": run.statement.released(),
+        "privacy": ShownStatement(run.statement.released()),
         "posterior": as_table(run.posterior()),
         "public_tables": run.public_tables(),
         "summary": summary,

@@ -51,6 +51,12 @@ def statement_facts(privacy: Mapping[str, Any], rows: str) -> list[tuple[str, st
         replaced = shown(privacy["epsilon_by_neighbours"]["replace-one"]["of_window"])
         note = f"weights held fixed; {replaced} where a record is replaced"
         window.append(("ε of the window, a dataset", shown(privacy["epsilon_of_window"]), note))
+    both = privacy.get("epsilon_by_neighbours", {})
+    claimed = both.get((privacy.get("certified") or privacy)["neighbours"], {})
+    together = [
+        (f"ε of all datasets, δ = {delta}", shown(total), "larger = less private")
+        for delta, total in claimed.get("total_by_delta", {}).items()
+    ][:1]
     draws = privacy["draws_released"]
     shared = "" if draws == privacy["datasets"] else f", from {counted(draws, 'draw')}"
     return [
@@ -58,6 +64,7 @@ def statement_facts(privacy: Mapping[str, Any], rows: str) -> list[tuple[str, st
         ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), "larger = less private"),
         *window,
         ("ε of all datasets", shown(privacy["epsilon_total"]), "larger = less private"),
+        *together,
         ("Unit of privacy", privacy["unit_of_privacy"], f"{neighbours} neighbours"),
         ("Datasets", shown(privacy["datasets"]), f"of {counted(rows, 'row')} each{shared}"),
     ]

@@ -27,8 +27,12 @@ from pyvws.statement.ledger import (
     figure,
 )
 from pyvws.statement.relied_on import ReliesOn
+from pyvws.statement.several_draws import total_epsilon
 from pyvws.statement.statement import Statement
 from pyvws.statement.words import EXACT_TRUST
+
+DELTAS = (1e-6, 1e-9)
+"""The public deltas at which a strict statement says what all draws cost together."""
 
 _UNCLAMPED = "no-upper-limit"  # A family's caveat, which clamped terms make untrue.
 
@@ -92,6 +96,8 @@ class PrivacyStatement(Statement):
         Whether a search aimed at 2 Delta or at the window's figure.
     target : float, optional
         The epsilon that the settings ask for.
+    delta : float, optional
+        The public delta that the settings name for a total of all draws.
     growth : float
         How much the bound rises when the number of draws doubles, in nats.
     draws : int
@@ -157,6 +163,7 @@ class PrivacyStatement(Statement):
     window: float | None = None
     accounting: str = "papers"
     target: float | None = None
+    delta: float | None = None
     growth: float = 0.0
     draws: int
     draws_per_release: int | None = None
@@ -246,6 +253,33 @@ class PrivacyStatement(Statement):
         left_out = self._composed(self.window, once=self.records_epsilon)
         return left_out, self._composed(2.0 * self.window)
 
+    def _several_draws(self, epsilon: float, *, stage: float, noise: float) -> dict[str, Any]:
+        """What all draws cost together under "dp": epsilon by delta, and in zCDP.
+
+        The draws are of one fit, and each is of bounded range epsilon. A first stage and a noisy
+        number of records are paid beside them, each by its own rule, and are no draws of this fit.
+        """
+        deltas = sorted({*DELTAS, *([self.delta] if self.delta else [])}, reverse=True)
+        draws = self.draws_released
+        return {
+            "total_by_delta": {
+                f"{delta:g}": total_epsilon(epsilon, draws, delta=delta) + stage + noise
+                for delta in deltas
+            },
+            "total_zcdp": (draws * epsilon**2 + stage**2) / 8.0 + noise**2 / 2.0,
+        }
+
+    @property
+    def _of_draws(self) -> dict[str, dict[str, Any]]:
+        """The totals of several draws by neighbours; none without a strict claim."""
+        if self.guarantee != "dp":
+            return {}
+        epsilon, stage = self.epsilon_per_dataset, self.stage_epsilon
+        return {
+            "leave-one-out": self._several_draws(epsilon, stage=stage, noise=self.records_epsilon),
+            "replace-one": self._several_draws(2.0 * epsilon, stage=2.0 * stage, noise=0.0),
+        }
+
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
         strict = self.guarantee == "dp"
         above = self.target is not None and self.aimed_epsilon > self.target
@@ -266,8 +300,9 @@ class PrivacyStatement(Statement):
             "compared": self.compared,
             "composition": not any(fewer.values()),
             "composition-of-draws": any(fewer.values()),
+            "several-draws": strict,
             **fewer,
-            "other-releases": True,
+            **self._other_releases,
             "short-seed": self.short_seed and not self.exact_draws,
             "short-seed-of-rows": self.short_seed and self.exact_draws,
             "rounded-figures": True,
@@ -389,6 +424,20 @@ class PrivacyStatement(Statement):
                 "columns": [column.written(round_up) for column in self.columns],
                 "epsilon_of_separate_runs": written(sum(one.epsilon for one in self.columns)),
             }
+        of_draws = {
+            name: {
+                "total_by_delta": {
+                    at: written(total) for at, total in of["total_by_delta"].items()
+                },
+                "total_zcdp": of["total_zcdp"],
+            }
+            for name, of in self._of_draws.items()
+        }
+        together = {}
+        if of_draws:
+            left_out = of_draws["leave-one-out"]
+            together = {"epsilon_total_by_delta": left_out["total_by_delta"]}
+        both = by_neighbours(self._left_out, self._replaced, round_up, windows=self._windows)
         window = {}
         if self.window is not None:
             window = {"epsilon_of_window": written(self.window), "accounting": self.accounting}
@@ -407,9 +456,10 @@ class PrivacyStatement(Statement):
             "epsilon_per_dataset": written(self.epsilon_per_dataset),
             **window,
             "epsilon_total": written(self.epsilon_total),
-            "epsilon_by_neighbours": by_neighbours(
-                self._left_out, self._replaced, round_up, windows=self._windows
-            ),
+            **together,
+            "epsilon_by_neighbours": {
+                name: {**figures, **of_draws.get(name, {})} for name, figures in both.items()
+            },
             "certified": self._certified(round_up),
             "number_of_rows": self.records,
             "draws": self.draws,

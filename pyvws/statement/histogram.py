@@ -68,7 +68,7 @@ class HistogramStatement(Statement):
             **self._draws_are_fewer,
             "bounded-outcome": True,
             "within-bins": True,
-            "other-releases": True,
+            **self._other_releases,
             "records": self._replaces,
             "certified-for-replacement": self._replaces and self.guarantee != "none",
             "bins-from-records": self.bins_from_records,

@@ -96,7 +96,7 @@ class NoisyCountsStatement(Statement):
             "counts-model": True,
             "counts-unknown": True,
             "counts-cap": self.unit is not None,
-            "other-releases": True,
+            **self._other_releases,
             "public-settings": True,
             "records": self.records == "exact",
             "public-records": self.records == "public",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import Epsilons, LedgerEntry
 from pyvws.statement.released_draws import draw_of_dataset
+from pyvws.statement.releases import costs_together, release_cost
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.words import USUAL_TRUST, caveat, trust
 
@@ -37,6 +40,8 @@ class Statement:
         compared on this table first.
     unit : str, optional
         The column whose values name the units of privacy; a record is a unit if not given.
+    earlier : tuple of mapping
+        Statements of earlier releases of the same table.
     """
 
     mechanism: str
@@ -46,6 +51,7 @@ class Statement:
     keep_order: bool = False
     compared: bool = False
     unit: str | None = None
+    earlier: tuple[Mapping[str, Any], ...] = ()
 
     def exact(self) -> dict[str, Any]:
         """The statement with exact figures, for the confidential folder."""
@@ -99,7 +105,7 @@ class Statement:
     def _written(self, round_up: bool) -> dict[str, Any]:
         caveats = self.caveats(exact=not round_up)
         looked = [LedgerEntry(Phrase("compared"), None)] if self.compared else []
-        return {
+        written = {
             "statement_version": STATEMENT_VERSION,
             "mechanism": self.mechanism,
             **self._facts(round_up),
@@ -116,3 +122,27 @@ class Statement:
             "caveats": [caveat(said) for said in caveats],
             "caveat_keys": [said.written() for said in caveats],
         }
+        if self.earlier:
+            together = costs_together([*self.earlier, written])
+            neighbours = together["neighbours"]
+            before = [_earlier(statement, neighbours) for statement in self.earlier]
+            written["costs_together"] = together
+            written["ledger"] = [entry.written(round_up) for entry in before] + written["ledger"]
+        return written
+
+    @property
+    def _other_releases(self) -> dict[str, bool]:
+        """The caveat on other releases: those that were given, and those that were not."""
+        return {"other-releases": not self.earlier, "further-releases": bool(self.earlier)}
+
+
+def _earlier(statement: Mapping[str, Any], neighbours: str) -> LedgerEntry:
+    """An earlier release in the ledger, at its cost for these neighbours."""
+    cost = release_cost(statement, neighbours)
+    said = {
+        "mechanism": statement["mechanism"],
+        "guarantee": cost.guarantee,
+        "neighbours": neighbours,
+    }
+    stated = cost.guarantee != "none" and math.isfinite(cost.epsilon)
+    return LedgerEntry(Phrase("earlier", said), cost.epsilon if stated else None)

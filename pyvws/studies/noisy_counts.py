@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -19,16 +19,28 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from pyvws._base.checks import whole_number
-from pyvws.errors import InputError, MisfitWarning
+from pyvws._base.checks import choice, whole_number
+from pyvws.errors import MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.studies._tables import terminal_table
-from pyvws.studies.whole_tables import DATASETS, DESIGNS
+from pyvws.studies.counted_designs import (
+    REGRESSION_SET,
+    CountedDesign,
+    all_columns,
+    regression_of,
+    ten_columns,
+)
+from pyvws.studies.whole_tables import DATASETS
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 
 BUDGETS: Final = ((1.0, 1e-5), (2.0, 1e-5), (4.0, 1e-5), (8.0, 1e-5), (1.0, 0.0), (2.0, 0.0))
 """Epsilon and delta of all datasets together."""
+
+COLUMNS: Final = {"ten": ten_columns, "all": all_columns}
+"""What makes the table of the file, by the word of --columns."""
+_REGRESSED: Final = (4.0, 1e-5)
+_SETS: Final[dict[str, tuple[Any, ...]]] = {"": ("pairs",), "coarse": ("pairs", REGRESSION_SET)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,28 +48,33 @@ class CountsRow:
     """The mean over runs at one budget.
 
     `pairs` and `triples` are k-marginal scores from 0 to 1000, means over datasets and runs; larger
-    = more useful. `spread` is the standard deviation of `pairs` between runs. `misfit` is near 1
-    where the model is large enough. Processor seconds are of one run.
+    = more useful. `spread` is the standard deviation of `pairs` between runs. `regression` is the
+    mean distance of the coefficients of income on sex, age and education, in standard errors of the
+    records' own; larger = less useful. `further` is "coarse" where the set of `REGRESSION_SET` is
+    counted too. `misfit` is near 1 where the model is large enough. Processor seconds are of one
+    run.
     """
 
     epsilon: float
     delta: float
+    further: str
     pairs: float
     spread: float
     triples: float
+    regression: float
     misfit: float
     processor_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class CountsStudy:
-    """The rows of the study, and the scores of pairs and triples that bound the scale."""
+    """The rows of the study, and what `_judged` gives at the ends of the scale."""
 
     n: int
     runs: int
     rows: list[CountsRow]
-    independent: tuple[float, float]
-    bootstrap: tuple[float, float]
+    independent: tuple[float, float, float]
+    bootstrap: tuple[float, float, float]
     problems: list[str]
 
 
@@ -68,50 +85,55 @@ def run(
     seed: int,
     runs: int = 5,
     copies: int = 1,
+    columns: str = "ten",
+    chosen: Sequence[float] | None = None,
     listener: Listener = SILENT,
 ) -> CountsStudy:
     """Make the table of ma2019.csv from noisy counts of all pairs at each of `BUDGETS`.
 
     `synthesize` is `vws.synthesize`. `seed` is the public seed of the first run, and of the scores
     that bound the scale; the noise has none. `copies` is how many times each record stands in the
-    table. Raises InputError for a file without the columns.
+    table. `columns` is ten or all, and `chosen` has the epsilons of `BUDGETS` to run, if not all.
+    Raises InputError for a file without the columns.
     """
-    design, whole = DESIGNS["ma2019"], read_table(Path(file)).frame
-    if not set(design.source) <= set(whole.columns):
-        raise InputError("The file lacks columns of ma2019.csv. Name a copy of NIST's file.")
     whole_number(runs, "runs", least=1)
-    frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
-    schema, rng = design.schema(), np.random.default_rng(seed)
-    shuffled = frame.with_columns(
-        pl.Series(name, rng.permutation(frame[name].to_numpy())) for name in frame.columns
+    design = COLUMNS[choice(columns, "columns", tuple(COLUMNS))](read_table(file).frame, copies)
+    frame, rng = design.table, np.random.default_rng(seed)
+    own = design.judged(frame)
+    shuffled = own.with_columns(
+        pl.Series(name, rng.permutation(own[name].to_numpy())) for name in own.columns
     )
     sample = frame[rng.integers(0, len(frame), len(frame))]
     rows = []
-    for epsilon, delta in BUDGETS:
-        scores, misfits, began = [], [], time.process_time()
+    asked = [(*one, "") for one in BUDGETS if chosen is None or one[0] in chosen]
+    for epsilon, delta, further in [*asked, (*_REGRESSED, "coarse")]:
+        found, misfits, began = [], [], time.process_time()
         for number in range(runs):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MisfitWarning)  # The table has the score.
                 release = synthesize(
                     frame,
-                    schema=schema,
+                    schema=design.schema,
                     mechanism="noisy-counts",
                     epsilon=epsilon,
                     delta=delta,
+                    measure=_SETS[further],
                     datasets=DATASETS,
                     seed=seed + number,
                 )
-            scores.append(_scores(frame, release.datasets))
+            found.append(_judged(design, own, release.datasets))
             misfits.append(release.summary["imputation"]["misfit"])
         seconds = (time.process_time() - began) / runs
-        pairs, triples = np.mean(scores, axis=0)
+        pairs, triples, regression = np.mean(found, axis=0)
         rows.append(
             CountsRow(
                 epsilon=epsilon,
                 delta=delta,
+                further=further,
                 pairs=float(pairs),
-                spread=float(np.std([score[0] for score in scores])),
+                spread=float(np.std([score[0] for score in found])),
                 triples=float(triples),
+                regression=float(regression),
                 misfit=float(np.mean(misfits)),
                 processor_seconds=seconds,
             )
@@ -120,15 +142,35 @@ def run(
             f"  epsilon {epsilon:g}, delta {delta:g}: {seconds:.0f} s of processors a run"
         )
     return CountsStudy(
-        len(frame), runs, rows, _scores(frame, [shuffled]), _scores(frame, [sample]), []
+        len(frame),
+        runs,
+        rows,
+        _judged(design, own, [shuffled]),
+        _judged(design, own, [sample]),
+        [],
     )
 
 
-def _scores(original: pl.DataFrame, datasets: Sequence[pl.DataFrame]) -> tuple[float, float]:
-    """The k-marginal scores of pairs and of triples of categories, as means over the datasets."""
-    own = k_marginal(original, list(datasets)).score
-    triples = [_distance(original, dataset) for dataset in datasets]
-    return own, float(500.0 * (2.0 - np.mean(triples)))
+def _judged(
+    design: CountedDesign, own: pl.DataFrame, datasets: Sequence[pl.DataFrame]
+) -> tuple[float, float, float]:
+    """Scores of pairs and triples, and the distance of a regression, as means over datasets."""
+    judged = [design.judged(dataset) for dataset in datasets]
+    pairs = k_marginal(own, judged, bins=design.bins).score
+    original = _binned(own, design.bins)
+    triples = [_distance(original, _binned(dataset, design.bins)) for dataset in judged]
+    fitted, error = regression_of(own)
+    mean = np.mean([regression_of(dataset)[0] for dataset in judged], axis=0)
+    distance = float(np.abs((mean - fitted) / error).mean())
+    return pairs, float(500.0 * (2.0 - np.mean(triples))), distance
+
+
+def _binned(frame: pl.DataFrame, bins: Mapping[str, Sequence[float]]) -> pl.DataFrame:
+    """The table with numbers as the labels of their bins."""
+    return frame.with_columns(
+        pl.Series(name, np.searchsorted(edges, frame[name].fill_null(np.inf), side="right"))
+        for name, edges in bins.items()
+    )
 
 
 def _distance(original: pl.DataFrame, dataset: pl.DataFrame) -> float:
@@ -149,16 +191,29 @@ def table(result: CountsStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
     table = terminal_table(
         f"{result.n} records, {DATASETS} datasets a run, {result.runs} runs a row",
-        right=["epsilon", "delta", "pairs", "between runs", "triples", "misfit", "processor s"],
+        left=["sets"],
+        right=[
+            *("epsilon", "delta", "pairs", "between runs", "triples", "regression", "misfit"),
+            "processor s",
+        ],
     )
     for row in result.rows:
         table.add_row(
+            f"pairs, {row.further}" if row.further else "pairs",
             *(f"{row.epsilon:g}", f"{row.delta:g}", f"{row.pairs:.1f}", f"{row.spread:.1f}"),
-            *(f"{row.triples:.1f}", f"{row.misfit:.2f}", f"{row.processor_seconds:.0f}"),
+            *(
+                f"{row.triples:.1f}",
+                f"{row.regression:.2f}",
+                f"{row.misfit:.2f}",
+                f"{row.processor_seconds:.0f}",
+            ),
         )
     table.add_section()
     for name, scores in (("independent", result.independent), ("bootstrap", result.bootstrap)):
-        table.add_row(name, "", f"{scores[0]:.1f}", "", f"{scores[1]:.1f}")
+        pairs, triples, regression = scores
+        table.add_row(
+            *(name, "", "", f"{pairs:.1f}", "", f"{triples:.1f}", f"{regression:.2f}"),
+        )
     return table
 
 

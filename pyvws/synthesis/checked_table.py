@@ -44,13 +44,9 @@ def check_table(
     roles = read_roles(frame, plan, counts, units)
     coded = plan.coded(frame, counts, roles.units, by_schema)
     return ConfidentialTable(
-        **{part.name: getattr(coded, part.name) for part in fields(coded)},
+        **{part.name: getattr(read, part.name) for read in (coded, roles) for part in fields(read)},
         plan=plan,
-        known=roles.known,
         released=plan.released,
         implementation=frame.implementation,
-        weights=roles.weights,
         reference=read_reference(plan, frame, coded),
-        units=roles.units,
-        exponents=roles.exponents,
     )

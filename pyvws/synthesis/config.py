@@ -14,9 +14,12 @@ from pyvws._base.toml import toml_value
 from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.set_words import set_word
+from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.files.frame import numeric_column, open_frame
+from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.schema import SCHEMA_FILE as SCHEMA_FILE
 
 _ON_THE_LINE = ("table", "out", "overwrite", "quiet", "json")
@@ -179,3 +182,14 @@ def commented(options: Iterable[tuple[str, Any, str]]) -> str:
         example = default if _is_given(default) else ("..." if default is None else default)
         parts.append(f"\n# {text}\n# {toml_line(name, example)}\n")
     return "".join(parts)
+
+
+def read_weights(path: Path) -> GivenWeights:
+    """The mechanism of the weights in a file; InputError unless it has one column of numbers."""
+    frame = open_frame(read_table(path).frame)
+    if len(frame.columns) != 1:
+        raise InputError(
+            f"{path.name}: must have one column of weights, under its name. "
+            f"It has {len(frame.columns)} columns."
+        )
+    return GivenWeights(numeric_column(frame, frame.columns[0], role="given weights"))

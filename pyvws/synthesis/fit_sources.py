@@ -135,7 +135,7 @@ class ModelSource:
             columns,
             draws=posterior.n_draws,
             weights=weights,
-            exponents=_outer_exponents(self.exponents, self.units),
+            exponents=self.exponents if self.units is None else None,  # Sums of units have theirs.
             threshold=self.threshold,
             accounting=self.accounting,
         )
@@ -207,11 +207,6 @@ class ModelSource:
             engine=" and ".join(dict.fromkeys(fit.engine for fit in posteriors)),
             engines=tuple(fit.engine for fit in posteriors),
         )
-
-
-def _outer_exponents(exponents: Floats | None, units: Units | None) -> Floats | None:
-    """The exponents (N,) that the terms lack; the sums of units have those of their records."""
-    return exponents if units is None else None
 
 
 def _by_record(weights: Floats, units: Units | None) -> Floats:

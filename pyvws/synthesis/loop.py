@@ -233,10 +233,10 @@ class SynthesisLoop:
     ) -> WeightedFit:
         """The LW fit of Algorithm 1, made once for each c, g and map, and for weights by column."""
 
-        def made() -> WeightedFit:
+        def fit() -> WeightedFit:
             return self.fit(self.lipschitz_weights(c=c, g=g, by_column=by_column, map=map), "LW")
 
-        return self.once((c, g, by_column, map), made)
+        return self.once((c, g, by_column, map), fit)
 
     def lipschitz_weights(
         self, *, c: float, g: float, by_column: bool = False, map: str = "linear"
@@ -249,16 +249,16 @@ class SynthesisLoop:
         bounds = self.unweighted().bounds
         how: Any = {"c": c, "g": g, "map": map, "counts": self.cells.multiplicity}
         if not by_column or bounds.by_column is None:
-            return self._told(weights_from_bounds(bounds.by_record, **how))
+            return self._announced(weights_from_bounds(bounds.by_record, **how))
         each = zip(self.cells.columns, bounds.by_column.T, strict=True)
         return np.column_stack(
             [
-                self._told(weights_from_bounds(own, **how), f" in column {column.column!r}")
+                self._announced(weights_from_bounds(own, **how), f" in column {column.column!r}")
                 for column, own in each
             ]
         )
 
-    def _told(self, weights: Floats, where: str = "") -> Floats:
+    def _announced(self, weights: Floats, where: str = "") -> Floats:
         """LW's weights (N,), after a word to the listener where many of them are 0."""
         out = weights == 0.0
         if left_out(self.cells, out) >= max(2, MANY * self.cells.total_records):

@@ -66,7 +66,8 @@ class Reference:
                 "All records of the reference have terms of one size, so the reference gives "
                 "weights no scale. Choose a reference whose outcome varies."
             )
-        return ReferenceSizes(by_record, float(low), float(high))
+        exceeded = float(np.quantile(finite, 0.95))
+        return ReferenceSizes(by_record, float(low), float(high), exceeded)
 
 
 def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> Reference | None:

@@ -36,11 +36,14 @@ from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.plan.make import make_plan
 from pyvws.plan.plan import Plan
-from pyvws.plan.refusals import refuse_plan
+from pyvws.plan.refusals import OF_PLAN, refuse
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
+from pyvws.statement.releases import refuse_other_units
+from pyvws.synthesis.earlier_releases import read_statement
 from pyvws.synthesis.given_values import refuse_beside_given
 from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
+from pyvws.synthesis.total_of_draws import sharing
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.schema import Schema
 
@@ -184,6 +187,21 @@ class RunSettings:
         choices=("papers", "window"),
         panel="Mechanism",
     )
+    total_epsilon: float | None = setting(
+        None,
+        "What all draws of a strict fit may cost together; it sets epsilon of mechanism censored.",
+        more="Without `delta` each draw gets its share. With it the exact composition of draws "
+        "of bounded range gives more. A first stage and a noisy number of rows are paid first. For "
+        "one record left out, as epsilon is. Larger = less private.",
+        panel="Mechanism",
+    )
+    delta: float | None = setting(
+        None,
+        "Public delta of `total_epsilon`, well below 1 over the number of records.",
+        more="Larger = less private.",
+        needs="total_epsilon",
+        panel="Mechanism",
+    )
     types: str = setting(
         "schema",
         "Where synthetic columns of a table get their types and spelling from.",
@@ -216,6 +234,12 @@ class RunSettings:
         "Say in the statement that settings were compared on this table first.",
         more="`pyvws compare` sets it in the run.toml that it writes. The ledger then lists the "
         "comparison as not accounted, and nothing strict is claimed.",
+    )
+    after: tuple[str, ...] | list[str] | str = setting(
+        (),
+        "Earlier releases of this table, whose costs the statement adds to its own.",
+        more="Each is a release, or its privacy.json. Costs add up for one unit of privacy; strict "
+        "ones and asymptotic ones stand apart.",
     )
     downscale: bool = setting(
         False,
@@ -253,6 +277,11 @@ class RunSettings:
     )
     existing_fit: Fits = EXISTING_FIT
 
+    earlier: tuple[Mapping[str, Any], ...] = field(
+        init=False, repr=False, compare=False, metadata={"prepared": True}
+    )
+    """The statements that `after` names."""
+
     plan: Plan = field(init=False, repr=False, compare=False, metadata={"prepared": True})
     """What the settings do to which columns, as far as they say it without a table."""
 
@@ -266,6 +295,14 @@ class RunSettings:
         datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
         self._keep("datasets", whole_number(datasets, "datasets", least=1))
         self._keep("records", plan.rows if self.records is None else self.records)
+        named = (self.after,) if isinstance(self.after, str) else tuple(map(str, self.after))
+        self._keep("after", named)
+        self._keep("earlier", tuple(read_statement(path) for path in named))
+        own = {"unit_of_privacy": f"all records of one {plan.unit}" if plan.unit else "one record"}
+        refuse_other_units([*self.earlier, own])
+        if self.total_epsilon is not None:
+            self._keep("mechanism", sharing(self, positive(self.total_epsilon, "total_epsilon")))
+            plan = make_plan(self)
         self._keep("plan", plan)
         self.checked(plan)
         mechanism: Any = self.mechanism
@@ -303,7 +340,7 @@ class RunSettings:
 
     def checked(self, plan: Plan) -> Plan:
         """The plan; InputError for what it, the settings and the engine cannot have together."""
-        refuse_plan(plan)
+        refuse(plan, OF_PLAN)
         refuse_beside_given(self)
         mechanism: Any = self.mechanism
         if mechanism.facts.clamps:
@@ -391,11 +428,8 @@ class RunSettings:
         Raises InputError for a setting that needs another one.
         """
         declarations = {declared.name: declared for declared in settings_of(type(self))}
-        given = {
-            name: getattr(self, name)
-            for name, declared in declarations.items()
-            if getattr(self, name) != declared.default
-        }
+        values = {name: getattr(self, name) for name in declarations}
+        given = {name: x for name, x in values.items() if x != declarations[name].default}
         check_needs(declarations, given)
         for name in given:
             only = declarations[name].only
@@ -432,18 +466,12 @@ class RunSettings:
         own |= plan.written
         mechanism: Any = self.mechanism
         known: Mapping[str, Any] = families
-        by_column = {
-            name: {"model": family.name, **asdict(family)} for name, family in known.items()
-        }
+        by_column = {name: {"model": x.name, **asdict(x)} for name, x in known.items()}
         return {
             **by_column.get(own["outcome"] or "", {"columns": by_column}),
             "mechanism": mechanism.name,
             **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
-            **{
-                name: value
-                for name, value in own.items()
-                if name not in apart and value is not None
-            },
+            **{name: x for name, x in own.items() if name not in apart and x is not None},
             **asdict(self.settings),
             "program": self.program and self.program.text,
         }

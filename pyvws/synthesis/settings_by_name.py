@@ -71,6 +71,8 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
             to_family = name in of_families and name not in taken
             parts["model" if to_family else "mechanism"][name] = value
     check_needs(of_run, run)
+    if "total_epsilon" in run and "epsilon" in taken:  # The run finds what a draw costs.
+        parts["mechanism"].setdefault("epsilon", run["total_epsilon"])
     for role, chosen in (("model", model), ("mechanism", mechanism)):
         if parts[role] and not isinstance(chosen, str):
             names = ", ".join(parts[role])

@@ -28,9 +28,6 @@ _DECIMALS: Final = 9
 # What the package computes itself is compared, so a wrong value is no change of the question.
 _COMPUTED: Final = "shift"
 
-Question = tuple[str, dict[str, Any], Floats]
-"""A program, its data, and unconstrained points (P, D)."""
-
 
 class Answers(Protocol):
     """Who answers: `most` is the largest number of points to ask about at once, None for any."""

@@ -129,10 +129,10 @@ def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
     for edit in case.inputs:
         calls = [changed for call in calls for changed in edit.change(call)]
     theirs = np.full_like(ours, np.nan)
-    for one in calls:
-        places = slice(None) if one.places is None else one.places
+    for own in calls:
+        places = slice(None) if own.places is None else own.places
         try:
-            result = _called(case, code, one)
+            result = _called(case, code, own)
         except bridge.RError:
             if case.expect == "differs":
                 return float("inf")

@@ -49,7 +49,7 @@ def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...
     """Functions and classes with functions of their own that are public, without compiled kernels,
     errors, Protocols, and this room.
     """
-    found = {}
+    reached = {}
     for path in sorted(package.rglob("*.py")):
         module = _module(path, package)
         if module.startswith("pyvws.validation"):
@@ -58,8 +58,8 @@ def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...
         names = [_run_name(node) for node in tree.body]
         own = tuple(name for name in names if name and not name.startswith("_"))
         if own:
-            found[module] = own
-    return found
+            reached[module] = own
+    return reached
 
 
 def uncovered() -> dict[str, tuple[str, ...]]:

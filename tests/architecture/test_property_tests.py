@@ -61,6 +61,7 @@ NOT_PURE_FUNCTIONS = {
         "secret noise, the same never twice"
     ),
     "mechanisms.histogram.discrete_laplace.laplace": "secret noise, the same never twice",
+    "statement.releases.refuse_other_units": "compares words of statements",
     "evaluation.combining_rules.rule_in_words": "words",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
@@ -75,6 +76,10 @@ NOT_PURE_FUNCTIONS = {
     "synthesis.existing_fit.from_stanfit": "reads a file",
 }
 
+_RELEASES = (
+    "statement/test_releases.py::"
+    "test_each_kind_adds_up_for_one_kind_of_neighbours_and_no_other_enters"
+)
 PROPERTY_TESTS = {
     "statement.accounting.growth_per_doubling": (
         "statement/test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
@@ -84,9 +89,12 @@ PROPERTY_TESTS = {
     ),
     "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
     "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
-    "bounds.lipschitz.window_widths": (
+    "bounds.window.window_widths": (
         "bounds/test_joint.py::test_a_window_holds_every_term_and_no_smaller_one_is_known"
     ),
+    "statement.releases.common_neighbours": _RELEASES,
+    "statement.releases.costs_together": _RELEASES,
+    "statement.releases.release_cost": _RELEASES,
     "statement.several_draws.deltas_at": (
         "statement/test_several_draws.py::test_deltas_against_enumeration"
     ),

@@ -238,3 +238,28 @@ def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(
     ended = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out"), "--json"])
     assert ended.exit_code == 0, ended.output
     assert all(json.loads(ended.output)["same"].values())
+
+
+@pytest.mark.parametrize("more", [{}, {"model": "conditionals"}])
+def test_a_table_of_one_column_is_near_its_shares(more):
+    rng = np.random.default_rng(6)
+    share = vws.Column(
+        model="beta", range=(0, 1), cuts=(0.001, 0.01, 0.03, 0.06, 0.1, 0.2, 0.3, 0.5)
+    )
+    own = rng.beta(0.5, 3.0, 2000)
+    made = vws.synthesize(
+        pl.DataFrame({"share": own}),
+        schema=vws.Schema({"share": share}),
+        mechanism="noisy-counts",
+        epsilon=0.5,
+        datasets=4,
+        sweeps=60,
+        seed=2,
+        **more,
+    )
+    assert made.privacy["guarantee"] == "dp"
+    assert made.privacy["epsilon_total"] == 0.5
+    for dataset in made.datasets:
+        assert dataset["share"].is_between(0, 1).all()
+    near = vws.ecdf_utility(own, [dataset["share"] for dataset in made.datasets])
+    assert near.maximum < 0.05

@@ -20,6 +20,7 @@ from pyvws.mechanisms.registry import make_mechanism
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS
+from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.reference import Reference
 from pyvws.validation._grid_engine import KnownDraws
@@ -175,7 +176,7 @@ def from_the_table(self: Reference, posterior: Any, clamp: Any) -> ReferenceSize
     """The planted error: constants of the confidential records."""
     found = SIZES(self, posterior, clamp)
     finite = found.by_record[np.isfinite(found.by_record)]
-    return ReferenceSizes(found.by_record, finite.min(), finite.max())
+    return ReferenceSizes(found.by_record, finite.min(), finite.max(), finite.max())
 
 
 SIZES: Callable[..., ReferenceSizes] = Reference.sizes
@@ -299,10 +300,8 @@ def test_staged_weights_come_from_the_last_draw_alone_by_hand() -> None:
     said = release.privacy
     assert said["relies_on"]["weights"] == {"source": "staged", "epsilon": 0.5}
     assert (said["epsilon_per_dataset"], said["epsilon_total"]) == (1.0, 2.5)
-    assert said["epsilon_by_neighbours"] == {
-        "leave-one-out": {"per_dataset": 1.5, "total": 2.5},
-        "replace-one": {"per_dataset": 3.0, "total": 5.0},
-    }
+    both = said["epsilon_by_neighbours"]
+    assert [[of["per_dataset"], of["total"]] for of in both.values()] == [[1.5, 2.5], [3.0, 5.0]]
     assert [(entry["key"], entry["epsilon"]) for entry in said["ledger"]] == [
         ("first-stage", 0.5),
         ("datasets", 2.0),
@@ -484,3 +483,35 @@ def test_a_column_of_weights_is_not_released_unless_it_is_kept() -> None:
     assert kept.datasets[0].columns == ["y", "w"]
     assert kept.privacy["columns_released_unchanged"] == ["w"]
     assert json.dumps(release.privacy["relies_on"]["weights"]["source"]) == '"public"'
+
+
+@pytest.mark.runs
+def test_one_constant_is_a_column_of_it_and_comes_from_public_records_alone(tmp_path):
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"y": rng.poisson(6, 60)})
+    public = tmp_path / "public.csv"
+    pl.DataFrame({"y": rng.poisson(6, 80)}).write_csv(public)
+    run = {"outcome": "y", "model": "poisson", "mechanism": "censored", "epsilon": 1.0}
+    run |= {"datasets": 1, "seed": 2**60 + 1}
+    constant = synthesize(frame, weights="constant", c=0.25, **run)
+    ones = frame.with_columns(one=pl.lit(1.0))
+    column = synthesize(ones, weights="public", weight_column="one", c=0.25, **run)
+    assert constant.datasets[0]["y"].equals(column.datasets[0]["y"])
+    assert constant.privacy["guarantee"] == "dp"
+    assert constant.privacy["relies_on"]["weights"]["source"] == "constant"
+    found = {
+        synthesize(table, weights="constant", reference=str(public), **run).privacy["relies_on"][
+            "public_settings"
+        ]["c"]
+        for table in (frame, frame[1:], frame.with_columns(pl.col("y") + 40))
+    }
+    (c,) = found  # No record of the table has a part in it.
+    assert 0.0 < c < 1.0
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"c": 0.2, "reference": "a.csv"}, {"c": 2.0}, {"c": 0.1, "g": 0.2}]
+)
+def test_a_constant_is_one_number_from_one_source(given):
+    with pytest.raises(InputError, match="constant"):
+        Censored(epsilon=1.0, weights="constant", **given)

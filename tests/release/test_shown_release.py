@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
 
+import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.release.release import Release
+from pyvws.statement.shown import ShownStatement
 
 pytestmark = pytest.mark.runs
 
@@ -49,3 +53,42 @@ def test_a_table_is_drawn_by_its_associations() -> None:
     drawn = made([data.select("a", "b")]).plot(data)
     assert len(drawn.axes) >= 3
     assert [label.get_text() for label in drawn.axes[0].get_yticklabels()] == ["a", "b"]
+
+
+def test_a_statement_shows_figures_ledger_and_caveats_and_stays_a_dict() -> None:
+    entries = {"mechanism": "l<w", "epsilon_by_neighbours": {"replace-one": {"total": None}}}
+    entries |= {
+        "ledger": [{"use": "fit 'LW'", "epsilon": "not accounted"}],
+        "caveats": ["Read it."],
+    }
+    entries |= {"caveat_keys": [{"key": "once"}], "columns_numbered": []}
+    statement = ShownStatement(entries)
+    assert statement == entries
+    assert json.loads(json.dumps(statement)) == entries
+    shown = statement._repr_html_()
+    assert "l&lt;w" in shown
+    assert "<td>(replace-one: (total: none))</td>" in shown
+    assert "<td>fit &#x27;LW&#x27;</td><td>not accounted</td>" in shown
+    assert "<td>Read it.</td>" in shown
+    assert "caveat_keys" not in shown
+    assert "columns_numbered" not in shown
+
+
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+def test_the_statement_of_a_run_shows_itself() -> None:
+    data = pl.DataFrame({"y": np.random.default_rng(3).poisson(5, 60)})
+    run = vws.synthesize(data, outcome="y", model="poisson", datasets=1, draws=100, seed=1)
+    assert "<td>guarantee</td><td>asymptotic-dp</td>" in run.privacy._repr_html_()
+
+
+def test_a_schema_shows_its_columns_and_says_where_it_is_confidential() -> None:
+    columns = {
+        "sex": vws.Column(role="public", levels=["f", "m<"]),
+        "pay": vws.Column(model="normal", range=[0, 9]),
+    }
+    shown = vws.Schema(columns)._repr_html_()
+    cells = ("pay", "synthesize", "normal", "range = [0.0, 9.0]", "sex")
+    assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
+    assert "m&lt;" in shown
+    assert "confidential" not in shown
+    assert "confidential" in vws.Schema(columns, reviewed=False)._repr_html_()

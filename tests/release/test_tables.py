@@ -323,11 +323,6 @@ def test_entries_that_the_table_gave_are_not_accounted(tmp_path: Path) -> None:
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "outcome too": ({"outcome": "pay"}, "Leave outcome out"),
-    "histogram": (
-        {"mechanism": vws.PerturbedHistogram(epsilon=1.0, range=(0.0, 20.0), bins=4)},
-        "histogram of one outcome",
-    ),
-    "grid": ({"engine": "grid", "mechanism": vws.Censored(epsilon=3)}, "up to three parameters"),
     "downscale without epsilon": ({"mechanism": "lw", "downscale": True}, "It needs epsilon"),
     "downscale without weights": ({"epsilon": 8.0, "downscale": True}, "is for the mechanisms lw"),
     "downscale of a clamp": (
@@ -363,7 +358,6 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         },
         "sampling of a run is for the mechanisms",
     ),
-    "neither": ({"schema": None}, "outcome must be the name of one column"),
 }
 
 

@@ -21,9 +21,12 @@ written <- function(kind, file) {
     several = save(matrix, second, file = file),
     saveRDS(switch(kind,
       matrix = matrix, table = as.data.frame(matrix), "by chain" = by_chain,
-      brms = brms::brm(
-        y | weights(w) ~ 1, data, chains = 2, iter = 200, warmup = 100, refresh = 0
-      ),
+      brms = {
+        # Debian's BH leaves Boost's headers to libboost-dev.
+        bundled <- dir.exists(file.path(system.file("include", package = "BH"), "boost"))
+        if (!bundled) rstan::rstan_options(boost_lib = "/usr/include")
+        brms::brm(y | weights(w) ~ 1, data, chains = 2, iter = 200, warmup = 100, refresh = 0)
+      },
       rstanarm = rstanarm::stan_glm(
         y ~ 1, data = data, weights = data$w, chains = 2, iter = 200, warmup = 100, refresh = 0
       )
@@ -44,4 +47,14 @@ as_brms <- function(script) {
   )
   methods::setClass("made", methods::representation(sim = "list"), where = globalenv())
   source$fit_of(list(fit = methods::new("made", sim = list(chains = 2))), function(name) home[[name]])
+}
+
+# The terms (draws, records) of a saved fit of brms or rstanarm, from its parameters and weights.
+terms_of_parameters <- function(file) {
+  fit <- readRDS(file)
+  draws <- as.matrix(if (is.null(fit$stanfit)) fit$fit else fit$stanfit)
+  centre <- draws[, intersect(c("b_Intercept", "(Intercept)"), colnames(draws))]
+  t(sapply(seq_len(nrow(draws)), function(s) {
+    fit$data$w * dnorm(fit$data$y, centre[s], draws[s, "sigma"], log = TRUE)
+  }))
 }

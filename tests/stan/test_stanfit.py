@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+import pyvws as vws
 from pyvws._base.resources import folder
 from pyvws.engines import rstan
 from pyvws.engines.stan_run import paper_program, stan_data
@@ -108,8 +111,11 @@ def test_weights_that_a_fit_has_itself_are_read_with_it():
     assert found["chains"].tolist() == [2]
 
 
+@pytest.mark.draws
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 @pytest.mark.parametrize("package", ["brms", "rstanarm"])
-def test_a_fit_of_a_package_of_r(package, file_of, need):
+def test_a_fit_of_a_package_of_r_ends_in_a_release(package, file_of, need, tmp_path):
+    """Its terms are those of its parameters, weights included, and its datasets are its draws."""
     need("rstan")
     try:
         path = file_of(package)
@@ -120,5 +126,22 @@ def test_a_fit_of_a_package_of_r(package, file_of, need):
     np.testing.assert_array_equal(fit.weights, weights)
     assert fit.log_lik.shape == fit.y_rep.shape == (200, 20)
     assert fit.chains == 2
+    own = call("stanfit", "terms_of_parameters", {"file": str(path)}, folder=Path(__file__).parent)
+    np.testing.assert_allclose(fit.log_lik, own, rtol=1e-9)
     with pytest.raises(InputError, match="under other weights"):
         from_stanfit(path, np.ones(20))
+
+    frame = pl.DataFrame({"y": [3.0, 1.0, 4.0, 1.0, 5.0] * 4})
+    release = vws.synthesize(
+        frame, outcome="y", model="normal", existing_fit=fit, datasets=3, seed=1
+    )
+    assert release.summary["Delta"] == pytest.approx(np.abs(own).max())
+    rows = {tuple(row) for row in fit.y_rep}
+    assert all(tuple(dataset["y"]) in rows for dataset in release.aligned())
+    out = release.write(tmp_path / "out")
+    privacy = json.loads((out / "release" / "privacy.json").read_text())
+    assert (privacy["guarantee"], privacy["epsilon_total"]) == (
+        "asymptotic-dp",
+        release.privacy["epsilon_total"],
+    )
+    assert {"given-weights", "outside-fit"} <= {one["key"] for one in privacy["ledger"]}

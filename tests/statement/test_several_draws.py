@@ -7,12 +7,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws import epsilon_per_draw, total_epsilon
 from pyvws.errors import InputError
+from pyvws.release.synthesizer import Synthesizer
+from pyvws.statement.accounting import PrivacyStatement
 from pyvws.statement.several_draws import deltas_at, largest_delta
+from pyvws.synthesis.settings_by_name import arranged
 
 widths = st.floats(0.01, 6)
 deltas = st.floats(1e-9, 0.2)
@@ -30,6 +33,7 @@ def delta_by_enumeration(t: float, total: float, width: float, m: int) -> float:
     return sum(shares)
 
 
+@settings(deadline=None)
 @given(widths, st.integers(1, 6), st.floats(0.001, 0.999), st.floats(0, 1))
 def test_deltas_against_enumeration(width, m, place, share):
     total = share * m * width
@@ -38,6 +42,7 @@ def test_deltas_against_enumeration(width, m, place, share):
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-13)
 
 
+@settings(deadline=None)
 @given(widths, st.integers(1, 12), st.floats(0.01, 0.99))
 def test_no_place_of_a_grid_has_a_larger_delta(width, m, share):
     """A grid understates: the closed form is above all its places."""
@@ -49,6 +54,7 @@ def test_no_place_of_a_grid_has_a_larger_delta(width, m, share):
     assert few < largest_delta(total, width, m)
 
 
+@settings(deadline=None)
 @given(widths, st.integers(1, 6), deltas, st.floats(0.001, 0.999))
 def test_no_two_point_mechanism_loses_more(width, m, delta, place):
     total = total_epsilon(width, m, delta=delta)
@@ -56,6 +62,7 @@ def test_no_two_point_mechanism_loses_more(width, m, delta, place):
     assert delta_by_enumeration(place * width, total, width, m) <= delta * (1 + 1e-6)
 
 
+@settings(deadline=None)
 @given(widths, st.integers(1, 5), deltas)
 def test_some_two_point_mechanism_loses_as_much(width, m, delta):
     total = total_epsilon(width, m, delta=delta)
@@ -67,6 +74,7 @@ def test_some_two_point_mechanism_loses_as_much(width, m, delta):
     assert worst > delta * (1 - 1e-4)
 
 
+@settings(deadline=None)
 @given(widths, st.integers(1, 8), st.floats(0, 0.2))
 def test_a_draws_epsilon_spends_the_total_and_no_more(total, m, delta):
     each = epsilon_per_draw(total, m, delta=delta)
@@ -75,6 +83,7 @@ def test_a_draws_epsilon_spends_the_total_and_no_more(total, m, delta):
     assert total_epsilon(each * (1 + 1e-6), m, delta=delta) > total * (1 - 1e-9)
 
 
+@settings(deadline=None)
 @given(widths, st.integers(1, 30), deltas)
 def test_more_draws_cost_more_and_a_larger_delta_less(width, m, delta):
     total = total_epsilon(width, m, delta=delta)
@@ -101,3 +110,67 @@ def test_bad_input(arguments, message):
     epsilon, draws, delta = arguments
     with pytest.raises(InputError, match=message):
         total_epsilon(epsilon, draws, delta=delta)
+
+
+def strict(**changes):
+    facts = {
+        **{"mechanism": "censored", "model": "poisson", "reweighted": False, "searched": False},
+        **{"lipschitz_bound": 0.25, "datasets": 20, "draws": 400, "threshold": 1.0},
+        **{"columns_released_unchanged": (), "rounded": False, "reads_outcome": False},
+        **{"model_caveats": (), "problems": (), "enforced": True, "data_weights": False},
+        "weights_source": "none",
+    }
+    return PrivacyStatement(**{**facts, **changes})
+
+
+def test_a_strict_statement_has_the_total_by_delta_and_no_other_has():
+    released = strict().released()
+    assert released["epsilon_total_by_delta"]["1e-06"] == 5.4
+    replaced = released["epsilon_by_neighbours"]["replace-one"]
+    assert replaced["total_by_delta"]["1e-06"] == pytest.approx(12.1)
+    assert replaced["total_zcdp"] == 20 / 8
+    assert strict(delta=1e-5).released()["epsilon_total_by_delta"].keys() == {
+        *("1e-05", "1e-06", "1e-09")
+    }
+    for other in ({"data_weights": True}, {"enforced": False}, {"compared": True}):
+        assert "epsilon_total_by_delta" not in strict(**other).released()
+
+
+def test_a_stage_and_a_noisy_number_are_added_and_are_no_draws():
+    alone, more = strict().exact(), strict(stage_epsilon=2.0, records_epsilon=0.5, records="noisy")
+    for delta, total in alone["epsilon_total_by_delta"].items():
+        assert more.exact()["epsilon_total_by_delta"][delta] == pytest.approx(total + 2.5)
+    assert more.exact()["epsilon_by_neighbours"]["leave-one-out"]["total_zcdp"] == pytest.approx(
+        20 * 0.25 / 8 + 4.0 / 8 + 0.25 / 2
+    )
+
+
+def test_a_total_sets_what_a_draw_costs():
+    run = {"outcome": "y", "model": "poisson", "mechanism": "censored", "weights": "none"}
+    made = Synthesizer(**arranged({**run, "total_epsilon": 6.0, "delta": 1e-6, "datasets": 8}))
+    each = made.mechanism.epsilon
+    assert each == epsilon_per_draw(6.0, 8, delta=1e-6)
+    assert total_epsilon(each, 8, delta=1e-6) <= 6.0
+    shared = {"total_epsilon": 6.0, "datasets": 8, "draws_per_release": 2}
+    assert Synthesizer(**arranged({**run, **shared})).mechanism.epsilon == 3.0
+    noisy = {"records": "noisy", "records_epsilon": 1.0}
+    assert Synthesizer(**arranged({**run, **shared, **noisy})).mechanism.epsilon == 2.5
+    again = {**run, "total_epsilon": 6.0, "delta": 1e-6, "datasets": 8, "epsilon": each}
+    assert Synthesizer(**arranged(again)).mechanism.epsilon == each
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"mechanism": "lw"}, "strict fit"),
+        ({"mechanism": "censored", "weights": "lw"}, "strict fit"),
+        ({"mechanism": "censored", "weights": "none", "epsilon": 2.0}, "Leave one out"),
+        (
+            {"mechanism": "censored", "weights": "staged", "stage_epsilon": 7.0},
+            "nothing is left",
+        ),
+    ],
+)
+def test_a_total_without_draws_to_pay_is_refused(given, said):
+    with pytest.raises(InputError, match=said):
+        Synthesizer(**arranged({"outcome": "y", "total_epsilon": 6.0, **given}))

@@ -132,7 +132,8 @@ def from_the_table(self: Reference, posterior: Any, clamp: Any) -> ReferenceSize
     """The planted error: constants of the confidential records."""
     found = SIZES(self, posterior, clamp)
     finite = found.by_record[np.isfinite(found.by_record)]
-    return ReferenceSizes(found.by_record, finite.min(), max(finite.max(), finite.min() + 1e-9))
+    high = max(finite.max(), finite.min() + 1e-9)
+    return ReferenceSizes(found.by_record, finite.min(), high, high)
 
 
 def unclamped(loop: Any, clamp: Any, **scale: Any) -> strict_weights.StrictWeights:

@@ -527,8 +527,9 @@ def test_the_settings_alone_decide_the_word(
             return
     assert run.strict == (said == ["dp"])
     if not run.strict:
-        with pytest.raises(InputError, match=r"^accept_unconverged gives up the guarantee dp"):
+        with pytest.raises(InputError) as refused:
             RunSettings(**chosen, accept_unconverged=True)
+        assert refused.value.key == "no-guarantee"
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -733,26 +734,12 @@ def test_as_many_draws_as_the_statement_says_decide_the_datasets() -> None:
         assert made.privacy["draw_of_dataset"] == [1 + places.index(place) for place in places]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"draws_per_release": 0}, "draws_per_release must be"),
-        ({"draws_per_release": 3}, "draws_per_release must be at most datasets, 2, since a draw"),
-        ({"datasets": 5}, "5 datasets need 5 posterior draws. Got 4; raise draws or chains."),
-        (
-            {"draws_per_release": 1, "mechanism": PerturbedHistogram(epsilon=1, range=(0, 9))},
-            "draws_per_release of a run is for the mechanisms",
-        ),
-        (
-            {"draws_per_release": 1, "model": "normal-mixture", "mechanism": "lw"},
-            "This model draws each synthetic value from its record",
-        ),
-    ],
-)
-def test_numbers_of_draws_that_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        Synthesizer(**strict(**changes))
-    assert str(caught.value).startswith(message)
+def test_numbers_of_draws_that_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^draws_per_release must be"):
+        Synthesizer(**strict(draws_per_release=0))
+    with pytest.raises(InputError) as refused:
+        Synthesizer(**strict(datasets=5))
+    assert refused.value.key == "too-few-draws"
     Synthesizer(**strict(datasets=5, draws_per_release=4))
 
 
@@ -761,19 +748,8 @@ def test_numbers_of_draws_that_are_refused(changes: dict[str, Any], message: str
     [
         ({"records": 0}, "records must be"),
         ({"records": "many"}, "records must be a whole number or 'noisy'. Got 'many'."),
-        ({"records": "noisy"}, "A noisy number of rows costs epsilon of its own."),
         ({"records": "noisy", "records_epsilon": 0.0}, "records_epsilon must be"),
-        ({"records": 5, "records_epsilon": 1.0}, "A public number of rows costs nothing."),
         ({"records_epsilon": 1.0}, "records_epsilon belongs to records. Add records"),
-        (
-            {"records": 5, "mechanism": PerturbedHistogram(epsilon=1, range=(0, 9))},
-            "A perturbed histogram protects the number of records under loo",
-        ),
-        ({"records": 5, "keep_order": True}, "With records set no released row is a record's own"),
-        (
-            {"records": 5, "model": "normal-mixture", "mechanism": "lw"},
-            "This model draws each synthetic value from",
-        ),
     ],
 )
 def test_numbers_of_rows_that_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -785,13 +761,15 @@ def test_numbers_of_rows_that_are_refused(changes: dict[str, Any], message: str)
 def test_columns_released_unchanged_have_the_table_s_own_rows(tmp_path: Path) -> None:
     table = VISITS.with_columns(town=pl.Series(["a", "b"] * 4))
     for role in ({"formula": "~ town"}, {"keep": "all"}):
-        with pytest.raises(InputError, match=r"^records draws another number of rows"):
+        with pytest.raises(InputError) as refused:
             Synthesizer(**strict(records=5, **role)).fit(table, seed=1)
+        assert refused.value.key == "records-unchanged"
         table.write_parquet(tmp_path / "table.parquet")
-        with pytest.raises(InputError, match=r"^records draws another number of rows"):
+        with pytest.raises(InputError) as refused:
             Synthesizer(**strict(records=5, **role)).fit_to(
                 tmp_path / "table.parquet", tmp_path / "out", seed=1
             )
+        assert refused.value.key == "records-unchanged"
     assert not (tmp_path / "out").exists()
 
 

@@ -15,8 +15,6 @@ import pyvws as vws
 from pyvws.engines.ensemble import EnsembleEngine
 from pyvws.engines.grid import GridEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.stan_run import shipped_program
-from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums
@@ -24,9 +22,7 @@ from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.beta import Beta
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
-from pyvws.models.registry import find_model
 from pyvws.models.truncated_normal import TruncatedNormal
-from pyvws.synthesis import settings
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -36,11 +32,6 @@ COLUMNS = {
     "town": Column(role="public", levels=("a", "b")),
     "ill": Column(model="logistic", levels=("no", "yes")),
     "pay": Column(model="normal", range=(0, 10)),
-}
-MANY = tuple(f"level {number}" for number in range(300))
-WIDE = COLUMNS | {
-    "kind": Column(model="nominal", levels=MANY),
-    "job": Column(model="nominal", levels=MANY),
 }
 
 
@@ -61,13 +52,8 @@ WIDE = COLUMNS | {
         ({**ON_GRID, "settings": SamplerSettings(grid_steps=(3, 3))}, "grid_steps needs 1"),
         ({**ON_GRID, "settings": SamplerSettings(grid_steps=(10**7,))}, "at most 1000000"),
         ({"model": TruncatedNormal(range=(0, 1))}, "--clamp half"),
-        ({"records": 5, "formula": "~ town"}, "another number of rows"),
-        ({"records": 5, "keep": ["town"]}, "another number of rows"),
-        ({"records": 5, "keep": "town"}, "another number of rows"),
         ({"records": "noisy", "records_epsilon": 1e-320}, "too small for a finite noise"),
         ({"schema": Schema(COLUMNS), "engine": EnsembleEngine()}, "one column at a time"),
-        ({"schema": Schema(COLUMNS), "records": 5}, "another number of rows"),
-        ({"schema": Schema(WIDE)}, "at most 20,000 can be fitted"),
     ],
 )
 def test_a_run_is_refused_without_a_table(given: dict[str, Any], said: str) -> None:
@@ -82,11 +68,16 @@ def test_a_table_of_one_column_takes_any_engine_under_a_clamp() -> None:
     assert made.engine.name == "ensemble"
 
 
-def test_a_program_is_refused_under_a_clamp(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "engine_version", lambda _name: "not asked")
-    program = UserProgram(shipped_program(find_model("poisson")))
-    with pytest.raises(InputError, match="cannot be censored from outside"):
-        vws.Synthesizer(outcome="y", mechanism=STRICT, engine="rstan", program=program)
+@pytest.mark.parametrize(
+    "released", [{"keep": ["town"]}, {"keep": "town"}, {"schema": Schema(COLUMNS)}]
+)
+def test_other_columns_that_are_released_have_the_rows_of_the_table(
+    released: dict[str, Any],
+) -> None:
+    usual = {} if "schema" in released else {"outcome": "y", "model": "poisson"}
+    with pytest.raises(InputError) as refused:
+        vws.Synthesizer(**usual, **released, mechanism=STRICT, records=5)
+    assert refused.value.key == "records-unchanged"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyvws.posterior.clamp import Clamp
+from pyvws.statement import several_draws
 
 Wrong = Callable[[Any], Any]
 
@@ -194,6 +195,30 @@ def window_of_a_record(_: Any) -> Any:
     return terms
 
 
+def stage_among_the_draws(statement: Any) -> Any:
+    """The draw of a first stage as one more draw of the fit."""
+
+    class Statement(statement):  # type: ignore[misc]
+        __slots__ = ()
+
+        def _several_draws(self, epsilon: float, *, stage: float, noise: float) -> Any:
+            more = self.draws_released + (stage > 0.0)
+            found = replace(self, datasets=more)
+            return super(Statement, found)._several_draws(epsilon, stage=0.0, noise=noise)
+
+    return Statement
+
+
+def places_of_a_grid(_: Any) -> Any:
+    """The largest delta over a few places only, which understates it."""
+
+    def largest(total: float, width: float, m: int) -> float:
+        places = np.linspace(0.0, width, 12)[1:-1]
+        return float(several_draws.deltas_at(places, total, width, m).max())
+
+    return largest
+
+
 def half_the_noise(scale: Any) -> Any:
     return lambda *args, **options: 0.5 * scale(*args, **options)
 
@@ -228,6 +253,8 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "A + 2 B for a mixed table": ((_WIDTHS, twice_the_densities),),
     "Delta under replace-one": ((_STATEMENT, delta_where_one_is_replaced),),
     "the window of a record for a unit": ((_UNITS, window_of_a_record),),
+    "t from a grid": (("pyvws.statement.several_draws:largest_delta", places_of_a_grid),),
+    "the binomial for a staged fit": ((_STATEMENT, stage_among_the_draws),),
     "the clamp's sign": (("pyvws.posterior.pseudo_posterior:add_terms_inside", other_sign),),
 }
 
@@ -239,6 +266,8 @@ _KINDS = (
 _RELEASES = "pyvws.validation.cases.releases:"
 _WINDOWS = "pyvws.validation.cases.window:"
 STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
+    (_MADE + "draws_by_delta", *PLANTED["t from a grid"][0]),
+    (_MADE + "draws_by_delta", *PLANTED["the binomial for a staged fit"][0]),
     (_WINDOWS + "density_statement", *PLANTED["Delta for a density"][0]),
     (_WINDOWS + "mixed_statement", *PLANTED["A + 2 B for a mixed table"][0]),
     (_WINDOWS + "window_widths", *PLANTED["A + 2 B for a mixed table"][0]),

@@ -28,7 +28,6 @@ WITHIN_OTHERS = {
     "pyvws.bounds.lipschitz:blockwise_bounds",
     "pyvws.bounds.lipschitz:centre_and_spread",
     "pyvws.bounds.lipschitz:largest_sizes",
-    "pyvws.bounds.lipschitz:window_widths",
     "pyvws.evaluation.combining_rules:combine_formula",
     "pyvws.evaluation.associations:associations",
     "pyvws.evaluation.closest_records:closest_distances",

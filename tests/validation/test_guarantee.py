@@ -43,7 +43,7 @@ from pyvws.validation.cases import CASES, MeasuredCase, guarantee, searched
 from pyvws.validation.cases.guarantee import ComputedLoss, SampledLoss
 from pyvws.validation.report import Row
 
-STATEMENTS = [case for case in CASES if case.script in ("accounting", "window")]
+STATEMENTS = [case for case in CASES if case.script in ("accounting", "window", "several_draws")]
 COMPUTED = [
     dataclasses.replace(case, epsilons=case.epsilons[:1])
     for case in guarantee.CASES

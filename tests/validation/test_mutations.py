@@ -18,11 +18,10 @@ from counts_mistakes import COUNTED_RECORDS_MISTAKES
 from fit_mistakes import FIT_MISTAKES
 from noise_mistakes import TABLE_OF_ESTIMATES_MISTAKES
 from random_mistakes import RANDOM_MISTAKES
-from statement_mistakes import STATEMENT_MISTAKES, windows_times
+from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
 
 from pyvws.bounds.joint import JointBounds
-from pyvws.statement import several_draws
 from pyvws.validation.cases import CASES
 from pyvws.validation.runner import exit_code, run
 
@@ -58,16 +57,6 @@ def fields(result: Any) -> tuple[dataclasses.Field[Any], ...]:
 
 def pairwise_extended_sum(_: Any) -> Any:
     return lambda x: np.longdouble(np.sum(np.asarray(x, dtype=np.float64)))
-
-
-def places_of_a_grid(_: Any) -> Any:
-    """The largest delta over a few places only, which understates it."""
-
-    def largest(total: float, width: float, m: int) -> float:
-        places = np.linspace(0.0, width, 12)[1:-1]
-        return float(several_draws.deltas_at(places, total, width, m).max())
-
-    return largest
 
 
 def numpy_quantile(_: Any) -> Any:

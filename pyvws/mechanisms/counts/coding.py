@@ -158,24 +158,24 @@ def counted_columns(schema: Schema) -> dict[str, CountedColumn]:
 
     Raises InputError for a column without levels, range or cuts.
     """
-    bounds = rule_numbers(schema)
+    bounds = rule_cuts(schema)
     return {
-        name: counted_column(name, schema.columns[name], bounds.get(name, ()))
+        name: counted_column(name, schema.columns[name], sorted(bounds.get(name, ())))
         for name in schema.synthesized
         if name not in schema.computed
     }
 
 
-def counted_column(name: str, column: Column, apart: Sequence[float] = ()) -> CountedColumn:
-    """A column as it is counted; the numbers `apart` begin and end cells of their own."""
+def counted_column(name: str, column: Column, begins: Sequence[float] = ()) -> CountedColumn:
+    """A column as it is counted; each of the numbers `begins` begins a cell."""
     if column.categorical:
         return CountedColumn(name, column, column.coded_levels)
     masses = tuple(map(column.label_of_number, column.mass))
-    edges = _edges(name, column, apart)
+    edges = _edges(name, column, begins)
     return CountedColumn(name, column, (*masses, *column.missing_codes), edges)
 
 
-def _edges(name: str, column: Column, apart: Sequence[float]) -> Floats:
+def _edges(name: str, column: Column, begins: Sequence[float]) -> Floats:
     if column.range is None:
         raise InputError(
             f"Column {name!r} has no public cells to count. Give it levels, or a range, with cuts "
@@ -186,8 +186,7 @@ def _edges(name: str, column: Column, apart: Sequence[float]) -> Floats:
     inner = public_cuts(low, high, step) if column.cuts is None else column.cuts
     if column.cuts is None and column.outcome_scale == "log":
         inner = money_cuts(low, high)
-    for number in apart:  # A condition is true or false of whole cells.
-        inner = (*inner, number, number + step if step else np.nextafter(number, np.inf))
+    inner = (*inner, *begins)  # A condition is true or false of whole cells.
     kept = sorted({float(x) for x in inner if low < x < high})
     edges = np.array([low, *kept, high])
     if step is None:
@@ -226,33 +225,53 @@ def money_cuts(low: float, high: float) -> tuple[float, ...]:
     return tuple(x for x in cuts if low < x < high)
 
 
-def rule_numbers(schema: Schema) -> dict[str, tuple[float, ...]]:
-    """The numbers that rules compare columns with or fix them at, by column."""
+def rule_cuts(schema: Schema) -> dict[str, set[float]]:
+    """The numbers that begin cells by column, where rules compare with numbers or fix some."""
     found: dict[str, set[float]] = {}
     for name in schema.synthesized:
         column = schema.columns[name]
         for rule in column.rules:
             for label in rule.fixes:
-                known = label is None or label in column.missing_codes or column.categorical
-                number = None if known else column.number_of(str(label))
-                if number is not None and number not in column.mass:
-                    found.setdefault(name, set()).add(number)
+                if label is not None and label not in column.missing_codes:
+                    _begin(found, schema, name, label, (0, 1))
             condition = getattr(rule, "condition", None)
-            if condition is not None:
-                for constant in ast.walk(condition.tree):
-                    if isinstance(constant, ast.Constant):
-                        _note(found, schema, condition.columns, constant.value)
-    return {name: tuple(sorted(numbers)) for name, numbers in found.items()}
+            if condition is None:
+                continue
+            for node in ast.walk(condition.tree):
+                if isinstance(node, ast.Compare):
+                    sides = [node.left, *node.comparators]
+                    for left, op, right in zip(sides[:-1], node.ops, sides[1:], strict=True):
+                        number_left = not isinstance(left, ast.Name)
+                        places = _PLACES.get(type(op), (0, 1))
+                        at = tuple(1 - x for x in places) if number_left else places
+                        for constant in _constants(left if number_left else right):
+                            for other in condition.columns:
+                                _begin(found, schema, other, str(constant), at)
+    return found
 
 
-def _note(
-    found: dict[str, set[float]], schema: Schema, names: Sequence[str], constant: Any
+_PLACES: Final[dict[type[ast.cmpop], tuple[int, ...]]] = {
+    **{ast.Lt: (0,), ast.GtE: (0,), ast.Gt: (1,), ast.LtE: (1,)},
+}
+"""Whether a cell begins at a number (0) or after it (1), where a column stands to the left."""
+
+
+def _constants(side: ast.expr) -> list[Any]:
+    """The numbers and labels that a side of a comparison spells."""
+    try:
+        given = ast.literal_eval(side)
+    except ValueError:  # A column, or a sum.
+        return []
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _begin(
+    found: dict[str, set[float]], schema: Schema, name: str, label: str, at: tuple[int, ...]
 ) -> None:
-    """Note a constant of a condition for each number that the condition reads."""
-    for name in names:
-        column = schema.columns[name]
-        if column.categorical:
-            continue
-        number = column.number_of(str(constant))
-        if number is not None and number not in column.mass:
-            found.setdefault(name, set()).update({number, -number} if number else {number})
+    """Note that cells of a number begin at a label, or right after it."""
+    column = schema.columns[name]
+    number = None if column.categorical else column.number_of(label)
+    if number is None or number in column.mass:
+        return
+    after = number + column.step if column.step else float(np.nextafter(number, np.inf))
+    found.setdefault(name, set()).update((number, after)[x] for x in at)

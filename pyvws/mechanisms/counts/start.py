@@ -18,6 +18,8 @@ from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.sets import CountedTable
 
 _FLOOR = 1e-3  # Records in a cell that the noise hides.
+_STANDS_OUT = 10.0  # Deviations of the noise of a count, for the records of a class.
+_FEW = 5  # Classes that records begin in at least.
 
 
 def first_records(
@@ -64,8 +66,17 @@ def first_records(
                 own = margins[k] * (table.given[k].prior[row] > 0.0)
                 at = rows == row
                 x[at, k] = rng.choice(len(own), int(at.sum()), p=own / own.sum())
-    size = table.columns[root].size
-    return x, (x[:, root].astype(np.int64) * classes // size) % classes
+    size, begun = table.columns[root].size, _first_classes(noisy, classes)
+    return x, (x[:, root].astype(np.int64) * begun // size) % begun
+
+
+def _first_classes(noisy: NoisyTables, classes: int) -> int:
+    """How many classes have records at first: as many as stand out of the noise.
+
+    A chain empties classes that the counts do not ask for more slowly than it fills new ones.
+    """
+    apart = noisy.records / (_STANDS_OUT * float(noisy.deviations.mean()))
+    return min(classes, max(_FEW, round(apart)))
 
 
 def _shares(noisy: NoisyTables, wanted: tuple[int, ...]) -> Floats:

@@ -142,10 +142,6 @@ def public_design(schema: Schema | ModelledSchema, name: str) -> PublicDesign | 
     return PublicDesign(predictors, names, read, columns, codings, formula)
 
 
-def _is_plain(expression: Expression) -> bool:
-    return expression.label.strip("`") in expression.columns
-
-
 def _raw(column: Column | Category, values: Floats) -> Any:
     """The column for a formula: a pandas Categorical of the public bands, or the numbers."""
     if not column.categorical:
@@ -184,7 +180,7 @@ def _coding(
         values = np.arange(1.0, len(column.coded_levels) + 1)
     else:
         centre, width = _scale(column)
-        if _is_plain(expression):
+        if expression.label.strip("`") in expression.columns:
             return PublicScale(np.array([centre]), np.array([width]))
         values = np.linspace(centre - width, centre + width, _POINTS)
     read, raw = ReadFormula(False, (expression,), ()), {name: _raw(column, values)}

@@ -60,13 +60,15 @@ class TableFile:
 
     `frame` has inferred types. `as_written` holds the same rows with csv cells as text, so that a
     column passed through keeps its zeros and spelling. `format` is one of `FORMATS`. `sha256` is
-    the digest that `file_digest` gives for the file or folder.
+    the digest that `file_digest` gives for the file or folder. `row_names` says that row names, as
+    R and pandas write them below an empty name in the header, are left out.
     """
 
     frame: pl.DataFrame
     as_written: pl.DataFrame
     format: str
     sha256: str
+    row_names: bool = False
 
     @property
     def spelled(self) -> pl.DataFrame:
@@ -125,7 +127,17 @@ def read_table(path: Path) -> TableFile:
         raise InputError(
             f"{path.name}: pyvws cannot tell the rows apart. Check the file's quotes and line ends."
         )
-    return TableFile(frame, as_written, kind, digest)
+    if row_names := kind == "csv" and _has_row_names(frame):
+        frame, as_written = frame[:, 1:], as_written[:, 1:]
+    return TableFile(frame, as_written, kind, digest, row_names)
+
+
+def _has_row_names(frame: pl.DataFrame) -> bool:
+    """Whether the first column has no name, and numbers the rows from 1, or from 0 as pandas."""
+    if frame.width < 2 or frame.columns[0] != "" or not frame.dtypes[0].is_integer():
+        return False
+    own = frame.to_series(0)
+    return any(own.equals(pl.Series(range(k, k + len(own)), dtype=own.dtype)) for k in (0, 1))
 
 
 @contextmanager

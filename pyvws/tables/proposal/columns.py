@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from unicodedata import category
 
@@ -46,10 +46,16 @@ _RISING: Final = 0.9  # So many of the steps between neighbours go one way in id
 _EXACT: Final = 2.0**53  # Floats tell no larger whole numbers apart.
 _READ: Final = 1000  # Labels that tell how text spells numbers.
 _PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
+_FEW_UNITS: Final = 4  # So few may still be units, of which a rule needs several.
 _MOST_MEMBERS: Final = 30  # A unit has at most so many records on average.
-_OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal")
+_OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal", "gamma", "beta")
 
-_ONE: Final = "one value in all records"
+_ONE: Final = "one date in all records"
+_EMPTY: Final = "every cell is empty"
+_CALENDAR: Final = (
+    "whole numbers that look like dates such as 20001231; write them as 2000-12-31, and they are "
+    "proposed as dates"
+)
 _ID: Final = (
     'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
 )
@@ -78,6 +84,12 @@ _OTHER: Final = (
 _SPELLED: Final = "numbers with {}; write them with digits and a decimal point alone"
 _YEARS: Final = ("0001-01-01", "9999-12-31")
 _NANOSECONDS: Final = ("1677-09-22", "2262-04-11")  # Moments in them reach from here to there.
+_MOMENT: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
+    r"(Z|[+-][0-9]{2}:?[0-9]{2})?|[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?"
+)
+_YEARS_OF_DATES: Final = (18000101.0, 21001231.0)
+_RECORDS_A_REAL: Final = 10  # A real number that is a level has at least so many on average.
 _BLANKS: Final = re.compile(r"[\s'\u2019]")
 _AMOUNT: Final = re.compile(r"[-+]?(?!0[0-9])([0-9]+|[0-9]{1,3}([.,][0-9]{3})+)([.,][0-9]+)?")
 _GROUPS: Final = re.compile(r"[-+]?[0-9]{1,3}([.,\s'\u2019][0-9]{3})+([.,][0-9]+)?")
@@ -93,7 +105,22 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     return proposed | {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
 
 
-def _ids_of_units(frame: nw.DataFrame[Any], proposed: dict[str, Column]) -> list[str]:
+def shares_of_units(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Floats:
+    """What each record (N,) counts where chance is judged: 1 over the records of its unit.
+
+    What all records of one household have is one observation. Few units are units here too.
+    """
+    noted = [name for name, column in proposed.items() if column.note == _UNIT]
+    names = noted or _ids_of_units(frame, proposed, least=_FEW_UNITS)
+    if not names:
+        return np.ones(len(frame))
+    units = distinct(frame[names[0]])[0] + 1
+    return np.asarray(1.0 / np.bincount(units)[units])
+
+
+def _ids_of_units(
+    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], least: int = _FEW + 1
+) -> list[str]:
     """Columns of text or whole numbers whose values stand together, as households' ids do.
 
     In some other column neighbours in a unit are alike, of which 10 pairs or more would differ if
@@ -102,17 +129,18 @@ def _ids_of_units(frame: nw.DataFrame[Any], proposed: dict[str, Column]) -> list
     """
     shared: list[str] = []
     for name, column in proposed.items():
-        kind = column.model in _OF_NUMBERS and frame[name].dtype.is_integer()
+        codes_too = least <= _FEW and column.categorical
+        kind = (column.model in _OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
         text = has_labels(frame[name]) and column.note in (None, _TEXT)
         if not (kind or text) or column.days_since is not None:
             continue
         own = distinct(frame[name])[0]
         alike = own[1:] == own[:-1]
         number = len(own) - int(alike.sum())
-        if len(np.unique(own)) < number or not _FEW < number < len(own) <= _MOST_MEMBERS * number:
+        if len(np.unique(own)) < number or not least <= number < len(own) <= _MOST_MEMBERS * number:
             continue
         for other in frame.columns:
-            if other == name or proposed[other].note in (_ONE, _OTHER, _ID):
+            if other == name or proposed[other].note in (_ONE, _EMPTY, _OTHER, _ID):
                 continue
             codes = distinct(frame[other])[0]
             shares = np.unique(codes, return_counts=True)[1] / len(codes)
@@ -151,6 +179,8 @@ def _category(column: nw.Series[Any]) -> Column:
     places, labels = distinct(column)
     empty, filled = bool((places < 0).any()), int((places >= 0).sum())
     missing: dict[str, Any] = {"missing": True} if empty else {}
+    if not labels:
+        return _dropped(_EMPTY)
     if column.dtype == nw.Boolean:
         return Column(model="nominal", levels=("false", "true"), **missing, review=tuple(missing))
     most, declared = MOST_LEVELS, isinstance(column.dtype, nw.Enum)  # pandas' are ordered then.
@@ -161,8 +191,10 @@ def _category(column: nw.Series[Any]) -> Column:
         most = min(most, max(_FEW, filled // _RECORDS_A_CODE))
     differ = not declared and len(labels) == filled
     if len(levels) < 2:
-        return _dropped(_ONE, "role")
+        return _of_one_value(levels, missing)
     dates = _coded_dates(places, labels)
+    if sum(map(bool, map(_MOMENT.fullmatch, labels))) > len(labels) / 2:
+        return _dropped(_TIMES, "role")
     few, spelled = len(levels) <= most and not differ, None
     if len(levels) > _FEW:
         if dates:
@@ -212,23 +244,43 @@ def _number(column: nw.Series[Any]) -> Column:
     if np.isinf(values).any():
         return _dropped(_INFINITE, "role")
     known = np.unique(values)
+    if not len(known):
+        return _dropped(_EMPTY)
     whole = bool((known == np.floor(known)).all())
     integer = whole and not column.dtype.is_float()
     large = integer and bool((np.abs(known) >= _EXACT).any())
     exact = distinct(column)[1] if large else known
-    if len(exact) < 2:
-        return _dropped(_ONE, "role")
-    codes = len(exact) <= min(_FEW, len(values) / _RECORDS_A_CODE)
-    if whole and codes and column.dtype != nw.Object:  # Python's decimals are no labels.
+    each = _RECORDS_A_CODE if whole else _RECORDS_A_REAL
+    codes = len(exact) <= min(_FEW, len(values) / each)
+    labelled = column.dtype != nw.Object and not column.dtype.is_decimal()
+    if len(exact) < 2 and labelled:
+        return _of_one_value((label_of(exact[0]),), missing)
+    if codes and labelled:
         labels = distinct(column)[1] if integer else map(label_of, known)
         levels = tuple(sorted(labels, key=rising))
         return reviewed({"model": "nominal", "levels": levels, **missing})
     if large:
         return _dropped(_LARGE, "role")
+    if whole and _look_like_dates(known):
+        return _dropped(_CALENDAR, "role")
     if integer and _numbers_records(values):
         return _dropped(_ID_OR_AMOUNT, "role")
     note = _AMOUNT_OR_ID if integer and _may_number_records(values) else None
     return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
+
+
+def _of_one_value(levels: tuple[str, ...], missing: Mapping[str, Any]) -> Column:
+    """A column that has one value: a constant, or a value or none."""
+    entries: dict[str, Any] = {"model": "nominal"} if missing else {}
+    return reviewed({**entries, "levels": levels, **missing})
+
+
+def _look_like_dates(known: Floats) -> bool:
+    """Whether whole numbers (n,) that differ are all dates of a calendar, such as 20001231."""
+    if not _YEARS_OF_DATES[0] <= known[0] <= known[-1] <= _YEARS_OF_DATES[1]:
+        return False
+    texts = (f"{int(x):d}" for x in known)
+    return all(as_days(f"{x[:4]}-{x[4:6]}-{x[6:]}", EPOCH) is not None for x in texts)
 
 
 def _limits(column: nw.Series[Any]) -> tuple[float, float]:
@@ -286,6 +338,8 @@ def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
     ids = whole and _numbers_records(values)
     if (ids and not words) or (whole and np.abs(values).max() >= _EXACT):
         return None
+    if whole and _look_like_dates(np.unique(values)):
+        return _dropped(_CALENDAR, "role")
     note = _AMOUNT_OR_ID if ids or (whole and _may_number_records(values)) else None
     return number_column(values, codes, labels, note=note)
 

@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from scipy.special import ndtr
 
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.proposal.families import likeliest
 from pyvws.tables.schema.column import ENTRIES, Column
 
 _COUNT: Final = 1000  # The largest number of a count.
-_MODERATE: Final = 100.0  # The largest size of a number that needs no logarithm.
 _MOST_DECIMALS: Final = 6
 _POINT: Final = 0.1  # The share of records at one value that makes it a point of mass.
 _POINT_AT_0: Final = 0.01  # The same of 0.
@@ -27,8 +26,6 @@ _MOST_NEGATIVE: Final = 5  # So many of them are negative.
 _LEAST_CODE: Final = -100.0
 _RECORDS_OF_A_CODE: Final = 10  # So many records have each,
 _CODES_SPAN: Final = 20.0  # or one that is no further from it.
-_SHARE_BELOW_0: Final = 0.01  # A normal may differ so much from the numbers in the share below 0,
-_BY_CHANCE: Final = 2.0  # or by so many standard errors.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
 _SPAN: Final = (1e-300, 1e300)  # From the lowest to the highest number.
 _UNITS: Final = 4  # And at least so many units of the outcome.
@@ -113,81 +110,42 @@ def number_column(
     count = decimals == 0 and low >= 0 and high <= _COUNT
     if count:
         points = points[[_towers(x, values) for x in points]]
-    elif low == 0 and high > _MODERATE:  # The scale log has no 0.
-        points = np.union1d(points, [0.0])
     below, above = _rounded(low, high)
     ends = max(below, limits[0]), min(above, limits[1])
     if len(points) and points[-1] == high:  # A top code ends the range.
         ends = ends[0], high
     others = values[~np.isin(values, points)]
-    if not count:
-        model, scale = "normal", _scale(others, ends)
-    elif len(np.unique(others)) < 2 or _is_count(others):
-        model, scale = "negative-binomial", {}
-    else:
-        model, scale = "truncated-normal", around(ends)
+    if low == 0.0 and not count and 0.0 not in points:
+        above_0 = _family(others[others > 0.0], ends, count)
+        if above_0["model"] == "gamma" or above_0.get("outcome_scale") == "log":
+            points, others = np.union1d(points, [0.0]), others[others > 0.0]
+    family = _family(others, ends, count)
     entries: dict[str, Any] = {
-        "model": model,
+        "model": family.pop("model"),
         "range": ends,
         "decimals": decimals,
         **missing,
         "mass": tuple(points.tolist()),
-        **scale,
+        **family,
     }
     given = {name: value for name, value in entries.items() if value not in (None, ())}
     return reviewed(given, note=_CODES if spelled else note)
 
 
-def _is_count(values: Floats) -> bool:
-    """Whether whole numbers (n,) from 0 on lean to the right, as counts do and ages do not.
-
-    A negative binomial (or a Poisson) law of mean m and variance v has the skewness
-    (2 v - m) / (m v^(1/2)). Counts have half of it or more.
-    """
-    m = float(values.mean())
-    v = max(float(values.var()), m)
-    leaning = float(((values - m) ** 3).mean()) / float(values.std()) ** 3
-    return leaning >= (v - m / 2) / (m * math.sqrt(v))
+def _family(values: Floats, ends: tuple[float, float], count: bool) -> dict[str, Any]:
+    """The family of numbers (n,) with its scale, by likelihood; of too few the plainest."""
+    if len(np.unique(values)) < 2:
+        return {"model": "negative-binomial"} if count else {"model": "normal", **around(ends)}
+    one = likeliest(values, ends, whole=count)
+    if one.scale is not None and one.unit is not None:
+        return {"model": one.model, "outcome_scale": one.scale, "outcome_unit": _step(one.unit)}
+    return {"model": one.model, **(around(ends) if "normal" in one.model else {})}
 
 
 def around(ends: tuple[float, float]) -> dict[str, Any]:
     """The settings that bring numbers within `ends` to where a normal family's priors are."""
     centre, width = (ends[0] + ends[1]) / 2, ends[1] - ends[0]
     return {"outcome_centre": centre, "outcome_unit": _step(width / _UNITS)}
-
-
-def _scale(values: Floats, ends: tuple[float, float]) -> dict[str, Any]:
-    """The same for a normal family of numbers (n,) of any size, by a logarithm of large ones."""
-    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
-    if max(-low, high) <= _MODERATE or low > high / 2:
-        return around(ends)
-    if low > 0:
-        return {"outcome_scale": "log", "outcome_unit": _step(float(np.median(values)))}
-    unit = _signed_unit(values)
-    if unit is None:
-        return around(ends)
-    return {"outcome_scale": "signed-log", "outcome_unit": unit}
-
-
-def _signed_unit(values: Floats) -> float | None:
-    """The unit of the scale signed-log under which a normal follows numbers (n,) best.
-
-    Of the powers of ten under which a normal has nearly as many values below 0 as the numbers, it
-    is that of the largest likelihood; None where the numbers as they are have a larger one.
-    """
-    size, share = np.abs(values), float((values < 0).mean())
-    near = max(_SHARE_BELOW_0, _BY_CHANCE * math.sqrt(share * (1.0 - share) / len(values)))
-    units = [10.0**power for power in range(math.ceil(math.log10(size.max())))]
-    candidates = []
-    for unit in (None, *units):
-        if unit is None:
-            v, slopes = values / size.max(), 1.0 / size.max()
-        else:
-            v, slopes = np.sign(values) * np.log1p(size / unit), 1.0 / (unit + size)
-        below = float(ndtr(-v.mean() / v.std()))
-        log_density = float(np.log(slopes).mean()) - math.log(float(v.std()))
-        candidates.append((-max(abs(below - share), near), log_density, unit))
-    return max(candidates, key=lambda one: one[:2])[2]
 
 
 def _towers(point: float, values: Floats) -> bool:

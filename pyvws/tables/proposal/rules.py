@@ -3,12 +3,12 @@
 A rule is proposed where all records with some levels of an earlier column, or with small or large
 numbers in it, have one value, most other records have another, and chance would hardly do so: were
 the value as frequent there as elsewhere, so many records would all have it less than once in a
-million tables. The records chose the rule, so it stands in `review`.
+million tables; nor would all records without it lie elsewhere. Records of one household count as
+one, so no rule comes from one. The records chose the rule, so it stands in `review`.
 """
 
 from __future__ import annotations
 
-import keyword
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.proposal.spelling import condition_on, number_between, spelled_name, spelled_value
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.rules import Fixed, read_rule
 
@@ -30,7 +30,6 @@ Values = Mapping[str, Floats]
 _CHANCE: Final = math.log(1e6)  # Nats.
 _MOST_ELSEWHERE: Final = 0.5
 _MOST_CONDITIONS: Final = 3  # Of one rule.
-_DIGITS: Final = range(-9, 10)  # Decimals of a number between two others.
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +41,35 @@ class _Condition:
 
 
 def proposed_rules(
-    proposed: Mapping[str, Column], columns: Mapping[str, Column], values: Values
+    proposed: Mapping[str, Column],
+    columns: Mapping[str, Column],
+    values: Values,
+    each: Floats,
 ) -> dict[str, Column]:
     """The columns `made` of a proposal, with the rules that the records keep.
 
     `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, which `made`
-    may have changed to other models and to lookups.
+    may have changed to other models and to lookups. A record counts as `each` (N,) of a unit.
     """
     ruled = dict(proposed)
     used = {name: column for name, column in columns.items() if column.role != "drop"}
     for place, name in enumerate(used):
-        if proposed[name].role != "synthesize" or proposed[name].is_computed:
+        before = proposed[name]
+        if before.role != "synthesize" or before.is_computed or before.rule or before.is_constant:
             continue
-        earlier = list(used)[:place]
-        if rules := tuple(_rules(name, earlier, used, values)):
+        earlier = [x for x in list(used)[:place] if not _is_computed(proposed[x])]
+        if rules := tuple(_rules(name, earlier, used, values, each)):
             rule: Any = rules if len(rules) > 1 else rules[0]
-            before = proposed[name]
             ruled[name] = replace(before, rule=rule, review=(*before.review, "rule"))
     return ruled
 
 
+def _is_computed(column: Column) -> bool:
+    return column.is_computed or column.is_constant or bool(column.rule)  # Bands have rules.
+
+
 def _rules(
-    name: str, earlier: list[str], columns: Mapping[str, Column], values: Values
+    name: str, earlier: list[str], columns: Mapping[str, Column], values: Values, each: Floats
 ) -> Iterator[str]:
     """The rules of a column: of its missing codes and points of mass, or of its likeliest level."""
     column = columns[name]
@@ -73,11 +79,12 @@ def _rules(
     codes, labels = coded
     counts = np.bincount(codes, minlength=len(labels)).astype(np.float64)
     conditions: dict[int, list[_Condition]] = {}
+    told = _Told(codes, each)
     for other in earlier:
-        of_other = other, columns[other], values, codes, counts
+        of_other = other, columns[other], values, codes, told
         for code, condition in (*_by_level(*of_other), *_by_size(*of_other)):
             conditions.setdefault(code, []).append(condition)
-    found = ((code, _chosen(of, codes == code)) for code, of in conditions.items())
+    found = ((code, _chosen(of, told, code)) for code, of in conditions.items())
     chosen = {code: condition for code, condition in found if condition is not None}
     levels = len(column.levels or ())
     if column.categorical:
@@ -95,7 +102,7 @@ def _rules(
         ):
             continue
         only = " only" if missing and condition.holds.sum() == counts[code] else ""
-        rule = f"{_value(labels[code])}{only} where {condition.text}"
+        rule = f"{spelled_value(labels[code])}{only} where {condition.text}"
         if _is_kept(rule, labels[code], condition.holds, columns, values):
             yield rule
 
@@ -116,32 +123,33 @@ def _coded(
 
 
 def _by_level(
-    name: str, column: Column, values: Values, codes: Codes, counts: Floats
+    name: str, column: Column, values: Values, codes: Codes, told: _Told
 ) -> Iterator[tuple[int, _Condition]]:
     """For each code that all records with some levels of a column have, the condition on it."""
     coded = _coded(name, column, values)
     if coded is None:
         return
     own, labels = coded
-    L, G = len(counts), len(labels)
+    L, G = int(codes.max()) + 1, len(labels)
     table = np.bincount(own * L + codes, minlength=G * L).reshape(G, L)
     of_level = table.sum(axis=1)
-    for code in np.flatnonzero(counts):
+    units = np.bincount(own, told.each, minlength=G)
+    for code in np.flatnonzero(table.any(axis=0)).tolist():
         whole = (table[:, code] == of_level) & (of_level > 0)
         if not column.categorical:
             whole[0] = False  # Any value: no condition says that.
             gone = slice(1 + len(column.mass), None)
             if (table[gone, code] < of_level[gone]).any():
                 whole[gone] = False  # Only all missing codes have a name.
-        rest = counts[code] - table[whole, code].sum(), of_level[~whole].sum()
-        whole &= of_level * _nats(*rest) >= _CHANCE
-        if whole.any() and not whole[of_level > 0].all():
-            text = _among(_name(name), column, labels, whole, of_level > 0)
-            yield int(code), _Condition(text, whole[own])
+        whole &= units * told.nats(code, ~whole[own]) >= _CHANCE
+        holds = whole[own]
+        if whole.any() and not whole[of_level > 0].all() and told.apart(code, holds):
+            text = _among(spelled_name(name), column, labels, whole, of_level > 0)
+            yield code, _Condition(text, holds)
 
 
 def _by_size(
-    name: str, column: Column, values: Values, codes: Codes, counts: Floats
+    name: str, column: Column, values: Values, codes: Codes, told: _Told
 ) -> Iterator[tuple[int, _Condition]]:
     """For each code that all records with small, or large, numbers have, the condition on them."""
     if column.categorical:
@@ -152,47 +160,55 @@ def _by_size(
         code = int(codes[y.argmin()])
         bound = float(y[codes != code].min(initial=np.inf))
         holds = y < bound
-        n = int(holds.sum())
-        if np.isfinite(bound) and n * _nats(counts[code] - n, len(codes) - n) >= _CHANCE:
-            cut = column.label_of_number(sign * _between(float(y[holds].max()), bound))
-            spelled = cut if column.days_since is None else repr(cut)
-            yield code, _Condition(f"{_name(name)} {order} {spelled}", holds)
+        if np.isfinite(bound) and told.is_no_chance(code, holds):
+            cut = sign * number_between(float(y[holds].max()), bound)
+            yield code, _Condition(condition_on(name, column, order, cut), holds)
 
 
-def _nats(having: float, among: float) -> float:
-    """-log of the share of other records that have a value, with one more that has it and one not.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Told:
+    """What records tell of chance: the codes (N,) of a column, and what each record counts (N,)."""
 
-    0 where most of them have it: that all of some records do too is then no rule.
-    """
-    share = (having + 1.0) / (among + 2.0)
-    return -math.log(share) if share <= _MOST_ELSEWHERE else 0.0
+    codes: Codes
+    each: Floats
+
+    def nats(self, code: int, others: Bools) -> float:
+        """-log of the share of `others` with the code, with one more that has it and one not.
+
+        0 where most of them have it: that all of some records do too is then no rule.
+        """
+        having = float(self.each[others & (self.codes == code)].sum())
+        share = (having + 1.0) / (float(self.each[others].sum()) + 2.0)
+        return -math.log(share) if share <= _MOST_ELSEWHERE else 0.0
+
+    def apart(self, code: int, holds: Bools) -> bool:
+        """Whether records without the code would hardly all lie outside the condition by chance."""
+        without = float(self.each[self.codes != code].sum())
+        outside = float(self.each[~holds].sum()) / float(self.each.sum())
+        return -without * math.log(outside) >= _CHANCE if outside else False
+
+    def is_no_chance(self, code: int, holds: Bools) -> bool:
+        """Whether all records of a condition have the code, and hardly by chance."""
+        n = float(self.each[holds].sum())
+        return n * self.nats(code, ~holds) >= _CHANCE and self.apart(code, holds)
 
 
-def _chosen(conditions: list[_Condition], there: Bools) -> _Condition | None:
-    """The conditions under which most records have a value, joined by "or"; `there` have it.
+def _chosen(conditions: list[_Condition], told: _Told, code: int) -> _Condition | None:
+    """The conditions under which most records have a value, joined by "or".
 
     None where what lies outside tells too little.
     """
     taken: list[str] = []
-    holds = np.zeros(len(there), dtype=bool)
+    holds = np.zeros(len(told.codes), dtype=bool)
     while len(taken) < _MOST_CONDITIONS:
-        new = [int((condition.holds & ~holds).sum()) for condition in conditions]
+        new = [float(told.each[condition.holds & ~holds].sum()) for condition in conditions]
         best = int(np.argmax(new))
         left = holds | conditions[best].holds
-        if new[best] * _nats((there & ~left).sum(), (~left).sum()) < _CHANCE:
+        if new[best] * told.nats(code, ~left) < _CHANCE:
             break
         taken.append(conditions[best].text)
         holds = left
     return _Condition(" or ".join(taken), holds) if taken else None
-
-
-def _between(below: float, bound: float) -> float:
-    """The number of fewest digits above `below` and at most `bound`."""
-    for digits in _DIGITS:
-        cut = math.floor(bound * 10.0**digits) / 10.0**digits
-        if below < cut <= bound:
-            return round(cut, max(0, digits))
-    return bound
 
 
 def _among(
@@ -201,10 +217,10 @@ def _among(
     """The condition that a column has one of the levels `whole` (G,), of those in use."""
     others = np.flatnonzero(used & ~whole)
     if column.categorical and len(others) == 1 and whole.sum() > 1 and labels[others[0]]:
-        return f"{name} != {_value(labels[others[0]], quoted=True)}"
+        return f"{name} != {spelled_value(labels[others[0]], quoted=True)}"
     chosen = [labels[g] for g in np.flatnonzero(whole)]
     missing = {None} if column.categorical else {*column.missing_codes}
-    named = [_value(label, quoted=True) for label in chosen if label not in missing]
+    named = [spelled_value(label, quoted=True) for label in chosen if label not in missing]
     parts = []
     if named:
         several = f"in [{', '.join(named)}]" if len(named) > 1 else f"== {named[0]}"
@@ -212,20 +228,6 @@ def _among(
     if len(named) < len(chosen):
         parts.append(f"{name} == missing")
     return " or ".join(parts)
-
-
-def _name(name: str) -> str:
-    plain = name.isidentifier() and not keyword.iskeyword(name) and name != "missing"
-    return name if plain else f"`{name}`"
-
-
-def _value(label: str | None, *, quoted: bool = False) -> str:
-    """A label as a rule spells it; text has quotes in a condition, and where it has blanks."""
-    if label is None:
-        return "missing"
-    number = as_number(label)
-    plain = number is not None and label_of(number) == label
-    return label if plain or (not quoted and label.isidentifier()) else repr(label)
 
 
 def _is_kept(

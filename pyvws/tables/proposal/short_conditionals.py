@@ -28,8 +28,10 @@ _MOST_WORK: Final = 2_000_000  # and so many coefficients times records.
 _MOST_SHARES: Final = 3_000  # Patterns times levels: 16,000 draws of them, as of a search, fit.
 _MOST_BANDS: Final = 30  # A predictor has at most so many levels or intervals.
 _TENTHS: Final = np.arange(0.1, 1.0, 0.1)
+_TAILS: Final = np.array([0.01, 0.99])
+_OF_TAILS: Final = 1000  # Of so many values on, tails have cells of their own.
 _MOST_DIGITS: Final = 16
-_SPAN: Final = 120  # Whole numbers within so many values become levels of a table.
+_SPAN: Final = 49  # Whole numbers within so many values become levels of a table.
 _RECORDS_A_LEVEL: Final = 10  # On average, but for the most frequent, where levels decide a column.
 
 _UNSCALED: Final[Mapping[str, Any]] = {"outcome_scale": None, "settings": {}, "mass": ()}
@@ -58,8 +60,12 @@ def short_conditionals(
     proposed: dict[str, Column] = {}
     seen: dict[str, _Seen] = {}
     for name, column in columns.items():
-        if column.role != "synthesize":
+        if column.role != "synthesize" or column.is_computed or column.is_constant:
             proposed[name] = column
+            continue
+        if column.rule:  # Its rules compute it.
+            table: dict[str, Any] = {"model": "table"} if short else {}
+            proposed[name] = _changed(column, **table, predictors=())
             continue
         entry = (_seen if short else _as_it_is)(
             column, values[name], values.get(part_of(name)) if column.parts else None
@@ -80,7 +86,7 @@ def _coefficients(columns: Mapping[str, Column]) -> int:
     """How many coefficients regressions of each column on all earlier ones have."""
     total, width = 0, 1
     for column in columns.values():
-        if column.role == "synthesize":
+        if column.role == "synthesize" and not (column.is_computed or column.rule):
             outcomes = len(_values(column)) - 1 if column.categorical or column.parts else 0
             outcomes += not column.categorical
             total += width * outcomes
@@ -133,8 +139,14 @@ def _seen(column: Column, own: Floats, part: Floats | None) -> _Seen:
 
 
 def _cuts(values: Floats) -> Floats:
-    """Tenths of the values (n,) in as few digits, two or more, as keep different ones apart."""
-    tenths = np.unique(np.quantile(values, _TENTHS)) if len(values) else np.empty(0)
+    """Tenths of the values (n,) in as few digits, two or more, as keep different ones apart.
+
+    Of many values a hundredth at either end stands apart too: a range reaches far beyond it.
+    """
+    if not len(values):
+        return np.empty(0)
+    shares = np.union1d(_TENTHS, _TAILS if len(values) >= _OF_TAILS else [])
+    tenths = np.unique(np.quantile(values, shares))
     for digits in range(2, _MOST_DIGITS):
         rounded = np.unique([float(f"{x:.{digits}g}") for x in tenths])
         if len(rounded) == len(tenths):

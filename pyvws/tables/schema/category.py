@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from pyvws._base.checks import near
 from pyvws.errors import InputError
-from pyvws.tables.schema.families import FAMILIES, MOST_LEVELS, family_named
+from pyvws.tables.schema.entries import names, refuse_both, refuse_no_text
+from pyvws.tables.schema.families import FAMILIES, MOST_LEVELS, PARTED, family_named
+
+_OF_PART: Final = ("model", "predictors", "formula")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,40 @@ class Category:
     def n_drawn(self) -> int:
         """The number of first levels that a family draws."""
         return len(self.levels)
+
+
+def part_label(code: str | None) -> str:
+    """The label of the part, or of the group, that a code of missing values is."""
+    return "empty" if code is None else f"missing {code}"
+
+
+def parted(labels: tuple[str, ...], ruled: int, part: Mapping[str, Any]) -> Category:
+    """The category of a number's parts, of which rules alone give the last, by its `part`.
+
+    Where rules settle every part but "value", no family draws the category.
+    """
+    drawn = len(labels) - ruled
+    if drawn == 1:
+        drawn = len(labels)
+    settings = {name: value for name, value in part.items() if name not in _OF_PART}
+    model = part.get("model", "nominal")
+    return Category(model=model, levels=labels[:drawn], ruled=labels[drawn:], settings=settings)
+
+
+def read_part(part: Any, entries: Iterable[str]) -> dict[str, Any]:
+    """The entries of the category of a number's parts; InputError for what it cannot have."""
+    if not isinstance(part, Mapping):
+        raise InputError('part must be a table, such as {model = "table"}.')
+    for name in ("model", "formula"):
+        refuse_no_text(part.get(name), name)
+    if part.get("predictors") is not None:
+        names(part["predictors"], "predictors")
+    refuse_both(part.get("predictors"), part.get("formula"))
+    model = family_named(part.get("model", "nominal"))
+    refuse_settings(model, [name for name in part if name not in _OF_PART], entries)
+    if model not in PARTED:
+        raise InputError(f"the model of part must be one of {', '.join(PARTED)}.")
+    return dict(part)
 
 
 def refuse_many(levels: int) -> None:

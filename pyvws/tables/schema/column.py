@@ -12,7 +12,14 @@ import numpy as np
 from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_days, as_number, days_or_number, iso_date, iso_of, label_of
-from pyvws.tables.schema.category import Category, refuse_many, refuse_settings
+from pyvws.tables.schema.category import (
+    Category,
+    part_label,
+    parted,
+    read_part,
+    refuse_many,
+    refuse_settings,
+)
 from pyvws.tables.schema.conditions import level_numbers
 from pyvws.tables.schema.entries import (
     labels,
@@ -28,14 +35,12 @@ from pyvws.tables.schema.families import (
     COUNTS,
     FAMILIES,
     MOST_LEVELS,
-    PARTED,
     family_named,
 )
 from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
 _MOST_DECIMALS = 15
-_OF_PART: Final = ("model", "predictors", "formula")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +55,8 @@ class Column:
     model : str, optional
         Family of a synthesized column given its predictors, such as "nominal" or "normal".
     levels : tuple of str, optional
-        Every value of a category; a single one is a constant, at no cost. Whole numbers and truth
-        values count as their text.
+        Every value of a category. Whole numbers and truth values count as their text. A single
+        level is a constant, at no cost.
     group_by : int, optional
         A number of characters. Levels that begin with the same ones are a group: the column follows
         by its group, then by its level in the group, and columns after it are given the group.
@@ -218,7 +223,12 @@ class Column:
             level_numbers(self, "cuts are of numbers")
         self._check_rules()
         self._check_within()
-        self._check_parts()
+        if self.part is not None:
+            if not self.parts or self.is_computed or self.role != "synthesize":
+                raise InputError(
+                    "part is for a number to synthesize that has missing values or points of mass."
+                )
+            self._keep("part", read_part(self.part, ENTRIES))
         self._check_groups()
         self._check_model()
         for name in self.review:
@@ -266,27 +276,6 @@ class Column:
                 'a code with "only where" stands in one rule, and "missing" is every code. Join '
                 'conditions by "or", or name another code.'
             )
-
-    def _check_parts(self) -> None:
-        """Check the entries of the category of a number's parts, by making that category."""
-        if self.part is None:
-            return
-        if not self.parts or self.is_computed or self.role != "synthesize":
-            raise InputError(
-                "part is for a number to synthesize that has missing values or points of mass."
-            )
-        if not isinstance(self.part, Mapping):
-            raise InputError('part must be a table, such as {model = "table"}.')
-        part = dict(self.part)
-        self._keep("part", part)
-        for name in ("model", "formula"):
-            refuse_no_text(part.get(name), name)
-        if part.get("predictors") is not None:
-            names(part["predictors"], "predictors")
-        refuse_both(part.get("predictors"), part.get("formula"))
-        refuse_settings(self.category_of_parts.model, self.category_of_parts.settings, ENTRIES)
-        if self.category_of_parts.model not in PARTED:
-            raise InputError(f"the model of part must be one of {', '.join(PARTED)}.")
 
     def _check_within(self) -> None:
         """Check that points of mass and fixed numbers lie within the range."""
@@ -353,7 +342,7 @@ class Column:
     def group_of_level(self) -> tuple[str, ...]:
         """The group of each coded level: its first characters, or a missing code by itself."""
         return tuple(
-            _part_label(x) if x is None or x in self.missing_codes else x[: self.group_by]
+            part_label(x) if x is None or x in self.missing_codes else x[: self.group_by]
             for x in self.coded_levels
         )
 
@@ -414,27 +403,15 @@ class Column:
         """
         if self.categorical or not (self.missing_codes or self.mass):
             return ()
-        codes = map(_part_label, self.missing_codes)
+        codes = map(part_label, self.missing_codes)
         return ("value", *map(self.label_of_number, self.mass), *codes)
 
     @property
     def category_of_parts(self) -> Category:
-        """The category that says which of its `parts` a number has.
-
-        Rules settle every part but "value" of some numbers. No family draws their category.
-        """
+        """The category that says which of its `parts` a number has."""
         if self.role == "public":
             return Category(role="public", levels=self.parts)
-        settings = {x: own for x, own in (self.part or {}).items() if x not in _OF_PART}
-        drawn = len(self.parts) - len(self.ruled_codes)
-        if drawn == 1:
-            drawn = len(self.parts)
-        return Category(
-            model=(self.part or {}).get("model", "nominal"),
-            levels=self.parts[:drawn],
-            ruled=self.parts[drawn:],
-            settings=settings,
-        )
+        return parted(self.parts, len(self.ruled_codes), self.part or {})
 
     def number_of(self, label: str) -> float | None:
         """The number that a label spells, or the days of a date; None for other text."""
@@ -520,7 +497,3 @@ ENTRIES: Final = tuple(entry.name for entry in fields(Column) if entry.name != "
 def part_of(name: str) -> str:
     """The name of the category that says which part of a number a record has."""
     return f"part of {name}"
-
-
-def _part_label(code: str | None) -> str:
-    return "empty" if code is None else f"missing {code}"

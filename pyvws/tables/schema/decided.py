@@ -1,4 +1,4 @@
-"""Whether a column is computed: by its own kind of rule, or since rules decide it wholly.
+"""Whether a column is computed: by a rule of such a kind, or since rules decide it wholly.
 
 "16-24 where age < 25" with "25+ where age >= 25" leaves no value open. Such a column is computed,
 as a sum is: no family is fitted, and it costs nothing.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import numpy as np
@@ -61,7 +61,7 @@ def _compares_columns(tree: ast.expr) -> bool:
     )
 
 
-def _cases(column: Column, constants: Set[object]) -> Floats:
+def _cases(column: Column, constants: Collection[object]) -> Floats:
     """Values (C,) of a column of which each condition is true or false of a whole stretch."""
     if column.categorical:
         return np.arange(1.0, len(column.coded_levels) + 1.0)

@@ -12,6 +12,7 @@ import narwhals as nw
 
 from pyvws._base.checks import Floats, near, positive, told
 from pyvws._base.folders import write_whole
+from pyvws._base.html_table import html_table
 from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
@@ -29,6 +30,7 @@ SCHEMA_FILE: Final = "schema.toml"
 _OF_TABLE: Final = (
     *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
 )
+_HEADINGS: Final = ("role", "model", "predictors")  # Columns of a shown schema.
 _TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
 _PROPOSED = (
@@ -213,14 +215,17 @@ class Schema:
         differs, is dropped. What an earlier column decides is a lookup or a rule. Categories become
         conditional tables where regressions on all earlier columns would be too long.
         """
-        from pyvws.tables.proposal.columns import proposed_columns
+        from pyvws.tables.proposal.columns import proposed_columns, shares_of_units
+        from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        proposed = proposed_rules(short_conditionals(columns, coded), columns, coded)
+        each = shares_of_units(table, columns)
+        computed = computed_columns(columns, coded, each)
+        proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
         return cls(proposed, reviewed=False)
 
     def signed(self, by: bool | str = True) -> Schema:
@@ -233,6 +238,19 @@ class Schema:
         A schema under review can be read by its owner alone (mode 0600).
         """
         write_whole(Path(path), self.text, private=self.under_review)
+
+    def _repr_html_(self) -> str:
+        """The columns as a table, for a notebook; confidential while the schema is under review."""
+        rows = []
+        for name, column in self.columns.items():
+            entries = {key: value for key, value in column.given.items() if key not in _HEADINGS}
+            said = "; ".join(f"{key} = {toml_value(value)}" for key, value in entries.items())
+            synthesized = name in self.synthesized
+            predictors = self.predictors_of(name) if synthesized else ()
+            model = column.model if synthesized else None
+            rows.append((name, column.role, model or "", said, ", ".join(predictors)))
+        title = "Schema, under review: confidential" if self.under_review else "Schema"
+        return html_table(title, ("column", *_HEADINGS[:2], "entries", "given"), rows)
 
     @property
     def text(self) -> str:
@@ -336,14 +354,10 @@ class Schema:
             for name in self.synthesized
             for wanted in (
                 *(name, *self.predictors_of(name), *(self.predictors_of_part(name) or ())),
-                *self._of_rules(name),
+                *(other for rule in self.columns[name].rules for other in rule.columns),
             )
         }
         return tuple(name for name in self.columns if name in read)
-
-    def _of_rules(self, name: str) -> tuple[str, ...]:
-        """The columns that a column's rules read."""
-        return tuple(other for rule in self.columns[name].rules for other in rule.columns)
 
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""

@@ -84,6 +84,20 @@ def staged_statement(epsilon: float, stage: float, **data: Any) -> Floats:
     return _figures(_run(mechanism, **data)[0])
 
 
+def draws_by_delta(epsilon: float, stage: float, noise: float, **data: Any) -> Floats:
+    """What a strict statement says of several draws at a public delta, and in zCDP."""
+    given: dict[str, Any] = {"weights": "none"}
+    if stage:
+        given = {"weights": "staged", "stage_epsilon": stage}
+    rows = {"records": "noisy", "records_epsilon": noise} if noise else {}
+    release, _ = _run(Censored(epsilon=epsilon, clamp="half", **given), **rows, **data)
+    privacy = release.privacy
+    figures = list(privacy["epsilon_total_by_delta"].values())
+    for of in privacy["epsilon_by_neighbours"].values():
+        figures += [*of["total_by_delta"].values(), of["total_zcdp"]]
+    return np.array(figures)
+
+
 def one_draw_statement(**data: Any) -> Floats:
     """The statement of an LW run whose datasets come from one draw, in numbers."""
     return _figures(_run(LipschitzWeighted(), draws_per_release=1, **data)[0])

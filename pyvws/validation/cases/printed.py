@@ -47,7 +47,7 @@ class PrintedCase:
                 measurements=(measurement,),
             )
 
-    def _row(self, name: str, paper: str, verdict: Verdict, **found: Any) -> Row:
+    def _row(self, name: str, paper: str, verdict: Verdict, **figures: Any) -> Row:
         return Row(
             id=name,
             paper=paper,
@@ -57,7 +57,7 @@ class PrintedCase:
             shapes=((1000,),),
             verdict=verdict,
             source="the printed figure",
-            **found,
+            **figures,
         )
 
 

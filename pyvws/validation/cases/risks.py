@@ -50,7 +50,7 @@ def _synthetic(*datasets: int) -> Arguments:
     `datasets` holds a number of datasets for each seed.
     """
 
-    def made(seed: int, *shape: int) -> dict[str, Any]:
+    def arguments_of(seed: int, *shape: int) -> dict[str, Any]:
         arguments = _pattern(seed, *shape)
         draws, original = Draws(seed + 10), arguments["original"]
         n = len(original)
@@ -61,7 +61,7 @@ def _synthetic(*datasets: int) -> Arguments:
         synthetic[0] = original.copy() if seed == 1 else synthetic[0]
         return {**arguments, "synthetic": synthetic}
 
-    return made
+    return arguments_of
 
 
 def _outcomes(seed: int, records: int) -> dict[str, Any]:

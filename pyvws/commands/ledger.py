@@ -1,0 +1,107 @@
+"""pyvws ledger: what all releases of one table have cost so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pyvws.commands._output import AsJson, Quiet, print_json, print_table
+
+
+def ledger(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that holds the releases of one table, at any depth.")
+    ],
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw the costs, added up, to this .png or .svg file.")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add up what the releases of one table have cost so far.
+
+    The command reads every privacy.json under FOLDER, and nothing else. Strict costs add up among
+    themselves, and asymptotic ones apart from them. A release without a guarantee is in no sum.
+    Keep the releases of each table in a folder of their own.
+
+    Example: pyvws ledger releases/
+    """
+    from pyvws.errors import InputError, UsageError
+    from pyvws.statement.releases import costs_together, release_cost
+    from pyvws.synthesis.earlier_releases import STATEMENT_FILE, read_statement
+
+    if figure is not None and figure.suffix not in (".png", ".svg"):
+        raise UsageError(f"--figure takes a .png or .svg file. Got {figure.name!r}.")
+    files = sorted(folder.rglob(STATEMENT_FILE))
+    if not files:
+        raise InputError(f"{folder}: no {STATEMENT_FILE} under it. Name a folder of releases.")
+    statements = {_name(file, folder): read_statement(file) for file in files}
+    together = costs_together(list(statements.values()))
+    neighbours = together["neighbours"]
+    costs = {name: release_cost(said, neighbours) for name, said in statements.items()}
+    if figure is not None:
+        from pyvws.report.ledger_figure import ledger_figure
+
+        drawn = ledger_figure(costs)
+        try:
+            drawn.savefig(figure)
+        except OSError:
+            raise InputError(f"{figure} cannot be written. Name another file.") from None
+    if as_json:
+        each = {
+            name: {
+                "mechanism": statements[name].get("mechanism"),
+                "guarantee": cost.guarantee,
+                **{key: getattr(cost, key) for key in ("epsilon", "delta", "rho", "window")},
+            }
+            for name, cost in costs.items()
+        }
+        print_json({"releases": each, "together": together})
+    elif not quiet:
+        rows = [
+            (
+                name,
+                str(statements[name].get("mechanism")),
+                cost.guarantee,
+                *map(_shown, (cost.epsilon, cost.delta, cost.rho, cost.window)),
+            )
+            for name, cost in costs.items()
+        ]
+        headings = ("mechanism", "guarantee", "epsilon", "delta", "zCDP", "window")
+        print_table(
+            f"Costs of {together['unit_of_privacy']}, {neighbours} neighbours",
+            headings,
+            rows,
+            *_sums(together),
+        )
+
+
+def _name(file: Path, folder: Path) -> str:
+    """The release's name: its path in the folder, without the folder release/ that holds it."""
+    place = file.parent.relative_to(folder)
+    return (place.parent if place.name == "release" else place).as_posix()
+
+
+def _shown(value: Any) -> str:
+    known = value is not None and value != float("inf")
+    return f"{value:.6g}" if known else ""
+
+
+def _sums(together: dict[str, Any]) -> list[str]:
+    """The sums in words, a line for each kind of which there is a release."""
+    strict, others, numbers = (together[key] for key in ("strict", "asymptotic", "releases"))
+    found = []
+    if numbers["strict"]:
+        delta = f", delta {strict['delta']:.6g}" if strict["delta"] else ""
+        rho = "" if strict["zcdp"] is None else f"; zCDP {strict['zcdp']:.6g}"
+        found.append(f"strict releases together: epsilon {_shown(strict['epsilon'])}{delta}{rho}")
+    if numbers["asymptotic"]:
+        found.append(
+            f"asymptotic releases together: epsilon {_shown(others['epsilon'])}; of the window "
+            f"{_shown(others['of_window'])}"
+        )
+    if numbers["none"]:
+        found.append(f"without a guarantee, and in no sum: {numbers['none']}")
+    return found

@@ -1,0 +1,46 @@
+"""The figure of a table's ledger: what its releases cost together, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from pyvws.errors import InputError
+from pyvws.plots.drawing import guarantee_colours, panels
+from pyvws.statement.releases import ReleaseCost
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def ledger_figure(costs: Mapping[str, ReleaseCost]) -> Figure:
+    """Bars of epsilon added up over releases by name: strict ones, and asymptotic ones beside them.
+
+    Epsilon in nats; larger = less private. Releases without a guarantee, and costs that are not
+    finite, have no bar. Raises InputError where no release has one.
+    """
+    kinds = {
+        "strict": {name: cost for name, cost in costs.items() if cost.strict},
+        "asymptotic": {
+            name: cost for name, cost in costs.items() if cost.guarantee == "asymptotic-dp"
+        },
+    }
+    shown = {
+        kind: {name: cost.epsilon for name, cost in of.items() if cost.epsilon < float("inf")}
+        for kind, of in kinds.items()
+    }
+    shown = {kind: of for kind, of in shown.items() if of}
+    if not shown:
+        raise InputError("No release has a cost to draw: none has a guarantee with a figure.")
+    hues = guarantee_colours()
+    figure, axes = panels(len(shown), size=(4.6, 1.6 + 0.35 * max(map(len, shown.values()))))
+    for axis, (kind, of) in zip(axes, shown.items(), strict=True):
+        ends = list(accumulate(of.values()))
+        starts = [end - own for end, own in zip(ends, of.values(), strict=True)]
+        hue = hues["dp" if kind == "strict" else "asymptotic-dp"]
+        axis.barh(list(of), list(of.values()), left=starts, color=hue)
+        axis.invert_yaxis()
+        axis.set_title(f"{kind}: ε {ends[-1]:.4g} together")
+        axis.set_xlabel("ε, added up")
+    return figure

@@ -1,0 +1,130 @@
+"""What several releases of one table cost together, from their statements alone.
+
+Costs add up for one kind of neighbours and one unit of privacy: pure epsilons with pure ones, rhos
+of zero-concentrated differential privacy with rhos, and epsilon and delta each on its own. A pure
+epsilon is (epsilon, 0), and epsilon^2 / 2 in zCDP. A draw of bounded range has epsilon^2 / 8, which
+its statement says. An asymptotic figure never enters a strict sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pyvws._base.checks import choice, whole_number
+
+_STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
+_REPLACED: Final = "replace-one"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCost:
+    """What one release costs all its datasets together, for one kind of neighbours.
+
+    `epsilon` is pure where `delta` is 0, and `rho` its zCDP, infinite where none is known. `window`
+    is the window's figure of an asymptotic release, None where it has none. Larger = less private.
+    """
+
+    guarantee: str
+    epsilon: float
+    delta: float = 0.0
+    rho: float = math.inf
+    window: float | None = None
+
+    @property
+    def strict(self) -> bool:
+        """Whether the guarantee holds for every table that the settings admit."""
+        return self.guarantee in _STRICT
+
+
+def common_neighbours(statements: Sequence[Mapping[str, Any]]) -> str:
+    """The neighbours that all costs are stated for: replace-one if a strict claim is for these."""
+    claims = [statement["certified"] for statement in statements if statement.get("certified")]
+    replaced = any(claim["neighbours"] == _REPLACED for claim in claims)
+    return _REPLACED if replaced else "leave-one-out"
+
+
+def release_cost(statement: Mapping[str, Any], neighbours: str) -> ReleaseCost:
+    """The cost of a statement's release for these neighbours.
+
+    A cost for one record left out is converted for a replacement, which is two such steps: from
+    (epsilon, delta) to (2 epsilon, (1 + e^epsilon) delta), and from rho of counts to 2 rho.
+    """
+    guarantee, figures = statement["guarantee"], statement["epsilon_by_neighbours"][neighbours]
+    epsilon = math.inf if figures["total"] is None else float(figures["total"])
+    if guarantee != "approximate-dp":
+        pure = epsilon**2 / 2.0 if guarantee in _STRICT else math.inf
+        rho = min(pure, float(figures.get("total_zcdp", math.inf)))
+        return ReleaseCost(guarantee, epsilon, rho=rho, window=figures.get("total_of_window"))
+    claim, delta = statement["certified"], float(statement["delta"])
+    epsilon, rho = float(claim["epsilon_total"]), statement["counts"]["rho"] or math.inf
+    if claim["neighbours"] != neighbours:  # Only a replacement is asked of a claim on deletion.
+        delta, rho = min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * delta), 2.0 * rho
+        epsilon = 2.0 * epsilon
+    return ReleaseCost(guarantee, epsilon, delta, float(rho))
+
+
+def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the releases of one table have cost so far, by kind.
+
+    Returns
+    -------
+    dict
+        "unit_of_privacy" and "neighbours" of all figures; "releases" by kind, "strict",
+        "asymptotic" and "none"; "strict" with "epsilon" and "delta", pure where delta is 0, and
+        "zcdp"; "asymptotic" with "epsilon" (2 Delta) and "of_window", 0 without such a release. A
+        figure that is not known is None. Releases without a guarantee are in no sum.
+
+    Raises
+    ------
+    InputError
+        If there is no statement, or their units of privacy differ.
+
+    Examples
+    --------
+    >>> both = {"leave-one-out": {"total": 2.0}, "replace-one": {"total": 4.0}}
+    >>> said = {"guarantee": "dp", "unit_of_privacy": "one record", "epsilon_by_neighbours": both}
+    >>> said["certified"] = {"neighbours": "leave-one-out", "epsilon_total": 2.0}
+    >>> costs_together([said, said])["strict"]
+    {'epsilon': 4.0, 'delta': 0.0, 'zcdp': 4.0}
+    """
+    whole_number(len(statements), "the number of releases", least=1)
+    refuse_other_units(statements)
+    neighbours = common_neighbours(statements)
+    costs = [release_cost(statement, neighbours) for statement in statements]
+    strict = [cost for cost in costs if cost.strict]
+    others = [cost for cost in costs if cost.guarantee == "asymptotic-dp"]
+    windows = [cost.epsilon if cost.window is None else cost.window for cost in others]
+    return {
+        "unit_of_privacy": statements[0]["unit_of_privacy"],
+        "neighbours": neighbours,
+        "releases": {
+            "strict": len(strict),
+            "asymptotic": len(others),
+            "none": len(costs) - len(strict) - len(others),
+        },
+        "strict": {
+            "epsilon": _sum([cost.epsilon for cost in strict]),
+            "delta": _sum([cost.delta for cost in strict]),
+            "zcdp": _sum([cost.rho for cost in strict]),
+        },
+        "asymptotic": {
+            "epsilon": _sum([cost.epsilon for cost in others]),
+            "of_window": _sum(windows),
+        },
+    }
+
+
+def refuse_other_units(statements: Sequence[Mapping[str, Any]]) -> None:
+    """Raise InputError unless all statements have one unit of privacy."""
+    for statement in statements:
+        own = statement["unit_of_privacy"]
+        choice(own, "the unit of privacy of all releases", (statements[0]["unit_of_privacy"],))
+
+
+def _sum(figures: Sequence[float]) -> float | None:
+    """The sum, None where it is not finite."""
+    total = math.fsum(figures)
+    return total if math.isfinite(total) else None

@@ -1,0 +1,134 @@
+"""Costs of several releases of one table: what adds up, and what does not."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyvws.errors import InputError
+from pyvws.statement import releases
+from pyvws.statement.releases import (
+    common_neighbours,
+    costs_together,
+    refuse_other_units,
+    release_cost,
+)
+from pyvws.synthesis.earlier_releases import read_statement
+
+
+def strict(total, neighbours="leave-one-out", rho=None, unit="one record"):
+    both = {"leave-one-out": {"total": total}, "replace-one": {"total": 2.0 * total}}
+    if rho is not None:
+        both["leave-one-out"]["total_zcdp"], both["replace-one"]["total_zcdp"] = rho, 4.0 * rho
+    return {
+        **{"guarantee": "dp", "unit_of_privacy": unit, "epsilon_by_neighbours": both},
+        "certified": {"neighbours": neighbours, "epsilon_total": both[neighbours]["total"]},
+    }
+
+
+def counts(epsilon, delta, rho, neighbours="leave-one-out"):
+    nothing = {"total": None}
+    return {
+        **{"guarantee": "approximate-dp", "unit_of_privacy": "one record", "delta": delta},
+        "epsilon_by_neighbours": {"leave-one-out": nothing, "replace-one": nothing},
+        "certified": {"neighbours": neighbours, "epsilon_total": epsilon},
+        "counts": {"rho": rho},
+    }
+
+
+def estimated(total, window=None, guarantee="asymptotic-dp"):
+    both = {"leave-one-out": {"total": total}, "replace-one": {"total": 2.0 * total}}
+    if window is not None:
+        both["leave-one-out"]["total_of_window"] = window
+        both["replace-one"]["total_of_window"] = 2.0 * window
+    return {
+        **{"guarantee": guarantee, "unit_of_privacy": "one record", "certified": None},
+        "epsilon_by_neighbours": both,
+    }
+
+
+ANY = st.one_of(
+    st.builds(
+        strict,
+        st.floats(0.1, 9),
+        st.sampled_from(["leave-one-out", "replace-one"]),
+        st.none() | st.floats(0.01, 1),
+    ),
+    st.builds(counts, st.floats(0.1, 4), st.floats(1e-9, 1e-5), st.floats(0.001, 1)),
+    st.builds(estimated, st.floats(0.1, 40), st.none() | st.floats(0.1, 20)),
+    st.builds(lambda total: estimated(total, guarantee="none"), st.floats(0.1, 40)),
+)
+
+
+@given(st.lists(ANY, min_size=1, max_size=5))
+def test_each_kind_adds_up_for_one_kind_of_neighbours_and_no_other_enters(statements):
+    found = costs_together(statements)
+    neighbours = common_neighbours(statements)
+    costs = [release_cost(statement, neighbours) for statement in statements]
+    assert found["neighbours"] == neighbours
+    assert sum(found["releases"].values()) == len(statements)
+    for kind, guarantees in {
+        "strict": ("dp", "approximate-dp"),
+        "asymptotic": ("asymptotic-dp",),
+    }.items():
+        of = [cost for cost in costs if cost.guarantee in guarantees]
+        assert found["releases"][kind] == len(of)
+        assert found[kind]["epsilon"] == math.fsum(cost.epsilon for cost in of)
+    claims = {(said["certified"] or {}).get("neighbours") for said in statements}
+    assert (neighbours == "replace-one") == ("replace-one" in claims)
+    alone = [said for said in statements if said["guarantee"] in ("dp", "approximate-dp")]
+    if alone:  # No asymptotic figure has a part in a strict sum.
+        assert costs_together(alone)["strict"] == found["strict"]
+
+
+def test_by_hand():
+    both = costs_together([strict(2.0, rho=0.5), strict(1.0)])
+    assert both["strict"] == {"epsilon": 3.0, "delta": 0.0, "zcdp": 0.5 + 0.5}
+    mixed = costs_together([strict(2.0), counts(1.0, 1e-6, 0.1), estimated(9.0, 4.0)])
+    assert mixed["strict"] == {"epsilon": 3.0, "delta": 1e-6, "zcdp": 2.1}
+    assert mixed["asymptotic"] == {"epsilon": 9.0, "of_window": 4.0}
+    replaced = costs_together([strict(2.0, "replace-one"), counts(1.0, 1e-6, 0.1)])
+    assert replaced["neighbours"] == "replace-one"
+    assert replaced["strict"]["epsilon"] == 4.0 + 2.0
+    assert replaced["strict"]["delta"] == pytest.approx((1.0 + math.e) * 1e-6)
+    assert replaced["strict"]["zcdp"] == pytest.approx(8.0 + 0.2)
+
+
+def test_units_differ_and_nothing_is_refused_in_one_line():
+    other = strict(1.0, unit="all records of one household")
+    for refused in (costs_together, refuse_other_units):
+        with pytest.raises(InputError, match="unit of privacy"):
+            refused([strict(1.0), other])
+    with pytest.raises(InputError, match="number of releases"):
+        costs_together([])
+
+
+def test_a_statement_is_found_by_its_folder(tmp_path):
+    (tmp_path / "out" / "release").mkdir(parents=True)
+    file = tmp_path / "out" / "release" / "privacy.json"
+    file.write_text(json.dumps(strict(1.0)), encoding="utf-8")
+    for path in (file, file.parent, tmp_path / "out"):
+        assert read_statement(path) == strict(1.0)
+    with pytest.raises(InputError, match="no privacy"):
+        read_statement(tmp_path)
+    file.write_text("[1]", encoding="utf-8")
+    with pytest.raises(InputError, match="not a privacy statement"):
+        read_statement(file)
+
+
+def test_planted_errors_are_seen(monkeypatch):
+    """An earlier release left out, other neighbours added."""
+    test_by_hand()
+    whole = releases.costs_together
+    with monkeypatch.context() as planted:
+        planted.setitem(globals(), "costs_together", lambda statements: whole(statements[-1:]))
+        with pytest.raises(AssertionError):
+            test_by_hand()
+    with monkeypatch.context() as planted:
+        planted.setattr(releases, "common_neighbours", lambda _statements: "leave-one-out")
+        with pytest.raises(AssertionError):
+            test_by_hand()

@@ -1,0 +1,171 @@
+"""Each row of the table of refusals stops a run that has what it names, and the error says which.
+
+A test of a refusal asks for its key, so the words may change.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import pytest
+
+import pyvws as vws
+from pyvws.commands._options import wrong_usage
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.stan_run import shipped_program
+from pyvws.engines.user_program import UserProgram
+from pyvws.errors import InputError, UsageError
+from pyvws.models.poisson import Poisson
+from pyvws.models.registry import find_model
+from pyvws.plan import refusals
+from pyvws.synthesis import settings
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+PAY = Column(model="normal", range=(0, 10))
+SEX = Column(model="nominal", levels=("f", "m"))
+TOWN = Column(role="public", levels=("a", "b"))
+VISITS = Column(model="poisson", range=(0, 50))
+MANY = tuple(f"level {number}" for number in range(300))
+MEMBERS = {"sizes": [1, 99], "summaries": {"persons": "size"}}
+MIXTURE = {"model": "normal-mixture", "mechanism": "lw"}
+
+Y = {"outcome": "y", "model": "poisson"}
+BY_COLUMN = vws.LipschitzWeighted(by_column=True)
+CENSORED = vws.Censored(epsilon=1.0, weights="none")
+CLAMPED = {**Y, "mechanism": CENSORED}
+HISTOGRAM = {"mechanism": vws.PerturbedHistogram(epsilon=1.0, range=(0.0, 9.0), bins=4)}
+PROGRAM = {"program": UserProgram(shipped_program(find_model("poisson"))), "engine": "rstan"}
+
+
+class OwnPoisson(Poisson):
+    """A family of a user's own."""
+
+    name: ClassVar[str] = "own-poisson"
+
+
+def table(**columns: Any) -> dict[str, Any]:
+    """Settings with a schema of these columns, and of what else a schema takes."""
+    of_schema = {"unit", "members", "survey_weight"}
+    rest = {name: columns.pop(name) for name in of_schema & set(columns)}
+    return {"schema": Schema(columns, **rest), "mechanism": "lw"}
+
+
+def counts(*, neighbours: str = "loo", cap: int | None = None, **columns: Any) -> dict[str, Any]:
+    mechanism = vws.NoisyCounts(epsilon=1.0, neighbours=neighbours, cap=cap)
+    return {**table(**columns), "mechanism": mechanism}
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "by-column-alone": {**Y, "mechanism": BY_COLUMN},
+    "counts-without-schema": {"outcome": "y", "mechanism": vws.NoisyCounts(epsilon=1.0)},
+    "outcome-name": {**Y, "outcome": ("y", "z")},
+    "round-with-entries": {**Y, "column": VISITS, "round": True},
+    "column-of-own-model": {**Y, "model": OwnPoisson(), "column": VISITS},
+    "by-column-weights": {
+        **table(sex=SEX, pay=PAY),
+        "mechanism": BY_COLUMN,
+        "reweight": True,
+    },
+    "schema-kind": {"schema": {"pay": PAY}},
+    "schema-beside-formula": {**table(pay=PAY), "formula": "~ town"},
+    "histogram-of-table": {**table(sex=SEX, pay=PAY), **HISTOGRAM},
+    "for-one-outcome": {**table(sex=SEX, pay=PAY), "threshold": 0.9},
+    "grid-of-table": {**table(sex=SEX, pay=PAY), "mechanism": CENSORED, "engine": "grid"},
+    "term-of-each-record": {
+        **table(town=TOWN, visits=replace(VISITS, rule="0 where town == 'a'")),
+        **PROGRAM,
+    },
+    "weight-column-outcome": {
+        **Y,
+        "mechanism": vws.Censored(epsilon=1.0, weights="public", weight_column="y"),
+    },
+    "unit-outcome": {**Y, "mechanism": "lw", "unit": "y"},
+    "exponents-clamp": {**table(pay=PAY, survey_weight="w"), "mechanism": CENSORED},
+    "exponents-members": table(pay=PAY, survey_weight="w", unit="home", members=MEMBERS),
+    "exponents-stan": {**table(pay=PAY, survey_weight="w"), "engine": "rstan"},
+    "draws-beyond-datasets": {**CLAMPED, "datasets": 2, "draws_per_release": 3},
+    "draws-read-outcome": {**Y, **MIXTURE, "datasets": 2, "draws_per_release": 1},
+    "too-few-draws": {**CLAMPED, "datasets": 50, "settings": SamplerSettings(draws=4, chains=2)},
+    "grid-without-clamp": {**Y, "mechanism": "lw", "engine": "grid"},
+    "grid-unconverged": {**CLAMPED, "engine": "grid", "accept_unconverged": True},
+    "grid-settings": {**CLAMPED, "settings": SamplerSettings(grid_steps=(9,))},
+    "program-engine": {**Y, "mechanism": "lw", "program": PROGRAM["program"]},
+    "of-other-mechanisms": {"outcome": "y", **HISTOGRAM, "draws_per_release": 1},
+    "beside-counts": counts(sex=SEX, town=TOWN),
+    "cap-and-unit": counts(sex=SEX, cap=2),
+    "exact-number-of-units": counts(sex=SEX, unit="home", cap=2, neighbours="replace"),
+    "window-of-no-bound": {**CLAMPED, "accounting": "window"},
+    "match-and-epsilon": {
+        **Y,
+        "mechanism": vws.ScalarWeighted(match=2.0),
+        "epsilon": 2.0,
+    },
+    "downscale": {**Y, "mechanism": "lw", "downscale": True},
+    "nothing-to-miss": {**CLAMPED, "accept_above_target": True},
+    "order-under-loo": {
+        "outcome": "y",
+        "mechanism": replace(HISTOGRAM["mechanism"], neighbours="loo"),
+        "keep_order": True,
+    },
+    "squeeze-clamp": {**CLAMPED, "model": vws.Beta(range=(0.0, 1.0), squeeze=0.01)},
+    "reference-levels": {
+        "outcome": "y",
+        "model": "nominal",
+        "mechanism": vws.Censored(epsilon=1.0, weights="reference", reference="earlier.csv"),
+    },
+    "records-unchanged": {**CLAMPED, "records": 5, "formula": "~ town"},
+    "records-order": {**CLAMPED, "records": 5, "keep_order": True},
+    "records-histogram": {"outcome": "y", **HISTOGRAM, "records": 5},
+    "records-read-outcome": {**Y, **MIXTURE, "records": 5},
+    "noisy-records-units": {
+        **table(pay=PAY, unit="home"),
+        "records": "noisy",
+        "records_epsilon": 1.0,
+    },
+    "noisy-records-epsilon": {**CLAMPED, "records": "noisy"},
+    "public-records-epsilon": {**CLAMPED, "records": 5, "records_epsilon": 1.0},
+    "members-order": {**table(pay=PAY, unit="home", members=MEMBERS), "keep_order": True},
+    "unit-mechanism": {**table(pay=PAY, unit="home"), "mechanism": "cw"},
+    "unit-program": {**Y, "mechanism": "lw", "unit": "home", **PROGRAM},
+    "no-guarantee": {**Y, "mechanism": "lw", "accept_unconverged": True},
+    "types-of-table": {**table(pay=PAY), "mechanism": CENSORED, "types": "table"},
+    "program-clamp": {**CLAMPED, **PROGRAM},
+    "too-wide": table(
+        kind=Column(model="nominal", levels=MANY), job=Column(model="nominal", levels=MANY)
+    ),
+    "too-many-shares": {
+        **table(kind=Column(model="table", levels=MANY), job=Column(model="table", levels=MANY)),
+        "settings": SamplerSettings(draws=100_000),
+    },
+}
+"""A run that has what the row of each key refuses."""
+
+ROWS = (*refusals.OF_OUTCOME, *refusals.OF_SCHEMA, *refusals.OF_PLAN)
+
+
+def test_each_row_has_a_key_of_its_own_and_a_run_that_it_refuses() -> None:
+    keys = [row.key for row in ROWS]
+    assert len(set(keys)) == len(keys)
+    assert set(keys) == set(REFUSED)
+
+
+@pytest.mark.parametrize("key", REFUSED)
+def test_the_row_refuses_the_run_in_one_line(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "engine_version", lambda _name: "not asked")
+    with pytest.raises(InputError) as refused:
+        vws.Synthesizer(**REFUSED[key])
+    assert refused.value.key == key
+    assert "\n" not in str(refused.value)
+    assert "{" not in str(refused.value)
+
+
+def test_a_command_and_another_process_keep_the_key() -> None:
+    with pytest.raises(UsageError) as of_command, wrong_usage():
+        vws.Synthesizer(**REFUSED["outcome-name"])
+    assert of_command.value.key == "outcome-name"
+    again = pickle.loads(pickle.dumps(of_command.value))
+    assert (again.key, str(again)) == ("outcome-name", str(of_command.value))
+    assert InputError("of no row").key == ""

@@ -1,0 +1,187 @@
+"""Files nobody here has seen: what a proposal makes of their columns, by small tables made here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+RNG = np.random.default_rng(45)
+CASES = Path(__file__).parents[3] / "shared" / "cases"
+
+
+def columns_of(**values: Any) -> dict[str, Column]:
+    return dict(Schema.propose(pl.DataFrame(values, strict=False)).columns)
+
+
+def proposed(values: Any) -> Column:
+    return columns_of(y=values)["y"]
+
+
+def test_one_value_is_a_constant_and_one_value_or_none_a_category() -> None:
+    for value, label in (("AT", "AT"), (3, "3"), (-7.0, "-7"), (2.5, "2.5")):
+        assert proposed([value] * 30) == Column(levels=[label], review=["levels"])
+        some = proposed([value, None, None] * 10)
+        assert (some.model, some.levels, some.missing) == ("nominal", (label,), True)
+    assert proposed([None] * 30).role == "drop"
+
+
+def test_few_reals_stay_these_values() -> None:
+    values = [100.0 / k for k in (1, 2, 3, 4, 5, 6, 7, 8)] * 20
+    found = proposed(values)
+    assert (found.model, len(found.levels or ())) == ("nominal", 8)
+    schema = Schema({"y": found})
+    table = pl.DataFrame({"y": values})
+    back = schema.decoded("y", schema.coded(table)["y"], like=pl.Series("y", [0.5]))
+    assert back.to_list() == values
+    assert proposed([0.5 * k for k in range(20)] * 3).model != "nominal"  # Three records each.
+
+
+def test_dates_without_marks_and_moments_are_seen() -> None:
+    days = np.datetime64("2021-01-01") + RNG.integers(0, 700, 200)
+    plain = [int(str(day).replace("-", "")) for day in days]
+    for values in (plain, [*map(str, plain)], [*map(float, plain)], [*plain, None]):
+        found = proposed(values)
+        assert found.role == "drop"
+        assert "look like dates" in str(found.note)
+        assert str(plain[0]) not in str(found.note)
+    assert proposed([*plain, 20_219_999]).role == "synthesize"  # No month has 99 days.
+    moments = [f"{day} {k % 24:02d}:{k % 60:02d}:07" for k, day in enumerate(days)]
+    for values in (moments, [x.replace(" ", "T") for x in moments], [x[11:] for x in moments]):
+        assert str(proposed(values).note).startswith("times of the day")
+
+
+def test_row_names_of_r_and_pandas_are_left_out(tmp_path: Path) -> None:
+    for start in (0, 1):
+        rows = "\n".join(f'"{k + start}",{21 + k % 9},"f"' for k in range(30))
+        (tmp_path / "r.csv").write_text(f'"","age","sex"\n{rows}\n')
+        found = read_table(tmp_path / "r.csv")
+        assert found.row_names
+        assert found.frame.columns == found.as_written.columns == ["age", "sex"]
+    (tmp_path / "r.csv").write_text('"","age"\n1,4\n3,5\n2,6\n')
+    assert not read_table(tmp_path / "r.csv").row_names  # They number no rows.
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e6])
+def test_family_and_scale_follow_from_likelihood_whatever_the_unit(size: float) -> None:
+    z = RNG.permutation(np.linspace(0.0005, 0.9995, 600))
+    made = {
+        "uniform": (100.0 * z, "truncated-normal", None),
+        "skewed": (np.exp(1.0 + np.sqrt(2.0) * _probit(z)), "normal", "log"),
+        "bell": (50.0 + 4.0 * _probit(z), "normal", None),
+        "waiting": (-7.0 * np.log(z), "truncated-normal", None),
+        "ends": (50.0 + 49.9 * np.sin(np.pi * (z - 0.5)), "beta", None),
+    }
+    for name, (values, model, scale) in made.items():
+        found = proposed(size * values)
+        assert (found.model, found.outcome_scale) == (model, scale), name
+
+
+def _probit(z: Any) -> Any:
+    from scipy.special import ndtri
+
+    return ndtri(z)
+
+
+def household(n: int, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    sizes = [*rng.integers(1, 4, n), 9]
+    of = np.repeat(np.arange(n + 1), sizes)
+    region = np.repeat([*rng.choice(list("ABCDEFGHI"), n), "B"], sizes)
+    return {
+        "hid": of,
+        "hsize": np.repeat(sizes, sizes),
+        "region": region,
+        "age": rng.integers(0, 90, len(of)),
+    }
+
+
+@pytest.mark.parametrize("n", [8, 200])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_rule_comes_from_one_household(n: int, seed: int) -> None:
+    found = columns_of(**household(n, seed))
+    assert [column.rule for column in found.values()] == [None] * 4
+
+
+def test_bands_copies_and_sums_are_computed() -> None:
+    n = 400
+    rng = np.random.default_rng(6)
+    age, wage = rng.integers(15, 90, n), rng.lognormal(9, 1, n).round(2)
+    tax = (0.3 * wage).round(2) + rng.integers(0, 5, n)
+    found = columns_of(
+        age=age,
+        band=np.select([age < 25, age < 65], ["16-24", "25-64"], "65+"),
+        wage=wage,
+        tax=tax,
+        net=(wage - tax).round(2),
+        gross=(wage + tax).round(2),
+        copy=wage,
+        other=rng.lognormal(9, 1, n).round(2),
+        noisy=np.where(np.arange(n) == 7, "65+", np.where(age < 50, "16-24", "65+")),
+    )
+    assert found["band"].rule == (
+        "'16-24' where age < 25",
+        "'25-64' where age < 65",
+        "'65+' where age >= 65",
+    )
+    assert found["net"].rule == "= wage - tax"
+    assert found["gross"].rule == "= wage + tax"
+    assert found["copy"].rule == "= wage"
+    assert found["other"].rule is None
+    assert isinstance(found["noisy"].rule, str)  # One record breaks the bands.
+    schema = Schema(found)
+    assert schema.computed == {"band", "net", "gross", "copy"}
+    assert all("rule" in found[name].review for name in schema.computed)
+
+
+def test_a_band_of_few_records_is_none() -> None:
+    age = [*range(20, 60)] * 3
+    few = ["old" if x >= 59 else "young" for x in age]
+    assert columns_of(age=age, band=few)["band"].rule is None
+    gone = [None if k % 7 == 0 else x for k, x in enumerate(age)]
+    band = [None if x is None else "old" if x >= 40 else "young" for x in gone]
+    rules = columns_of(age=gone, band=band)["band"].rule
+    assert rules == ("missing where age == missing", "young where age < 40", "old where age >= 40")
+
+
+RIGHT = {
+    "r_row_names": lambda c: set(c) == {"age", "sex"},
+    "yyyymmdd": lambda c: "look like dates" in c["visit"].note,
+    "timestamps": lambda c: c["sent"].note.startswith("times of the day"),
+    "one_code_or_blank": lambda c: (c["inap"].levels, c["inap"].missing) == (("-7",), True),
+    "constant": lambda c: c["country"].levels == ("AT",) and c["country"].rule is None,
+    "uniform_amounts": lambda c: c["amount"].outcome_scale is None,
+    "skewed_small_unit": lambda c: c["income10k"].outcome_scale == "log",
+    "few_valued_reals": lambda c: len(c["weight"].levels) == 8,
+    "bands": lambda c: len(c["band"].rule) == 3,
+    "one_household_rule": lambda c: not any(one.rule for one in c.values()),
+    "rule_of_one_household_tail": lambda c: not any(one.rule for one in c.values()),
+}
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_the_cases_of_a_stranger(case: str) -> None:
+    if not CASES.exists():
+        assert not os.environ.get("CI"), "the cases must be there in CI"
+        pytest.skip("needs the cases that lie beside the checkout of the developers")
+    schema = Schema.propose(read_table(CASES / f"{case}.csv").spelled)
+    assert RIGHT[case](schema.columns)
+
+
+@pytest.mark.parametrize("name", ["bands", "lookup"])
+def test_the_schemas_of_a_stranger(name: str) -> None:
+    if not CASES.exists():
+        pytest.skip("needs the cases that lie beside the checkout of the developers")
+    if name == "lookup":
+        with pytest.raises(ValueError, match="a lookup takes a column with levels"):
+            Schema.read(CASES / "lookup.toml")
+    else:
+        assert Schema.read(CASES / "bands.toml").computed == {"band"}

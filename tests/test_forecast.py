@@ -1,0 +1,79 @@
+"""The forecast: figures before any fit, near those of a run, and nothing written."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands._forecast import forecast
+from pyvws.commands.cli import app
+
+SCHEMA = """
+[columns.sex]
+model = "table"
+levels = ["f", "m"]
+[columns.job]
+model = "table"
+levels = ["a", "b", "c", "rare"]
+predictors = ["sex"]
+[columns.pay]
+model = "normal"
+outcome_scale = "log"
+range = [0, 100000]
+predictors = ["sex"]
+"""
+
+
+def table(n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    job = rng.choice(["a", "b", "c"], n)
+    job[3] = "rare"
+    return pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], n), "job": job, "pay": rng.lognormal(8, 0.3, n).round(2)}
+    )
+
+
+@pytest.mark.runs
+def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    schema = vws.Schema.read(tmp_path / "s.toml")
+    lines = "\n".join(forecast(schema, table()))
+    found = re.search(r"epsilon is about ([\d.]+) a dataset", lines)
+    assert found is not None
+    release = vws.synthesize(
+        table(), schema=schema, mechanism="lw", datasets=1, draws=300, warmup=300, seed=1
+    )
+    assert 0.5 < float(found[1]) / release.privacy["epsilon_per_dataset"] < 2.0
+    assert "3 conditionals" in lines
+    assert "3 sets of" in lines
+    assert lines.count("Recommended") == 1
+
+
+@pytest.mark.runs
+def test_the_commands_print_it_and_write_no_run(tmp_path: Path) -> None:
+    table().to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    files = [str(tmp_path / name) for name in ("t.csv", "s.toml", "out")]
+    run = ["synthesize", files[0], "--mechanism", "lw", "--out", files[2], "--plan"]
+    done = CliRunner().invoke(app, [*run, "--schema", files[1], "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["forecast"][0].startswith("Forecast: these are estimates")
+    assert not (tmp_path / "out").exists()
+    done = CliRunner().invoke(
+        app, ["schema", files[0], "--out", str(tmp_path / "p.toml"), "--plan", "--json"]
+    )
+    assert len(json.loads(done.output)["forecast"]) >= 4
+    assert str(table()["pay"].max()) not in done.output
+
+
+def test_a_table_that_no_run_takes_has_no_forecast() -> None:
+    schema = vws.Schema({"sex": vws.Column(model="table", levels=["f"])})
+    (line,) = forecast(schema, table())
+    assert line.startswith("There is no forecast.")

@@ -1,0 +1,83 @@
+"""pyvws ledger and --after: what the releases of one table have cost together."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.errors import InputError
+from pyvws.statement.accounting import PrivacyStatement
+from pyvws.statement.releases import costs_together
+
+
+def statement(**changes):
+    facts = {
+        **{"mechanism": "censored", "model": "poisson", "reweighted": False, "searched": False},
+        **{"lipschitz_bound": 0.5, "datasets": 2, "draws": 400, "threshold": 1.0},
+        **{"columns_released_unchanged": (), "rounded": False, "reads_outcome": False},
+        **{"model_caveats": (), "problems": (), "enforced": True, "data_weights": False},
+        "weights_source": "none",
+    }
+    return PrivacyStatement(**{**facts, **changes})
+
+
+def run(*words):
+    made = CliRunner().invoke(app, [*map(str, words)])
+    assert made.exit_code == 0, made.output
+    return made
+
+
+def written(folder, made):
+    release = folder / "release"
+    release.mkdir(parents=True)
+    (release / "privacy.json").write_text(json.dumps(made.released()), encoding="utf-8")
+
+
+def test_the_ledger_of_a_folder(tmp_path):
+    strict = statement()
+    loose = statement(enforced=False, data_weights=True, lipschitz_bound=4.0, window=4.0)
+    written(tmp_path / "first", strict)
+    written(tmp_path / "second", loose)
+    figure = tmp_path / "costs.svg"
+    said = run("ledger", tmp_path, "--json", "--figure", figure)
+    found = json.loads(said.stdout)
+    assert list(found["releases"]) == ["first", "second"]
+    assert found["together"] == costs_together([strict.released(), loose.released()])
+    assert found["together"]["strict"]["epsilon"] == 4.0  # Two draws of 1, one record replaced.
+    assert found["together"]["asymptotic"] == {"epsilon": 32.0, "of_window": 16.0}
+    assert figure.read_bytes().startswith(b"<?xml")
+    text = run("ledger", tmp_path).stdout
+    assert "strict releases together: epsilon 4" in text
+
+
+def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):
+    earlier = statement().released()
+    made = statement(earlier=(earlier, earlier)).released()
+    assert made["costs_together"] == costs_together([earlier, earlier, statement().released()])
+    assert made["costs_together"]["releases"]["strict"] == 3
+    entries = [entry for entry in made["ledger"] if entry["key"] == "earlier"]
+    assert [entry["epsilon"] for entry in entries] == [4.0, 4.0]
+    keys = [said["key"] for said in made["caveat_keys"]]
+    assert ("further-releases" in keys, "other-releases" in keys) == (True, False)
+    assert "costs_together" not in statement().released()
+
+
+@pytest.mark.runs
+def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
+    written(tmp_path / "first", statement())
+    written(tmp_path / "homes", statement(unit="home"))
+    frame = pl.DataFrame({"y": np.random.default_rng(1).poisson(3, 50)})
+    given = {"outcome": "y", "model": "poisson", "datasets": 1, "seed": 2**60 + 1}
+    release = vws.synthesize(frame, after=str(tmp_path / "first"), **given)
+    assert release.privacy["costs_together"]["releases"] == {
+        **{"strict": 1, "asymptotic": 1},
+        "none": 0,
+    }
+    with pytest.raises(InputError, match="unit of privacy"):
+        vws.synthesize(frame, after=[str(tmp_path / "homes")], **given)

@@ -87,7 +87,11 @@ class OriginalAndDatasets:
             frame = frame.select(list(dict.fromkeys(columns)))
         if self.schema is None:
             proposed = proposed_columns(frame)
-            return {name: column for name, column in proposed.items() if column.role != "drop"}
+            return {
+                name: column
+                for name, column in proposed.items()
+                if column.role != "drop" and not column.is_constant
+            }
         known = {
             name: column
             for name, column in self.schema.columns.items()

@@ -415,7 +415,8 @@ def test_the_statement_says_of_the_seed_and_of_rounding_what_is_true_of_exact_dr
     assert ("short-seed-of-rows" in [one["key"] for one in privacy["caveat_keys"]]) == short
     assert keys == [
         *("leave-one-out", "enforced", "exact-draws", "public-settings", "composition"),
-        *("other-releases", "rounded-figures", "domain", "certified-for-replacement", "records"),
+        *("several-draws", "other-releases", "rounded-figures", "domain"),
+        *("certified-for-replacement", "records"),
     ]
     sentences = " ".join([*privacy["trust_assumptions"], *privacy["caveats"]])
     for untrue in ("can repeat the run", "rounding of the sampler is not accounted", "as exact"):

@@ -106,7 +106,7 @@ def test_settings_stay_as_they_were_made(name):
         (lambda: WeightedEpsilon(epsilon=0), "epsilon must be above 0. Got 0."),
         (
             lambda: Censored(epsilon=5, weights="sw"),
-            "weights must be one of lw, cw, none, public, reference, staged. Got 'sw'.",
+            "weights must be one of lw, cw, none, constant, public, reference, staged. Got 'sw'.",
         ),
         (
             lambda: PerturbedHistogram(epsilon=5),

@@ -117,7 +117,10 @@ def _said(error: Exception) -> tuple[str, int]:
     """An error's message and exit code."""
     kind, code = type(error).__name__, 1
     if hasattr(error, "format_message"):  # typer's own usage error
-        said, code = error.format_message() or "Name a command; --help lists them.", 2
+        said, code = error.format_message(), 2
+        if kind == "NoArgsIsHelpError":
+            print(said)
+            return "Name a command; --help lists them.", code
         said = _with_nearest(error, said.replace(": Value error, ", ": "))
     elif isinstance(error, PyvwsError):
         said, code = str(error), 2 if isinstance(error, UsageError) else 1
@@ -155,7 +158,7 @@ def _with_nearest(error: Exception, said: str) -> str:
     if given[1] is not None:
         words = re.findall(r"'([^']*)'", said[given.end() :])
     elif "command" in given[0]:
-        words = list(typer.main.get_group(app).commands)
+        words = list(error.ctx.command.commands)  # type: ignore[attr-defined]
     else:
         words = list(getattr(error, "possibilities", None) or ())
     return said.rstrip(".") + "." + near(given[1] or given[2], words)

@@ -22,6 +22,7 @@ from pyvws.validation.runner import run
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 # Public helpers that a compared function runs through.
 WITHIN_OTHERS = {
+    "pyvws.evaluation.combining_rules:rule_in_words",
     "pyvws.r_numbers.rarith:extended_sum",
     "pyvws.bounds.joint:blockwise_joint_bounds",
     "pyvws.bounds.lipschitz:add_largest",

@@ -109,7 +109,7 @@ def first_level(_: Any) -> Any:
 def over_paired_draws(_: Any) -> Any:
     """The bound over one pairing of the columns' draws, which the order of draws decides."""
 
-    def bounds(log_liks: Any, *, weights: Any = None) -> Any:
+    def bounds(log_liks: Any, *, weights: Any = None, **_probabilities: Any) -> Any:
         alpha = np.ones((log_liks[0].shape[1], 1)) if weights is None else np.asarray(weights)
         alpha = np.broadcast_to(alpha.reshape(len(alpha), -1), (len(alpha), len(log_liks)))
         few = min(map(len, log_liks))
@@ -118,7 +118,8 @@ def over_paired_draws(_: Any) -> Any:
             by_column = np.column_stack([np.abs(term).max(axis=0) for term in terms])
             by_record = np.abs(sum(terms)).max(axis=0)
         separate = 2.0 * float(by_column.max(axis=0).sum())
-        return JointBounds(by_record, by_column, float(by_record.max()), separate)
+        windows = 2.0 * by_record
+        return JointBounds(by_record, by_column, float(by_record.max()), separate, windows)
 
     return bounds
 

@@ -140,11 +140,12 @@ def test_the_board_decides_on_sheets_before_the_appendix(folder: Path) -> None:
 
 def test_a_release_that_was_not_compared_says_what_is_missing(folder: Path) -> None:
     out = folder / "out"
-    paths = write_pages(out, read_public(out), read_confidential(out), None, Heading("T", "A"))
+    heading = Heading("T", "A")
+    paths = write_pages(out, read_public(out), read_confidential(out), None, heading)
     board = html.unescape(paths[1].read_text())
     assert "(--original)" in board
     shutil.rmtree(out / "confidential")
-    assert public_page(read_public(out), Heading("T", "A")) == paths[0].read_text()
+    assert public_page(read_public(out), heading) == paths[0].read_text()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.report import evidence, reports
 from pyvws.report.evidence import RiskSettings, gather, risk_evidence
 from pyvws.report.output_folder import read_confidential, read_public
-from pyvws.report.page import Table, number, shown
+from pyvws.report.page import Heading, Table, number, shown
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ColumnValues
 from pyvws.report.reports import write_pages
@@ -40,6 +41,7 @@ from pyvws.statement.schema import FIELDS, GUARANTEES
 
 _NAME = "family <b>income</b> & more"
 N = 160
+_HEADING = Heading(day=date(2026, 2, 3))  # The pages of two days differ.
 
 
 def _table(seed: int = 4) -> pd.DataFrame:
@@ -89,14 +91,15 @@ def _evidence(out: Path, **others: Any) -> Any:
 
 
 def _write(out: Path, evidence: Any = None, **settings: Any) -> tuple[str, str]:
-    paths = write_pages(out, read_public(out), read_confidential(out), evidence, **settings)
-    public, board = (path.read_text(encoding="utf-8") for path in paths)
-    return public, board
+    public = read_public(out)
+    paths = write_pages(out, public, read_confidential(out), evidence, _HEADING, **settings)
+    pages = [path.read_text(encoding="utf-8") for path in paths]
+    return pages[0], pages[1]
 
 
 def test_the_public_page_is_made_from_the_release_alone(out: Path, pages: tuple[str, str]) -> None:
     shutil.rmtree(out / "confidential")
-    assert public_page(read_public(out)) == pages[0]
+    assert public_page(read_public(out), _HEADING) == pages[0]
 
 
 def test_the_public_page_states_the_released_figures_and_no_exact_one(

@@ -6,6 +6,7 @@ import html
 import json
 import re
 import shutil
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from pyvws.report import released_columns
 from pyvws.report.evidence import gather
 from pyvws.report.margins import LevelMargin, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
-from pyvws.report.page import number, shown
+from pyvws.report.page import Heading, number, shown
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ReportedColumn, read_values, valued
 from pyvws.report.reports import write_pages
@@ -34,6 +35,7 @@ from pyvws.tables.schema.schema import Schema
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 
 N = 150
+_HEADING = Heading(day=date(2026, 2, 3))  # The pages of two days differ.
 _RNG = np.random.default_rng(5)
 _EDU = _RNG.choice(["low", "mid", "high"], N, p=[0.5, 0.3, 0.2])
 _PAY = 9.0 + 1.5 * (_EDU == "high") + _RNG.normal(0.0, 0.5, N)
@@ -84,7 +86,7 @@ def _evidence(public: PublicPart) -> Any:
 
 def _write(out: Path) -> tuple[str, str]:
     public = read_public(out)
-    paths = write_pages(out, public, read_confidential(out), _evidence(public))
+    paths = write_pages(out, public, read_confidential(out), _evidence(public), _HEADING)
     return paths[0].read_text(encoding="utf-8"), paths[1].read_text(encoding="utf-8")
 
 
@@ -103,7 +105,7 @@ def _own(out: Path, name: str) -> list[pl.Series]:
 
 def test_the_public_page_is_made_from_the_release_alone(out: Path, pages: tuple[str, str]) -> None:
     shutil.rmtree(out / "confidential")
-    assert public_page(read_public(out)) == pages[0]
+    assert public_page(read_public(out), _HEADING) == pages[0]
 
 
 def test_columns_are_read_as_the_schema_says(made: Path) -> None:

@@ -131,7 +131,10 @@ def _number(name: str) -> pl.Expr:
 
 
 def regression_of(frame: pl.DataFrame) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Coefficients (4,) of the income decile on sex, age and education, and standard errors."""
+    """Coefficients (4,) of the income decile on sex, age and education, and standard errors.
+
+    Errors of fewer than 5 records with an income are NaN.
+    """
     adults = frame.select(
         _number("PINCP_DECILE"), _number("SEX"), _number("AGEP"), _number("EDU").fill_null(0.0)
     ).drop_nulls()
@@ -140,5 +143,6 @@ def regression_of(frame: pl.DataFrame) -> tuple[np.ndarray[Any, Any], np.ndarray
     inverse = np.linalg.pinv(design.T @ design, hermitian=True)  # Of few records, one sex alone.
     fitted = inverse @ (design.T @ values[:, 0])
     left = values[:, 0] - design @ fitted
-    variance = float(left @ left) / (len(values) - len(fitted))
+    freedom = len(values) - len(fitted)
+    variance = float(left @ left) / freedom if freedom > 0 else np.nan
     return fitted, np.sqrt(np.diag(inverse) * variance)

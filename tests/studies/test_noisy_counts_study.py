@@ -111,3 +111,11 @@ def test_the_regression_is_least_squares_of_those_with_an_income():
     np.testing.assert_allclose(fitted, least, rtol=1e-9)
     spread = squares[0] / (len(kept) - 4) * np.linalg.inv(kept.T @ kept)
     np.testing.assert_allclose(error, np.sqrt(np.diag(spread)), rtol=1e-9)
+
+
+def test_a_regression_of_few_records_has_no_errors():
+    few = pl.DataFrame({"SEX": [1, 2], "AGEP": [40, 50], "EDU": [3, 4], "PINCP_DECILE": ["N", "7"]})
+    for frame in (few, few.head(1)):
+        fitted, error = regression_of(frame)
+        assert np.isfinite(fitted).all()
+        assert np.isnan(error).all()

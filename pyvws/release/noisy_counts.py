@@ -113,6 +113,7 @@ def counts_run(
         unit=schema.unit,
         cap=budget.cap,
         noise=noise.kind,
+        model=mechanism.model,
         sets=len(counted.table.sets),
         cells=int(counted.table.possible.sum()),
         least_scale=float(noise.scales.min()),
@@ -120,7 +121,11 @@ def counts_run(
         rho=noise.rho,
         conversion=noise.conversion,
         public_seed=seed,
-        public_settings={**table.plan.public_settings, "measure": mechanism.measure},
+        public_settings={
+            **table.plan.public_settings,
+            "measure": mechanism.measure,
+            **({"tables": mechanism.tables} if mechanism.tables else {}),
+        },
     )
     return NoisyCountsRun(
         settings=settings,

@@ -35,6 +35,8 @@ class NoisyCountsStatement(Statement):
         The most records of a unit that are counted.
     noise : {"laplace", "gaussian"}
         The kind of the discrete noise.
+    model : {"classes", "conditionals"}
+        The model whose posterior gives the imputed records.
     sets, cells : int
         Sets of columns, and cells that are counted in all of them.
     least_scale, largest_scale : float
@@ -58,6 +60,7 @@ class NoisyCountsStatement(Statement):
     proposed: bool
     cap: int
     noise: str
+    model: str
     sets: int
     cells: int
     least_scale: float
@@ -138,7 +141,7 @@ class NoisyCountsStatement(Statement):
             **({"unit_column": self.unit} if self.unit is not None else {}),
             "columns_synthesized": list(self.columns_synthesized),
             **({"columns_numbered": list(self.columns_numbered)} if self.columns_numbered else {}),
-            "model": "classes",
+            "model": self.model,
             "guarantee": self.guarantee,
             "neighbours": self._neighbours,
             "epsilon_per_dataset": figure(self.epsilon, round_up),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -59,6 +59,28 @@ RECORDS: Final[tuple[Any, ...]] = (
 )
 """The records of which tables are made."""
 
+_FIELDS: Final = {str(code): str(code % 2) for code in range(51)}
+
+OF_GROUPS: Final = {
+    "sex": COLUMNS["sex"],
+    "job": Column(
+        model="nominal", levels=tuple(_FIELDS), missing="N", rule="N only where sex == 'f'"
+    ),
+    "field": Column(lookup={"job": {**_FIELDS, "N": "N"}}, levels=("0", "1", "N")),
+}
+"""A category of so many levels that a lookup's groups stand for it in the pairs."""
+
+IN_GROUPS: Final[tuple[Any, ...]] = (
+    ("m", "0", "0"),
+    ("m", "50", "0"),
+    ("m", "1", "1"),
+    ("f", "N", "N"),
+    ("m", "3", "0"),  # Not the group of its level.
+    ("f", "3", "1"),  # Breaks the rule.
+    ("m", "x", None),
+)
+"""Records of these columns."""
+
 
 class SeenCounts(NamedTuple):
     """Counts that were to get noise (C,), the scale of the noise of each, and what it answered."""
@@ -89,10 +111,12 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRuns(Runs):
-    """Runs of noisy counts; a record is (sex, age, job), or a tuple of such records with a `cap`.
+    """Runs of noisy counts; a record has the `columns`, and is a tuple of records with a `cap`.
 
     Attributes
     ----------
+    columns : mapping of str to Column
+        What the schema says of each entry of a record.
     neighbours : {"loo", "replace"}
         The neighbours that the runs are for.
     delta : float
@@ -101,13 +125,20 @@ class CountedRuns(Runs):
         The most records of a unit that are counted. With it, each entry of a table is a unit.
     records : int, optional
         A public number of records.
+    measure, tables : tuple of str
+        The sets that are counted, and the columns that tables give.
+    model : {"classes", "conditionals"}
+        The model that imputes records.
     """
 
+    columns: Mapping[str, Column] = field(default_factory=lambda: COLUMNS)
     neighbours: str
     delta: float = 0.0
     cap: int | None = None
     records: int | None = None
     measure: tuple[str, ...] = ("pairs",)
+    tables: tuple[str, ...] = ()
+    model: str = "classes"
     known: dict[Any, Floats] = field(default_factory=dict, compare=False, repr=False)
 
     def losses(self, epsilon: float) -> Losses:
@@ -151,7 +182,7 @@ class CountedRuns(Runs):
             release = synthesize(
                 self._table(outcomes),
                 schema=Schema(
-                    {**({_UNIT: Column(role="id")} if self.cap else {}), **COLUMNS},
+                    {**({_UNIT: Column(role="id")} if self.cap else {}), **self.columns},
                     unit=_UNIT if self.cap else None,
                 ),
                 mechanism=NoisyCounts(
@@ -160,6 +191,8 @@ class CountedRuns(Runs):
                     neighbours=self.neighbours,
                     cap=self.cap,
                     measure=self.measure,
+                    tables=self.tables,
+                    model=self.model,
                     sweeps=2,
                     classes=2,
                 ),
@@ -176,7 +209,8 @@ class CountedRuns(Runs):
     def _table(self, outcomes: Any) -> pl.DataFrame:
         units = outcomes if self.cap else [[record] for record in outcomes]
         rows = [(str(number), *record) for number, unit in enumerate(units) for record in unit]
-        frame = pl.DataFrame(rows, schema=dict.fromkeys([_UNIT, *COLUMNS], pl.String), orient="row")
+        names = dict.fromkeys([_UNIT, *self.columns], pl.String)
+        frame = pl.DataFrame(rows, schema=names, orient="row")
         return frame if self.cap else frame.drop(_UNIT)
 
     def _hear(self, statement: dict[str, Any], epsilon: float, found: Losses) -> None:

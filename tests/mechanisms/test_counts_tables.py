@@ -177,6 +177,8 @@ def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule
         tables=["kind:age/15"],
         seed=1,
     )
+    assert made.privacy["model"] == "classes"
+    assert made.privacy["relies_on"]["public_settings"]["tables"] == ["kind:age/15"]
     for dataset in made.datasets:
         assert dataset.columns == ["age", "kind", "job", "field"]
         young = dataset["age"].cast(pl.String).replace("N", None).cast(pl.Float64) < 15
@@ -216,6 +218,17 @@ def test_conditionals_refuse_too_many_patterns_in_one_line():
     assert "\n" not in str(caught.value)
 
 
+def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_apart():
+    """counts.parquet names sets, so the same release could not be made again."""
+    plain = vws.Column(model="nominal", levels=("0", "1"), predictors=[])
+    joined = {"a:b": plain, "a": plain, "b": plain}
+    for columns, more in (({"records": plain}, ()), (joined, (("a", "b"),))):
+        mechanism = vws.NoisyCounts(epsilon=1, measure=("predictors", *more))
+        with pytest.raises(InputError, match="Rename") as caught:
+            mechanism.counted_table(vws.Schema(columns))
+        assert "\n" not in str(caught.value)
+
+
 def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(tmp_path):
     rng = np.random.default_rng(2)
     SCHEMA.write(tmp_path / "schema.toml")
@@ -235,6 +248,8 @@ def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(
     assert counts["set"].unique(maintain_order=True).to_list() == ["records", "a:b", "a:b/1"]
     said = (tmp_path / "out/release/run.toml").read_text()
     assert 'model = "conditionals"' in said
+    privacy = json.loads((tmp_path / "out/release/privacy.json").read_text())
+    assert privacy["model"] == "conditionals"
     ended = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out"), "--json"])
     assert ended.exit_code == 0, ended.output
     assert all(json.loads(ended.output)["same"].values())

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pyvws.mechanisms.counts import budget
 from pyvws.studies import counts_coverage as study
 from pyvws.studies.registry import find_study
 from pyvws.studies.replicates import run_study
@@ -17,7 +18,7 @@ from pyvws.studies.replicates import run_study
 _SMALL = {
     **study.SETTINGS,
     "levels": {"a": 3, "b": 2, "c": 2},
-    "runs": [{"n": 300, "epsilon": 20.0, "delta": 1e-5}],
+    "runs": [{"n": 300, "epsilon": 5.0, "delta": 1e-5}],
     "measure": {"all_pairs": ["pairs"], "pairs_of_a": ["a:b", "a:c"]},
     "datasets": 8,
     "sweeps": 160,
@@ -43,19 +44,25 @@ def test_keys_grow_with_the_replicates() -> None:
 
 @pytest.mark.runs
 @pytest.mark.draws
-def test_a_small_run(tmp_path: Path) -> None:
-    pytest.importorskip("opendp")
+def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of a seed, since fresh noise moves the coverage of 16 databases by some 3 points."""
+    rng = np.random.default_rng(7)
+
+    def seeded(counts: np.ndarray, *, scale: float) -> np.ndarray:
+        return counts + np.rint(rng.normal(0.0, scale, len(counts))).astype(np.int64)
+
+    monkeypatch.setattr(budget, "add_discrete_gaussian", seeded)
     small = replace(
         study.STUDY,
         settings=_SMALL,
         keys=partial(study.keys, _SMALL),
     )
-    found = run_study(small, tmp_path, replicates=8, seed=4, jobs=1)
+    found = run_study(small, tmp_path, replicates=16, seed=4, jobs=1)
     lines = pl.read_csv(tmp_path / "coverage.csv")
-    assert (lines["databases"] == 8).all()
+    assert (lines["databases"] == 16).all()
     sure = lines.filter(pl.col("kind").is_in(["margin", "measured pair"]))
     imputed = sure.filter(pl.col("method") == "imputed")
-    assert (imputed["within"] > 0.85).all()  # 8 databases of some 7 figures, near 0.95.
+    assert (imputed["within"] > 0.85).all()  # 16 databases of some 7 figures, near 0.93.
     population, table = (imputed.filter(pl.col("of") == of)["width"].mean() for of in study.OF)
     assert population > table > 0
     other = lines.filter(pl.col("kind") == "other pair")

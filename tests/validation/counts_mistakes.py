@@ -53,6 +53,34 @@ def exact_number(measured: Any) -> Any:
     return wrong
 
 
+def exact_priors(measured: Any) -> Any:
+    """The priors of tables are the records' own counts, which nobody paid for."""
+
+    def wrong(table: Any, codes: Any, *given: Any, **named: Any) -> Any:
+        tables, noise = measured(table, codes, *given, **named)
+        own = {k: with_own_counts(one, k, codes) for k, one in table.given.items()}
+        return dataclasses.replace(tables, table=dataclasses.replace(table, given=own)), noise
+
+    def with_own_counts(one: Any, k: int, codes: Any) -> Any:
+        known = codes[(codes >= 0).all(axis=1)]
+        prior = np.broadcast_to(one.prior, (one.rows.size, one.prior.shape[-1])).copy()
+        np.add.at(prior, (one.rows.cells(known), known[:, k]), 40.0)
+        return dataclasses.replace(one, prior=prior)
+
+    return wrong
+
+
+def coarse_sets_free(noise_of: Any) -> Any:
+    """The budget is shared by all sets but the last one, whose cells are coarse."""
+
+    def wrong(budget: Any, shares: Any) -> Any:
+        last = len(shares) - 2 if budget.neighbours == "loo" else len(shares) - 1
+        noise = noise_of(budget, np.delete(shares, last))
+        return dataclasses.replace(noise, scales=np.insert(noise.scales, last, noise.scales[0]))
+
+    return wrong
+
+
 def clipped(measured: Any) -> Any:
     """Noisy counts below 0 become 0 before they are released and modelled."""
 
@@ -205,18 +233,29 @@ _CONVERSION = "pyvws.validation.cases.noisy_counts:"
 COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     *(
         ("one set short", _NOISE_OF, one_set_short, f"guarantee/counts-{row}")
-        for row in ("loo", "replace", "loo-delta", "replace-delta", "units", "units-delta")
+        for row in (
+            *("loo", "replace", "loo-delta", "replace-delta", "units", "units-delta"),
+            *("conditionals", "tables", "groups", "one-column"),
+        )
     ),
     *(
         (
             *("a set counted twice", f"{CountedTable.__module__}:CountedTable.counts"),
             *(first_set_twice, f"guarantee/counts-{row}"),
         )
-        for row in ("loo", "replace-delta", "units")
+        for row in ("loo", "replace-delta", "units", "conditionals", "groups", "one-column")
     ),
     *(
         ("exact number of records", _MEASURED, exact_number, f"guarantee/counts-{row}")
-        for row in ("loo", "loo-delta", "units")
+        for row in ("loo", "loo-delta", "units", "conditionals", "groups", "one-column")
+    ),
+    *(
+        ("exact priors", _MEASURED, exact_priors, f"guarantee/counts-{row}")
+        for row in ("conditionals", "tables", "groups")
+    ),
+    *(
+        ("coarse sets free", _NOISE_OF, coarse_sets_free, f"guarantee/counts-{row}")
+        for row in ("conditionals", "tables")
     ),
     ("counts clipped", _MEASURED, clipped, "guarantee/counts-loo"),
     ("the cap, not its square", _NOISE_OF, linear_in_the_cap, "guarantee/counts-units-delta"),

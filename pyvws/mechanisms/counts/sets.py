@@ -119,8 +119,8 @@ def counted_table(
     """What is counted of a table with that schema, by the sets that `measure` names.
 
     `tables` names columns that others give, as c:a:b for c given a and b. With `conditionals` its
-    predictors in the schema give each column. Raises InputError for what cannot be counted, and for
-    sets and tables of too many cells.
+    predictors in the schema give each column. Raises InputError for what cannot be counted, for two
+    sets of one name, and for sets and tables of too many cells.
     """
     columns = counted_columns(schema)
     skips = skips_of(schema, columns)
@@ -131,6 +131,13 @@ def counted_table(
     sets = _sets(schema, columns, measure)
     every = tuple(columns.values())
     crossings, weights = tuple(sets), tuple(sets.values())
+    names = [OF_ALL, *(one.name for one in crossings)]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(
+            f"Two sets of counts have the name {repeated[0]!r}, so nobody could tell their counts "
+            "apart. Rename the column."
+        )
     sizes = [one.size for one in crossings]
     if sum(sizes) > MOST_CELLS:
         largest = int(np.argmax(sizes))
@@ -151,7 +158,7 @@ def _sets(
     every = tuple(columns.values())
     small = [place for name, place in places.items() if columns[name].size <= MOST_LEVELS]
     own = {n: k for n, k in places.items() if not schema.columns[n].is_computed}
-    sets: dict[str, tuple[Crossing, float]] = {}
+    sets: dict[tuple[str, tuple[int, ...]], tuple[Crossing, float]] = {}
 
     def of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Crossing:
         return crossing(every, tuple(sorted(at)), groups or {})
@@ -167,7 +174,8 @@ def _sets(
             groups = {places[n]: grouping(columns[n], at) for n, at in named.cuts.items() if at}
             asked = [(of((places[n] for n in named.cuts), groups), named.share)]
         for one, share in asked:
-            sets[one.name] = (one, max(share, sets.get(one.name, (one, share))[1]))
+            key = one.name, one.places
+            sets[key] = (one, max(share, sets.get(key, (one, share))[1]))
     whole = {k for one, _ in sets.values() for k in one.places if k not in one.groups}
     alone = [of([k]) for k in range(len(every)) if k not in whole]
     return {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.kinds import distinct
+from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.schema import Schema
 
@@ -56,6 +57,11 @@ class CountedColumn:
     column: Column
     parts: tuple[str | None, ...]
     edges: Floats = field(default_factory=lambda: np.empty(0))
+    _code: dict[str | None, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        codes = {_value(part): code for code, part in enumerate(self.parts)}
+        object.__setattr__(self, "_code", codes)
 
     @property
     def size(self) -> int:
@@ -73,9 +79,14 @@ class CountedColumn:
         return [*("empty" if part is None else part for part in self.parts), *cells]
 
     def code_of(self, label: str | None) -> int:
-        """The code of a cell of the table, None if it is empty; -1 for an unknown value."""
-        if label in self.parts:
-            return self.parts.index(label)
+        """The code of a cell of the table, None if it is empty; -1 for an unknown value.
+
+        Another record may make the table's reader take 01 for 1, or 1 for 1.0, in all cells of the
+        column. So these are one value, and no record changes the code of another.
+        """
+        code = self._code.get(_value(label))
+        if code is not None:
+            return code
         if self.column.categorical or label is None:
             return -1
         number = self.column.number_of(label)
@@ -95,9 +106,10 @@ class CountedColumn:
     def value_of(self, label: str | None) -> float:
         """The value of a cell of the table as `Schema.coded` gives it; NaN where unknown."""
         code = self.code_of(label)
-        if code < 0 or label in self.column.missing_codes:
-            return float("nan") if not self.column.categorical or code < 0 else code + 1.0
-        return self.column.code_of(label)
+        if self.column.categorical and code >= 0:
+            return code + 1.0
+        missing = {*map(_value, self.column.missing_codes)}
+        return float("nan") if code < 0 or _value(label) in missing else self.column.code_of(label)
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
         """The codes (N,) of a column of the table, and its values (N,)."""
@@ -167,12 +179,38 @@ def counted_columns(schema: Schema) -> dict[str, CountedColumn]:
 
 
 def counted_column(name: str, column: Column, begins: Sequence[float] = ()) -> CountedColumn:
-    """A column as it is counted; each of the numbers `begins` begins a cell."""
+    """A column as it is counted; each of the numbers `begins` begins a cell.
+
+    Raises InputError for levels or codes that differ by their spelling alone, and for a number
+    without range.
+    """
+    parts = column.coded_levels
+    if not column.categorical:
+        parts = (*map(column.label_of_number, column.mass), *column.missing_codes)
+    values = [_value(part) for part in parts]
+    alike = [part for part, value in zip(parts, values, strict=True) if values.count(value) > 1]
+    if alike:
+        raise InputError(
+            f"Column {name!r} has {' and '.join(map(repr, alike))}, which are one value to "
+            "noisy-counts. Recode all but one of them."
+        )
     if column.categorical:
-        return CountedColumn(name, column, column.coded_levels)
-    masses = tuple(map(column.label_of_number, column.mass))
-    edges = _edges(name, column, begins)
-    return CountedColumn(name, column, (*masses, *column.missing_codes), edges)
+        return CountedColumn(name, column, parts)
+    return CountedColumn(name, column, parts, _edges(name, column, begins))
+
+
+def _value(label: str | None) -> str | None:
+    """What a label stands for however a reader types its column: 1 for 01 and 1.0, true for True.
+
+    A nan is an empty cell. Text that spells no number and no truth value is itself.
+    """
+    plain = "" if label is None else label.strip().lower()
+    if label is None or plain == "nan":
+        return None
+    number = as_number(label)
+    if number is not None:
+        return label_of(number)
+    return plain if plain in ("true", "false") else label
 
 
 def _edges(name: str, column: Column, begins: Sequence[float]) -> Floats:

@@ -1,0 +1,71 @@
+"""A cell's code follows from that cell alone, however a reader types the column for others."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.synthesis.counted_records import counted_records
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.files.read import read_table
+
+COLUMNS = {
+    "whole": vws.Column(model="nominal", levels=("1", "2", "3")),
+    "zeros": vws.Column(model="nominal", levels=("01", "02", "7")),
+    "decimal": vws.Column(model="nominal", levels=("1.50", "2.50")),
+    "truth": vws.Column(model="logistic", levels=("false", "true")),
+    "number": vws.Column(
+        model="normal", range=(0, 50), cuts=(10, 20), decimals=0, mass=(0,), missing="099"
+    ),
+    "empty": vws.Column(model="normal", range=(0, 50), cuts=(10, 20), missing=True),
+}
+RECORDS = [
+    ("1", "01", "1.50", "True", "5", "1.5"),
+    ("2.0", "02", "2.50", "False", "0", "nan"),
+    ("3", "7", "1.5", "True", "099", ""),
+    ("1", "01", "1.50", "False", "12.0", "30"),
+]
+ODD = ["", "x", "1.0", "01", "2.5", "1e0", "NA", "true", "TRUE", "1e300", "nan", "+1", "None"]
+READERS = {
+    "command line": lambda path: read_table(path).spelled,
+    "polars": lambda path: pl.read_csv(path, infer_schema_length=None),
+    "pandas": pd.read_csv,
+}
+
+
+def counts(path: Path, reader: Any, records: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([tuple(COLUMNS), *records])
+    run = RunSettings(schema=vws.Schema(COLUMNS), mechanism=vws.NoisyCounts(epsilon=1))
+    counted = counted_records(reader(path), run).counted
+    assert counted is not None
+    return counted.table.counts(counted.codes), counted.table.offsets[:-1]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_no_record_changes_the_code_of_another(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "table.csv"
+    before, starts = counts(path, READERS[name], RECORDS)
+    assert (np.add.reduceat(before, starts) == len(RECORDS)).all()
+    for place in range(len(COLUMNS)):
+        for cell in ODD:
+            record = (*RECORDS[0][:place], cell, *RECORDS[0][place + 1 :])
+            after, _ = counts(path, READERS[name], [*RECORDS, record])
+            moved = np.add.reduceat(np.abs(after - before), starts)
+            assert moved.max() <= 1, (list(COLUMNS)[place], cell)
+
+
+@pytest.mark.parametrize("levels", [("1", "01"), ("1.5", "1.50"), ("true", "True")])
+def test_levels_that_differ_by_their_spelling_alone_are_refused(levels: tuple[str, str]) -> None:
+    schema = vws.Schema({"x": vws.Column(model="logistic", levels=levels)})
+    with pytest.raises(InputError, match="one value") as caught:
+        vws.NoisyCounts(epsilon=1).counted_table(schema)
+    assert "\n" not in str(caught.value)

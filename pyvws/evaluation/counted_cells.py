@@ -1,11 +1,10 @@
 """Intervals of the cells that noisy counts measured, from the counts and their noise alone.
 
-A release from noisy counts holds S = M + Z for each cell: M is the confidential count, and Z is
+A release from noisy counts holds S = M + Z for each cell. M is the confidential count, and Z is
 discrete noise of a public scale [canonne2020]. So S is an unbiased estimate of M, and no model
 enters. With q the smallest whole number that |Z| exceeds with a chance of at most 1 - level, S - q
-to S + q holds M. A share divides S by the noisy number of records n: its variance is
-(var Z + p^2 var Z_n) / n^2 for the confidential table's share, and p (1 - p) / n more for that of
-the population.
+to S + q holds M. A share divides S by the noisy number of records n. Its variance for the
+confidential table is (var Z + p^2 var Z_n) / n^2. For the population it is p (1 - p) / n more.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ class Censored(Counting):
     slides recommend), CW's at the given radius, or "none" (Censor_uw), where no weight depends on
     the data. c scales the weights and g shifts them.
 
-    "constant" is one public weight c for all records. Without c it is min(1, epsilon / W), W the
-    half unit deviance that 5 % of the public records of `reference` exceed under a fit to them.
+    "constant" is one public weight c for all records. Without c it is min(1, epsilon / W). W is a
+    half unit deviance, under a fit to the public records of `reference`. 5 % of them exceed it.
 
     Three more sources keep the strict guarantee, since each weight is a function of its own record
     and of things that are public or accounted (docs/strict-weights.md). "public" takes

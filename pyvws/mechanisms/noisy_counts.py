@@ -46,7 +46,7 @@ class NoisyCounts(MechanismBase):
         name="noisy-counts",
         title="Noisy counts",
         explanation="Noise is added once to the counts of public cells of sets of columns. Records "
-        "are imputed from the posterior of a mixture of latent classes given the noisy counts "
+        "are imputed from the posterior of the model given the noisy counts "
         "[ju2022].",
         fits_model=False,
         takes_table=True,

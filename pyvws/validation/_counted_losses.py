@@ -1,9 +1,9 @@
 """Losses of whole releases from noisy counts, on small tables and all neighbours of these tables.
 
 The seam is the function that adds noise to counts. It shows which counts were to get noise, and at
-which scale, and it answers with numbers of its own that are the same for every table. So all else
-that leaves has to be the same for neighbours, byte for byte: a difference is an infinite loss. The
-loss of the counts themselves follows from the probabilities of the noise, by sums of this module.
+which scale. It answers with numbers of its own that are the same for every table. So all else that
+leaves has to be the same for neighbours, byte for byte: a difference is an infinite loss. The loss
+of the counts themselves follows from the probabilities of the noise, by sums of this module.
 """
 
 from __future__ import annotations

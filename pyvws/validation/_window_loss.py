@@ -1,6 +1,6 @@
 """Losses of small tables under estimated bounds, beside the figures that their runs state.
 
-A run draws exactly from a grid, and its loss is taken over the points that it drew: these are the
+A run draws exactly from a grid, and its loss is taken over the points that it drew. These are the
 points where the bound is known to hold. With the weights held fixed the posterior of a neighbour is
 that of the same weights without one record. Otherwise the neighbour's run finds its own weights.
 """

@@ -250,6 +250,9 @@ def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(
     assert 'model = "conditionals"' in said
     privacy = json.loads((tmp_path / "out/release/privacy.json").read_text())
     assert privacy["model"] == "conditionals"
+    ended = CliRunner().invoke(app, ["report", str(tmp_path / "out")])
+    assert ended.exit_code == 0, ended.output
+    assert "latent classes" not in (tmp_path / "out/release/report.html").read_text()
     ended = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out"), "--json"])
     assert ended.exit_code == 0, ended.output
     assert all(json.loads(ended.output)["same"].values())

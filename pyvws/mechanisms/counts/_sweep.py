@@ -140,7 +140,7 @@ def sweep(
 ) -> tuple[float, float]:
     """Move each record once as a whole, if `whole`, and `single` columns of it; then its class.
 
-    A whole proposal is a record of the model, with its class; a single one is a code from the
+    A whole proposal is a record of the model, with its class. A single one is a code from the
     column's row of shares, with the columns that rules then change. The model's probabilities
     cancel, but for those of columns that a table gives, and the ratio of the noise's decides.
     Returns the shares of both kinds that were accepted.

@@ -1,11 +1,11 @@
 """The posterior of latent classes given noisy counts: imputed records of the confidential table.
 
-The model is a truncated Dirichlet process mixture of products of categories: class h has the share
+The model is a truncated Dirichlet process mixture of products of categories. Class h has the share
 pi_h, and within it column k has code c with probability phi_hkc, independently of other columns.
 A column that a table gives has shares by the combination of other columns, in the place of classes.
-The confidential records are missing data [ju2022] [nixon2022]: given the parameters, a record is
-proposed from the model and accepted by the ratio of the noise's probabilities of the noisy counts;
-given the records, the parameters are conjugate. The target is p(records, parameters | noisy counts)
+The confidential records are missing data [ju2022] [nixon2022]. Given the parameters, a record is
+proposed from the model, and accepted by the ratio of the noise's probabilities of the noisy counts.
+Given the records, the parameters are conjugate. The target is p(records, parameters | noisy counts)
 exactly. The noisy counts enter as they are, also below 0. Nothing here sees the confidential table.
 """
 

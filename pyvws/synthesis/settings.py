@@ -197,8 +197,8 @@ class RunSettings:
     )
     delta: float | None = setting(
         None,
-        "Public delta of `total_epsilon`, well below 1 over the number of records.",
-        more="Larger = less private.",
+        "For censored: public delta of `total_epsilon`, well below 1 over the number of records.",
+        more="All draws together then cost `total_epsilon` at this delta. Larger = less private.",
         needs="total_epsilon",
         panel="Mechanism",
     )
@@ -301,7 +301,7 @@ class RunSettings:
         own = {"unit_of_privacy": f"all records of one {plan.unit}" if plan.unit else "one record"}
         refuse_other_units([*self.earlier, own])
         if self.total_epsilon is not None:
-            self._keep("mechanism", sharing(self, positive(self.total_epsilon, "total_epsilon")))
+            self._keep("mechanism", sharing(plan, positive(self.total_epsilon, "total_epsilon")))
             plan = make_plan(self)
         self._keep("plan", plan)
         self.checked(plan)

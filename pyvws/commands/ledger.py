@@ -35,7 +35,7 @@ def ledger(
 
     if figure is not None and figure.suffix not in (".png", ".svg"):
         raise UsageError(f"--figure takes a .png or .svg file. Got {figure.name!r}.")
-    places = _places(folder, STATEMENT_FILE)
+    places = _places(folder, STATEMENT_FILE) if folder.is_dir() else []
     if not places:
         raise InputError(f"{folder}: no {STATEMENT_FILE} under it. Name a folder of releases.")
     read = read_earlier(place / STATEMENT_FILE for place in places)

@@ -29,8 +29,8 @@ def read_earlier(paths: Iterable[str | Path]) -> tuple[dict[str, Any], ...]:
         known = releases_known(statement)
         if known > len(found):
             raise InputError(
-                f"{file}: it adds up {known} releases of the table, and {len(found)} are there. "
-                "Name the releases that it was made after as well."
+                f"{file}: it adds up {known} releases of the table, more than are named: "
+                f"{len(found)}. Name the releases that it was made after as well."
             )
     return found
 

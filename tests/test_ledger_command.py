@@ -68,6 +68,32 @@ def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):
     assert "costs_together" not in statement().released()
 
 
+def test_no_release_of_the_folder_is_dropped_and_none_counts_twice(tmp_path):
+    text = json.dumps(statement().released())
+    inner = tmp_path / "all" / "first" / "release"
+    inner.mkdir(parents=True)
+    for place in (inner, inner.parent):  # Two files, of which one name would stand for both.
+        (place / "privacy.json").write_text(text, encoding="utf-8")
+    written(tmp_path / "elsewhere", statement())
+    for link in ("second", "third"):  # One release, to which two links lead.
+        (tmp_path / "all" / link).symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    found = json.loads(run("ledger", tmp_path / "all", "--json").stdout)
+    assert len(found["releases"]) == found["together"]["releases"]["strict"] == 3
+    assert found["together"]["strict"]["epsilon"] == 12.0
+
+
+def test_a_release_that_the_folder_lacks_is_missed(tmp_path):
+    earlier = statement().released()
+    written(tmp_path / "second", statement(earlier=(earlier,)))
+    made = CliRunner().invoke(app, ["ledger", str(tmp_path)])
+    assert isinstance(made.exception, InputError)
+    assert "2 releases" in str(made.exception)
+    written(tmp_path / "first", statement())
+    assert json.loads(run("ledger", tmp_path, "--json").stdout)["releases"].keys() == {
+        *("first", "second")
+    }
+
+
 @pytest.mark.runs
 def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
     written(tmp_path / "first", statement())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,14 +31,15 @@ def ledger(
     """
     from pyvws.errors import InputError, UsageError
     from pyvws.statement.releases import costs_together, release_cost
-    from pyvws.synthesis.earlier_releases import STATEMENT_FILE, read_statement
+    from pyvws.synthesis.earlier_releases import STATEMENT_FILE, read_earlier
 
     if figure is not None and figure.suffix not in (".png", ".svg"):
         raise UsageError(f"--figure takes a .png or .svg file. Got {figure.name!r}.")
-    files = sorted(folder.rglob(STATEMENT_FILE))
-    if not files:
+    places = _places(folder, STATEMENT_FILE) if folder.is_dir() else []
+    if not places:
         raise InputError(f"{folder}: no {STATEMENT_FILE} under it. Name a folder of releases.")
-    statements = {_name(file, folder): read_statement(file) for file in files}
+    read = read_earlier(place / STATEMENT_FILE for place in places)
+    statements = dict(zip(_names(places, folder), read, strict=True))
     together = costs_together(list(statements.values()))
     neighbours = together["neighbours"]
     costs = {name: release_cost(said, neighbours) for name, said in statements.items()}
@@ -78,10 +80,35 @@ def ledger(
         )
 
 
-def _name(file: Path, folder: Path) -> str:
-    """The release's name: its path in the folder, without the folder release/ that holds it."""
-    place = file.parent.relative_to(folder)
-    return (place.parent if place.name == "release" else place).as_posix()
+def _places(folder: Path, name: str) -> list[Path]:
+    """The folders that hold a file of that name, in their order; links to folders are followed.
+
+    Each folder counts once, whatever leads to it. Raises InputError for a folder that cannot be
+    read, since the costs in it would be missing.
+    """
+    from pyvws.errors import InputError
+
+    def refuse(error: OSError) -> None:
+        raise InputError(f"{error.filename} cannot be read. Make it readable, or take it out.")
+
+    holding: list[Path] = []
+    seen: set[Path] = set()
+    for place, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        if (real := Path(place).resolve()) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders.sort()
+        if name in files:
+            holding.append(Path(place))
+    return holding
+
+
+def _names(places: list[Path], folder: Path) -> list[str]:
+    """The releases' names: paths in the folder, without a last release/ where they then differ."""
+    paths = [place.relative_to(folder) for place in places]
+    short = [path.parent if path.name == "release" else path for path in paths]
+    return [path.as_posix() for path in (short if len({*short}) == len(short) else paths)]
 
 
 def _shown(value: Any) -> str:

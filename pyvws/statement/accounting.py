@@ -259,11 +259,11 @@ class PrivacyStatement(Statement):
         The draws are of one fit, and each is of bounded range epsilon. A first stage and a noisy
         number of records are paid beside them, each by its own rule, and are no draws of this fit.
         """
-        deltas = sorted({*DELTAS, *([self.delta] if self.delta else [])}, reverse=True)
+        deltas = sorted({*DELTAS, float(self.delta or DELTAS[0])}, reverse=True)
         draws = self.draws_released
         return {
             "total_by_delta": {
-                f"{delta:g}": total_epsilon(epsilon, draws, delta=delta) + stage + noise
+                str(delta): total_epsilon(epsilon, draws, delta=delta) + stage + noise
                 for delta in deltas
             },
             "total_zcdp": (draws * epsilon**2 + stage**2) / 8.0 + noise**2 / 2.0,

@@ -16,7 +16,9 @@ from typing import Any, Final
 from pyvws._base.checks import choice, whole_number
 
 _STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
+_GUARANTEES: Final = (*_STRICT, "asymptotic-dp", "none")
 _REPLACED: Final = "replace-one"
+_NEIGHBOURS: Final = ("leave-one-out", _REPLACED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is no statement, or their units of privacy differ.
+        If there is no statement, their units of privacy differ, or one of them was made after
+        releases that are not among them.
 
     Examples
     --------
@@ -90,7 +93,8 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     >>> costs_together([said, said])["strict"]
     {'epsilon': 4.0, 'delta': 0.0, 'zcdp': 4.0}
     """
-    whole_number(len(statements), "the number of releases", least=1)
+    known = max(map(releases_known, statements), default=1)
+    whole_number(len(statements), "the number of releases", least=known)
     refuse_other_units(statements)
     neighbours = common_neighbours(statements)
     costs = [release_cost(statement, neighbours) for statement in statements]
@@ -122,6 +126,39 @@ def refuse_other_units(statements: Sequence[Mapping[str, Any]]) -> None:
     for statement in statements:
         own = statement["unit_of_privacy"]
         choice(own, "the unit of privacy of all releases", (statements[0]["unit_of_privacy"],))
+
+
+def releases_known(statement: Mapping[str, Any]) -> int:
+    """How many releases a statement adds up, its own among them."""
+    together = statement.get("costs_together")
+    return 1 if together is None else sum(together["releases"].values())
+
+
+def has_costs(statement: Mapping[str, Any]) -> bool:
+    """Whether a statement has all its costs, none below 0, and a claim that is among them.
+
+    One that was edited by hand may lack them, as do the first versions.
+    """
+    try:
+        claim, figures = statement.get("certified"), statement["epsilon_by_neighbours"]
+        costs = [release_cost(statement, neighbours) for neighbours in _NEIGHBOURS]
+        claimed = (claim["neighbours"], claim["epsilon_total"]) if claim else None
+        totals = [(neighbours, figures[neighbours]["total"]) for neighbours in _NEIGHBOURS]
+        known = releases_known(statement)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
+    words = (statement.get("mechanism"), statement.get("unit_of_privacy"))
+    numbers = [
+        number
+        for cost in costs
+        for number in (cost.epsilon, cost.delta, cost.rho, cost.window or 0.0)
+    ]
+    return (
+        all(isinstance(word, str) for word in words)
+        and statement["guarantee"] in _GUARANTEES
+        and all(number >= 0.0 for number in (known, *numbers))
+        and (claimed in totals if costs[0].strict else claimed is None)
+    )
 
 
 def _sum(figures: Sequence[float]) -> float | None:

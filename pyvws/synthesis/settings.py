@@ -40,7 +40,7 @@ from pyvws.plan.refusals import OF_PLAN, refuse
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.statement.releases import refuse_other_units
-from pyvws.synthesis.earlier_releases import read_statement
+from pyvws.synthesis.earlier_releases import read_earlier
 from pyvws.synthesis.given_values import refuse_beside_given
 from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
 from pyvws.synthesis.total_of_draws import sharing
@@ -197,8 +197,8 @@ class RunSettings:
     )
     delta: float | None = setting(
         None,
-        "Public delta of `total_epsilon`, well below 1 over the number of records.",
-        more="Larger = less private.",
+        "For censored: public delta of `total_epsilon`, well below 1 over the number of records.",
+        more="All draws together then cost `total_epsilon` at this delta. Larger = less private.",
         needs="total_epsilon",
         panel="Mechanism",
     )
@@ -297,11 +297,11 @@ class RunSettings:
         self._keep("records", plan.rows if self.records is None else self.records)
         named = (self.after,) if isinstance(self.after, str) else tuple(map(str, self.after))
         self._keep("after", named)
-        self._keep("earlier", tuple(read_statement(path) for path in named))
+        self._keep("earlier", read_earlier(named))
         own = {"unit_of_privacy": f"all records of one {plan.unit}" if plan.unit else "one record"}
         refuse_other_units([*self.earlier, own])
         if self.total_epsilon is not None:
-            self._keep("mechanism", sharing(self, positive(self.total_epsilon, "total_epsilon")))
+            self._keep("mechanism", sharing(plan, positive(self.total_epsilon, "total_epsilon")))
             plan = make_plan(self)
         self._keep("plan", plan)
         self.checked(plan)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.plan.plan import Plan
 from pyvws.statement.several_draws import epsilon_per_draw
 
 
-def sharing(run: Any, total: float) -> Mechanism:
-    """The mechanism of a run's settings, at the epsilon with which all draws together cost `total`.
+def sharing(plan: Plan, total: float) -> Mechanism:
+    """The mechanism of a plan's run, at the epsilon with which all draws together cost `total`.
 
     `total` is in nats; larger = less private. A first stage and a noisy number of rows are paid
-    first. Raises InputError for a mechanism whose draws are not of a strict fit, and where nothing
-    is left for them.
+    first. Raises InputError for a run that will not claim "dp" of draws, and where nothing is left
+    for them.
     """
-    mechanism: Any = run.mechanism
-    facts = mechanism.facts
-    if not facts.clamps or facts.weights_from_data:
+    run, mechanism = plan.run, plan.run.mechanism
+    if not (plan.strict and mechanism.facts.clamps):
         raise InputError(
-            "total_epsilon is for draws of a strict fit: mechanism censored with weights that "
-            "no data decide. Leave total_epsilon out."
+            "total_epsilon is for draws of a strict fit: mechanism censored, with weights and a "
+            "model that no data decide. Leave total_epsilon out."
         )
     once = (run.records_epsilon or 0.0) + (getattr(mechanism, "stage_epsilon", None) or 0.0)
     if once >= total:

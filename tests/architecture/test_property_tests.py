@@ -61,7 +61,9 @@ NOT_PURE_FUNCTIONS = {
         "secret noise, the same never twice"
     ),
     "mechanisms.histogram.discrete_laplace.laplace": "secret noise, the same never twice",
+    "statement.releases.has_costs": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
+    "statement.releases.releases_known": "reads one entry of a statement",
     "evaluation.combining_rules.rule_in_words": "words",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",

@@ -162,15 +162,22 @@ def test_bad_input(matrices, weights, message):
         joint_bounds(matrices, weights=weights)
 
 
-@given(tables(), st.lists(st.booleans(), min_size=3, max_size=3))
-@few
-def test_a_window_holds_every_term_and_no_smaller_one_is_known(table, discrete):
-    """Against all pairings: [-Delta_i, min(Delta_i, B_i)], with 0 above for log probabilities."""
-    matrices, alpha = table
-    discrete = discrete[: len(matrices)]
+@st.composite
+def partly_discrete_tables(draw):
+    """As `tables`, and whether a column's terms are log probabilities, then at most 0."""
+    matrices, alpha = draw(tables())
+    discrete = draw(st.lists(st.booleans(), min_size=len(matrices), max_size=len(matrices)))
     matrices = [
         -np.abs(matrix) if said else matrix for matrix, said in zip(matrices, discrete, strict=True)
     ]
+    return matrices, alpha, discrete
+
+
+@given(partly_discrete_tables())
+@few
+def test_a_window_holds_every_term_and_no_smaller_one_is_known(table):
+    """Against all pairings: [-Delta_i, min(Delta_i, B_i)], with 0 above for log probabilities."""
+    matrices, alpha, discrete = table
     found = joint_bounds(matrices, weights=alpha, probabilities=discrete)
     by_column = np.broadcast_to(alpha.reshape(len(alpha), -1), (len(alpha), len(matrices)))
     densities = sum(
@@ -202,14 +209,10 @@ def test_a_term_above_0_is_no_log_probability():
         joint_bounds([[[-1.0]], [[0.5]]], probabilities=[True])
 
 
-@given(tables(), st.lists(st.booleans(), min_size=3, max_size=3))
+@given(partly_discrete_tables())
 @few
-def test_the_window_in_blocks_and_what_a_search_aims_at(table, discrete):
-    matrices, alpha = table
-    discrete = discrete[: len(matrices)]
-    matrices = [
-        -np.abs(matrix) if said else matrix for matrix, said in zip(matrices, discrete, strict=True)
-    ]
+def test_the_window_in_blocks_and_what_a_search_aims_at(table):
+    matrices, alpha, discrete = table
     if len(matrices) == 1:
         alpha = alpha.reshape(len(alpha))
     draws = min(map(len, matrices))

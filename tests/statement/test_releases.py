@@ -17,7 +17,7 @@ from pyvws.statement.releases import (
     refuse_other_units,
     release_cost,
 )
-from pyvws.synthesis.earlier_releases import read_statement
+from pyvws.synthesis.earlier_releases import read_earlier, read_statement
 
 
 def strict(total, neighbours="leave-one-out", rho=None, unit="one record"):
@@ -26,15 +26,17 @@ def strict(total, neighbours="leave-one-out", rho=None, unit="one record"):
         both["leave-one-out"]["total_zcdp"], both["replace-one"]["total_zcdp"] = rho, 4.0 * rho
     return {
         **{"guarantee": "dp", "unit_of_privacy": unit, "epsilon_by_neighbours": both},
+        "mechanism": "censored",
         "certified": {"neighbours": neighbours, "epsilon_total": both[neighbours]["total"]},
     }
 
 
 def counts(epsilon, delta, rho, neighbours="leave-one-out"):
-    nothing = {"total": None}
+    both = {"leave-one-out": {"total": None}, "replace-one": {"total": None}}
+    both[neighbours] = {"total": epsilon}
     return {
         **{"guarantee": "approximate-dp", "unit_of_privacy": "one record", "delta": delta},
-        "epsilon_by_neighbours": {"leave-one-out": nothing, "replace-one": nothing},
+        **{"mechanism": "noisy-counts", "epsilon_by_neighbours": both},
         "certified": {"neighbours": neighbours, "epsilon_total": epsilon},
         "counts": {"rho": rho},
     }
@@ -118,6 +120,51 @@ def test_a_statement_is_found_by_its_folder(tmp_path):
     file.write_text("[1]", encoding="utf-8")
     with pytest.raises(InputError, match="not a privacy statement"):
         read_statement(file)
+
+
+def test_a_statement_that_was_edited_is_refused(tmp_path):
+    file = tmp_path / "privacy.json"
+    whole = strict(2.0, "replace-one")
+    both = whole["epsilon_by_neighbours"]
+    lowered = {**both, "replace-one": {"total": 0.1}}
+    approximate = counts(1.0, 1e-6, 0.1)
+    for unchanged in (whole, approximate, strict(1.0, rho=0.1)):
+        file.write_text(json.dumps(unchanged), encoding="utf-8")
+        assert read_statement(file) == unchanged
+    for edited in (
+        whole | {"guarantee": "strict"},
+        whole | {"guarantee": "asymptotic-dp"},
+        whole | {"certified": None},
+        whole | {"certified": {"neighbours": "others", "epsilon_total": 4.0}},
+        whole | {"epsilon_by_neighbours": lowered},
+        whole | {"epsilon_by_neighbours": {"replace-one": {"total": 4.0}}},
+        whole | {"epsilon_by_neighbours": {**both, "leave-one-out": {"total": -2.0}}},
+        whole | {"certified": 1},
+        whole | {"costs_together": {"releases": {"strict": "2"}}},
+        {key: value for key, value in whole.items() if key != "unit_of_privacy"},
+        {key: value for key, value in whole.items() if key != "epsilon_by_neighbours"},
+        approximate | {"delta": -1.0},
+    ):
+        file.write_text(json.dumps(edited), encoding="utf-8")
+        with pytest.raises(InputError, match="not a privacy statement"):
+            read_statement(file)
+
+
+def test_each_earlier_release_is_named_once_and_none_is_missing(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    after = strict(1.0) | {"costs_together": {"releases": {"strict": 2}}}
+    for folder, said in ((first, strict(1.0)), (second, after)):
+        folder.mkdir()
+        (folder / "privacy.json").write_text(json.dumps(said), encoding="utf-8")
+    assert read_earlier([first, second]) == (strict(1.0), after)
+    assert read_earlier([]) == ()
+    for twice in ([first, first], [first, first / "privacy.json"]):
+        with pytest.raises(InputError, match="twice"):
+            read_earlier(twice)
+    with pytest.raises(InputError, match="2 releases"):
+        read_earlier([second])
+    with pytest.raises(InputError, match="number of releases"):
+        costs_together([after])
 
 
 def test_planted_errors_are_seen(monkeypatch):

@@ -132,6 +132,10 @@ def test_a_strict_statement_has_the_total_by_delta_and_no_other_has():
     assert strict(delta=1e-5).released()["epsilon_total_by_delta"].keys() == {
         *("1e-05", "1e-06", "1e-09")
     }
+    named = 1.2345649e-6  # No shorter number stands for it: a smaller delta has a larger total.
+    assert [float(at) for at in strict(delta=named).released()["epsilon_total_by_delta"]] == [
+        *(named, 1e-6, 1e-9)
+    ]
     for other in ({"data_weights": True}, {"enforced": False}, {"compared": True}):
         assert "epsilon_total_by_delta" not in strict(**other).released()
 
@@ -163,6 +167,13 @@ def test_a_total_sets_what_a_draw_costs():
     ("given", "said"),
     [
         ({"mechanism": "lw"}, "strict fit"),
+        ({"mechanism": "unweighted"}, "strict fit"),
+        ({"mechanism": "lw", "epsilon": 2.0}, "strict fit"),
+        ({"mechanism": "sw", "match": 2.0}, "strict fit"),
+        ({"mechanism": "censored", "weights": "none", "compared": True}, "strict fit"),
+        ({"mechanism": "censored", "weights": "none", "downscale": True}, "strict fit"),
+        ({"mechanism": "censored", "weights": "none", "model": "ordinal"}, "strict fit"),
+        ({"mechanism": "censored", "weights": "none", "accept_unconverged": True}, "strict fit"),
         ({"mechanism": "censored", "weights": "lw"}, "strict fit"),
         ({"mechanism": "censored", "weights": "none", "epsilon": 2.0}, "Leave one out"),
         (

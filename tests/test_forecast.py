@@ -101,3 +101,27 @@ def test_rare_levels_cost_in_the_weighted_fit_what_the_forecast_says() -> None:
     assert 0.5 < float(expected[1]) / release.privacy["epsilon_per_dataset"] < 2.0
     assert "confidential" in lines
     assert "second" not in lines
+
+
+def test_whole_households_have_a_forecast_by_unit() -> None:
+    rng = np.random.default_rng(2)
+    home = np.repeat(np.arange(120), rng.integers(1, 4, 120))
+    people = pd.DataFrame(
+        {
+            "home": home,
+            "owner": rng.choice(["yes", "no"], 120)[home],
+            "sex": rng.choice(["f", "m"], len(home)),
+        }
+    )
+    schema = vws.Schema(
+        {
+            "owner": vws.Column(model="table", levels=["yes", "no"]),
+            "sex": vws.Column(model="table", levels=["f", "m"], predictors=["owner"]),
+        },
+        unit="home",
+        members={"sizes": [1, 3], "of_unit": ["owner"], "summaries": {"persons": "size"}},
+    )
+    lines = "\n".join(forecast(schema, people))
+    assert "a unit of 'home'" in lines
+    assert "noisy-counts" not in lines  # They count records alone.
+    assert forecast(schema, people.drop(columns="home"))[0].startswith("There is no forecast.")

@@ -31,16 +31,15 @@ def forecast(schema: Any, table: Any) -> list[str]:
     and the bounds of rough fits under these weights are the forecast.
     """
     from pyvws.release.synthesizer import Synthesizer
-    from pyvws.tables.files.frame import open_frame
-    from pyvws.tables.files.kinds import distinct
+    from pyvws.tables.files.frame import open_frame, unit_codes
 
     try:
         frame = open_frame(table, least=1)
         plan = Synthesizer(schema=schema, mechanism="lw", datasets=1).plan.on(frame)
-        outcomes = plan.coded(frame, None, None, ()).outcomes
+        units = None if schema.unit is None else unit_codes(frame, schema.unit)
+        outcomes = plan.coded(frame, None, units, ()).outcomes
     except InputError as error:
         return [f"There is no forecast. {error}"]
-    units = None if schema.unit is None else distinct(frame[schema.unit])[0]
     total = _bounds(outcomes, np.ones(len(frame)), units)[0]
     whose = "a record" if units is None else f"a unit of {schema.unit!r}"
     spread = np.ptp(total)
@@ -89,16 +88,14 @@ def _loses_much(outcomes: Any, out: Any) -> bool:
     return False
 
 
-def _bounds(
-    outcomes: Any, weights: Floats, units: Any
-) -> tuple[Floats, dict[str, Floats], Floats]:
+def _bounds(outcomes: Any, weights: Floats, units: Any) -> tuple[Floats, dict[str, Floats], Floats]:
     """Bounds of the records, or of their units, in all and by column, and how many terms each has.
 
     The rough fits are under `weights` (N,), and the bounds are of unweighted terms.
     """
     each = {one.name: _rough(one, weights) for one in outcomes}
     if units is not None:  # The terms of a unit's records add up.
-        each = {name: np.bincount(units, own) for name, own in each.items()}
+        each = {name: np.asarray(np.bincount(units, own), float) for name, own in each.items()}
     own_bounds = [*each.values()]
     return np.sum(own_bounds, axis=0), each, np.sum([own > 0.0 for own in own_bounds], axis=0)
 

@@ -77,3 +77,51 @@ def test_a_table_that_no_run_takes_has_no_forecast() -> None:
     schema = vws.Schema({"sex": vws.Column(model="table", levels=["f"])})
     (line,) = forecast(schema, table())
     assert line.startswith("There is no forecast.")
+
+
+@pytest.mark.runs
+def test_rare_levels_cost_in_the_weighted_fit_what_the_forecast_says() -> None:
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame(
+        {
+            "place": rng.choice(list("abcdefgh"), 3000),
+            "kind": rng.choice(list("uvwxyz"), 3000, p=[0.9, 0.09, 0.004, 0.003, 0.002, 0.001]),
+            "part": rng.choice(list("klmnop"), 3000, p=[0.9, 0.09, 0.004, 0.003, 0.002, 0.001]),
+        }
+    )
+    chosen = {
+        "place": vws.Column(model="table", levels=[*"abcdefgh"]),
+        "kind": vws.Column(model="table", levels=[*"uvwxyz"], predictors=["place"]),
+        "part": vws.Column(model="table", levels=[*"klmnop"], predictors=["place", "kind"]),
+    }
+    lines = "\n".join(forecast(vws.Schema(chosen), data))
+    expected = re.search(r"epsilon is about ([\d.]+) a dataset", lines)
+    assert expected is not None
+    release = vws.synthesize(data, schema=vws.Schema(chosen), mechanism="lw", datasets=1, seed=1)
+    assert 0.5 < float(expected[1]) / release.privacy["epsilon_per_dataset"] < 2.0
+    assert "confidential" in lines
+    assert "second" not in lines
+
+
+def test_whole_households_have_a_forecast_by_unit() -> None:
+    rng = np.random.default_rng(2)
+    home = np.repeat(np.arange(120), rng.integers(1, 4, 120))
+    people = pd.DataFrame(
+        {
+            "home": home,
+            "owner": rng.choice(["yes", "no"], 120)[home],
+            "sex": rng.choice(["f", "m"], len(home)),
+        }
+    )
+    schema = vws.Schema(
+        {
+            "owner": vws.Column(model="table", levels=["yes", "no"]),
+            "sex": vws.Column(model="table", levels=["f", "m"], predictors=["owner"]),
+        },
+        unit="home",
+        members={"sizes": [1, 3], "of_unit": ["owner"], "summaries": {"persons": "size"}},
+    )
+    lines = "\n".join(forecast(schema, people))
+    assert "a unit of 'home'" in lines
+    assert "noisy-counts" not in lines  # They count records alone.
+    assert forecast(schema, people.drop(columns="home"))[0].startswith("There is no forecast.")

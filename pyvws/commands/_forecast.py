@@ -1,11 +1,11 @@
 """What a run by a schema will about be and cost, before any fit: for the steward alone.
 
 The figures are estimates from the confidential records, so they stay inside, as a proposal does.
+None is of time: how many steps a sampler needs shows only while it runs.
 """
 
 from __future__ import annotations
 
-import time
 from typing import Any, Final
 
 import numpy as np
@@ -17,56 +17,52 @@ from pyvws.synthesis.left_out import MANY
 _EPSILON: Final = 4.0
 _DELTA: Final = 1e-5
 _HIGH: Final = 10.0  # Boards seldom accept more.
-_LONG: Final = 300.0  # Seconds.
 _SHIFT: Final = 0.5  # The default g of lw where weights of 0 would take out much.
-_DRAWS: Final = 20
-_EVALUATIONS: Final = 60_000  # Of a log-likelihood, by the chains of all fits of a run.
-_A_RUN: Final = 10.0  # Seconds of any run.
+_DRAWS: Final = 20  # At once,
+_TIMES: Final = 10  # and so many times.
+_A_RUN: Final = 0.7  # GB of any run.
 
 
 def forecast(schema: Any, table: Any) -> list[str]:
-    """Sentences on a run by a schema on a table: what is fitted, epsilon, noise and time.
+    """Sentences on a run by a schema on a table: what is fitted, epsilon, memory and noise.
 
     Epsilon is that of rough fits, whose coefficients scatter by their rough standard errors in the
-    place of a posterior. Weights follow from these bounds as under `lw`, whose bound `sw` meets.
+    place of a posterior. Weights follow from their bounds as under `lw`, whose bound `sw` meets,
+    and the bounds of rough fits under these weights are the forecast.
     """
     from pyvws.release.synthesizer import Synthesizer
-    from pyvws.tables.files.frame import open_frame
-    from pyvws.tables.files.kinds import distinct
+    from pyvws.tables.files.frame import open_frame, unit_codes
 
     try:
         frame = open_frame(table, least=1)
         plan = Synthesizer(schema=schema, mechanism="lw", datasets=1).plan.on(frame)
-        outcomes = plan.coded(frame, None, None, ()).outcomes
+        units = None if schema.unit is None else unit_codes(frame, schema.unit)
+        outcomes = plan.coded(frame, None, units, ()).outcomes
     except InputError as error:
         return [f"There is no forecast. {error}"]
-    rough = {one.name: _rough(one) for one in outcomes}
-    each = {name: np.maximum(np.abs(low), np.abs(high)) for name, (low, high, _) in rough.items()}
-    if schema.unit is not None:  # The terms of a unit's records add up.
-        units = distinct(frame[schema.unit])[0] + 1
-        each = {name: np.bincount(units, own) for name, own in each.items()}
-    total = np.sum([*each.values()], axis=0)
-    whose = "a record" if schema.unit is None else f"a unit of {schema.unit!r}"
+    total = _bounds(outcomes, np.ones(len(frame)), units)[0]
+    whose = "a record" if units is None else f"a unit of {schema.unit!r}"
     spread = np.ptp(total)
     weights = 1.0 - (total - total.min()) / spread if spread > 0.0 else np.ones(len(total))
     if _loses_much(outcomes, weights == 0.0):  # Then a run takes this shift too.
         weights = np.minimum(weights + _SHIFT, 1.0)
-    epsilon = 2.0 * float((weights * total).max())
-    terms = np.sum([own > 0.0 for own in each.values()], axis=0)
-    record = int(total.argmax())
+    own_weights = weights if units is None else weights[units]
+    total, each, terms = _bounds(outcomes, own_weights, units)
+    record = int((weights * total).argmax())
+    epsilon = 2.0 * float(weights[record] * total[record])
     column = max(each, key=lambda name: float(each[name][record]))
     share = each[column][record] / total[record] if total[record] else 0.0
-    seconds = _A_RUN + sum(one[2] for one in rough.values()) * _EVALUATIONS / _DRAWS
     size = sum(2.0 * 4000.0 * 8.0 * (one.parameters + 1) for one in plan.conditionals)
     size += 8.0 * len(total) * len(outcomes) * 10.0
     lines = [
-        "Forecast: these are estimates from the records, without a fit. Keep them inside.",
+        "Forecast: these are estimates without a fit. They describe the confidential table, so "
+        "keep them inside.",
         f"A run fits {len(outcomes)} conditionals with "
         f"{sum(x.parameters for x in plan.conditionals)} parameters of samplers, and a record has "
         f"up to {max(terms)} terms.",
         f"Under lw epsilon is about {epsilon:.2g} a dataset, and sw is made to meet it. Column "
         f"{column!r} makes about {share:.0%} of the largest bound of {whose}. A run takes about "
-        f"{_time(seconds)} of processor time and {size / 1e9 + 0.4:.1f} GB.",
+        f"{size / 1e9 + _A_RUN:.1f} GB of memory.",
     ]
     noise = _noise(schema, len(total))
     if noise is not None:
@@ -76,7 +72,7 @@ def forecast(schema: Any, table: Any) -> list[str]:
             f"sets of {cells} cells. A cell has {mean:.0f} records on average, and its noise a "
             f"standard deviation of about {deviation:.0f}."
         )
-    return [*lines, f"Recommended: {_advice(epsilon, seconds, column, noise)}."]
+    return [*lines, f"Recommended: {_advice(epsilon, column, noise)}."]
 
 
 def _loses_much(outcomes: Any, out: Any) -> bool:
@@ -92,30 +88,39 @@ def _loses_much(outcomes: Any, out: Any) -> bool:
     return False
 
 
-def _rough(one: Any) -> tuple[Floats, Floats, float]:
-    """Lowest and highest log-likelihood (N,) at rough draws, 0 without a term; seconds of these."""
+def _bounds(outcomes: Any, weights: Floats, units: Any) -> tuple[Floats, dict[str, Floats], Floats]:
+    """Bounds of the records, or of their units, in all and by column, and how many terms each has.
+
+    The rough fits are under `weights` (N,), and the bounds are of unweighted terms.
+    """
+    each = {one.name: _rough(one, weights) for one in outcomes}
+    if units is not None:  # The terms of a unit's records add up.
+        each = {name: np.asarray(np.bincount(units, own), float) for name, own in each.items()}
+    own_bounds = [*each.values()]
+    return np.sum(own_bounds, axis=0), each, np.sum([own > 0.0 for own in own_bounds], axis=0)
+
+
+def _rough(one: Any, weights: Floats) -> Floats:
+    """Largest sizes (N,) of log-likelihoods at rough draws under weights (N,), 0 without a term."""
     conditional = one.conditional(None)
     model, cells, rng = one.model, conditional.cells, np.random.default_rng(1)
-    weights = np.ones(cells.n_records)
-    draws = model.exact_draws(cells, weights, _DRAWS, rng)
-    exact = draws is not None
-    if draws is None:
-        start = model.start(cells, weights)
-        steps = np.zeros((_DRAWS, len(start.centre)))
-        if start.information is not None:
-            K = len(start.information)
-            steps[:, :K] = rng.standard_normal((_DRAWS, K))
-        draws = model.constrain(start.scattered(steps), one.design.shape[1])
-    terms = model.log_likelihood(draws, cells)
-    if not exact:  # Once more: the first time compiles.
-        began = time.process_time()
-        terms = model.log_likelihood(draws, cells)
-    seconds = 0.0 if exact else time.process_time() - began
     rows = slice(None) if one.records is None else one.records
-    low, high = (np.zeros(len(one.y)) for _ in range(2))
-    low[rows] = terms.min(axis=0)[cells.cell_of_record]
-    high[rows] = terms.max(axis=0)[cells.cell_of_record]
-    return low, high, seconds
+    own, start = weights[rows], None
+    largest = np.zeros(cells.n_cells)
+    for _ in range(_TIMES):
+        draws = model.exact_draws(cells, own, _DRAWS, rng)
+        if draws is None:
+            start = start or model.start(cells, own)
+            steps = np.zeros((_DRAWS, len(start.centre)))
+            if start.information is not None:
+                K = len(start.information)
+                steps[:, :K] = rng.standard_normal((_DRAWS, K))
+            draws = model.constrain(start.scattered(steps), one.design.shape[1])
+        terms = model.log_likelihood(draws, cells)
+        largest = np.maximum(largest, np.abs(terms).max(axis=0))
+    bounds = np.zeros(len(one.y))
+    bounds[rows] = largest[cells.cell_of_record]
+    return bounds
 
 
 def _noise(schema: Any, records: int) -> tuple[int, int, float, float] | None:
@@ -138,16 +143,11 @@ def _noise(schema: Any, records: int) -> tuple[int, int, float, float] | None:
     return len(sizes), cells, deviation, records * len(sizes) / cells
 
 
-def _advice(epsilon: float, seconds: float, column: str, noise: Any) -> str:
-    if epsilon <= _HIGH and seconds <= _LONG:
+def _advice(epsilon: float, column: str, noise: Any) -> str:
+    if epsilon <= _HIGH:
         return "lw, or sw where each record shall count alike"
     if noise is None:
         return f"fewer levels or predictors of column {column!r}"
     wide = noise[2] > noise[3]
     first = "join levels or give wider cuts, since noise exceeds the counts; then " if wide else ""
-    why = f"epsilon is above {_HIGH:g}" if epsilon > _HIGH else "the fits are long"
-    return f"{first}noisy-counts, since under lw {why}"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 120.0 else f"{seconds / 60.0:.0f} minutes"
+    return f"{first}noisy-counts, since under lw epsilon is above {_HIGH:g}"

@@ -99,7 +99,7 @@ def synthesize(
         bool,
         typer.Option(
             "--plan",
-            help="Print a forecast of epsilon, noise and time. Fit and write nothing.",
+            help="Print a forecast of epsilon, noise and memory. Fit and write nothing.",
         ),
     ] = False,
     overwrite: Overwrite = False,

@@ -99,7 +99,7 @@ def _of_marginal(result: ExpenditureStudy) -> Iterator[Finding]:
     before, after = _largest(result, SYNTHESIZER), _largest(result, MARGINAL)
     yield Finding(
         "2.3.2, Figure 3",
-        "Marginal does not control the largest risk: it is above the Synthesizer's.",
+        "Marginal's largest risk is above the Synthesizer's: Marginal fails to control it.",
         after > before,
         f"Synthesizer {before:.4f}, Marginal {after:.4f}; above 0.5: "
         f"{_above(result, SYNTHESIZER)} and {_above(result, MARGINAL)} of {n}",

@@ -76,6 +76,11 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     for role, chosen in (("model", model), ("mechanism", mechanism)):
         if parts[role] and not isinstance(chosen, str):
             names = ", ".join(parts[role])
+            if not any(hasattr(chosen, name) for name in parts[role]):
+                raise UsageError(
+                    f"The {role} {chosen.name!r} takes no {names}. Leave it out, or name another "
+                    f"{role}."
+                )
             raise InputError(f"This {role} is an instance, which has settings. Set {names} there.")
     return {
         **run,

@@ -237,7 +237,7 @@ def test_given_weights_of_a_file_are_those_of_python(tmp_path: Path) -> None:
         ("alpha\n" + "half\n" * _N, (), "not numeric"),
         ("row,alpha\n" + "1,0.5\n" * _N, (), "must have one column of weights"),
         ("alpha\n" + "0.5\n" * _N, ("--mechanism", "cw"), "takes the place of --mechanism"),
-        ("alpha\n" + "0.5\n" * _N, ("--c", "0.5"), "which has settings"),
+        ("alpha\n" + "0.5\n" * _N, ("--c", "0.5"), "given-weights' takes no c. Leave it out"),
         ("alpha\n" + "0.5\n" * _N, ("--memory", "1"), "given weights, a fit made elsewhere"),
     ],
 )

@@ -69,8 +69,7 @@ def _candidates(values: Floats, ends: tuple[float, float], *, whole: bool) -> It
         yield Candidate("negative-binomial", None, None, _negative_binomial(y))
     for model in ("normal", "truncated-normal"):
         for scale, unit in scales:
-            fitted = _normal if not whole else _whole_normal
-            density = fitted(y, ends, scale, unit, truncated=model != "normal")
+            density = _normal(y, ends, scale, unit, truncated=model != "normal", whole=whole)
             yield Candidate(model, scale, unit, density)
     if y[0] > 0.0:
         yield Candidate("gamma", None, None, _gamma(y))
@@ -111,16 +110,29 @@ def _normal(
     unit: float | None,
     *,
     truncated: bool,
+    whole: bool,
 ) -> float:
-    """The mean log density of a normal on a scale, with the normaliser of the range or without."""
+    """The mean log density of a normal on a scale, with the normaliser of the range or without.
+
+    Of `whole` numbers it is the mean log probability of draws within the range that are rounded.
+    """
     v, slopes = _to_scale(y, scale, unit)
-    s = float(v.std())
+    m, s = float(v.mean()), float(v.std())
     if s == 0.0:
         return -math.inf
-    plain = float(slopes.mean()) - 0.5 * math.log(2.0 * math.pi)
-    if not truncated:
-        return plain - math.log(s) - 0.5
-    return plain - _truncated(v, _scaled_ends(ends, scale, unit))[2]
+    low, high = _scaled_ends(ends, scale, unit)
+    loss = math.log(s) + 0.5
+    if truncated:
+        m, s, loss = _truncated(v, (low, high))
+    if not whole:
+        return float(slopes.mean()) - 0.5 * math.log(2.0 * math.pi) - loss
+    known, counts = np.unique(y, return_counts=True)
+    edges = np.clip([known - 0.5, known + 0.5], *ends)
+    with np.errstate(divide="ignore"):
+        below, above = (_to_scale(edge, scale, unit)[0] for edge in edges)
+    pairs = zip((below - m) / s, (above - m) / s, strict=True)
+    shares = np.array([_log_share(*pair) for pair in pairs])
+    return float(counts @ shares / len(y)) - _log_share((low - m) / s, (high - m) / s)
 
 
 def _scaled_ends(
@@ -150,29 +162,6 @@ def _truncated(v: Floats, ends: tuple[float, float]) -> tuple[float, float, floa
         options={"xatol": 1e-3, "fatol": 1e-5},
     )
     return m + s * float(found.x[0]), s * math.exp(float(found.x[1])), float(found.fun)
-
-
-def _whole_normal(
-    y: Floats,
-    ends: tuple[float, float],
-    scale: str | None,
-    unit: float | None,
-    *,
-    truncated: bool,
-) -> float:
-    """The mean log probability of whole numbers that are drawn within a range and rounded."""
-    v, _ = _to_scale(y, scale, unit)
-    m, s = float(v.mean()), float(v.std())
-    low, high = _scaled_ends(ends, scale, unit)
-    if truncated:
-        m, s, _ = _truncated(v, (low, high))
-    known, counts = np.unique(y, return_counts=True)
-    edges = np.clip([known - 0.5, known + 0.5], *ends)
-    with np.errstate(divide="ignore"):
-        below, above = (_to_scale(edge, scale, unit)[0] for edge in edges)
-    pairs = zip((below - m) / s, (above - m) / s, strict=True)
-    shares = np.array([_log_share(*pair) for pair in pairs])
-    return float(counts @ shares / len(y)) - _log_share((low - m) / s, (high - m) / s)
 
 
 def _log_share(low: float, high: float) -> float:

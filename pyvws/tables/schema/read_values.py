@@ -99,9 +99,8 @@ def numbers_and_codes(
     elif has_labels(column):
         places, labels = distinct(column)
         numbers_of_labels = [read(label) for label in labels]
-        numbers = np.array([*numbers_of_labels, None], dtype=np.float64)[
-            places
-        ]  # None becomes NaN.
+        known = np.array([*numbers_of_labels, None], dtype=np.float64)  # None becomes NaN.
+        numbers = known[places]
         plain = [0 if number is None else 1 for number in numbers_of_labels]
         of_label = [codes.get(label, code) for label, code in zip(labels, plain, strict=True)]
         parts = np.array([*of_label, codes.get(None, -1)])[places]

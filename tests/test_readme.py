@@ -10,20 +10,11 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import documents
 import numpy as np
 import polars as pl
 import pytest
-from documents import (
-    ROOT,
-    blocks,
-    commands,
-    differences,
-    examples,
-    figures,
-    printed_by,
-    run,
-    words,
-)
+from documents import ROOT, blocks, commands, examples, run, words
 from run_here import run_here
 
 import pyvws as vws
@@ -55,12 +46,16 @@ def test_each_block_runs_as_it_stands_in_an_empty_folder(
         if example.language == "r":
             continue
         place = f"README.md, line {example.line}"
-        printed = printed_by(example, workplace, {"__name__": "__main__"}, place)
+        printed = documents.printed_by(example, workplace, {"__name__": "__main__"}, place)
         if example.shown is not None:
             shown += 1
-            for number, (here, there) in enumerate(figures(example.shown, printed), start=1):
+            for number, (here, there) in enumerate(
+                documents.figures(example.shown, printed), start=1
+            ):
                 record_property(f"{place}, number {number}", f"{here} {there}")
-            assert list(differences(example.shown, printed, within=example.within)) == [], place
+            assert (
+                list(documents.differences(example.shown, printed, within=example.within)) == []
+            ), place
     assert shown == 1
     for out in ("out", "out-table"):
         statement = json.loads((workplace / out / "release/privacy.json").read_text())

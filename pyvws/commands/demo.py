@@ -16,7 +16,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of data, sampling and synthesis.")] = 2024,
     overwrite: Overwrite = False,
 ) -> None:
-    """Run every mechanism on the negative binomial mixture of the 2024 paper (section 3.2)."""
+    """Run the mechanisms of the 2024 paper on its negative binomial mixture (section 3.2)."""
     from pyvws._base.folders import check_folder, whole_folder
     from pyvws.studies import negative_binomial_mixture as study
 

@@ -32,6 +32,6 @@ def example(
     for path, text in texts.items():
         write_whole(path, text)
     print(
-        f"{table} and {schema}: made up. Try: pyvws synthesize {table} --schema {schema} "
-        "--mechanism lw --datasets 5 --out out"
+        f"{table} holds a made-up table, and {schema} its schema. Try: pyvws synthesize {table} "
+        f"--schema {schema} --mechanism lw --datasets 5 --out {out / 'out-lw'}"
     )

@@ -60,7 +60,9 @@ def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCh
     short = problems(exact)
     yield from (BoardCheck("bad", text) for text in short)
     if not short:
-        yield BoardCheck("good", "Convergence: R-hat, effective sample sizes and divergences.")
+        yield BoardCheck(
+            "good", "The chains pass their diagnostics: R-hat, sample sizes, divergences."
+        )
     bound, growth = exact.get("lipschitz_bound"), exact.get("bound_growth_per_doubling")
     if bound is not None and growth is not None:
         share = growth / bound
@@ -114,7 +116,9 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
     elif worse := [
         score.name for score in evidence.by_keys.scores if score.value > score.without_synthesis
     ]:
-        yield BoardCheck("bad", f"Riskier than the data as they are: {', '.join(worse)}.")
+        yield BoardCheck(
+            "bad", f"These risks exceed what the data as they are have: {', '.join(worse)}."
+        )
     if evidence.risk is not None:
         policy = evidence.risk.settings.policy
         above = int((evidence.risk.by_record["Synthetic"] > policy).sum())

@@ -77,7 +77,7 @@ def board_page(
         in_words=in_words,
         checks=checks(public, summary, evidence),
         glance=at_a_glance(summary, evidence),
-        facts_shown=statement_facts(exact | _short(exact), public.rows),
+        facts_shown=statement_facts(exact, public.rows, _in_four),
         statement=_statement(exact, public.privacy),
         costs=costs(exact, _in_four),
         relied_on=relied_on(exact),
@@ -92,11 +92,6 @@ def board_page(
         versions=_pairs("Versions", summary["versions"]),
         files=files_table("Files of the release", public),
     )
-
-
-def _short(exact: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("epsilon_per_dataset", "epsilon_of_window", "epsilon_total")
-    return {name: number(exact[name]) for name in names if name in exact}
 
 
 def _in_four(value: Any) -> str:

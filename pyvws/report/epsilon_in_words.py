@@ -1,4 +1,8 @@
-"""What a release's epsilon means for one record, as a factor and as a guess that a reader holds."""
+"""What a release's epsilon means for one record, as a factor and as a guess that a reader holds.
+
+A guess that the table has a record gains by e^epsilon under leave-one-out, and one at its values by
+e^(2 epsilon). Under replace-one a guess at the values gains by e^epsilon.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pyvws.report.page import Table, number
+from pyvws.statement.words import caveat_keys
 
 _GUESS: Final = 0.01  # The chance that a reader gives a guess before the release.
 _CERTAIN: Final = 0.99
+_NO_BOUND: Final = "above 99 %: no bound on what can be learned"
 _RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -30,9 +36,10 @@ def largest_belief(epsilon: float) -> float:
 
 
 def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Table]:
-    """A sentence on what the claim says, and a table of both costs: of a dataset and of all.
+    """Sentences on what the claim says, and a table of both costs: of a dataset and of all.
 
-    `privacy` is a statement; of a strict claim the certified figures stand here.
+    `privacy` is a statement; of a strict claim the certified figures stand here. A figure that is
+    None is not finite, and limits nothing.
     """
     claimed = privacy.get("certified") or privacy
     costs = {"one dataset": claimed["epsilon_per_dataset"]}
@@ -40,29 +47,55 @@ def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Table]:
     if privacy["datasets"] > 1:
         costs[together] = claimed["epsilon_total"]
         if len(set(costs.values())) == 1:
-            costs.pop("one dataset")  # Noisy counts are paid once, however many datasets follow.
-    chance = {
-        "none": "The release claims no guarantee. If its figures held, ",
-        "asymptotic-dp": "The figures are estimates that need many records. If they hold, ",
-        "approximate-dp": f"But for a chance of about {privacy.get('delta') or 0:g}, ",
-    }.get(privacy["guarantee"], "")
-    change = "replacing" if claimed["neighbours"] == "replace-one" else "adding or removing"
-    text = f"{chance}{change} {privacy['unit_of_privacy']}"
-    rows = []
-    for label, epsilon in costs.items():
-        belief = largest_belief(epsilon)
-        become = "above 99 %: no bound on what can be learned" if belief > _CERTAIN else None
-        rows.append((label, number(epsilon), factor(epsilon), become or f"{_percent(belief)} %"))
-    return (
-        f"{text[0].upper()}{text[1:]} changes the chance of any result by a factor of at most e^ε. "
-        "Smaller is more private. Suppose that a reader holds a guess on it for 1 % likely before "
-        "the release. The last figure is how likely the guess can become.",
-        Table(
-            "What epsilon says of this release",
-            ("released", "ε", "factor e^ε, at most", "a guess of 1 % can become"),
-            rows,
-        ),
+            costs.pop("one dataset")  # One cost for all, as of noisy counts or of one draw.
+    return _sentences(privacy, claimed["neighbours"]), Table(
+        "What epsilon says of this release",
+        ("released", "ε", "factor e^ε, at most", "a guess of 1 % can become"),
+        [(label, *_figures(epsilon)) for label, epsilon in costs.items()],
     )
+
+
+def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
+    caveats, delta = caveat_keys(privacy), privacy.get("delta") or 0
+    condition = {
+        "none": "The release claims no guarantee. If its figures held, ",
+        "asymptotic-dp": "The figures are no proof: they take the weights as given. "
+        "An estimated figure needs many records too. If the figures hold, ",
+        "approximate-dp": f"The claim may fail with a chance of about {delta:g}. ",
+        "dp-if-bounded": "The claim is for values that surely lie in the public range. ",
+    }.get(privacy["guarantee"], "")
+    if privacy["guarantee"] == "dp" and "as-if-exact" in caveats:
+        condition = "The claim is for exact draws, and the sampler only comes near them. "
+    replaced = neighbours == "replace-one"
+    change = "replacing" if replaced else "adding or removing"
+    if not condition.endswith(", "):
+        change = change.capitalize()
+    several = privacy["unit_of_privacy"] != "one record"
+    values = "the values of these records" if several else "the values of a record"
+    if replaced:
+        guess = f"a guess at {values}"
+        more = ""
+    else:
+        guess = f"a guess that the table has {'these records' if several else 'a certain record'}"
+        lost = " and δ counts 1 + e^ε times" if delta else ""
+        more = f" For a guess at {values}, ε counts twice{lost}."
+        for key, of in {"records": "records", "number-of-units": "units"}.items():
+            if key in caveats:
+                more += f" The exact number of {of} leaves too, and no figure covers it."
+    return (
+        f"{condition}{change} {privacy['unit_of_privacy']} changes the chance of any synthetic "
+        "values by at most the factor e^ε. Smaller is more private. Suppose that a reader holds "
+        f"{guess} for 1 % likely before the release. The last figure is how likely the guess can "
+        f"become.{more}"
+    )
+
+
+def _figures(epsilon: float | None) -> tuple[str, str, str]:
+    if epsilon is None or not math.isfinite(epsilon):
+        return "not finite", "no limit", _NO_BOUND
+    belief = largest_belief(epsilon)
+    become = _NO_BOUND if belief > _CERTAIN else f"{_percent(belief)} %"
+    return number(epsilon), factor(epsilon), become
 
 
 def _percent(share: float) -> str:

@@ -38,8 +38,10 @@ _SHORT_OF: Final = ("problems", "problems-of-draws")
 _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.
 
 
-def statement_facts(privacy: Mapping[str, Any], rows: str) -> list[tuple[str, str, str]]:
-    """The figures at the top of a page: name, value, note."""
+def statement_facts(
+    privacy: Mapping[str, Any], rows: str, shown: Callable[[Any], str] = shown
+) -> list[tuple[str, str, str]]:
+    """The figures at the top of a page: name, value, note. `shown` writes a figure."""
     neighbours = privacy["neighbours"]
     strict = []
     if certified := privacy.get("certified"):

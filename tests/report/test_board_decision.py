@@ -26,11 +26,15 @@ from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.page import Heading, number
 from pyvws.report.public_page import public_page
 from pyvws.report.reports import write_pages
+from pyvws.statement.schema import GUARANTEES
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_NONE = {"guarantee": "none", "neighbours": "leave-one-out", "unit_of_privacy": "one record"}
+_NONE = {
+    **{"guarantee": "none", "neighbours": "leave-one-out", "unit_of_privacy": "one record"},
+    "caveat_keys": [],
+}
 
 
 def _value(text: str) -> Decimal:
@@ -81,6 +85,51 @@ def test_words_follow_the_claim() -> None:
     assert all("no bound" in row[3] for row in rows)
 
 
+def test_words_name_what_the_claim_rests_on() -> None:
+    certified = {"neighbours": "replace-one", "epsilon_per_dataset": 1.0, "epsilon_total": 3.0}
+    text, _ = _words(guarantee="dp-if-bounded", certified=certified)
+    assert "in the public range" in text
+    chains = [{"key": "as-if-exact"}]
+    assert "exact draws" in _words(guarantee="dp", certified=certified, caveat_keys=chains)[0]
+    assert "exact draws" not in _words(guarantee="dp", certified=certified)[0]
+    assert "weights as given" in _words(guarantee="asymptotic-dp")[0]
+
+
+def test_a_guess_at_values_costs_twice_where_a_record_is_left_out() -> None:
+    """The factor e^ε of leave-one-out is of presence alone: two tables with one record each."""
+    left_out, _ = _words(guarantee="dp")
+    assert "a guess that the table has a certain record" in left_out
+    assert "ε counts twice" in left_out
+    replaced, _ = _words(guarantee="dp", neighbours="replace-one")
+    assert "a guess at the values of a record" in replaced
+    assert "twice" not in replaced
+    units, _ = _words(unit_of_privacy="all records of one household")
+    assert "adding or removing all records of one household" in units
+    assert "the table has these records" in units
+    shown = [{"key": "records"}]
+    assert "number of records" in _words(guarantee="asymptotic-dp", caveat_keys=shown)[0]
+    assert "number of records" not in left_out
+
+
+@pytest.mark.parametrize("epsilon", [None, math.inf])
+def test_an_epsilon_that_is_not_finite_limits_nothing(epsilon: float | None) -> None:
+    _, rows = _words(epsilon_per_dataset=epsilon, epsilon_total=epsilon)
+    (row,) = rows
+    assert row[1:3] == ("not finite", "no limit")
+    assert "no bound" in row[3]
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+@pytest.mark.parametrize("neighbours", ["leave-one-out", "replace-one"])
+@pytest.mark.parametrize("unit", ["one record", "all records of one household"])
+def test_each_sentence_of_the_words_is_short(guarantee: str, neighbours: str, unit: str) -> None:
+    keys = [{"key": "as-if-exact"}, {"key": "records"}]
+    entries = {"guarantee": guarantee, "neighbours": neighbours, "unit_of_privacy": unit}
+    text, _ = _words(**entries, delta=1e-6, caveat_keys=keys)
+    sentences = re.split(r"(?<=\.) (?=[A-Z])", text)
+    assert [sentence for sentence in sentences if len(sentence.split()) > 25] == []
+
+
 def _table() -> pd.DataFrame:
     rng = np.random.default_rng(3)
     sex, age = rng.integers(0, 2, 200), rng.integers(0, 5, 200)
@@ -122,6 +171,9 @@ def test_the_board_decides_on_sheets_before_the_appendix(folder: Path) -> None:
         assert str(date.today().year) in page
     tones = re.findall(r'<li class="(\w+)">', sheets)
     assert tones == sorted(tones, key=["bad", "warn", "good"].index)
+    exact = read_confidential(folder / "out").summary["privacy"]
+    replaced = exact["epsilon_by_neighbours"]["replace-one"]["of_window"]
+    assert f"{number(replaced)} where a record is replaced" in sheets
     for part in ("What epsilon says", "Use", "Risks by keys"):
         assert rows_of(sheets, part)
     assert 'id="decision"' in sheets

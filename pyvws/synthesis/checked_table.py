@@ -36,7 +36,7 @@ def check_table(
     follow from them. By a schema, and under a strict claim, that holds for every table.
     """
     if settings.mechanism.facts.takes_table:  # type: ignore[union-attr]
-        return counted_records(table, settings)
+        return counted_records(table, settings, released)
     frame = open_frame(table, least=2 if counts is None else 1)
     plan = (plan or settings.plan.on(frame)).designed(frame)
     written = () if released is None else written_as_text(frame, released)

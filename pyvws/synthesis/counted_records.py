@@ -6,10 +6,12 @@ unit of more records than the cap the first ones count. The package says in conf
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.noisy_counts import NoisyCounts
@@ -20,14 +22,18 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.patterns import pattern_design
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.kinds import distinct
+from pyvws.tables.files.read import CSV_NULLS
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.write_values import native_levels, released_type
 
 
-def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
-    """The table as its cells are counted; InputError for a column that the table lacks."""
+def counted_records(table: Any, settings: RunSettings, released: Any = None) -> ConfidentialTable:
+    """The table as its cells are counted; InputError for a column that the table lacks.
+
+    `released` has the same cells as they are written, where the table comes from a file.
+    """
     frame = open_frame(table, least=0)
     plan = settings.plan.on(frame)
     schema = cast(Schema, plan.schema)
@@ -35,8 +41,8 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
     counted = mechanism.counted_table(schema)
     codes, values = counted.read(frame)
     if schema.unit is not None:
-        units, _ = distinct(frame[schema.unit])  # Records without an id are one unit.
-        kept = places_in(np.asarray(units) + 1) < cast(int, mechanism.cap)
+        written = frame if released is None else open_frame(released, least=0)
+        kept = places_in(_units(written[schema.unit])) < cast(int, mechanism.cap)
         codes, values = codes[kept], {name: x[kept] for name, x in values.items()}
     released = {}
     for name in schema.synthesized:
@@ -67,6 +73,25 @@ def counted_records(table: Any, settings: RunSettings) -> ConfidentialTable:
         ids={name: partial(schema.numbered, name) for name in schema.ids},
         counted=CountedRecords(counted, codes),
     )
+
+
+def _units(ids: Any) -> NDArray[np.intp]:
+    """The unit of each record (N,); records without an id are one unit.
+
+    Ids that spell one whole number, such as 01, 1 and 1.0, are one: so no record changes the unit
+    of another by the type that it gives the column.
+    """
+    places, labels = distinct(ids)
+    keys = [_id_of(label) for label in labels]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys([None, *keys]))}
+    return np.array([numbers[key] for key in [*keys, None]], dtype=np.intp)[places]
+
+
+def _id_of(label: str) -> str | None:
+    if label in (*CSV_NULLS, "nan"):
+        return None
+    whole = re.fullmatch(r"\+?(-?)0*([0-9]+)(?:\.0*)?", label.strip())
+    return "".join(whole.groups()) if whole else label
 
 
 def _outcome(schema: Schema, column: CountedColumn, y: Any) -> OutcomeColumn:

@@ -69,3 +69,32 @@ def test_levels_that_differ_by_their_spelling_alone_are_refused(levels: tuple[st
     with pytest.raises(InputError, match="one value") as caught:
         vws.NoisyCounts(epsilon=1).counted_table(schema)
     assert "\n" not in str(caught.value)
+
+
+def kept(path: Path, name: str, ids: list[str], cap: int) -> list[int]:
+    """Which of the records a cap keeps, in the order of the file; each has a level of its own."""
+    levels = tuple(f"r{place}" for place in range(12))
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("home", "x"), *zip(ids, levels, strict=False)])
+    schema = vws.Schema({"x": vws.Column(model="nominal", levels=levels)}, unit="home")
+    run = RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1, cap=cap))
+    written = read_table(path).as_written if name == "command line" else None
+    counted = counted_records(READERS[name](path), run, written).counted
+    assert counted is not None
+    return [int(code) for code in counted.codes[:, 0]]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_no_record_changes_the_unit_of_another(tmp_path: Path, name: str) -> None:
+    ids = ["1", "1.0", "01", "2", "2", "3", "", "NA"]
+    before = kept(tmp_path / "table.csv", name, ids, 1)
+    assert before == [0, 3, 5, 6]
+    for cell in (*ODD, "17"):
+        after = kept(tmp_path / "table.csv", name, [*ids, cell], 1)
+        assert [place for place in after if place < len(ids)] == before, cell
+
+
+def test_long_ids_of_a_file_are_units_of_their_own(tmp_path: Path) -> None:
+    ids = [f"{10**17 + place}" for place in range(4)]
+    for cell in ("", "x", "1.5"):
+        assert kept(tmp_path / "table.csv", "command line", [*ids, cell], 1) == [0, 1, 2, 3, 4]

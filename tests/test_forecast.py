@@ -65,6 +65,9 @@ def test_the_commands_print_it_and_write_no_run(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*run, "--schema", files[1], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["forecast"][0].startswith("Forecast: these are estimates")
+    run[3:4] = ["noisy-counts", "--epsilon", "1.5"]
+    done = CliRunner().invoke(app, [*run, "--schema", files[1]])
+    assert "noisy-counts at epsilon 1.5 and delta 0 " in done.output
     assert not (tmp_path / "out").exists()
     done = CliRunner().invoke(
         app, ["schema", files[0], "--out", str(tmp_path / "p.toml"), "--plan", "--json"]

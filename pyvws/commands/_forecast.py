@@ -14,8 +14,6 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.synthesis.left_out import MANY
 
-_EPSILON: Final = 4.0
-_DELTA: Final = 1e-5
 _HIGH: Final = 10.0  # Boards seldom accept more.
 _SHIFT: Final = 0.5  # The default g of lw where weights of 0 would take out much.
 _DRAWS: Final = 20  # At once,
@@ -23,12 +21,13 @@ _TIMES: Final = 10  # and so many times.
 _A_RUN: Final = 0.7  # GB of any run.
 
 
-def forecast(schema: Any, table: Any) -> list[str]:
+def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e-5) -> list[str]:
     """Sentences on a run by a schema on a table: what is fitted, epsilon, memory and noise.
 
     Epsilon is that of rough fits, whose coefficients scatter by their rough standard errors in the
     place of a posterior. Weights follow from their bounds as under `lw`, whose bound `sw` meets,
-    and the bounds of rough fits under these weights are the forecast.
+    and the bounds of rough fits under these weights are the forecast. Noisy counts are forecast at
+    `epsilon` and `delta`.
     """
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.tables.files.frame import open_frame, unit_codes
@@ -49,7 +48,7 @@ def forecast(schema: Any, table: Any) -> list[str]:
     own_weights = weights if units is None else weights[units]
     total, each, terms = _bounds(outcomes, own_weights, units)
     record = int((weights * total).argmax())
-    epsilon = 2.0 * float(weights[record] * total[record])
+    of_lw = 2.0 * float(weights[record] * total[record])
     column = max(each, key=lambda name: float(each[name][record]))
     share = each[column][record] / total[record] if total[record] else 0.0
     size = sum(2.0 * 4000.0 * 8.0 * (one.parameters + 1) for one in plan.conditionals)
@@ -60,19 +59,19 @@ def forecast(schema: Any, table: Any) -> list[str]:
         f"A run fits {len(outcomes)} conditionals with "
         f"{sum(x.parameters for x in plan.conditionals)} parameters of samplers, and a record has "
         f"up to {max(terms)} terms.",
-        f"Under lw epsilon is about {epsilon:.2g} a dataset, and sw is made to meet it. Column "
+        f"Under lw epsilon is about {of_lw:.2g} a dataset, and sw is made to meet it. Column "
         f"{column!r} makes about {share:.0%} of the largest bound of {whose}. A run takes about "
         f"{size / 1e9 + _A_RUN:.1f} GB of memory.",
     ]
-    noise = _noise(schema, len(total))
+    noise = _noise(schema, len(total), epsilon, delta)
     if noise is not None:
         sets, cells, deviation, mean = noise
         lines.append(
-            f"Under noisy-counts at epsilon {_EPSILON:g} and delta {_DELTA:g} pairs are {sets} "
+            f"Under noisy-counts at epsilon {epsilon:g} and delta {delta:g} pairs are {sets} "
             f"sets of {cells} cells. A cell has {mean:.0f} records on average, and its noise a "
             f"standard deviation of about {deviation:.0f}."
         )
-    return [*lines, f"Recommended: {_advice(epsilon, column, noise)}."]
+    return [*lines, f"Recommended: {_advice(of_lw, column, noise)}."]
 
 
 def _loses_much(outcomes: Any, out: Any) -> bool:
@@ -123,7 +122,9 @@ def _rough(one: Any, weights: Floats) -> Floats:
     return bounds
 
 
-def _noise(schema: Any, records: int) -> tuple[int, int, float, float] | None:
+def _noise(
+    schema: Any, records: int, epsilon: float, delta: float
+) -> tuple[int, int, float, float] | None:
     """Sets, cells, noise and mean count of noisy counts of pairs; None where it takes no counts."""
     from pyvws.mechanisms.counts.budget import noise_of
     from pyvws.mechanisms.counts.sets import usual_shares
@@ -131,12 +132,12 @@ def _noise(schema: Any, records: int) -> tuple[int, int, float, float] | None:
 
     if schema.public or schema.unit is not None:
         return None
-    mechanism = NoisyCounts(epsilon=_EPSILON, delta=_DELTA)
+    mechanism = NoisyCounts(epsilon=epsilon, delta=delta)
     try:
         counted = mechanism.counted_table(schema)
     except InputError:
         return None
-    noise = noise_of(mechanism.budget, usual_shares(counted, pure=False, power=None))
+    noise = noise_of(mechanism.budget, usual_shares(counted, pure=delta == 0.0, power=None))
     cells = int(counted.possible.sum())
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviation = float((noise.deviations * sizes).sum() / cells)

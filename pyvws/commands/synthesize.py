@@ -149,7 +149,10 @@ def synthesize(
     if plan:
         if "schema" not in given:
             raise UsageError("--plan takes a table by a schema. Name it with --schema.")
-        lines = forecast(given["schema"], read_table(table).spelled)
+        mechanism: Any = settings.mechanism
+        counts = mechanism.facts.takes_table
+        budget = {name: getattr(mechanism, name) for name in ("epsilon", "delta") if counts}
+        lines = forecast(given["schema"], read_table(table).spelled, **budget)
         if as_json:
             print_json({"forecast": lines})
         else:

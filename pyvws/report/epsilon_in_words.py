@@ -56,7 +56,7 @@ def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Table]:
 
 
 def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
-    caveats, delta = caveat_keys(privacy), privacy.get("delta") or 0
+    keys, delta = caveat_keys(privacy), privacy.get("delta") or 0
     condition = {
         "none": "The release claims no guarantee. If its figures held, ",
         "asymptotic-dp": "The figures are no proof: they take the weights as given. "
@@ -64,7 +64,7 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
         "approximate-dp": f"The claim may fail with a chance of about {delta:g}. ",
         "dp-if-bounded": "The claim is for values that surely lie in the public range. ",
     }.get(privacy["guarantee"], "")
-    if privacy["guarantee"] == "dp" and "as-if-exact" in caveats:
+    if privacy["guarantee"] == "dp" and "as-if-exact" in keys:
         condition = "The claim is for exact draws, and the sampler only comes near them. "
     replaced = neighbours == "replace-one"
     change = "replacing" if replaced else "adding or removing"
@@ -80,7 +80,7 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
         lost = " and δ counts 1 + e^ε times" if delta else ""
         more = f" For a guess at {values}, ε counts twice{lost}."
         for key, of in {"records": "records", "number-of-units": "units"}.items():
-            if key in caveats:
+            if key in keys:
                 more += f" The exact number of {of} leaves too, and no figure covers it."
     return (
         f"{condition}{change} {privacy['unit_of_privacy']} changes the chance of any synthetic "

@@ -82,16 +82,16 @@ def _units(ids: Any) -> NDArray[np.intp]:
     of another by the type that it gives the column.
     """
     places, labels = distinct(ids)
-    keys = [_id_of(label) for label in labels]
+    keys = [_id_of(cell) for cell in labels]
     numbers = {key: number for number, key in enumerate(dict.fromkeys([None, *keys]))}
     return np.array([numbers[key] for key in [*keys, None]], dtype=np.intp)[places]
 
 
-def _id_of(label: str) -> str | None:
-    if label in (*CSV_NULLS, "nan"):
+def _id_of(cell: str) -> str | None:
+    if cell in (*CSV_NULLS, "nan"):
         return None
-    whole = re.fullmatch(r"\+?(-?)0*([0-9]+)(?:\.0*)?", label.strip())
-    return "".join(whole.groups()) if whole else label
+    whole = re.fullmatch(r"\+?(-?)0*([0-9]+)(?:\.0*)?", cell.strip())
+    return "".join(whole.groups()) if whole else cell
 
 
 def _outcome(schema: Schema, column: CountedColumn, y: Any) -> OutcomeColumn:

@@ -161,11 +161,11 @@ def _with_schema(settings: Any, columns: dict[str, Any]) -> Any:
 def levels_of_the_table(counted: Any) -> Any:
     """The levels are those that the table has."""
 
-    def wrong(table: Any, settings: Any) -> Any:
+    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
         sex = settings.schema.columns["sex"]
         there = [level for level in sex.levels if level in [*table["sex"]]] or sex.levels[:1]
         own = dataclasses.replace(sex, levels=tuple(there))
-        return counted(table, _with_schema(settings, {"sex": own}))
+        return counted(table, _with_schema(settings, {"sex": own}), released)
 
     return wrong
 
@@ -173,12 +173,12 @@ def levels_of_the_table(counted: Any) -> Any:
 def cuts_of_the_table(counted: Any) -> Any:
     """A cut lies at the mean of the table's own numbers."""
 
-    def wrong(table: Any, settings: Any) -> Any:
+    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
         age = settings.schema.columns["age"]
         numbers = [float(x) for x in table["age"] if x in {"3", "20", "39"}]
         cut = float(np.rint(np.mean(numbers))) if numbers else 30.0
         own = dataclasses.replace(age, cuts=tuple(sorted({15.0, cut})))
-        return counted(table, _with_schema(settings, {"age": own}))
+        return counted(table, _with_schema(settings, {"age": own}), released)
 
     return wrong
 
@@ -186,12 +186,12 @@ def cuts_of_the_table(counted: Any) -> Any:
 def refused(counted: Any) -> Any:
     """A record that breaks a rule stops the run."""
 
-    def wrong(table: Any, settings: Any) -> Any:
+    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
         if any(
             age == "3" and job != "N" for age, job in zip(table["age"], table["job"], strict=True)
         ):
             raise InputError("A record breaks a rule.")
-        return counted(table, settings)
+        return counted(table, settings, released)
 
     return wrong
 
@@ -199,8 +199,8 @@ def refused(counted: Any) -> Any:
 def without_rule_breakers(counted: Any) -> Any:
     """Records that break a rule are left out, so the number of rows tells how many there are."""
 
-    def wrong(table: Any, settings: Any) -> Any:
-        found = counted(table, settings)
+    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
+        found = counted(table, settings, released)
         codes = found.counted.codes
         kept = np.ones(len(codes), dtype=np.bool_)
         for q in range(len(found.counted.table.sets)):
@@ -214,11 +214,11 @@ def without_rule_breakers(counted: Any) -> Any:
 def sets_of_the_table(counted: Any) -> Any:
     """The set that is measured has the sex where the table has a woman, and else the job."""
 
-    def wrong(table: Any, settings: Any) -> Any:
+    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
         women = "f" in {*open_frame(table, least=0)["sex"]}
         measure = ("sex:age",) if women else ("age:job",)
         own = dataclasses.replace(settings.mechanism, measure=measure)
-        return counted(table, dataclasses.replace(settings, mechanism=own))
+        return counted(table, dataclasses.replace(settings, mechanism=own), released)
 
     return wrong
 

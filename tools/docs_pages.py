@@ -1,12 +1,13 @@
-"""Hooks of mkdocs: pages and pictures that follow from the package are made when the site is built.
+"""Hooks of mkdocs: a page and pictures that follow from the package are made with the site.
 
-Errata and references come from their lists and the gallery from tools/gallery.py, so that no page
+Errata and references come from their lists and pictures from tools/gallery.py, so that no page
 copies them. A paper's key in a page, such as [vws2024], becomes a link to its entry.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import io
 import re
 import sys
@@ -24,11 +25,9 @@ _KEY = re.compile(r"(?<!\[)\[(" + "|".join(REFERENCES) + r")\](?![\[(:])")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that are made here, and the gallery's pictures."""
+    """Add the page that is made here, and the gallery's pictures."""
     made: dict[str, str | bytes] = {
-        "errata.md": errata_page(),
         "references.md": references_page(),
-        "gallery.md": gallery_page(),
         **pictures(),
     }
     for name, content in made.items():
@@ -37,9 +36,9 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Link the keys of papers, outside of examples."""
-    if page.file.src_uri == "references.md":
-        return markdown
+    """Link the keys of papers, outside of examples, and put pictures into the gallery."""
+    if page.file.src_uri == "gallery.md":
+        return with_pictures(markdown)
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.DOTALL | re.MULTILINE)
     return "".join(
         part if part.startswith("```") else _KEY.sub(r"[[\1]](references.md#\1)", part)
@@ -48,30 +47,38 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def references_page() -> str:
-    """Every paper under its key."""
-    entries = [f"## {key} {{ #{key} }}\n\n{entry}\n" for key, entry in sorted(REFERENCES.items())]
-    lead = "Pages, docstrings and validation rows cite the papers by these keys.\n"
-    return "\n".join(["# References\n", lead, *entries])
+    """Every paper under its key, slips and conventions, and how to cite the package."""
+    entries = [f"### {key} {{ #{key} }}\n\n{entry}\n" for key, entry in sorted(REFERENCES.items())]
+    return "\n".join(
+        [
+            "# Papers, errata and how to cite\n",
+            "## References\n",
+            "Pages, docstrings and validation rows cite the papers by these keys.\n",
+            *entries,
+            *_errata(),
+            "## How to cite\n",
+            "Cite the package and the paper whose mechanism you ran. The file `CITATION.cff` has the "
+            "entry of the package.\n",
+            f"```yaml\n{(ROOT / 'CITATION.cff').read_text(encoding='utf-8')}```\n",
+        ]
+    )
 
 
-def errata_page() -> str:
+def _errata() -> list[str]:
     """Slips and conventions from validation/errata.toml, a heading an entry."""
     lead = (
         f"{count()} of the papers, their listings and the authors' scripts. Each number on this "
         "page is computed by the test that stands under it. `pyvws validate --errata` prints the "
         "same lists.\n"
     )
-    return "\n".join(
-        [
-            "# Errata and conventions\n",
-            lead,
-            "## Errata\n",
-            *map(_erratum, errata()),
-            "## Conventions\n",
-            "Where sources differ and none is wrong, the package takes one side and says which.\n",
-            *map(_convention, conventions()),
-        ]
-    )
+    return [
+        "## Errata\n",
+        lead,
+        *map(_erratum, errata()),
+        "## Conventions\n",
+        "Where sources differ and none is wrong, the package takes one side and says which.\n",
+        *map(_convention, conventions()),
+    ]
 
 
 def _erratum(slip: Erratum) -> str:
@@ -112,22 +119,17 @@ def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,.6g}"
 
 
-def gallery_page() -> str:
-    """A heading, a picture with a text alternative and a link for each function of pyvws.plots."""
-    sections = [
-        "# Gallery\n",
-        "Every function of `pyvws.plots`, drawn from simulated data when this site was built. "
-        "[Figures of the papers](figures.md) says which figure each one draws.\n",
-    ]
-    for name in _gallery().FIGURES:
-        function = getattr(plots, name)
-        said = " ".join((function.__doc__ or "").split("\n\n")[0].split())
+def with_pictures(markdown: str) -> str:
+    """The gallery's page with a picture and its text alternative above each function's entry."""
+
+    def shown(found: re.Match[str]) -> str:
+        name = found[1]
+        said = " ".join((inspect.getdoc(getattr(plots, name)) or "").split("\n\n")[0].split())
         without_keys = re.sub(r" ?\[[a-z]+\d{4}\]", "", said).replace('"', "'")
-        sections.append(
-            f"## {name}\n\n{said}\n\n![{without_keys}](gallery/{name}.png){{ loading=lazy }}\n\n"
-            f"[Arguments of {name}][{function.__module__}.{name}]\n"
-        )
-    return "\n".join(sections)
+        picture = f"![{without_keys}](gallery/{name}.png){{ loading=lazy }}"
+        return f"## {name}\n\n{picture}\n\n{found[0]}"
+
+    return re.sub(r"(?m)^::: [\w.]+\.(\w+)$", shown, markdown)
 
 
 def pictures() -> dict[str, bytes]:

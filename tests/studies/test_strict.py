@@ -195,7 +195,7 @@ def test_a_small_study_reaches_its_figures_and_draws_them(tmp_path: Path) -> Non
 
 def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
     """docs/strict-study.csv is the summary.csv that the page's command wrote."""
-    page = " ".join((DOCS / "strict-study.md").read_text().split())
+    page = " ".join((DOCS / "studies.md").read_text().split())
     lines = pl.read_csv(DOCS / "strict-study.csv").to_dicts()
     assert {line["replicates"] for line in lines if line["data"] == "beta"} == {20}
     assert "--replicates 20" in page

@@ -129,7 +129,7 @@ class JointTarget:
     @property
     def distinct_records(self) -> int:
         """M, the number of records that differ in a column's cell or in weight."""
-        return len(self._distinct().weight)
+        return len(self.distinct().weight)
 
     def blocks(self) -> tuple[slice, ...]:
         """The place of each column's parameters in the unconstrained vector."""
@@ -164,7 +164,7 @@ class JointTarget:
 
         Far from the data a term may be infinite or NaN; the clamp takes NaN as its lower end.
         """
-        records = self._distinct()
+        records = self.distinct()
         parts = self._parts(records)
 
         def evaluate(q: Floats) -> Floats:
@@ -183,7 +183,7 @@ class JointTarget:
         The function spends its time in compiled code that lets other threads run. Far from the data
         density and gradient may be infinite or NaN; the function does not raise.
         """
-        records = self._distinct()
+        records = self.distinct()
         parts = self._parts(records)
 
         def evaluate(q: Floats) -> tuple[float, Floats]:
@@ -206,7 +206,7 @@ class JointTarget:
         A function takes q_k (D_k,) and `others` (M,), the sum of the other columns' terms that
         `ColumnValue.terms` gives. As `density_and_gradient`, it may be infinite and does not raise.
         """
-        records = self._distinct()
+        records = self.distinct()
 
         def of(part: _Part) -> Callable[[Floats, Floats], ColumnValue]:
             def evaluate(q: Floats, others: Floats) -> ColumnValue:
@@ -221,8 +221,8 @@ class JointTarget:
 
         return tuple(map(of, self._parts(records)))
 
-    def _distinct(self) -> _Distinct:
-        """The distinct records."""
+    def distinct(self) -> DistinctRecords:
+        """The records that differ in a column's cell or in weight."""
         N = len(self.weights)
         cells = [column.places(N) + 1 for column in self.columns]
         place = np.zeros(N, dtype=np.intp)
@@ -230,11 +230,11 @@ class JointTarget:
             _, place = np.unique(place * (key.max() + 1) + key, return_inverse=True)
         _, first = np.unique(place, return_index=True)
         count = np.bincount(place, weights=self.multiplicity)
-        return _Distinct(
+        return DistinctRecords(
             place, first, self.weights[first], count.astype(np.float64), self.clamp.window
         )
 
-    def _parts(self, records: _Distinct) -> list[_Part]:
+    def _parts(self, records: DistinctRecords) -> list[_Part]:
         """What evaluates each column at one point."""
         parts = []
         for column, block in zip(self.columns, self.blocks(), strict=True):
@@ -268,7 +268,7 @@ class _TableStart:
 
 
 @dataclass(frozen=True, slots=True)
-class _Distinct:
+class DistinctRecords:
     """Records alike in all columns and in weight: M of them, with their weights and counts (M,).
 
     `place` (N,) is each record's place among them, and `first` (M,) one record of each.

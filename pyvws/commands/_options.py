@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import cached_property
@@ -133,12 +133,17 @@ def _with_declared(function: Callable[..., None]) -> Callable[..., None]:
     def whole(**given: Any) -> None:
         function(**{name: given[name] for name in own})
 
-    parameters = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*first, *options, *last)
-    ]
-    whole.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    whole.__annotations__ = {one.name: one.annotation for one in parameters}
-    return whole
+    return with_options(whole, [*first, *options, *last])
+
+
+def with_options(
+    function: Callable[..., None], parameters: Iterable[inspect.Parameter]
+) -> Callable[..., None]:
+    """The function as a command of these parameters, in their order."""
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    function.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in named}
+    return function
 
 
 def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:

@@ -45,7 +45,7 @@ def _options(
 def _joined(own: Callable[..., Any], run: Callable[..., None]) -> Callable[..., None]:
     """A command whose own options say what to run, and which runs it by the options of `run`."""
     mine, every = (inspect.signature(part, eval_str=True).parameters for part in (own, run))
-    shared = {name: one for name, one in every.items() if one.kind is one.KEYWORD_ONLY}
+    shared = {name: option for name, option in every.items() if option.kind is option.KEYWORD_ONLY}
     needed = [option for option in shared.values() if option.default is option.empty]
     others = [option for option in shared.values() if option.default is not option.empty]
 
@@ -123,6 +123,8 @@ def _run_replicates(
     from pyvws.studies.replicates import run_study
 
     done = 0
+    given: dict[str, Any] = {"replicates": replicates, "seed": seed, "overwrite": overwrite}
+    given |= {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     with counted_progress(study.name) as tick:
 
         def progress(now: int, total: int) -> None:
@@ -131,16 +133,7 @@ def _run_replicates(
             tick(now, total)
 
         try:
-            report = run_study(
-                *(study, out),
-                replicates=replicates,
-                jobs=jobs,
-                backend=backend,
-                scheduler=scheduler,
-                seed=seed,
-                overwrite=overwrite,
-                progress=progress,
-            ).report
+            report = run_study(study, out, progress=progress, **given).report
         except KeyboardInterrupt:
             report = None
     if report is None:
@@ -248,10 +241,10 @@ def _consumer_expenditure(
     )
     known_names = None if known is None else names(known)
     columns = {"outcome": outcome, "formula": formula, "known": known_names, "groups": group}
-    shown = {"regression": regression, "coefficient": coefficient, "topcoding": topcode}
+    reported = {"regression": regression, "coefficient": coefficient, "topcoding": topcode}
     fits = {"radius": radius, "components": components, "datasets": datasets, "labels": labels}
     settings = SamplerSettings(draws=draws, warmup=warmup, chains=chains)
-    return paged, file, {**columns, **shown, **fits, "c": c, "g": g, "settings": settings}
+    return paged, file, {**columns, **reported, **fits, "c": c, "g": g, "settings": settings}
 
 
 def _tables(
@@ -345,12 +338,9 @@ for _name in STUDIES:
     _command = _joined({"strict": _strict}.get(_name) or _registered(_name), _run_replicates)
     _command.__doc__ = f"{STUDIES[_name].about}."
     study.command(_name)(_command)
-for _name, _own in {
-    "sdr": _sdr,
-    "sdr-2024": _sdr_2024,
-    "consumer-expenditure": _consumer_expenditure,
-    "tables": _tables,
-}.items():
-    study.command(_name)(_joined(_own, _run))
+study.command("sdr")(_joined(_sdr, _run))
+study.command("sdr-2024")(_joined(_sdr_2024, _run))
+study.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
+study.command("tables")(_joined(_tables, _run))
 study.command("survey")(_joined(_survey, _run_replicates))
 study.command("noisy-counts")(_joined(_noisy_counts, _run))

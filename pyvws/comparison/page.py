@@ -79,7 +79,7 @@ def notes(comparison: Comparison) -> list[str]:
     return [
         *(f"Left out: {label}. {why}" for label, why in comparison.left_out.items()),
         *failed,
-        *(f"Not run in the time given: {said}." for said in comparison.not_run),
+        *(f"Not run in the time given: {sentence}." for sentence in comparison.not_run),
         *([_MORE] if comparison.not_run else []),
     ]
 

@@ -20,9 +20,9 @@ def terms_of_files(terms: Any, chains: int, kind: str) -> Floats:
         files = [Path(folder) / f"chain-{chain}.csv" for chain in range(chains)]
         for file, rows in zip(files, np.split(terms, chains), strict=True):
             lines = [",".join(["0", *map(repr, row.tolist())]) for row in rows]
-            said = [f"# num_samples = {len(rows)}", "# num_warmup = 0", "# save_warmup = 0"]
+            header = [f"# num_samples = {len(rows)}", "# num_warmup = 0", "# save_warmup = 0"]
             ended = "#  Elapsed Time: 1 seconds (Warm-up)"
-            file.write_text("\n".join([*said, ",".join(names), *lines, ended, ""]))
+            file.write_text("\n".join([*header, ",".join(names), *lines, ended, ""]))
         return package.from_cmdstan_csv(files).log_lik
 
 

@@ -85,9 +85,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write comparison.csv, .png and .html and a take-EPSILON.toml for each advice, for the owner's
-    eyes.
-    """
+    """Write comparison.csv, .png, .html and a take-EPSILON.toml for each advice, all private."""
     files: dict[str, str | bytes] = {"comparison.csv": comparison.table().write_csv()}
     drawn = None
     if any(row.scores for row in comparison.rows):

@@ -32,16 +32,11 @@ def weighted_terms(terms: Any, weights: Any, chains: int) -> Floats:
 
 
 def _terms(seed: int, chains: int, draws: int, records: int) -> dict[str, Any]:
-    kind = ("stanfit", "array", "several")[seed % 3]
-    return {"terms": Draws(seed).log_lik(chains * draws, records), "chains": chains, "kind": kind}
+    return {"terms": Draws(seed).log_lik(chains * draws, records)}
 
 
 def _weighted(seed: int, chains: int, draws: int, records: int) -> dict[str, Any]:
     """Weights from 0 to 1, both among them."""
     stream = Draws(seed)
     weights = np.clip(stream.uniform(records, -0.3, 1.3), 0.0, 1.0)
-    return {
-        "terms": stream.log_lik(chains * draws, records),
-        "weights": weights,
-        "chains": chains,
-    }
+    return {"terms": stream.log_lik(chains * draws, records), "weights": weights}

@@ -71,14 +71,14 @@ def utility(
         from pyvws.evaluation.table_utility import table_utility
         from pyvws.tables.files.headers import shown_names
 
-        table, datasets, said = read_tables(original, synthetic, schema)
-        found = table_utility(
-            table, datasets, schema=said, columns=names(columns) or None, trees=trees, seed=seed
+        table, datasets, known = read_tables(original, synthetic, schema)
+        result = table_utility(
+            table, datasets, schema=known, columns=names(columns) or None, trees=trees, seed=seed
         )
         if figure is not None:
-            _draw(found, figure)
+            _draw(result, figure)
         title = f"{original.name} and {len(datasets)} synthetic datasets"
-        _tell_table(found, title, shown_names(table.columns), quiet, as_json)
+        _tell_table(result, title, shown_names(table.columns), quiet, as_json)
         return
     values = read_column(original, synthetic, outcome, schema)
     margin = margin_of(values)
@@ -105,22 +105,25 @@ def _tell_regression(
     from pyvws.report.output_folder import draws_behind
     from pyvws.tables.files.read import read_table
 
-    files, datasets, said = read_synthetic(synthetic, schema)
+    files, datasets, known = read_synthetic(synthetic, schema)
     chosen: Any = family
-    found = regression_utility(
+    terms = regression_utility(
         *(read_table(original).spelled, datasets, formula),
         family=chosen,
         draw_of_dataset=draws_behind(files),
-        schema=said,
+        schema=known,
     )
     rows = zip(
-        *(found.names, found.original, found.original_interval),
-        *(found.synthetic, found.synthetic_interval, found.overlap),
+        *(terms.names, terms.original, terms.original_interval),
+        *(terms.synthetic, terms.synthetic_interval, terms.overlap),
         strict=True,
     )
     if as_json:
         parts = ("data", "data_interval", "synthetic", "synthetic_interval", "overlap")
-        gone = {"data_left_out": found.dropped, "synthetic_left_out": found.dropped_synthetic}
+        gone = {
+            "data_left_out": terms.dropped,
+            "synthetic_left_out": terms.dropped_synthetic,
+        }
         print_json({name: dict(zip(parts, row, strict=True)) | gone for name, *row in rows})
     elif not quiet:
         print_table(
@@ -135,13 +138,13 @@ def _tell_regression(
                 )
                 for name, before, ends, after, others, overlap in rows
             ),
-            *left_out(found.dropped_synthetic, found.dropped),
+            *left_out(terms.dropped_synthetic, terms.dropped),
             "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees this regression and "
             "no other.",
         )
 
 
-def _draw(found: TableUtility, path: Path) -> None:
+def _draw(result: TableUtility, path: Path) -> None:
     """Write the picture, which shows figures of the confidential data, for its owner alone."""
     import io
 
@@ -149,7 +152,7 @@ def _draw(found: TableUtility, path: Path) -> None:
 
     buffer = io.BytesIO()
     try:
-        found.associations.plot().savefig(buffer, format=path.suffix[1:] or "png")
+        result.associations.plot().savefig(buffer, format=path.suffix[1:] or "png")
         private_write(path, buffer.getvalue())
     except (OSError, ValueError):
         raise OutputError(
@@ -158,77 +161,77 @@ def _draw(found: TableUtility, path: Path) -> None:
 
 
 def _tell_table(
-    found: TableUtility, title: str, shown: Mapping[str, str], quiet: bool, as_json: bool
+    result: TableUtility, title: str, called: Mapping[str, str], quiet: bool, as_json: bool
 ) -> None:
     """Print the scores, then each column, then the pairs whose association changed most.
 
-    `shown` is what each column of the data is called.
+    `called` is what each column of the data is called.
     """
     pairs = [
-        (shown[a], shown[b], before, after)
-        for a, b, before, after in found.associations.largest(len(found.by_pair))
+        (called[a], called[b], before, after)
+        for a, b, before, after in result.associations.largest(len(result.by_pair))
     ]
     if as_json:
         print_json(
             {
-                "scores": {one.name: asdict(one) for one in found.scores},
-                "worse_than_independent": found.worse_than_independent,
+                "scores": {score.name: asdict(score) for score in result.scores},
+                "worse_than_independent": result.worse_than_independent,
                 "columns": {
-                    shown[one.name]: asdict(one) | {"name": shown[one.name]}
-                    for one in found.columns
+                    called[column.name]: asdict(column) | {"name": called[column.name]}
+                    for column in result.columns
                 },
                 "associations": {
                     f"{a}, {b}": {"data": before, "synthetic": after}
                     for a, b, before, after in pairs
                 },
                 "k_marginal_distance": {
-                    f"{shown[a]}, {shown[b]}": x for (a, b), x in found.by_pair.items()
+                    f"{called[a]}, {called[b]}": x for (a, b), x in result.by_pair.items()
                 },
-                "folded": [shown[name] for name in found.folded],
-                "unseen_pairs": found.unseen_pairs,
-                "left_out": [shown[name] for name in found.left_out],
-                "tenths_of_the_data": [shown[name] for name in found.by_data],
+                "folded": [called[name] for name in result.folded],
+                "unseen_pairs": result.unseen_pairs,
+                "left_out": [called[name] for name in result.left_out],
+                "tenths_of_the_data": [called[name] for name in result.by_data],
             }
         )
         return
     if quiet:
         return
-    if found.worse_than_independent:
+    if result.worse_than_independent:
         print(
-            f"Fails: worse than independent columns. k_marginal is {found.k_marginal:.0f}, and "
-            f"columns of the data in orders of their own have {found.k_marginal_independent:.0f}."
+            f"Fails: worse than independent columns. k_marginal is {result.k_marginal:.0f}, and "
+            f"columns of the data in orders of their own have {result.k_marginal_independent:.0f}."
         )
     print_table(
         f"{title}: scores",
         ("synthetic", "second sample", "independent", "best", "worst", "better"),
         (
             (
-                one.name,
-                *(f"{x:.4g}" for x in (one.value, one.bootstrap, one.independent)),
-                *(f"{x:.4g}" for x in (one.best, one.worst)),
-                "larger" if one.larger_is_better else "smaller",
+                score.name,
+                *(f"{x:.4g}" for x in (score.value, score.bootstrap, score.independent)),
+                *(f"{x:.4g}" for x in (score.best, score.worst)),
+                "larger" if score.larger_is_better else "smaller",
             )
-            for one in found.scores
+            for score in result.scores
         ),
         "second sample: records drawn from the data with replacement. independent: each column of",
         "the data in an order of its own, which no useful table should be near.",
-        *(f"{one.name} cannot see {one.blind}." for one in found.scores),
+        *(f"{score.name} cannot see {score.blind}." for score in result.scores),
         "No score says anything of privacy: a copy of the data has the best of each.",
-        *_notes(found, shown),
+        *_notes(result, called),
     )
     print_table(
         "columns",
         ("kind", "margin", "missing", "missing, synthetic", "associations kept"),
         (
             (
-                shown[one.name],
-                one.kind,
-                f"{one.margin:.4f}",
-                f"{one.missing:.4f}",
-                f"{one.missing_synthetic:.4f}",
-                f"{one.associations_kept:.2f}",
+                called[column.name],
+                column.kind,
+                f"{column.margin:.4f}",
+                f"{column.missing:.4f}",
+                f"{column.missing_synthetic:.4f}",
+                f"{column.associations_kept:.2f}",
             )
-            for one in found.columns
+            for column in result.columns
         ),
         "margin: distance from the data's distribution, 0 (best) to 1.",
         "associations kept: 1 = as in the data, 0 or below = as a permuted column.",
@@ -241,20 +244,22 @@ def _tell_table(
     )
 
 
-def _notes(found: TableUtility, shown: Mapping[str, str]) -> list[str]:
+def _notes(result: TableUtility, called: Mapping[str, str]) -> list[str]:
     """What was done to the columns before the scores."""
-    said = (
-        ("Bins of k_marginal are tenths of the data: {}.", found.by_data),
-        ("s_pmse counts the rarest levels as one: {}.", found.folded),
+    sentences = (
+        ("Bins of k_marginal are tenths of the data: {}.", result.by_data),
+        ("s_pmse counts the rarest levels as one: {}.", result.folded),
         (
             "Left out (constant or identifiers, or dropped by the schema): {}.",
-            found.left_out,
+            result.left_out,
         ),
     )
-    notes = [text.format(", ".join(shown[name] for name in names)) for text, names in said if names]
-    if found.unseen_pairs:
+    notes = [
+        text.format(", ".join(called[name] for name in names)) for text, names in sentences if names
+    ]
+    if result.unseen_pairs:
         notes.append(
-            f"s_pmse has no room for what ties {found.unseen_pairs} pairs of columns; "
+            f"s_pmse has no room for what ties {result.unseen_pairs} pairs of columns; "
             "--columns names fewer columns."
         )
     return notes
@@ -269,17 +274,17 @@ def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_jso
 
     y, *values = tables
     distance = ecdf_utility(y, values)
-    found = utility_table(y, values)
+    table = utility_table(y, values)
     frame = pd.DataFrame({"value": y})
     scores = [
         pmse(frame, pd.DataFrame({"value": x}), formula="~ value + I(value^2)") for x in values
     ]
-    value, ratio = (fmean(getattr(score, of) for score in scores) for of in ("value", "ratio"))
+    value, ratio = (fmean(getattr(score, part) for score in scores) for part in ("value", "ratio"))
     rows = {
-        "data": found.original,
-        "average": found.average,
-        "lowest": found.lowest,
-        "highest": found.highest,
+        "data": table.original,
+        "average": table.average,
+        "lowest": table.lowest,
+        "highest": table.highest,
     }
     if as_json:
         print_json(
@@ -291,13 +296,13 @@ def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_jso
                 "pmse": value,
                 "pmse_ratio": ratio,
                 "blind": _ONE_MARGIN,
-                **{label: dict(zip(found.names, row, strict=True)) for label, row in rows.items()},
+                **{label: dict(zip(table.names, row, strict=True)) for label, row in rows.items()},
             }
         )
     elif not quiet:
         print_table(
             f"{outcome}: data and {len(values)} synthetic datasets",
-            found.names,
+            table.names,
             (
                 (label if label == "data" else f"synthetic, {label}", *(f"{x:.6g}" for x in row))
                 for label, row in rows.items()

@@ -137,8 +137,8 @@ def _usage(what: Any, name: str) -> list[str]:
         parameters = inspect.signature(what).parameters.values()
     except (TypeError, ValueError):  # Some built-in classes have none.
         return [f"{name}(...)"]
-    shown = [_argument(parameter) for parameter in parameters if parameter.name != "self"]
-    whole = [argument.replace(" ", "\0") for argument in shown]  # Lines break between arguments.
+    arguments = [_argument(parameter) for parameter in parameters if parameter.name != "self"]
+    whole = [text.replace(" ", "\0") for text in arguments]  # Lines break between arguments.
     lines = textwrap.wrap(
         f"{name}({', '.join(whole)})",
         _WIDTH - 2,
@@ -156,12 +156,12 @@ def _argument(parameter: inspect.Parameter) -> str:
     if default is parameter.empty:
         return parameter.name
     if isinstance(default, str):
-        shown = f'"{default}"'
+        text = f'"{default}"'
     elif default is None or isinstance(default, (bool, int, float)):
-        shown = _r_words(repr(default))
+        text = _r_words(repr(default))
     else:
-        shown = "list()" if default in ((), [], {}) else "..."
-    return f"{parameter.name} = {shown}"
+        text = "list()" if default in ((), [], {}) else "..."
+    return f"{parameter.name} = {text}"
 
 
 def _sections(doc: str) -> tuple[str, list[tuple[str, list[str]]]]:

@@ -59,8 +59,8 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
     seed = int(privacy["counts"]["public_seed"])
     imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)
     values = imputed_values(schema, counted, imputed, seed)
-    made = table.datasets(nobody, values, order=None)
-    return [dataset_bytes(dataset, kind) for dataset in made]
+    datasets = table.datasets(nobody, values, order=None)
+    return [dataset_bytes(dataset, kind) for dataset in datasets]
 
 
 def _unit(schema: Schema) -> list[str]:

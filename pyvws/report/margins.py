@@ -146,10 +146,10 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
 
 
 def _paired(public: PublicPart) -> list[ReportedColumn]:
-    said = public.privacy.get("columns", ())
-    predictors = {name for one in said for name in one["predictors"]}
-    whole = [one for one in public.columns if not one.missing]  # Pairs need both values.
-    wanted = [one for one in whole if one.synthetic and said]
-    wanted += [one for one in whole if not one.synthetic and one.name in predictors]
-    chosen = {one.name for one in wanted[:DRAWN]}
-    return [one for one in public.columns if one.name in chosen]
+    entries = public.privacy.get("columns", ())
+    predictors = {name for entry in entries for name in entry["predictors"]}
+    whole = [column for column in public.columns if not column.missing]  # Pairs need both values.
+    wanted = [column for column in whole if column.synthetic and entries]
+    wanted += [column for column in whole if not column.synthetic and column.name in predictors]
+    chosen = {column.name for column in wanted[:DRAWN]}
+    return [column for column in public.columns if column.name in chosen]

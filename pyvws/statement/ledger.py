@@ -51,7 +51,7 @@ def by_neighbours(
         figures = {"per_dataset": dataset, "total": total}
         if windows is not None:
             figures["of_window"], figures["total_of_window"] = windows[place]
-        found[name] = {of: figure(value, round_up) for of, value in figures.items()}
+        found[name] = {relation: figure(value, round_up) for relation, value in figures.items()}
     return found
 
 

@@ -93,8 +93,8 @@ def draws_by_delta(epsilon: float, stage: float, noise: float, **data: Any) -> F
     release, _ = _run(Censored(epsilon=epsilon, clamp="half", **given), **rows, **data)
     privacy = release.privacy
     figures = list(privacy["epsilon_total_by_delta"].values())
-    for of in privacy["epsilon_by_neighbours"].values():
-        figures += [*of["total_by_delta"].values(), of["total_zcdp"]]
+    for neighbours in privacy["epsilon_by_neighbours"].values():
+        figures += [*neighbours["total_by_delta"].values(), neighbours["total_zcdp"]]
     return np.array(figures)
 
 

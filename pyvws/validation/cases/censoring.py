@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from pyvws.validation._draws import Draws
-
-_EPSILONS: Final = (5.0, 12.0, 3.0, np.inf, 0.4)
 
 
 def _densities(seed: int, *shape: int) -> dict[str, Any]:
@@ -22,7 +20,7 @@ def _densities(seed: int, *shape: int) -> dict[str, Any]:
     if flat.size > 3:
         flat[:4] = (-np.inf, np.inf, np.nan, 2.5)
     weights = np.clip(draws.uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
-    return {"log_lik": log_lik, "weights": weights, "epsilon": _EPSILONS[seed - 1]}
+    return {"log_lik": log_lik, "weights": weights}
 
 
 def _unweighted(seed: int, *shape: int) -> dict[str, Any]:

@@ -58,22 +58,8 @@ def _counts(seed: int, *shape: int) -> dict[str, Any]:
     return {"outcome": outcome}
 
 
-def _amounts(seed: int, *shape: int) -> Floats:
-    return np.abs(Draws(seed).amounts(shape[0])) + 0.125
-
-
-def _normal(seed: int, *shape: int) -> dict[str, Any]:
-    return {
-        "outcome": Draws(seed).amounts(shape[0]),
-        "smallest_sd": (0.05, 1.0, 2.5, 1e-3, 40.0)[seed - 1],
-    }
-
-
 def _gamma(seed: int, *shape: int) -> dict[str, Any]:
-    return {
-        "outcome": _amounts(seed, *shape),
-        "largest_shape": (100.0, 1.0, 8.5, 0.25, 1e4)[seed - 1],
-    }
+    return {"outcome": np.abs(Draws(seed).amounts(*shape)) + 0.125}
 
 
 def _beta(seed: int, *shape: int) -> dict[str, Any]:
@@ -82,13 +68,12 @@ def _beta(seed: int, *shape: int) -> dict[str, Any]:
     place = stream.uniform(shape[0])
     outcome = np.where(stream.whole(shape[0], 2) == 1, place * place * place * place, place)
     outcome[0] = float(seed % 2)
-    return {"outcome": outcome, "largest_kappa": (100.0, 30.0, 8.5, 2.5, 1e3)[seed - 1]}
+    return {"outcome": outcome}
 
 
 def _terms(seed: int, *shape: int) -> dict[str, Any]:
     weights = np.clip(Draws(100 + seed).uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
-    own = {"epsilon": (3.0, 2.625, 5.25, 1.5625, 8.0)[seed - 1], "smallest_sd": 0.125}
-    return {**outcomes_and_draws(seed, *shape), "weights": weights, **own}
+    return {**outcomes_and_draws(seed, *shape), "weights": weights}
 
 
 def _zero_or_one(seed: int, *shape: int) -> dict[str, Any]:
@@ -96,5 +81,4 @@ def _zero_or_one(seed: int, *shape: int) -> dict[str, Any]:
 
 
 def _codes(seed: int, *shape: int) -> dict[str, Any]:
-    levels = 2 + seed
-    return {"outcome": 1.0 + Draws(seed).whole(shape[0], levels), "levels": levels}
+    return {"outcome": 1.0 + Draws(seed).whole(shape[0], 2 + seed)}

@@ -240,7 +240,6 @@ def _missing(seed: int, *shape: int) -> dict[str, Any]:
         **arguments,
         "log_odds": stream.uniform(S, -3.0, -1.0),
         "at_missing": stream.uniform(S, -1.0, 1.0),
-        **{"half_width": 16.0, "datasets": 1 + seed % 3},
     }
 
 
@@ -276,7 +275,7 @@ def _both(seed: int, *shape: int) -> dict[str, Any]:
 
 def _number(seed: int, *shape: int) -> dict[str, Any]:
     arguments = _both(seed, *shape)
-    kept = ("mean", "log_scale", "unit", "survey", "mean_weight", "datasets")
+    kept = ("mean", "log_scale", "unit", "survey", "mean_weight")
     return {"outcome": arguments["second"], **{name: arguments[name] for name in kept}}
 
 
@@ -294,7 +293,6 @@ def _members(seed: int, *shape: int) -> dict[str, Any]:
         **arguments,
         "log_odds": stream.uniform(S, -1.5, 1.5),
         "at_second": stream.uniform(S, -1.0, 1.0),
-        **{"half_width": 16.0, "datasets": 1 + seed % 3},
     }
 
 
@@ -303,7 +301,7 @@ def _truncated(seed: int, *shape: int) -> dict[str, Any]:
     low, high = ((-8.0, 0.5), (-0.5, 8.0), (-0.75, 0.5), (-8.0, 8.0), (-1.0, 2.0))[seed - 1]
     arguments = outcomes_and_draws(seed, *shape)
     arguments["outcome"] = np.clip(arguments["outcome"], low, high)
-    return {**arguments, "low": low, "high": high, "datasets": 1 + seed % 3}
+    return {**arguments, "low": low, "high": high}
 
 
 def _clamped(seed: int, *shape: int) -> dict[str, Any]:
@@ -315,7 +313,4 @@ def _clamped(seed: int, *shape: int) -> dict[str, Any]:
         "log_mean": stream.uniform(S, -1.0, 2.0),
         **{name: arguments[name] for name in ("intercept", "slope")},
         "log_scale": arguments["log_scale_2"],
-        "half_width": 8.0,
-        "epsilon": (6.0, 4.0, 12.0, 8.0, 5.25)[seed - 1],
-        "smallest_sd": (0.125, 0.5, 0.0625, 0.25, 0.125)[seed - 1],
     }

@@ -75,7 +75,11 @@ def _figures(
     key, names = "epsilon_of_window", ("of_window", "total_of_window")
     if key not in exact:  # Only densities: the papers' figure is the window's.
         key, names = "epsilon_per_dataset", ("per_dataset", "total")
-    both = [released["epsilon_by_neighbours"][of][name] for of in _NEIGHBOURS for name in names]
+    both = [
+        released["epsilon_by_neighbours"][relation][name]
+        for relation in _NEIGHBOURS
+        for name in names
+    ]
     steps = _in_steps([exact["lipschitz_bound"], exact[key]])
     return np.array([*steps, released["epsilon_per_dataset"], released[key], *both])
 

@@ -96,7 +96,7 @@ class GivenOthers:
     """
 
     part: _Part
-    records: _Distinct
+    records: DistinctRecords
     others: Floats
     own: Floats
 

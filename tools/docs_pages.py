@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import io
+import json
 import re
 import sys
 from html import unescape
@@ -31,9 +32,13 @@ _KEY = re.compile(r"(?<!\[)\[(" + "|".join(REFERENCES) + r")\](?![\[(:])")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the page that is made here, and the gallery's pictures."""
+    """Add the pages that are made here, of a notebook too, and the gallery's pictures."""
+    case = json.loads((ROOT / "docs" / "agency-case.ipynb").read_text(encoding="utf-8"))
+    text, shown = _tool("notebook").page(case, "agency-case")
     made: dict[str, str | bytes] = {
         "references.md": references_page(),
+        "agency-case.md": text,
+        **shown,
         **pictures(),
     }
     for name, content in made.items():
@@ -45,7 +50,8 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
     """Each formula as MathML, and the headings of tables as such."""
     html = _FORMULA.sub(_mathml, html)
     html = re.sub(r"<th(?: [^>]*)?></th>", "<td></td>", html)
-    return re.sub(r"<th(?=[ >])", '<th scope="col"', html)
+    html = re.sub(r"(<tr[^>]*>)<th>(?=[^<]*</th><td>)", r'\1<th scope="row">', html)
+    return re.sub(r"<th(?! scope)(?=[ >])", '<th scope="col"', html)
 
 
 def on_post_template(output: str, template_name: str, config: Any) -> str:
@@ -178,18 +184,19 @@ def with_pictures(markdown: str) -> str:
 def pictures() -> dict[str, bytes]:
     """The gallery's figures as PNG, by their place in the site."""
     found = {}
-    for name, draw in _gallery().FIGURES.items():
+    for name, draw in _tool("gallery").FIGURES.items():
         buffer = io.BytesIO()
         draw().savefig(buffer, format="png", dpi=90)
         found[f"gallery/{name}.png"] = buffer.getvalue()
     return found
 
 
-def _gallery() -> Any:
-    if "gallery" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("gallery", ROOT / "tools" / "gallery.py")
+def _tool(name: str) -> Any:
+    """A module of tools/, which is no package."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
-        sys.modules["gallery"] = module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-    return sys.modules["gallery"]
+    return sys.modules[name]

@@ -1,7 +1,8 @@
 """Hooks of mkdocs: a page and pictures that follow from the package are made with the site.
 
 Errata and references come from their lists and pictures from tools/gallery.py, so that no page
-copies them. A paper's key in a page, such as [vws2024], becomes a link to its entry.
+copies them. A paper's key in a page, such as [vws2024], becomes a link to its entry. A formula in
+dollars becomes MathML, which browsers show without a script.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import io
+import json
 import re
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 from pyvws import plots
@@ -21,18 +25,63 @@ from pyvws._base.references import REFERENCES
 from pyvws.validation.errata import Convention, Erratum, conventions, count, errata
 
 ROOT = Path(__file__).resolve().parents[1]
+_FORMULA = re.compile(
+    r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>([.,;:)]*)', flags=re.DOTALL
+)
 _KEY = re.compile(r"(?<!\[)\[(" + "|".join(REFERENCES) + r")\](?![\[(:])")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the page that is made here, and the gallery's pictures."""
+    """Add the pages that are made here, of a notebook too, and the gallery's pictures."""
+    case = json.loads((ROOT / "docs" / "agency-case.ipynb").read_text(encoding="utf-8"))
+    text, shown = _tool("notebook").page(case, "agency-case")
     made: dict[str, str | bytes] = {
         "references.md": references_page(),
+        "agency-case.md": text,
+        **shown,
         **pictures(),
     }
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
     return files
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Each formula as MathML, and the headings of tables as such."""
+    html = _FORMULA.sub(_mathml, html)
+    html = re.sub(r"<th(?: [^>]*)?></th>", "<td></td>", html)
+    html = re.sub(r"(<tr[^>]*>)<th>(?=[^<]*</th><td>)", r'\1<th scope="row">', html)
+    return re.sub(r"<th(?! scope)(?=[ >])", '<th scope="col"', html)
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:
+    """The page for a wrong address has the theme's controls too."""
+    return on_post_page(output, None, config)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Names for the theme's controls that have none."""
+    for which in ("drawer", "search"):
+        box = f'<input class="md-toggle" data-md-toggle="{which}"'
+        output = output.replace(box, f'{box} aria-label="{which.capitalize()}"')
+    return output.replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
+
+
+def _mathml(found: re.Match[str]) -> str:
+    """MathML of a formula. What follows it in the line stays with it."""
+    display = "block" if found[1] == "div" else "inline"
+    made = convert(unescape(found[2]), display=display)
+    # A prime as high as its letter, and a sign that is no difference: fonts differ in both.
+    made = re.sub(
+        r"<msup>(<mi>\w</mi>)<mi>&#x02032;</mi></msup>", r"<mrow>\1<mo>′</mo></mrow>", made
+    )
+    made = re.sub(
+        r"((?:[(,\[]|&#x0002[8C];|&#x0005B;)</mo>)<mo>&#x02212;", r'\1<mo form="prefix">−', made
+    )
+    made = made.replace("<mo>′", '<mo lspace="0" rspace="0">′')
+    if display == "block":
+        return f'<div class="formula" tabindex="0">{made}</div>{found[3]}'
+    return f'<span class="whole">{made}{found[3]}</span>' if found[3] else made
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
@@ -57,8 +106,8 @@ def references_page() -> str:
             *entries,
             *_errata(),
             "## How to cite\n",
-            "Cite the package and the paper whose mechanism you ran. The file `CITATION.cff` has the "
-            "entry of the package.\n",
+            "Cite the package and the paper whose mechanism you ran. The file `CITATION.cff` has "
+            "the entry of the package.\n",
             f"```yaml\n{(ROOT / 'CITATION.cff').read_text(encoding='utf-8')}```\n",
         ]
     )
@@ -135,18 +184,19 @@ def with_pictures(markdown: str) -> str:
 def pictures() -> dict[str, bytes]:
     """The gallery's figures as PNG, by their place in the site."""
     found = {}
-    for name, draw in _gallery().FIGURES.items():
+    for name, draw in _tool("gallery").FIGURES.items():
         buffer = io.BytesIO()
         draw().savefig(buffer, format="png", dpi=90)
         found[f"gallery/{name}.png"] = buffer.getvalue()
     return found
 
 
-def _gallery() -> Any:
-    if "gallery" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("gallery", ROOT / "tools" / "gallery.py")
+def _tool(name: str) -> Any:
+    """A module of tools/, which is no package."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
-        sys.modules["gallery"] = module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-    return sys.modules["gallery"]
+    return sys.modules[name]

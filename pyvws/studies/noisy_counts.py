@@ -25,6 +25,7 @@ from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.counted_designs import (
     REGRESSION_SET,
+    REGRESSIONS,
     CountedDesign,
     all_columns,
     regression_of,
@@ -48,11 +49,11 @@ class CountsRow:
     """The mean over runs at one budget.
 
     `pairs` and `triples` are k-marginal scores from 0 to 1000, means over datasets and runs; larger
-    = more useful. `spread` is the standard deviation of `pairs` between runs. `regression` is the
-    mean distance of the coefficients of income on sex, age and education, in standard errors of the
-    records' own; larger = less useful. `further` is "coarse" where the set of `REGRESSION_SET` is
-    counted too. `misfit` is near 1 where the model is large enough. Processor seconds are of one
-    run.
+    = more useful. `spread` is the standard deviation of `pairs` between runs. `income`, `education`
+    and `renting` are the regressions of `REGRESSIONS`: the mean distance of the coefficients, in
+    standard errors of the records' own; larger = less useful. `further` is "coarse" where the set
+    of `REGRESSION_SET` is counted too. `misfit` is near 1 where the model is large enough.
+    Processor seconds are of one run.
     """
 
     epsilon: float
@@ -61,7 +62,9 @@ class CountsRow:
     pairs: float
     spread: float
     triples: float
-    regression: float
+    income: float
+    education: float
+    renting: float
     misfit: float
     processor_seconds: float
 
@@ -73,8 +76,8 @@ class CountsStudy:
     n: int
     runs: int
     rows: list[CountsRow]
-    independent: tuple[float, float, float]
-    bootstrap: tuple[float, float, float]
+    independent: tuple[float, ...]
+    bootstrap: tuple[float, ...]
     problems: list[str]
 
 
@@ -124,16 +127,16 @@ def run(
             found.append(_judged(design, own, release.datasets))
             misfits.append(release.summary["imputation"]["misfit"])
         seconds = (time.process_time() - began) / runs
-        pairs, triples, regression = np.mean(found, axis=0)
+        pairs, triples, *distances = np.mean(found, axis=0).tolist()
         rows.append(
             CountsRow(
                 epsilon=epsilon,
                 delta=delta,
                 further=further,
-                pairs=float(pairs),
+                pairs=pairs,
                 spread=float(np.std([score[0] for score in found])),
-                triples=float(triples),
-                regression=float(regression),
+                triples=triples,
+                **dict(zip(REGRESSIONS, distances, strict=True)),
                 misfit=float(np.mean(misfits)),
                 processor_seconds=seconds,
             )
@@ -153,16 +156,18 @@ def run(
 
 def _judged(
     design: CountedDesign, own: pl.DataFrame, datasets: Sequence[pl.DataFrame]
-) -> tuple[float, float, float]:
-    """Scores of pairs and triples, and the distance of a regression, as means over datasets."""
+) -> tuple[float, ...]:
+    """Scores of pairs and triples, and the distance of each regression, of means over datasets."""
     judged = [design.judged(dataset) for dataset in datasets]
     pairs = k_marginal(own, judged, bins=design.bins).score
     original = _binned(own, design.bins)
     triples = [_distance(original, _binned(dataset, design.bins)) for dataset in judged]
-    fitted, error = regression_of(own)
-    mean = np.mean([regression_of(dataset)[0] for dataset in judged], axis=0)
-    distance = float(np.abs((mean - fitted) / error).mean())
-    return pairs, float(500.0 * (2.0 - np.mean(triples))), distance
+    distances = []
+    for name in REGRESSIONS:
+        fitted, error = regression_of(own, name)
+        mean = np.mean([regression_of(dataset, name)[0] for dataset in judged], axis=0)
+        distances.append(float(np.abs((mean - fitted) / error).mean()))
+    return pairs, float(500.0 * (2.0 - np.mean(triples))), *distances
 
 
 def _binned(frame: pl.DataFrame, bins: Mapping[str, Sequence[float]]) -> pl.DataFrame:
@@ -193,7 +198,7 @@ def table(result: CountsStudy) -> Any:
         f"{result.n} records, {DATASETS} datasets a run, {result.runs} runs a row",
         left=["sets"],
         right=[
-            *("epsilon", "delta", "pairs", "between runs", "triples", "regression", "misfit"),
+            *("epsilon", "delta", "pairs", "between runs", "triples", *REGRESSIONS, "misfit"),
             "processor s",
         ],
     )
@@ -203,16 +208,17 @@ def table(result: CountsStudy) -> Any:
             *(f"{row.epsilon:g}", f"{row.delta:g}", f"{row.pairs:.1f}", f"{row.spread:.1f}"),
             *(
                 f"{row.triples:.1f}",
-                f"{row.regression:.2f}",
+                *(f"{getattr(row, name):.2f}" for name in REGRESSIONS),
                 f"{row.misfit:.2f}",
                 f"{row.processor_seconds:.0f}",
             ),
         )
     table.add_section()
     for name, scores in (("independent", result.independent), ("bootstrap", result.bootstrap)):
-        pairs, triples, regression = scores
+        pairs, triples, *distances = scores
         table.add_row(
-            *(name, "", "", f"{pairs:.1f}", "", f"{triples:.1f}", f"{regression:.2f}"),
+            *(name, "", "", f"{pairs:.1f}", "", f"{triples:.1f}"),
+            *(f"{distance:.2f}" for distance in distances),
         )
     return table
 

@@ -178,7 +178,7 @@ def test_a_small_study_reaches_its_figures_and_draws_them(tmp_path: Path) -> Non
         guarantee: set(part["mechanism"]) for (guarantee,), part in rows.group_by("guarantee")
     }
     assert by_guarantee == {
-        "dp": {"deviance", "deviance-far", "half", "PH"},
+        "dp": {"deviance", "deviance-far", "half", "PH", "counts"},
         "asymptotic-dp": {"LW", "LW_final", "SW", "Weighted"},
         "none": {"unweighted"},
     }
@@ -188,6 +188,9 @@ def test_a_small_study_reaches_its_figures_and_draws_them(tmp_path: Path) -> Non
     clamp = rows.filter(mechanism="deviance", data="poisson", target=1.0)["u_m"].mean()
     half = rows.filter(mechanism="half", data="poisson", target=5.0)["u_m"].mean()
     assert clamp < 1.5 * plain < 0.5 * half
+    counts = rows.filter(mechanism="counts", target=1.0)
+    assert {*counts["data"]} == {"poisson", "mixture", "beta"}
+    assert (counts["u_m"] < 0.2).all()
     assert "Figures to reach" in made.stdout
     for name in ("strict.svg", "strict-by-size.svg"):
         assert (out / name).read_text().startswith("<?xml")
@@ -207,6 +210,7 @@ def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
         assert aim.reached
     titles = {"poisson": "Poisson", "mixture": "NB mixture", "beta": "Beta"}
     shown = {"deviance": "deviance clamp", "half": "half clamp", "PH": "perturbed histogram"}
+    shown["counts"] = "noisy counts"
     by_place = {(line["data"], line["mechanism"], line["target"]): line["u_m"] for line in lines
                 if line["n"] == strict.SETTINGS["n"].get(line["data"])}  # fmt: skip
     for data, title in titles.items():

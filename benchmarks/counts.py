@@ -1,10 +1,10 @@
 """Noisy counts: the cost of a sweep, and of a whole run, against the number of records.
 
 Each size has a process of its own. A run reads a table of ten categories from a parquet file,
-counts all pairs at epsilon 1 and delta 1e-5, and writes five datasets. Each size runs with few sweeps and
-with some more, kernels compiled before: the difference is the cost of a sweep. The last columns are
-what the sweeps of a usual run cost, with all else, and its peak memory. Seconds are those of the
-processor.
+counts all pairs at epsilon 1 and delta 1e-5, and writes five datasets. Each size runs with few
+sweeps and with some more, kernels compiled before: the difference is the cost of a sweep. The last
+columns are what the sweeps of a usual run cost, with all else, and the peak memory. Seconds are
+those of the processor.
 """
 
 from __future__ import annotations

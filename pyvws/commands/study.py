@@ -163,6 +163,14 @@ _Out = Annotated[
     Path | None,
     typer.Option(help="Folder for table and figures; if not given, the table is only printed."),
 ]
+_Others = Annotated[
+    Path | None,
+    typer.Option(
+        help="Run synthpop too, and MST and AIM of dpmm in the Python of this path, where they are "
+        "installed.",
+        metavar="PYTHON",
+    ),
+]
 _Seed = Annotated[int, typer.Option(help="Seed of sampling and synthesis.")]
 _Overwrite = Annotated[
     bool, typer.Option("--overwrite/--no-overwrite", help="Replace the folder whole.")
@@ -284,14 +292,7 @@ def _tables(
         Literal["independent", "systematic"],
         typer.Option(help="How synthetic records are drawn given the parameters."),
     ] = "independent",
-    others: Annotated[
-        Path | None,
-        typer.Option(
-            help="Run synthpop too, and MST and AIM of dpmm in the Python of this path, where "
-            "they are installed.",
-            metavar="PYTHON",
-        ),
-    ] = None,
+    others: _Others = None,
     out: _Out = None,
     seed: _Seed = 1,
     overwrite: _Overwrite = False,
@@ -316,6 +317,7 @@ def _noisy_counts(
     epsilon: Annotated[
         str | None, typer.Option(help="Epsilons to run, such as 1,4; all if not given.")
     ] = None,
+    others: _Others = None,
     out: _Out = None,
     seed: _Seed = 1,
     overwrite: _Overwrite = False,
@@ -324,7 +326,7 @@ def _noisy_counts(
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import noisy_counts as study
 
-    own: dict[str, Any] = {"runs": runs, "copies": copies, "columns": columns}
+    own: dict[str, Any] = {"runs": runs, "copies": copies, "columns": columns, "others": others}
     if epsilon is not None:
         own["chosen"] = read_numbers(epsilon, "--epsilon", two=False)
     _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, **own)

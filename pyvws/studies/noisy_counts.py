@@ -3,7 +3,8 @@
 The table is one of `pyvws.studies.whole_tables`: NIST's excerpt of the American Community Survey
 2019 for Massachusetts (ma2019.csv) [nist2023], whose columns have the levels of the file's own
 documentation. Each row is the mean over runs under fresh noise, so a second study prints other last
-digits. Triples are no part of what is counted: their score shows what the model holds.
+digits. Triples are no part of what is counted: their score shows what the model holds. Tables that
+other tools make of the same records stand beside, where the tools are installed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import choice, whole_number
-from pyvws.errors import MisfitWarning
+from pyvws.errors import InputError, MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.counted_designs import (
@@ -31,6 +32,7 @@ from pyvws.studies.counted_designs import (
     regression_of,
     ten_columns,
 )
+from pyvws.studies.other_tools import installed, made_by
 from pyvws.studies.whole_tables import DATASETS
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
@@ -41,6 +43,7 @@ BUDGETS: Final = ((1.0, 1e-5), (2.0, 1e-5), (4.0, 1e-5), (8.0, 1e-5), (1.0, 0.0)
 COLUMNS: Final = {"ten": ten_columns, "all": all_columns}
 """What makes the table of the file, by the word of --columns."""
 _REGRESSED: Final = (4.0, 1e-5)
+_PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0))
 _SETS: Final[dict[str, tuple[Any, ...]]] = {"": ("pairs",), "coarse": ("pairs", REGRESSION_SET)}
 
 
@@ -71,13 +74,14 @@ class CountsRow:
 
 @dataclass(frozen=True, slots=True)
 class CountsStudy:
-    """The rows of the study, and what `_judged` gives at the ends of the scale."""
+    """The rows of the study, what `_judged` gives at the ends of the scale, and of other tools."""
 
     n: int
     runs: int
     rows: list[CountsRow]
     independent: tuple[float, ...]
     bootstrap: tuple[float, ...]
+    others: dict[str, tuple[float, ...]]
     problems: list[str]
 
 
@@ -90,6 +94,7 @@ def run(
     copies: int = 1,
     columns: str = "ten",
     chosen: Sequence[float] | None = None,
+    others: Path | None = None,
     listener: Listener = SILENT,
 ) -> CountsStudy:
     """Make the table of ma2019.csv from noisy counts of all pairs at each of `BUDGETS`.
@@ -97,9 +102,12 @@ def run(
     `synthesize` is `vws.synthesize`. `seed` is the public seed of the first run, and of the scores
     that bound the scale; the noise has none. `copies` is how many times each record stands in the
     table. `columns` is ten or all, and `chosen` has the epsilons of `BUDGETS` to run, if not all.
-    Raises InputError for a file without the columns.
+    `others` is a Python interpreter that may have dpmm: other tools then make the ten columns too.
+    Raises InputError for a file without the columns, and for other tools on all columns.
     """
     whole_number(runs, "runs", least=1)
+    if others is not None and columns != "ten":
+        raise InputError("Other tools get a table of categories alone. Give --columns ten.")
     design = COLUMNS[choice(columns, "columns", tuple(COLUMNS))](read_table(file).frame, copies)
     frame, rng = design.table, np.random.default_rng(seed)
     own = design.judged(frame)
@@ -144,14 +152,18 @@ def run(
         listener.line(
             f"  epsilon {epsilon:g}, delta {delta:g}: {seconds:.0f} s of processors a run"
         )
-    return CountsStudy(
-        len(frame),
-        runs,
-        rows,
-        _judged(design, own, [shuffled]),
-        _judged(design, own, [sample]),
-        [],
-    )
+    ends = [_judged(design, own, [shuffled]), _judged(design, own, [sample])]
+    tools, problems = ([], []) if others is None else installed(others, _PEERS)
+    beside = {}
+    levels = {name: column.levels or () for name, column in design.schema.columns.items()}
+    for tool in tools:
+        made = made_by(tool, frame, levels, datasets=DATASETS, seed=seed)
+        if isinstance(made, str):
+            problems.append(made)
+        else:
+            beside[tool.name] = _judged(design, own, made[0])
+            listener.line(f"  {tool.name}: {made[1]:.0f} s of processors")
+    return CountsStudy(len(frame), runs, rows, *ends, beside, problems)
 
 
 def _judged(
@@ -214,7 +226,7 @@ def table(result: CountsStudy) -> Any:
             ),
         )
     table.add_section()
-    for name, scores in (("independent", result.independent), ("bootstrap", result.bootstrap)):
+    for name, scores in _beside(result).items():
         pairs, triples, *distances = scores
         table.add_row(
             *(name, "", "", f"{pairs:.1f}", "", f"{triples:.1f}"),
@@ -223,7 +235,18 @@ def table(result: CountsStudy) -> Any:
     return table
 
 
+def _beside(result: CountsStudy) -> dict[str, tuple[float, ...]]:
+    """The scores of tables that are not of noisy counts."""
+    return {"independent": result.independent, "bootstrap": result.bootstrap, **result.others}
+
+
 def write(result: CountsStudy, folder: Path) -> list[str]:
-    """Write table.csv into `folder`; return the file's name."""
+    """Write table.csv and beside.csv into `folder`; return the files' names."""
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
-    return ["table.csv"]
+    names = ("pairs", "triples", *REGRESSIONS)
+    rows = [
+        {"table": name, **dict(zip(names, scores, strict=True))}
+        for name, scores in _beside(result).items()
+    ]
+    pl.DataFrame(rows).write_csv(folder / "beside.csv")
+    return ["table.csv", "beside.csv"]

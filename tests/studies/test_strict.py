@@ -210,7 +210,6 @@ def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
         assert aim.reached
     titles = {"poisson": "Poisson", "mixture": "NB mixture", "beta": "Beta"}
     shown = {"deviance": "deviance clamp", "half": "half clamp", "PH": "perturbed histogram"}
-    shown["counts"] = "noisy counts"
     by_place = {(line["data"], line["mechanism"], line["target"]): line["u_m"] for line in lines
                 if line["n"] == strict.SETTINGS["n"].get(line["data"])}  # fmt: skip
     for data, title in titles.items():

@@ -15,10 +15,12 @@ import warnings
 from pathlib import Path
 from typing import Final
 
+import polars as pl
+
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from benchmarks.tables import LEVELS, categories
-from pyvws import NoisyCounts, Schema, Synthesizer
+from pyvws import NoisyCounts, Schema, synthesize
 from pyvws._base.own_process import peak_gigabytes
 from pyvws.tables.schema.column import Column
 
@@ -35,11 +37,13 @@ def counted_run(path: Path, folder: Path, sweeps: int) -> tuple[float, float]:
         for place, L in enumerate(LEVELS)
     }
     mechanism = NoisyCounts(epsilon=1.0, delta=1e-5, sweeps=sweeps)
-    synthesizer = Synthesizer(schema=Schema(columns), mechanism=mechanism, datasets=5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spent = time.process_time()
-        synthesizer.fit_to(path, folder, seed=1)
+        made = synthesize(
+            pl.read_parquet(path), schema=Schema(columns), mechanism=mechanism, datasets=5, seed=1
+        )
+        made.write(folder, format="parquet")
     return time.process_time() - spent, peak_gigabytes()
 
 

@@ -24,6 +24,7 @@ from rich.markdown import Markdown
 from benchmarks import (
     _report,
     bounds,
+    counts,
     engines,
     first_use,
     households,
@@ -45,6 +46,7 @@ PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
     "bounds": bounds.run,
     "scale": scale.run,
     "tables": tables.run,
+    "counts": counts.run,
     "households": households.run,
     "first_use": first_use.run,
     "mixture": mixture.run,

@@ -156,6 +156,14 @@ _Asked = tuple[Any, Path | None, dict[str, Any]]
 """A study, the user's file, and the arguments of its run."""
 
 _File = Annotated[Path | None, typer.Option(help="Your file, csv or parquet.")]
+_Others = Annotated[
+    Path | None,
+    typer.Option(
+        help="Run synthpop too, and MST and AIM of dpmm in the Python of this path, where they are "
+        "installed.",
+        metavar="PYTHON",
+    ),
+]
 _Salary = Annotated[str, typer.Option(help="Column of the salary.")]
 _Filter = Annotated[
     list[str] | None,
@@ -264,14 +272,7 @@ def _tables(
         Literal["independent", "systematic"],
         typer.Option(help="How synthetic records are drawn given the parameters."),
     ] = "independent",
-    others: Annotated[
-        Path | None,
-        typer.Option(
-            help="Run synthpop too, and MST and AIM of dpmm in the Python of this path, where "
-            "they are installed.",
-            metavar="PYTHON",
-        ),
-    ] = None,
+    others: _Others = None,
 ) -> _Asked:
     """Whole tables at one joint epsilon, beside separate runs, by the k-marginal score."""
     from pyvws.release.synthesize import synthesize
@@ -293,13 +294,14 @@ def _noisy_counts(
     epsilon: Annotated[
         str | None, typer.Option(help="Epsilons to run, such as 1,4; all if not given.")
     ] = None,
+    others: _Others = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import noisy_counts as study
 
     chosen = None if epsilon is None else read_numbers(epsilon, "--epsilon", two=False)
-    own = {"runs": runs, "copies": copies, "columns": columns, "chosen": chosen}
+    own = {"runs": runs, "copies": copies, "columns": columns, "chosen": chosen, "others": others}
     return study, file, {**own, "synthesize": synthesize}
 
 

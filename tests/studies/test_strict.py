@@ -174,7 +174,7 @@ def test_a_small_study_reaches_its_figures_and_draws_them(tmp_path: Path) -> Non
         guarantee: set(part["mechanism"]) for (guarantee,), part in rows.group_by("guarantee")
     }
     assert by_guarantee == {
-        "dp": {"deviance", "deviance-far", "half", "PH"},
+        "dp": {"deviance", "deviance-far", "half", "PH", "counts"},
         "asymptotic-dp": {"LW", "LW_final", "SW", "Weighted"},
         "none": {"unweighted"},
     }
@@ -184,6 +184,9 @@ def test_a_small_study_reaches_its_figures_and_draws_them(tmp_path: Path) -> Non
     clamp = rows.filter(mechanism="deviance", data="poisson", target=1.0)["u_m"].mean()
     half = rows.filter(mechanism="half", data="poisson", target=5.0)["u_m"].mean()
     assert clamp < 1.5 * plain < 0.5 * half
+    counts = rows.filter(mechanism="counts", target=1.0)
+    assert {*counts["data"]} == {"poisson", "mixture", "beta"}
+    assert (counts["u_m"] < 0.2).all()
     assert "Figures to reach" in made.out
     for name in ("strict.svg", "strict-by-size.svg"):
         assert (out / name).read_text().startswith("<?xml")

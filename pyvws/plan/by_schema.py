@@ -46,6 +46,12 @@ from pyvws.tables.schema.read_values import how_many
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 from pyvws.tables.schema.write_values import released_type
 
+_FEW: Final = 10
+"""Coefficients of a level up to which a table's nominal columns have the hierarchical prior."""
+
+WIDE_SD: Final = 2.0
+"""Standard deviation of the normal prior of nominal columns of a table with more coefficients."""
+
 _FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 
 
@@ -84,6 +90,15 @@ class SchemaPlan(Plan):
             whole=whole,
             written={"schema": schema},
         )
+
+    @property
+    def wide(self) -> list[str]:
+        """The nominal variables whose prior is normal since they have many coefficients."""
+        return [
+            planned.name
+            for planned in self.conditionals
+            if _is_wide(self.whole, planned.name, planned.design)
+        ]
 
     @property
     def roles(self) -> tuple[str, str]:
@@ -257,10 +272,25 @@ def family_of(
         given["levels"] = tuple(range(1, column.n_drawn + 1))
     if "range" in takes and column.range is not None:
         given["range"] = column.range
+    if _is_wide(schema, name, design):
+        given["coefficient_sd"] = WIDE_SD
     family = find_model(cast(str, column.model), **given)
     if isinstance(family, ConditionalTable):
         return replace(family, patterns=cast(PatternDesign, design).patterns)
     return family
+
+
+def _is_wide(schema: Schema | ModelledSchema, name: str, design: Any) -> bool:
+    """Whether a nominal column of a table has so many coefficients that its prior is normal.
+
+    A column with a `coefficient_sd` of its own keeps it. The schema alone decides, so the choice is
+    public. The hierarchical prior has a scale for each coefficient of a level and a correlation for
+    each pair.
+    """
+    column = schema.columns[name]
+    if column.model != "nominal" or "coefficient_sd" in column.settings:
+        return False
+    return len(schema.synthesized) > 1 and len(design.names) > _FEW
 
 
 def first_code(model: Model) -> float:

@@ -84,7 +84,7 @@ def test_a_table_of_wide_logits_has_a_normal_prior_that_is_said_before_the_run()
     rng = np.random.default_rng(3)
     data = pd.DataFrame({name: rng.choice([*each], 60) for name, each in levels.items()})
     plan = vws.Synthesizer(schema=schema, mechanism="lw", datasets=1).plan
-    # One and six coefficients have the hierarchical prior, eleven a normal one, twelve what is asked.
+    # Eleven coefficients have a normal prior, one and six none, and twelve what is asked for.
     sds = [one.family.coefficient_sd for one in plan.conditionals]
     assert sds == [None, None, 2.0, 0]
     assert plan.wide == ["c"]

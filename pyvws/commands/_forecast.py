@@ -68,8 +68,8 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         family: Any = wide[0].family
         lines.append(
             f"The schema gives no coefficient_sd to {', '.join(repr(one.name) for one in wide)}. "
-            f"Their levels have many coefficients, and each has a normal prior of standard deviation "
-            f"{family.coefficient_sd:g}."
+            "Their levels have many coefficients, and each has a normal prior of standard "
+            f"deviation {family.coefficient_sd:g}."
         )
     noise = _noise(schema, len(total), epsilon, delta)
     if noise is not None:

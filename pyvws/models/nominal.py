@@ -77,9 +77,9 @@ class Nominal(Family):
         None,
         "Standard deviation of each coefficient's normal prior.",
         more="0 is the papers' hierarchical prior, which the coefficients have if it is not given. "
-        "Columns of a schema with several synthesized columns and more than 10 coefficients a level "
-        "then have 2: chains of the hierarchical prior converge slowly there. Smaller = nearer to "
-        "equal shares of the levels.",
+        "Columns of a schema with several synthesized columns and more than 10 coefficients a "
+        "level then have 2: chains of the hierarchical prior converge slowly there. Smaller = "
+        "nearer to equal shares of the levels.",
     )
     from_data: int = field(default=0, metadata={"prepared": True})
 

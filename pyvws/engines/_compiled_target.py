@@ -163,6 +163,26 @@ def _draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, address: Any) -> i
 _FORMS: Final = {"plain": _plain, "clamped": _clamped, "given_others": _given_others}
 
 
+@cache
+def normal_functions() -> tuple[Any, Any]:
+    """C functions of a standard normal density, which take no arguments from an address."""
+    return callback(_normal, DENSITY, cached=True), callback(_same, DRAW, cached=True)
+
+
+def _normal(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, _address: Any) -> int:
+    z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
+    value_at[0] = 0.0
+    for i in range(len(z)):
+        gradient[i] = -z[i]
+        value_at[0] -= 0.5 * z[i] * z[i]
+    return _ended(value_at[0], gradient)
+
+
+def _same(dimension: Any, _length: Any, z_at: Any, q_at: Any, _address: Any) -> int:
+    carray(q_at, dimension)[:] = carray(z_at, dimension)
+    return 0
+
+
 @inlined_kernel
 def _ended(value: float, gradient: Any) -> int:
     """Fill slopes of 0, and say whether the value and all slopes are finite."""

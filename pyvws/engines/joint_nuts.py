@@ -78,7 +78,7 @@ def sample_joint(
             }
         ),
         chains=settings.chains,
-        diagnostics=_diagnosed(target, q, sum(chain.diverged for chain in chains)),
+        diagnostics=diagnosed(target, q, sum(chain.diverged for chain in chains)),
         seconds=time.perf_counter() - began,
         engine="native",
     )
@@ -186,7 +186,7 @@ def window_ends(warmup: int) -> NDArray[np.bool_]:
     return found
 
 
-def _diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:
+def diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:
     """The worst diagnostics over the columns of draws (chains, draws, D)."""
     by_column = []
     for at, (column, block) in enumerate(zip(target.columns, target.blocks(), strict=True)):

@@ -124,4 +124,3 @@ def _skip(
             labels = missing if rule.value is None else (rule.value,)
             barred |= {own.code_of(label) for label in labels}
     return Skip(crossing(every, tuple(parents), {}), forced, tuple(sorted(barred)))
-

@@ -32,6 +32,7 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import DistinctRecords, JointTarget
 
 _RARE = 30.0  # Weighted records of a cell up to which its share moves by itself too.
+_PARTS = 3  # Parts of such a cell's records in the proposals.
 _AT_ONCE = 5  # Iterations between two looks at progress and interrupts.
 
 
@@ -137,14 +138,18 @@ def _log_beta_density(log_share: float, log_rest: float, count: float, rest: flo
 
 
 @kernel
-def _log_both(log_share: float, log_rest: float, prior: float, whole: float, rest: float) -> float:
-    """The log density of a share from one of two beta distributions, each as likely: that of no
-    record of the cell, and that of all of them.
-    """
-    none = _log_beta_density(log_share, log_rest, prior, rest)
-    whole_cell = _log_beta_density(log_share, log_rest, prior + whole, rest)
-    largest = max(none, whole_cell)
-    return largest + math.log(math.exp(none - largest) + math.exp(whole_cell - largest))
+def _log_parts(log_share: float, log_rest: float, prior: float, whole: float, rest: float) -> float:
+    """The log density of a share, as `move_cells` proposes it with a part of the cell's records."""
+    largest, total = -math.inf, 0.0
+    for part in range(_PARTS + 1):
+        count = prior + whole * part / _PARTS
+        value = _log_beta_density(log_share, log_rest, count, rest)
+        if value > largest:
+            total = total * math.exp(largest - value) + 1.0
+            largest = value
+        else:
+            total += math.exp(value - largest)
+    return largest + math.log(total)
 
 
 @kernel
@@ -162,7 +167,7 @@ def move_cells(
 
     `cells` are the pattern, the level and the weighted number of records of each cell. A cell whose
     records are all outside keeps a small share, which keeps them outside. So the proposal is from
-    the posterior with none of the cell's records, or with all of them.
+    the posterior with none of the cell's records, with all, or with a part, each as likely.
     """
     pattern, place, whole = cells
     start, record, level_of = entries
@@ -189,7 +194,7 @@ def move_cells(
             at = own[e]
             if at_level[e] != level and low < weight[at] * total[at] < high:
                 counted += weight[at] * number[at]
-        two[0] = prior + (whole[c] if rng.random() < 0.5 else 0.0)
+        two[0] = prior + whole[c] * int(rng.random() * (_PARTS + 1)) / _PARTS
         two[1] = counted
         _draw_shares(rng, two, 2, both)
         for e in range(len(own)):
@@ -206,8 +211,8 @@ def move_cells(
             if e == 0 or at != own[e - 1]:
                 old = _clamped(weight[at] * total[at], low, high)
                 ratio += number[at] * (_clamped(new, low, high) - old)
-        ratio += _log_both(before, log_rest, prior, whole[c], counted_after)
-        ratio -= _log_both(both[0], both[1], prior, whole[c], counted)
+        ratio += _log_parts(before, log_rest, prior, whole[c], counted_after)
+        ratio -= _log_parts(both[0], both[1], prior, whole[c], counted)
         accepted = math.log1p(-rng.random()) < ratio
         for e in range(len(own)):
             if accepted:
@@ -273,7 +278,7 @@ def sample_rows(
     """S = chains x draws of the clamped target of conditional tables alone.
 
     As `sample_joint`; a chain starts at a draw of the posterior without the clamp. Diagnostics are
-    of the log shares of patterns that have records: those of others are the prior's.
+    of the log shares that some record has.
     """
     began = time.perf_counter()
     chains = [
@@ -290,9 +295,9 @@ def sample_rows(
     for k, column in enumerate(target.columns):
         drawn = np.stack([chain.drawn[k] for chain in chains])
         fits[column.column] = {"log_theta": drawn.reshape(-1, *drawn.shape[2:])}
-        used = np.unique(patterns_of(column.cells))
-        compared = drawn[:, :, used if len(used) else slice(None)]
-        diagnostics.append(diagnose(compared.reshape(*drawn.shape[:2], -1), 0))
+        cells = column.cells
+        compared = drawn[:, :, patterns_of(cells), level_places(cells)]
+        diagnostics.append(diagnose(compared if cells.n_cells else drawn[:, :, 0], 0))
     return Posterior(
         draws=joint_draws(fits),
         chains=settings.chains,

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 
 from pyvws.errors import InputError
 from pyvws.evaluation.k_marginal import (
+    chained_k_marginal,
     coded_k_marginal,
     k_marginal,
     pair_distances,
@@ -195,3 +196,17 @@ def test_what_is_worse_lacks_more_than_independent_columns_and_a_bootstrap(one, 
     if worse_than_independent(one, apart, again):
         assert one < min(apart, again)
     assert not worse_than_independent(apart, apart, again)
+
+
+def test_a_chain_of_columns_has_all_that_pairs_in_a_chain_tell() -> None:
+    rng = np.random.default_rng(8)
+    a = rng.integers(0, 5, 4000)
+    b = (a + (rng.random(4000) < 0.2)) % 5
+    c = (b + (rng.random(4000) < 0.2)) % 5
+    codes = np.column_stack([a, b, c])
+    found = coded_k_marginal(codes, [codes], list("abc"))
+    assert chained_k_marginal(codes) == pytest.approx(found.bootstrap, abs=5.0)
+    assert found.independent < 600.0
+    apart = np.column_stack([a, b, (a * b) % 5])  # Of both: no column alone has it.
+    both = coded_k_marginal(apart, [apart], list("abc"))
+    assert both.independent < chained_k_marginal(apart) < both.bootstrap - 20.0

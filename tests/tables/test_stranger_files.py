@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema

@@ -147,6 +147,29 @@ def _spelled(signs: Sequence[float], parts: Sequence[str], constant: float) -> s
     return " ".join(["=", *first, *said])
 
 
+def nearly_summed(
+    own: Floats, numbers: list[str], values: Values, most: float
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Sums and differences that nearly all numbers (N,) are, and how many of them are not.
+
+    Beside the most frequent number a share of at most `most` is not.
+    """
+    known, counts = np.unique(own, return_counts=True)
+    if len(known) < _LEAST_DIFFERENT:
+        return
+    telling = np.flatnonzero(~(own == known[counts.argmax()]) & ~np.isnan(own))
+    size = float(np.nanmax(np.abs(own)))
+    some = telling[np.linspace(0, len(telling) - 1, min(len(telling), _SOME)).astype(np.intp)]
+    for signs, parts in _sums(numbers[-_MOST_NUMBERS:]):
+        for rows, share in ((some, 0.1), (telling, most)):
+            total = sum(sign * values[x][rows] for sign, x in zip(signs, parts, strict=True))
+            broken = int((~(np.abs(own[rows] - np.asarray(total)) <= _EXACT * size)).sum())
+            if broken > share * len(rows):
+                break
+        else:
+            yield parts, broken
+
+
 def _of_many(own: Floats, terms: list[str], values: Values) -> str | None:
     """The rule of a number that is a sum of three others or more, by least squares."""
     there = ~np.isnan(own)

@@ -41,6 +41,7 @@ def schema(
     from pyvws.commands._forecast import forecast
     from pyvws.tables.files.headers import record_instead, shown_names
     from pyvws.tables.files.read import read_table
+    from pyvws.tables.proposal.reasons import broken_rules, reasons
     from pyvws.tables.schema.schema import Schema
 
     if out.exists():
@@ -49,26 +50,29 @@ def schema(
         if not overwrite:
             raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
     source = read_table(table)
-    proposal = Schema.propose(source.spelled)
-    proposal.write(out)
-    expected = forecast(proposal, source.spelled) if plan else []
-    names = shown_names(list(proposal.columns))
-    columns = {names[name]: column for name, column in proposal.columns.items()}
+    found = Schema.propose(source.spelled)
+    found.write(out)
+    expected = forecast(found, source.spelled) if plan else []
+    shown = shown_names(list(found.columns))
+    broken = broken_rules(found, source.spelled, shown)
+    columns = {shown[name]: one for name, one in found.columns.items()}
     if as_json:
         print_json(
             {
                 "schema": str(out),
                 "columns": {
                     name: {
-                        "role": column.role,
-                        "model": column.model,
-                        "note": column.note,
-                        "review": column.review,
+                        "role": one.role,
+                        "model": one.model,
+                        "note": one.note,
+                        "review": one.review,
                     }
-                    for name, column in columns.items()
+                    for name, one in columns.items()
                 },
-                "to_review": len(proposal.to_review),
-                "reviewed": proposal.reviewed,
+                "to_review": len(found.to_review),
+                "reviewed": found.reviewed,
+                "why": reasons(found.columns, shown),
+                "broken_rules": broken,
                 **({"forecast": expected} if plan else {}),
             }
         )
@@ -77,14 +81,16 @@ def schema(
             f"{out}: a proposal for {len(columns)} columns",
             ("role", "model", "review"),
             (
-                (name, column.role, column.model or "", ", ".join(column.review))
-                for name, column in columns.items()
+                (name, one.role, one.model or "", ", ".join(one.review))
+                for name, one in columns.items()
             ),
-            *(f"{name}: {column.note}." for name, column in columns.items() if column.note),
+            *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
+            *reasons(found.columns, shown),
+            *broken,
             *([_ROW_NAMES] if source.row_names else []),
-            *([_UNNAMED] if record_instead(list(proposal.columns)) else []),
+            *([_UNNAMED] if record_instead(list(found.columns)) else []),
             "The proposal has looked at the table. Entries with values of its records: "
-            f"{len(proposal.to_review)}. The records decided the other entries too.",
+            f"{len(found.to_review)}. The records decided the other entries too.",
             "Check each against what is known of the survey, correct it, and take its name out of "
             "review.",
             "Then sign the file: set reviewed = true, or your name, at its top.",

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -214,6 +213,37 @@ def test_bands_copies_and_sums_are_computed() -> None:
     schema = Schema(found)
     assert schema.computed == {"band", "net", "gross", "copy"}
     assert all("rule" in found[name].review for name in schema.computed)
+
+
+def test_constants_long_sums_and_copies_of_categories_are_computed() -> None:
+    rng = np.random.default_rng(8)
+    n = 300
+    age = rng.integers(0, 90, n)
+    parts = {f"p{k}": rng.lognormal(5, 1, n).round(2) for k in range(5)}
+    area = rng.choice(["a", "b c", "N"], n)
+    total = sum(parts.values()).round(2) - 2 * parts["p3"]
+    table = {
+        "age": age,
+        "born": 2019 - age,
+        "later": age + 7,
+        **parts,
+        "total": total,
+        "nearly": np.where(np.arange(n) == 9, total + 1, total),
+        "area": area,
+        "same": area,
+        "other": np.where(np.arange(n) == 9, "a", area[::-1]),
+    }
+    found = columns_of(**table)
+    assert {name: one.rule for name, one in found.items() if one.rule} == {
+        "born": "= 2019 - age",
+        "later": "= age + 7",
+        "total": "= p0 + p1 + p2 + p4 - p3",
+        "same": "= area",
+    }
+    schema = Schema(found)
+    assert schema.computed == {"born", "later", "total", "same"}
+    once = ["a"] * 30 + ["b"]
+    assert columns_of(area=once, same=once)["same"].rule is None  # One record tells nothing.
 
 
 def test_a_band_of_few_records_is_none() -> None:

@@ -75,7 +75,7 @@ def look_like_codes(values: Floats) -> bool:
     tell nothing, so their numbers stay numbers.
     """
     known, counts = np.unique(values, return_counts=True)
-    if not FEW < len(known) or known[0] < 0:
+    if not len(known) > FEW or known[0] < 0:
         return False
     step = float(np.gcd.reduce(np.diff(known).astype(np.int64)))
     if len(known) > _GAPS * ((known[-1] - known[0]) / step + 1.0):

@@ -77,12 +77,12 @@ def _functions(
     # process, numba would mistake two functions of one name, read from disk, for each other.
     own_name = hashlib.sha256(" ".join([kinds, *names]).encode()).hexdigest()[:16]
     own = all(name.startswith("pyvws.") and " " not in name for name in names if name)
-    made = []
+    callbacks = []
     for form, signature in ((_clamped if terms else _plain, _DENSITY), (_draw, _DRAW)):
         function = FunctionType(form.__code__, {**globals(), **called, "_kinds": kinds})
         function.__qualname__ = f"{form.__name__}_{own_name}"
-        made.append(callback(function, signature, cached=own))
-    return made[0], made[1]
+        callbacks.append(callback(function, signature, cached=own))
+    return callbacks[0], callbacks[1]
 
 
 _CALLED = ("_restore", "_pull_back", "_density", "_terms", "_slopes")

@@ -240,7 +240,7 @@ def _predictors(
     if column.model.name == "table":
         return []
     outcomes = {name: outcome.y for name, outcome in table.synthesized.items()}
-    found = []
+    predictors = []
     for name in column.predictors:
         x = table.public.get(name, outcomes.get(name))
         if x is None:
@@ -248,8 +248,10 @@ def _predictors(
         trouble = "slope" if name in column.terms else "given"
         if column.model.name == "ordinal":
             trouble = "order"
-        found.append(Predictor(name, x[keeping], [dataset[name] for dataset in datasets], trouble))
-    return found
+        predictors.append(
+            Predictor(name, x[keeping], [dataset[name] for dataset in datasets], trouble)
+        )
+    return predictors
 
 
 def _warn(

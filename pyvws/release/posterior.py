@@ -90,10 +90,10 @@ class FittedRun(DrawSource):
             yield predicted(table.drawn, *stream, rows=rows, public=table.public)
 
     def figures(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         if self.outside is not None:
             by_draw = self.outside.by_draw
-            told = {
+            parts = {
                 "posterior_is_prior": self.tells_nothing,
                 "share_outside_window": {
                     "mean": float(by_draw.mean()),
@@ -104,10 +104,10 @@ class FittedRun(DrawSource):
         terms = {outcome.name: list(outcome.terms) for outcome in self.table.outcomes}
         columns = {"design_columns": terms if len(terms) > 1 else next(iter(terms.values()))}
         if self.loop.source.units is not None:
-            told = {**told, **unit_figures(self.loop.source, self.final)}
+            parts = {**parts, **unit_figures(self.loop.source, self.final)}
         if self.table.breaking:
-            told = {**told, "records_that_break_rules": self.table.breaking}
-        return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
+            parts = {**parts, "records_that_break_rules": self.table.breaking}
+        return parts | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 
     def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
         table = self.table

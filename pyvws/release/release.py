@@ -128,15 +128,15 @@ class Release:
             columns = before.select(first.columns).to_native()
             return table_utility(columns, self.datasets, s_pmse=False).plot()
         (name,) = first.columns
-        made = [
+        values = [
             nw.from_native(dataset, eager_only=True)[name].to_numpy() for dataset in self.datasets
         ]
-        if made[0].dtype.kind not in "iufb":
+        if values[0].dtype.kind not in "iufb":
             raise InputError(
                 "A single category has no picture here. Compare its shares: value_counts of the "
                 "table and of a dataset."
             )
-        after = {"Synthetic": np.concatenate(made).astype(np.float64)}
+        after = {"Synthetic": np.concatenate(values).astype(np.float64)}
         return densities(after, numeric_column(before, name, role="original"), name=name)
 
     def aligned(self) -> list[Any]:
@@ -197,14 +197,14 @@ class Release:
 def _in_polars(dataset: Any, format: str) -> pl.DataFrame:
     """A dataset of any kind in polars; InputError, without a value, for a column it cannot hold."""
     frame = nw.from_native(dataset, eager_only=True)
-    made, strange = [], []
+    columns, strange = [], []
     for name in frame.columns:
         try:
-            made.append(frame.select(name).to_polars()[name])
-            if made[-1].dtype == pl.Object:
+            columns.append(frame.select(name).to_polars()[name])
+            if columns[-1].dtype == pl.Object:
                 raise TypeError
         except NO_PLACE:
             strange.append(name)
     if strange:
         raise no_place(strange, frame.columns, format)
-    return pl.DataFrame(made)
+    return pl.DataFrame(columns)

@@ -155,8 +155,8 @@ def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Table:
         "Use: the largest gap between distribution functions, from 0 to 1; smaller = nearer",
         ("column", "release"),
         [
-            (found.margin.name, number(found.ecdf.maximum))
-            for found in (evidence.numbers[:_MISFITS] if evidence else ())
+            (column.margin.name, number(column.ecdf.maximum))
+            for column in (evidence.numbers[:_MISFITS] if evidence else ())
         ],
     )
 

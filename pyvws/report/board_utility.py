@@ -28,15 +28,15 @@ def utility_section(public: PublicPart, evidence: Evidence) -> Section:
         parts += _categories(evidence.categories, label)
     first = evidence.numbers[0] if evidence.numbers else None
     if first is not None and first.closeness is not None:
-        said, shown = _one_number(first, first.closeness, label)
-        text += said
-        parts += shown
+        words, pictures = _one_number(first, first.closeness, label)
+        text += words
+        parts += pictures
     elif evidence.numbers:
         parts += _several_numbers(evidence.numbers, label)
     if evidence.pairs is not None:
-        said, shown = _pairs(evidence.pairs, label)
-        text += said
-        parts += shown
+        words, pictures = _pairs(evidence.pairs, label)
+        text += words
+        parts += pictures
     return Section("utility", "Utility", text, parts)
 
 

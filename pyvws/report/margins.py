@@ -132,14 +132,18 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
     parts = {file.path.name: read_some(columns, file.path, file.rows) for file in public.files}
     if data is not None:
         parts = {"data": data.gather_every(-(-len(data) // MOST_ROWS)), **parts}
-    values = [valued(one, {of: part[one.name] for of, part in parts.items()}) for one in columns]
-    tables = [
-        pl.DataFrame({one.name: one.tables[place] for one in values}) for place in range(len(parts))
+    values = [
+        valued(column, {name: part[column.name] for name, part in parts.items()})
+        for column in columns
     ]
-    categories = [one.name for one in values if one.levels is not None]
+    tables = [
+        pl.DataFrame({column.name: column.tables[place] for column in values})
+        for place in range(len(parts))
+    ]
+    categories = [column.name for column in values if column.levels is not None]
     return Pairs(
-        tuple(one.name for one in values),
-        tuple(one.levels is not None for one in values),
+        tuple(column.name for column in values),
+        tuple(column.levels is not None for column in values),
         np.array([associations(table, categories=categories).matrix for table in tables]),
         tables,
     )

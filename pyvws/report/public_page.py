@@ -212,9 +212,9 @@ def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Table:
 
 def _margins(public: PublicPart) -> Iterator[PagePicture | Table]:
     """Pictures and statistics of the synthesized columns, whose values are read one at a time."""
-    found = [margin_of(public.values(column)) for column in public.synthetic]
-    numbers = [one for one in found if isinstance(one, NumberMargin)]
-    categories = [one.folded() for one in found if isinstance(one, LevelMargin)]
+    margins = [margin_of(public.values(column)) for column in public.synthetic]
+    numbers = [margin for margin in margins if isinstance(margin, NumberMargin)]
+    categories = [margin.folded() for margin in margins if isinstance(margin, LevelMargin)]
     if categories:
         yield _shares(public, categories[:DRAWN])
     if len(numbers) == 1:

@@ -94,9 +94,9 @@ def read_columns(
             continue
         synthetic = name not in unchanged
         model = models.get(name, privacy.get("model")) if synthetic else None
-        said = described(schema).get(name)
-        if said is not None:
-            columns.append(said_column(name, synthetic, said))
+        entry = described(schema).get(name)
+        if entry is not None:
+            columns.append(said_column(name, synthetic, entry))
             continue
         category = model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)
         number = replace(_PLAIN, missing=True) if name in empty else _PLAIN
@@ -106,12 +106,12 @@ def read_columns(
 
 def _with_empty_cells(files: Sequence[Path]) -> set[str]:
     """Names of the columns that have an empty cell in some file."""
-    found: set[str] = set()
+    names: set[str] = set()
     for file in files:
         with readable(str(file)):
             (counts,) = scan(file).null_count().collect(engine="streaming").to_dicts()
-        found |= {name for name, count in counts.items() if count}
-    return found
+        names |= {name for name, count in counts.items() if count}
+    return names
 
 
 def said_column(name: str, synthetic: bool, column: Column) -> ReportedColumn:

@@ -156,6 +156,11 @@ def _arguments(row: dict[str, Any], module: str) -> Arguments:
     return arguments
 
 
+def in_steps(figures: Any, steps: float = 2.0**30) -> NDArray[np.float64]:
+    """Figures in whole steps, as the last digits depend on how code computes a density."""
+    return np.asarray(np.rint(np.asarray(figures) * steps) / steps)
+
+
 def numbers(value: Any) -> NDArray[np.float64]:
     """A result as float64 of at least one dimension; truth values become 0 and 1."""
     return np.atleast_1d(np.asarray(value, dtype=np.float64))

@@ -23,11 +23,11 @@ from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
+from pyvws.validation._case import in_steps
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth
 from pyvws.validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws
 
-_STEPS: Final = 2.0**30
 _EXACT: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 _OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
 
@@ -159,7 +159,7 @@ def clamped_release(
     bounds, outside = (
         records[name].to_numpy() for name in ("lipschitz_bound_final", "share_outside_window")
     )
-    return np.array([*_in_steps(bounds), *outside, *_in_steps(sums)])
+    return np.array([*in_steps(bounds), *outside, *in_steps(sums)])
 
 
 def _run(
@@ -203,9 +203,9 @@ def _figures(release: Release, engine: KnownByWidth) -> Floats:
     fitted = [_fitted(engine, q) for q in engine.draws]
     return np.array(
         [
-            *_in_steps([exact[name] for name in _EXACT]),
+            *in_steps([exact[name] for name in _EXACT]),
             *(released[name] for name in _EXACT),
-            *_in_steps(np.concatenate([*records, *fitted])),
+            *in_steps(np.concatenate([*records, *fitted])),
         ]
     )
 
@@ -219,11 +219,6 @@ def _fitted(engine: KnownByWidth, q: Floats) -> Floats:
     whole, prior = (either.density_and_gradient() for either in (target, nothing))
     terms = np.array([whole(point)[0] - prior(point)[0] for point in q])
     return np.asarray(terms - terms[0])
-
-
-def _in_steps(figures: Any) -> Floats:
-    """Round figures to steps of 2^-30, as the last digits depend on how code computes a density."""
-    return np.asarray(np.rint(np.asarray(figures) * _STEPS) / _STEPS)
 
 
 # Arguments

@@ -65,11 +65,11 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         f"{column!r} makes about {share:.0%} of the largest bound of {whose}. A run takes about "
         f"{size / 1e9 + _A_RUN:.1f} GB of memory.",
     ]
-    wide = [one for one in plan.conditionals if one.name in plan.wide]
+    wide = [part for part in plan.conditionals if part.name in plan.wide]
     if wide:
         family: Any = wide[0].family
         lines.append(
-            f"The schema gives no coefficient_sd to {', '.join(repr(one.name) for one in wide)}. "
+            f"The schema gives no coefficient_sd to {', '.join(repr(part.name) for part in wide)}. "
             "Their levels have many coefficients, and each has a normal prior of standard "
             f"deviation {family.coefficient_sd:g}."
         )

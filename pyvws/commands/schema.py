@@ -50,28 +50,28 @@ def schema(
         if not overwrite:
             raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
     source = read_table(table)
-    found = Schema.propose(source.spelled)
-    found.write(out)
-    expected = forecast(found, source.spelled) if plan else []
-    shown = shown_names(list(found.columns))
-    broken = broken_rules(found, source.spelled, shown)
-    columns = {shown[name]: one for name, one in found.columns.items()}
+    schema = Schema.propose(source.spelled)
+    schema.write(out)
+    expected = forecast(schema, source.spelled) if plan else []
+    labels = shown_names(list(schema.columns))
+    broken = broken_rules(schema, source.spelled, labels)
+    columns = {labels[name]: column for name, column in schema.columns.items()}
     if as_json:
         print_json(
             {
                 "schema": str(out),
                 "columns": {
                     name: {
-                        "role": one.role,
-                        "model": one.model,
-                        "note": one.note,
-                        "review": one.review,
+                        "role": column.role,
+                        "model": column.model,
+                        "note": column.note,
+                        "review": column.review,
                     }
-                    for name, one in columns.items()
+                    for name, column in columns.items()
                 },
-                "to_review": len(found.to_review),
-                "reviewed": found.reviewed,
-                "why": reasons(found.columns, shown),
+                "to_review": len(schema.to_review),
+                "reviewed": schema.reviewed,
+                "why": reasons(schema.columns, labels),
                 "broken_rules": broken,
                 **({"forecast": expected} if plan else {}),
             }
@@ -81,16 +81,16 @@ def schema(
             f"{out}: a proposal for {len(columns)} columns",
             ("role", "model", "review"),
             (
-                (name, one.role, one.model or "", ", ".join(one.review))
-                for name, one in columns.items()
+                (name, column.role, column.model or "", ", ".join(column.review))
+                for name, column in columns.items()
             ),
-            *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
-            *reasons(found.columns, shown),
+            *(f"{name}: {column.note}." for name, column in columns.items() if column.note),
+            *reasons(schema.columns, labels),
             *broken,
             *([_ROW_NAMES] if source.row_names else []),
-            *([_UNNAMED] if record_instead(list(found.columns)) else []),
+            *([_UNNAMED] if record_instead(list(schema.columns)) else []),
             "The proposal has looked at the table. Entries with values of its records: "
-            f"{len(found.to_review)}. The records decided the other entries too.",
+            f"{len(schema.to_review)}. The records decided the other entries too.",
             "Check each against what is known of the survey, correct it, and take its name out of "
             "review.",
             "Then sign the file: set reviewed = true, or your name, at its top.",

@@ -73,13 +73,13 @@ def utility(
     Example: pyvws utility people.csv out/
     """
     if regression or table:
-        told = _beside(original, synthetic, schema, (regression or [], table or []), family)
+        comparisons = _beside(original, synthetic, schema, (regression or [], table or []), family)
         if as_json:
-            figures = {one["title"]: one["figures"] for one in told}
-            print_json(told[0]["figures"] if len(told) == 1 else figures)
+            figures = {comparison["title"]: comparison["figures"] for comparison in comparisons}
+            print_json(comparisons[0]["figures"] if len(comparisons) == 1 else figures)
         elif not quiet:
-            for one in told:
-                _tell_beside(one)
+            for comparison in comparisons:
+                _tell_beside(comparison)
         return
     from pyvws.commands._tables import read_column, read_tables
     from pyvws.report.margins import LevelMargin, margin_of
@@ -89,14 +89,19 @@ def utility(
         from pyvws.evaluation.table_utility import table_utility
         from pyvws.tables.files.headers import shown_names
 
-        table, datasets, said = read_tables(original, synthetic, schema)
-        found = table_utility(
-            table, datasets, schema=said, columns=names(columns) or None, trees=trees, seed=seed
+        data, datasets, of_columns = read_tables(original, synthetic, schema)
+        measures = table_utility(
+            data,
+            datasets,
+            schema=of_columns,
+            columns=names(columns) or None,
+            trees=trees,
+            seed=seed,
         )
         if figure is not None:
-            _draw(found, figure)
+            _draw(measures, figure)
         title = f"{original.name} and {len(datasets)} synthetic datasets"
-        _tell_table(found, title, shown_names(table.columns), quiet, as_json)
+        _tell_table(measures, title, shown_names(data.columns), quiet, as_json)
         return
     values = read_column(original, synthetic, outcome, schema)
     margin = margin_of(values)
@@ -121,27 +126,27 @@ def _beside(
     from pyvws.tables.files.read import read_table
     from pyvws.tables.schema.schema import Schema
 
-    files, datasets, said = read_synthetic(synthetic, schema)
+    files, datasets, of_columns = read_synthetic(synthetic, schema)
     draws, data, chosen = draws_behind(files), read_table(original).spelled, cast("Any", family)
-    told: list[dict[str, Any]] = []
+    comparisons: list[dict[str, Any]] = []
     for formula in asked[0]:
-        found = regression_utility(
-            data, datasets, formula, family=chosen, draw_of_dataset=draws, schema=said
+        fitted = regression_utility(
+            data, datasets, formula, family=chosen, draw_of_dataset=draws, schema=of_columns
         )
         rows = zip(
-            *(found.names, found.original, found.original_interval),
-            *(found.synthetic, found.synthetic_interval, found.overlap),
+            *(fitted.names, fitted.original, fitted.original_interval),
+            *(fitted.synthetic, fitted.synthetic_interval, fitted.overlap),
             strict=True,
         )
-        gone = {"data_left_out": found.dropped, "synthetic_left_out": found.dropped_synthetic}
+        gone = {"data_left_out": fitted.dropped, "synthetic_left_out": fitted.dropped_synthetic}
         figures = {name: dict(zip(_BESIDE, row, strict=True)) | gone for name, *row in rows}
-        notes = left_out(found.dropped_synthetic, found.dropped)
-        told.append({"title": f"{formula} ({family})", "figures": figures, "notes": notes})
+        notes = left_out(fitted.dropped_synthetic, fitted.dropped)
+        comparisons.append({"title": f"{formula} ({family})", "figures": figures, "notes": notes})
     for words in asked[1]:
         columns = names(words) or ()
-        cells = _cells(data, datasets, columns, said or Schema.propose(data), draws)
-        told.append({"title": ", ".join(columns), "figures": cells, "notes": []})
-    return [one | {"datasets": len(datasets)} for one in told]
+        cells = _cells(data, datasets, columns, of_columns or Schema.propose(data), draws)
+        comparisons.append({"title": ", ".join(columns), "figures": cells, "notes": []})
+    return [comparison | {"datasets": len(datasets)} for comparison in comparisons]
 
 
 def _cells(
@@ -159,37 +164,40 @@ def _cells(
     before = tabulate([data, data], **what)  # Of one table twice: its own estimates.
     after = tabulate(datasets, draw_of_dataset=draws, **what)
     cells = {}
-    for one, other in zip(before.figures, after.figures, strict=True):
-        ends = [np.array([x.lower, x.upper]) for x in (one, other)]
+    for own, other in zip(before.figures, after.figures, strict=True):
+        ends = [np.array([x.lower, x.upper]) for x in (own, other)]
         both = all(np.isfinite(x).all() and x[0] < x[1] for x in ends)
         overlap = float(interval_overlap(*ends)) if both else np.nan
-        figures = one.estimate, ends[0], other.estimate, ends[1], overlap
-        where = ", ".join(f"{name} {level}" for name, level in zip(by, one.cell, strict=True))
-        label = " ".join(filter(None, (one.statistic, last, one.point, where and f"in {where}")))
+        figures = own.estimate, ends[0], other.estimate, ends[1], overlap
+        where = ", ".join(f"{name} {level}" for name, level in zip(by, own.cell, strict=True))
+        label = " ".join(filter(None, (own.statistic, last, own.point, where and f"in {where}")))
         cells[label] = dict(zip(_BESIDE, figures, strict=True))
     return cells
 
 
-def _tell_beside(told: Mapping[str, Any]) -> None:
+def _tell_beside(comparison: Mapping[str, Any]) -> None:
     print_table(
-        f"{told['title']}, data and {told['datasets']} synthetic datasets",
+        f"{comparison['title']}, data and {comparison['datasets']} synthetic datasets",
         ("data", "95 % interval", "synthetic", "95 % interval", "overlap"),
         (
             (
                 name,
-                *(f"{one['data']:.5g}", "{:.4g} to {:.4g}".format(*one["data_interval"])),
-                *(f"{one['synthetic']:.5g}", "{:.4g} to {:.4g}".format(*one["synthetic_interval"])),
-                f"{one['overlap']:.2f}",
+                *(f"{figures['data']:.5g}", "{:.4g} to {:.4g}".format(*figures["data_interval"])),
+                *(
+                    f"{figures['synthetic']:.5g}",
+                    "{:.4g} to {:.4g}".format(*figures["synthetic_interval"]),
+                ),
+                f"{figures['overlap']:.2f}",
             )
-            for name, one in told["figures"].items()
+            for name, figures in comparison["figures"].items()
         ),
-        *told["notes"],
+        *comparison["notes"],
         "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees these figures and no "
         "others.",
     )
 
 
-def _draw(found: TableUtility, path: Path) -> None:
+def _draw(measures: TableUtility, path: Path) -> None:
     """Write the picture, which shows figures of the confidential data, for its owner alone."""
     import io
 
@@ -197,7 +205,7 @@ def _draw(found: TableUtility, path: Path) -> None:
 
     buffer = io.BytesIO()
     try:
-        found.associations.plot().savefig(buffer, format=path.suffix[1:] or "png")
+        measures.associations.plot().savefig(buffer, format=path.suffix[1:] or "png")
         private_write(path, buffer.getvalue())
     except (OSError, ValueError):
         raise OutputError(
@@ -206,59 +214,60 @@ def _draw(found: TableUtility, path: Path) -> None:
 
 
 def _tell_table(
-    found: TableUtility, title: str, shown: Mapping[str, str], quiet: bool, as_json: bool
+    measures: TableUtility, title: str, labels: Mapping[str, str], quiet: bool, as_json: bool
 ) -> None:
     """Print the verdict, the pairs and columns, the worst first, and then the scores.
 
     `shown` is what each column of the data is called.
     """
     pairs = [
-        (shown[a], shown[b], before, after)
-        for a, b, before, after in found.associations.largest(len(found.by_pair))
+        (labels[a], labels[b], before, after)
+        for a, b, before, after in measures.associations.largest(len(measures.by_pair))
     ]
     if as_json:
         print_json(
             {
-                "verdict": _verdict(found),
-                "share_of_the_way": found.share_of_the_way,
-                "scores": {one.name: asdict(one) for one in found.scores},
-                "worse_than_independent": found.worse_than_independent,
+                "verdict": _verdict(measures),
+                "share_of_the_way": measures.share_of_the_way,
+                "scores": {score.name: asdict(score) for score in measures.scores},
+                "worse_than_independent": measures.worse_than_independent,
                 "columns": {
-                    shown[one.name]: asdict(one) | {"name": shown[one.name]}
-                    for one in found.columns
+                    labels[column.name]: asdict(column) | {"name": labels[column.name]}
+                    for column in measures.columns
                 },
                 "associations": {
                     f"{a}, {b}": {"data": before, "synthetic": after}
                     for a, b, before, after in pairs
                 },
                 "k_marginal_distance": {
-                    f"{shown[a]}, {shown[b]}": x for (a, b), x in found.by_pair.items()
+                    f"{labels[a]}, {labels[b]}": x for (a, b), x in measures.by_pair.items()
                 },
-                "folded": [shown[name] for name in found.folded],
-                "unseen_pairs": found.unseen_pairs,
-                "left_out": [shown[name] for name in found.left_out],
-                "tenths_of_the_data": [shown[name] for name in found.by_data],
+                "folded": [labels[name] for name in measures.folded],
+                "unseen_pairs": measures.unseen_pairs,
+                "left_out": [labels[name] for name in measures.left_out],
+                "tenths_of_the_data": [labels[name] for name in measures.by_data],
             }
         )
         return
     if quiet:
         return
-    if found.worse_than_independent:
+    if measures.worse_than_independent:
         print(
-            f"Fails: worse than independent columns. k_marginal is {found.k_marginal:.0f}, and "
-            f"columns of the data in orders of their own have {found.k_marginal_independent:.0f}."
+            f"Fails: worse than independent columns. k_marginal is {measures.k_marginal:.0f}, and "
+            "columns of the data in orders of their own have "
+            f"{measures.k_marginal_independent:.0f}."
         )
-    print(_verdict(found))
-    worst = sorted(found.by_pair, key=lambda pair: -found.by_pair[pair])[:_WORST]
+    print(_verdict(measures))
+    worst = sorted(measures.by_pair, key=lambda pair: -measures.by_pair[pair])[:_WORST]
     tied = {frozenset(pair): ends for *pair, before, after in pairs for ends in [(before, after)]}
     print_table(
         "pairs, the worst first",
         ("distance", "association in the data", "synthetic"),
         (
             (
-                f"{shown[a]} and {shown[b]}",
-                f"{found.by_pair[a, b]:.4f}",
-                *("" if x != x else f"{x:.3f}" for x in tied[frozenset((shown[a], shown[b]))]),
+                f"{labels[a]} and {labels[b]}",
+                f"{measures.by_pair[a, b]:.4f}",
+                *("" if x != x else f"{x:.3f}" for x in tied[frozenset((labels[a], labels[b]))]),
             )
             for a, b in worst
         ),
@@ -266,23 +275,23 @@ def _tell_table(
         "strongest there is.",
     )
     far = {
-        one.name: fmean(x for pair, x in found.by_pair.items() if one.name in pair)
-        for one in found.columns
+        column.name: fmean(x for pair, x in measures.by_pair.items() if column.name in pair)
+        for column in measures.columns
     }
     print_table(
         "columns, the worst first",
         ("kind", "pairs", "margin", "missing", "missing, synthetic", "associations kept"),
         (
             (
-                shown[one.name],
-                one.kind,
-                f"{far[one.name]:.4f}",
-                f"{one.margin:.4f}",
-                f"{one.missing:.4f}",
-                f"{one.missing_synthetic:.4f}",
-                f"{one.associations_kept:.2f}",
+                labels[column.name],
+                column.kind,
+                f"{far[column.name]:.4f}",
+                f"{column.margin:.4f}",
+                f"{column.missing:.4f}",
+                f"{column.missing_synthetic:.4f}",
+                f"{column.associations_kept:.2f}",
             )
-            for one in sorted(found.columns, key=lambda one: -far[one.name])[:_WORST]
+            for column in sorted(measures.columns, key=lambda column: -far[column.name])[:_WORST]
         ),
         *([f"{len(far) - _WORST} more columns are in --json."] if len(far) > _WORST else []),
         "pairs: mean distance of the column's pairs, 0 (best) to 2.",
@@ -294,51 +303,53 @@ def _tell_table(
         ("synthetic", "second sample", "independent", "best", "worst", "better"),
         (
             (
-                one.name,
-                *(f"{x:.4g}" for x in (one.value, one.bootstrap, one.independent)),
-                *(f"{x:.4g}" for x in (one.best, one.worst)),
-                "larger" if one.larger_is_better else "smaller",
+                score.name,
+                *(f"{x:.4g}" for x in (score.value, score.bootstrap, score.independent)),
+                *(f"{x:.4g}" for x in (score.best, score.worst)),
+                "larger" if score.larger_is_better else "smaller",
             )
-            for one in found.scores
+            for score in measures.scores
         ),
         "second sample: records drawn from the data with replacement. independent: each column of",
         "the data in an order of its own, which no useful table should be near.",
-        *(f"{one.name} cannot see {one.blind}." for one in found.scores),
+        *(f"{score.name} cannot see {score.blind}." for score in measures.scores),
         "No score says anything of privacy: a copy of the data has the best of each.",
-        *_notes(found, shown),
+        *_notes(measures, labels),
     )
 
 
-def _verdict(found: TableUtility) -> str:
+def _verdict(measures: TableUtility) -> str:
     """One line on where the datasets stand, by their k-marginal score."""
     beside = (
-        ("independent columns", found.k_marginal_independent),
-        ("tables of one predictor without noise", found.k_marginal_conditional),
-        ("a second sample", found.k_marginal_bootstrap),
+        ("independent columns", measures.k_marginal_independent),
+        ("tables of one predictor without noise", measures.k_marginal_conditional),
+        ("a second sample", measures.k_marginal_bootstrap),
     )
-    said = ", ".join(
-        f"{'better' if found.k_marginal >= x else 'worse'} than {name} ({x:.0f})"
+    standing = ", ".join(
+        f"{'better' if measures.k_marginal >= x else 'worse'} than {name} ({x:.0f})"
         for name, x in beside
     )
-    share = found.share_of_the_way
+    share = measures.share_of_the_way
     way = f" It goes {share:.0%} of the way from the first to the last." if share == share else ""
-    return f"Verdict: k_marginal {found.k_marginal:.0f} is {said}.{way}"
+    return f"Verdict: k_marginal {measures.k_marginal:.0f} is {standing}.{way}"
 
 
-def _notes(found: TableUtility, shown: Mapping[str, str]) -> list[str]:
+def _notes(measures: TableUtility, labels: Mapping[str, str]) -> list[str]:
     """What was done to the columns before the scores."""
-    said = (
-        ("Bins of k_marginal are tenths of the data: {}.", found.by_data),
-        ("s_pmse counts the rarest levels as one: {}.", found.folded),
+    remarks = (
+        ("Bins of k_marginal are tenths of the data: {}.", measures.by_data),
+        ("s_pmse counts the rarest levels as one: {}.", measures.folded),
         (
             "Left out (constant or identifiers, or dropped by the schema): {}.",
-            found.left_out,
+            measures.left_out,
         ),
     )
-    notes = [text.format(", ".join(shown[name] for name in names)) for text, names in said if names]
-    if found.unseen_pairs:
+    notes = [
+        text.format(", ".join(labels[name] for name in names)) for text, names in remarks if names
+    ]
+    if measures.unseen_pairs:
         notes.append(
-            f"s_pmse has no room for what ties {found.unseen_pairs} pairs of columns; "
+            f"s_pmse has no room for what ties {measures.unseen_pairs} pairs of columns; "
             "--columns names fewer columns."
         )
     return notes
@@ -353,17 +364,17 @@ def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_jso
 
     y, *values = tables
     distance = ecdf_utility(y, values)
-    found = utility_table(y, values)
+    statistics = utility_table(y, values)
     frame = pd.DataFrame({"value": y})
     scores = [
         pmse(frame, pd.DataFrame({"value": x}), formula="~ value + I(value^2)") for x in values
     ]
-    value, ratio = (fmean(getattr(score, of) for score in scores) for of in ("value", "ratio"))
+    value, ratio = (fmean(getattr(score, part) for score in scores) for part in ("value", "ratio"))
     rows = {
-        "data": found.original,
-        "average": found.average,
-        "lowest": found.lowest,
-        "highest": found.highest,
+        "data": statistics.original,
+        "average": statistics.average,
+        "lowest": statistics.lowest,
+        "highest": statistics.highest,
     }
     if as_json:
         print_json(
@@ -375,13 +386,16 @@ def _tell_numbers(outcome: str, tables: Sequence[Floats], *, quiet: bool, as_jso
                 "pmse": value,
                 "pmse_ratio": ratio,
                 "blind": _ONE_MARGIN,
-                **{label: dict(zip(found.names, row, strict=True)) for label, row in rows.items()},
+                **{
+                    label: dict(zip(statistics.names, row, strict=True))
+                    for label, row in rows.items()
+                },
             }
         )
     elif not quiet:
         print_table(
             f"{outcome}: data and {len(values)} synthetic datasets",
-            found.names,
+            statistics.names,
             (
                 (label if label == "data" else f"synthetic, {label}", *(f"{x:.6g}" for x in row))
                 for label, row in rows.items()

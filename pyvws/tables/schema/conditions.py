@@ -113,8 +113,9 @@ def signed_columns(expression: str, text: str) -> tuple[tuple[tuple[str, float],
     def parts(node: ast.expr, sign: float) -> list[tuple[str, float]]:
         if isinstance(node, ast.Name):
             return [(names.get(node.id, node.id), sign)]
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            constants.append(sign * float(node.value))
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            constants.append(sign * float(value))
             return []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             other = sign if isinstance(node.op, ast.Add) else -sign

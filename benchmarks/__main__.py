@@ -24,6 +24,7 @@ from rich.markdown import Markdown
 from benchmarks import (
     _report,
     bounds,
+    counts,
     engines,
     first_use,
     households,
@@ -46,6 +47,7 @@ PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
     "bounds": bounds.run,
     "scale": scale.run,
     "tables": tables.run,
+    "counts": counts.run,
     "households": households.run,
     "joint": joint.run,
     "first_use": first_use.run,

@@ -26,9 +26,17 @@ from pyvws._base.own_process import peak_gigabytes
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.tables.schema.column import Column
 
-__all__ = ["SURVEY", "run", "survey_figures", "survey_schema", "violations"]
+__all__ = [
+    "LEVELS",
+    "SURVEY",
+    "categories",
+    "run",
+    "survey_figures",
+    "survey_schema",
+    "violations",
+]
 
-_LEVELS: Final = (2, 5, 8, 3, 4, 6, 10, 2, 5, 7)
+LEVELS: Final = (2, 5, 8, 3, 4, 6, 10, 2, 5, 7)
 _BRIEF: Final = SamplerSettings(draws=100, warmup=200)
 SURVEY: Final = Path(__file__).parents[2] / "shared" / "data" / "ma2019.csv"
 _SCHEMA: Final = Path(__file__).with_name("ma2019.toml")
@@ -214,9 +222,9 @@ def run(plan: Plan) -> Found:
     rows: list[tuple[Entry, ...]] = []
     for power in range(3, 6 if plan.small else min(plan.largest, 7) + 1):
         found = measured(
-            categories(10**power, _LEVELS), short_conditionals(_LEVELS), 1 if plan.small else 5
+            categories(10**power, LEVELS), short_conditionals(LEVELS), 1 if plan.small else 5
         )
-        rows.append((10**power, len(_LEVELS), max(_LEVELS), *_shown(found)))
+        rows.append((10**power, len(LEVELS), max(LEVELS), *_shown(found)))
         plan.say(f"  10^{power} x 10: {found['seconds']:.1f} s, {found['gigabytes']:.2f} GB")
     n = 10**4 if plan.small else 10**5
     shapes = [(5,) * 5, (5,) * 20, (5,) * 40, (5, 50), (5, 500)]
@@ -241,8 +249,8 @@ def _shown(found: dict[str, float]) -> tuple[Entry, ...]:
 
 def _mixed(n: int, left_out: list[str]) -> Table:
     """Ten categories and ten amounts with zeros."""
-    table = amounts(categories(n, _LEVELS), 10)
-    found = measured(table, mixed_columns(_LEVELS, 10), 1)
+    table = amounts(categories(n, LEVELS), 10)
+    found = measured(table, mixed_columns(LEVELS, 10), 1)
     rows: list[tuple[Entry, ...]] = [("pyvws, SW", n, found["processor"], found["seconds"])]
     theirs = synthpop_seconds(table)
     if theirs is None:

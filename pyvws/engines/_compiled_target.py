@@ -81,12 +81,12 @@ def _functions(
     # process, numba would mistake two functions of one name, read from disk, for each other.
     own_name = hashlib.sha256(" ".join([form, kinds, *names]).encode()).hexdigest()[:16]
     own = all(name.startswith("pyvws.") and " " not in name for name in names if name)
-    made = []
-    for made_of, signature in ((_FORMS[form], DENSITY), (_draw, DRAW)):
-        function = FunctionType(made_of.__code__, {**globals(), **called, "_kinds": kinds})
-        function.__qualname__ = f"{made_of.__name__}_{own_name}"
-        made.append(callback(function, signature, cached=own))
-    return made[0], made[1]
+    callbacks = []
+    for source, signature in ((_FORMS[form], DENSITY), (_draw, DRAW)):
+        function = FunctionType(source.__code__, {**globals(), **called, "_kinds": kinds})
+        function.__qualname__ = f"{source.__name__}_{own_name}"
+        callbacks.append(callback(function, signature, cached=own))
+    return callbacks[0], callbacks[1]
 
 
 _CALLED = ("_restore", "_pull_back", "_density", "_terms", "_slopes")

@@ -28,7 +28,9 @@ from pyvws.engines.engine import Progress
 from pyvws.engines.joint_nuts import sample_joint
 from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.table_rows import sample_rows
 from pyvws.errors import ConvergenceError, MissingDependencyError
+from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Draws, SampledScale, Start
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
@@ -137,7 +139,9 @@ class NativeEngine:
         progress: Progress | None = None,
     ) -> Posterior:
         """As `TableEngine.sample_table`."""
-        return sample_joint(target, settings, seed=seed, progress=progress)
+        tables = [isinstance(column.model, ConditionalTable) for column in target.columns]
+        sampled = sample_rows if all(tables) else sample_joint
+        return sampled(target, settings, seed=seed, progress=progress)
 
 
 def _exact_draws(target: PseudoPosterior, settings: SamplerSettings, seed: int) -> Draws | None:

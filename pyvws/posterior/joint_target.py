@@ -96,7 +96,7 @@ class GivenOthers:
     """
 
     part: _Part
-    records: _Distinct
+    records: DistinctRecords
     others: Floats
     own: Floats
 
@@ -175,7 +175,7 @@ class JointTarget:
     @property
     def distinct_records(self) -> int:
         """M, the number of records that differ in a column's cell or in weight."""
-        return len(self._distinct().weight)
+        return len(self.distinct().weight)
 
     def blocks(self) -> tuple[slice, ...]:
         """The place of each column's parameters in the unconstrained vector."""
@@ -210,7 +210,7 @@ class JointTarget:
 
         Far from the data a term may be infinite or NaN; the clamp takes NaN as its lower end.
         """
-        records = self._distinct()
+        records = self.distinct()
         parts = self._parts(records)
 
         def evaluate(q: Floats) -> Floats:
@@ -229,7 +229,7 @@ class JointTarget:
         The function spends its time in compiled code that lets other threads run. Far from the data
         density and gradient may be infinite or NaN; the function does not raise.
         """
-        records = self._distinct()
+        records = self.distinct()
         parts = self._parts(records)
 
         def evaluate(q: Floats) -> tuple[float, Floats]:
@@ -251,11 +251,11 @@ class JointTarget:
 
         All read the same sums `others` (M,), and write their own to the same `own` (M,).
         """
-        records = self._distinct()
+        records = self.distinct()
         return tuple(GivenOthers(part, records, others, own) for part in self._parts(records))
 
-    def _distinct(self) -> _Distinct:
-        """The distinct records."""
+    def distinct(self) -> DistinctRecords:
+        """The records that differ in a column's cell or in weight."""
         N = len(self.weights)
         cells = [column.places(N) + 1 for column in self.columns]
         place = np.zeros(N, dtype=np.intp)
@@ -263,11 +263,11 @@ class JointTarget:
             _, place = np.unique(place * (key.max() + 1) + key, return_inverse=True)
         _, first = np.unique(place, return_index=True)
         count = np.bincount(place, weights=self.multiplicity)
-        return _Distinct(
+        return DistinctRecords(
             place, first, self.weights[first], count.astype(np.float64), self.clamp.window
         )
 
-    def _parts(self, records: _Distinct) -> list[_Part]:
+    def _parts(self, records: DistinctRecords) -> list[_Part]:
         """What evaluates each column at one point."""
         parts = []
         for column, block in zip(self.columns, self.blocks(), strict=True):
@@ -301,7 +301,7 @@ class _TableStart:
 
 
 @dataclass(frozen=True, slots=True)
-class _Distinct:
+class DistinctRecords:
     """Records alike in all columns and in weight: M of them, with their weights and counts (M,).
 
     `place` (N,) is each record's place among them, and `first` (M,) one record of each.

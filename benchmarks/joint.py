@@ -2,9 +2,9 @@
 
 Both make four chains of the same length on the same target, in turn, on one processor, in one run.
 Processor seconds are those of starts and chains; compilation is left out. The effective draws are
-the smallest bulk ESS over all parameters. Columns are made up as ten categories of two levels each,
-given all before them, and as four of 2, 6, 9 and 12 levels: those of sex, marital status, race and
-education in NIST's excerpt of the American Community Survey, where it stands beside the project.
+the smallest bulk ESS over all parameters. The tables are 1,500 records of NIST's excerpt of the
+American Community Survey, where that stands beside the project: ten columns as two levels each,
+given all before them, and sex, marital status, race and education with all levels of the records.
 """
 
 from __future__ import annotations

@@ -195,7 +195,7 @@ def _first_points(
 def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats], D: int) -> Any:
     """nutpie's model: densities on the sampled scale, draws on Stan's."""
     with _TRYING:
-        _tried()
+        try_nutpie()
     arguments = compiled.arguments
     return _filled(compiled.density, compiled.draw, arguments, arguments.words, first_point, D)
 
@@ -229,7 +229,7 @@ def _filled(
 
 
 @cache
-def _tried() -> None:
+def try_nutpie() -> None:
     """Let nutpie draw five times from a normal density, once a process; what fails is refused."""
     D, seed = 2, 1
     settings = SamplerSettings(draws=_TRIAL, warmup=100, chains=1)

@@ -186,8 +186,8 @@ def _other_nutpie(monkeypatch: pytest.MonkeyPatch, model: Any) -> None:
         other.compile_pymc.CompiledPyMCModel = model
     monkeypatch.setattr(nuts, "known_nutpie", lambda: other)
     monkeypatch.setattr(nuts, "version", lambda _: "9.9")
-    nuts._tried.cache_clear()
-    monkeypatch.setattr(nuts, "_tried", nuts._tried.__wrapped__)
+    nuts.try_nutpie.cache_clear()
+    monkeypatch.setattr(nuts, "try_nutpie", nuts.try_nutpie.__wrapped__)
 
 
 def _with_fields(*more: Any) -> Any:

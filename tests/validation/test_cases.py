@@ -35,6 +35,7 @@ WITHIN_OTHERS = {
     "pyvws.evaluation.associations:associations",
     "pyvws.evaluation.closest_records:closest_distances",
     "pyvws.evaluation.glm:independent_columns",
+    "pyvws.evaluation.k_marginal:chained_k_marginal",
     "pyvws.evaluation.k_marginal:coded_k_marginal",
     "pyvws.evaluation.k_marginal:k_marginal",
     "pyvws.evaluation.k_marginal:worse_than_independent",

@@ -48,6 +48,7 @@ WITHIN_OTHERS = {
     "pyvws.mechanisms.histogram.perturbed_histogram:synthesize_from_histogram",
     "pyvws.risks.identification_risk:paired_outcomes",
     "pyvws.risks.identification_risk:pattern_codes",
+    "pyvws.models.conditional_table:patterns_of",
     "pyvws.posterior.systematic_draws:systematic_uniforms",
     "pyvws.r_numbers.rarith:column_means",
     "pyvws.weights.weights:fixed_scale_risks",

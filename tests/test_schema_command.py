@@ -59,6 +59,39 @@ def test_what_programs_read(table: Path, tmp_path: Path) -> None:
     assert run_here("schema", table, "--out", tmp_path / "t.toml", "--quiet").out == ""
 
 
+def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(tmp_path: Path) -> None:
+    table, out = tmp_path / "people.csv", tmp_path / "proposal.toml"
+    pl.DataFrame({"a": ["x", "y"] * 60, "b": ["u", "u", "v"] * 40}).write_csv(table)
+    assert run_here("schema", table, "--out", out, "--quiet").code == 0
+    signed, mine = tmp_path / "schema.toml", tmp_path / "mine.toml"
+    run = run_here("schema", out, "--accept", "A. Person", "--out", signed)
+    assert (run.code, run.err) == (0, "")
+    assert "without a look at the records" in " ".join(run.out.split())
+    found = vws.Schema.read(signed)
+    assert (found.reviewed, found.under_review, found.to_review) == ("A. Person", False, ())
+    assert vws.Schema.read(out).under_review  # The proposal stays as it is.
+    mine.write_text(signed.read_text().replace('reviewed = "A. Person"\n', ""))
+    claims = []
+    for schema in (out, signed, mine):
+        made = vws.synthesize(
+            pl.read_csv(table), schema=schema, mechanism="noisy-counts", epsilon=4.0, datasets=1
+        )
+        settings = made.privacy["relies_on"]["public_settings"]
+        claims.append((made.privacy["guarantee"], settings.get("schema_was_proposed", False)))
+        assert "A. Person" not in json.dumps(made.privacy)
+    assert claims == [("none", True), ("dp", True), ("dp", False)]
+    for words, message in (
+        ((mine, "--accept", "B", "--out", tmp_path / "x.toml"), "is no proposal"),
+        ((out, "--accept", "B", "--plan", "--out", tmp_path / "x.toml"), "--plan forecasts"),
+        ((out, "--accept", " ", "--out", tmp_path / "x.toml"), "reviewed must be"),
+        ((out, "--accept", "B", "--out", out), "Name another file"),
+    ):
+        run = run_here("schema", *words)
+        assert run.code in (1, 2)
+        assert message in " ".join(run.err.split())
+    assert not (tmp_path / "x.toml").exists()
+
+
 def test_bad_input_is_one_line_and_nothing_is_written(table: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.toml"
     old.write_text("mine")

@@ -232,6 +232,14 @@ class Schema:
         """The schema as one that `by` has reviewed; entries in `review` of a column stay there."""
         return replace(self, reviewed=by)
 
+    def accepted(self, by: bool | str = True) -> Schema:
+        """The schema as one of which `by` says that every entry is known without the records.
+
+        Nothing is left in `review`. A statement of a run says that the schema was proposed.
+        """
+        columns = {name: replace(column, review=()) for name, column in self.columns.items()}
+        return replace(self, columns=columns, reviewed=by)
+
     def write(self, path: str | Path) -> None:
         """Write the schema as TOML; `Schema.read` gives the same schema again.
 

@@ -181,6 +181,8 @@ def household(n: int, seed: int) -> dict[str, Any]:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_rule_comes_from_one_household(n: int, seed: int) -> None:
     found = columns_of(**household(n, seed))
+    unit = Schema.propose(pl.DataFrame(household(n, seed), strict=False)).unit
+    assert unit == ("hid" if n > 20 else None)
     assert [column.rule for column in found.values()] == [None] * 4
 
 

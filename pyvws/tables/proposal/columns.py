@@ -77,7 +77,7 @@ _TEXT: Final = (
 )
 _UNIT: Final = (
     "several records share an id, as those of a household or of one person do; unit, above the "
-    "columns, makes them one unit of privacy"
+    "columns, says which id makes them one unit of privacy"
 )
 _CODE: Final = (
     "whole numbers with gaps and no smooth law, as codes have; an amount takes a model and a range"
@@ -108,6 +108,12 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
     proposed = {name: _proposed(frame[name]) for name in frame.columns}
     return proposed | {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
+
+
+def proposed_unit(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> str | None:
+    """The column of ids whose units are the largest; None where no records share an id."""
+    noted = [name for name, column in proposed.items() if column.note == _UNIT]
+    return min(noted, key=lambda name: len(distinct(frame[name])[1]), default=None)
 
 
 def shares_of_units(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Floats:

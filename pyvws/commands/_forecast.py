@@ -74,7 +74,10 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
             f"{sets} sets of {cells} cells. A cell has {mean:.0f} records on average, and its "
             f"noise a standard deviation of about {deviation:.0f}."
         )
-    return [*lines, f"Recommended: {_advice(of_lw, column, noise)}."]
+    few = None
+    if noise is not None and noise[2] > noise[3]:
+        few = _noise(schema, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
+    return [*lines, f"Recommended: {_advice(of_lw, column, noise, few)}."]
 
 
 def _loses_much(outcomes: Any, out: Any) -> bool:
@@ -138,16 +141,21 @@ def _cap(units: Any) -> tuple[int | None, int]:
 
 
 def _noise(
-    schema: Any, records: int, epsilon: float, delta: float, cap: int | None
+    schema: Any,
+    records: int,
+    epsilon: float,
+    delta: float,
+    cap: int | None,
+    measure: tuple[str, ...] = ("pairs",),
 ) -> tuple[int, int, float, float] | None:
-    """Sets, cells, noise and mean count of noisy counts of pairs; None where it takes no counts."""
+    """Sets, cells, noise and mean count of noisy counts of sets; None where it takes no counts."""
     from pyvws.mechanisms.counts.budget import noise_of
     from pyvws.mechanisms.counts.sets import usual_shares
     from pyvws.mechanisms.noisy_counts import NoisyCounts
 
     if schema.public or schema.members is not None:
         return None
-    mechanism = NoisyCounts(epsilon=epsilon, delta=delta, cap=cap)
+    mechanism = NoisyCounts(epsilon=epsilon, delta=delta, cap=cap, measure=measure)
     try:
         counted = mechanism.counted_table(schema)
     except InputError:
@@ -159,11 +167,16 @@ def _noise(
     return len(sizes), cells, deviation, records * len(sizes) / cells
 
 
-def _advice(epsilon: float, column: str, noise: Any) -> str:
+def _advice(epsilon: float, column: str, noise: Any, few: Any) -> str:
     if epsilon <= _HIGH:
         return "lw, or sw where each record shall count alike"
     if noise is None:
         return f"fewer levels or predictors of column {column!r}"
     wide = noise[2] > noise[3]
+    if few is not None and few[2] < few[3]:
+        return (
+            "noisy-counts with --measure predictors, since noise exceeds the counts of all pairs; "
+            f"its {few[0]} sets have {few[3]:.0f} records a cell and a noise of about {few[2]:.0f}"
+        )
     first = "join levels or give wider cuts, since noise exceeds the counts; then " if wide else ""
     return f"{first}noisy-counts, since under lw epsilon is above {_HIGH:g}"

@@ -62,6 +62,11 @@ def test_codes_are_told_from_numbers() -> None:
         assert proposed(values).model not in ("nominal", None)
 
 
+def test_levels_that_spell_one_number_have_a_note() -> None:
+    assert "spell one number" in str(proposed(["1", "01", "x"] * 20).note)
+    assert proposed(["1", "10", "x"] * 20).note is None
+
+
 def test_an_id_of_a_panel_is_seen_in_any_order() -> None:
     rng = np.random.default_rng(47)
     ids = rng.choice(np.arange(10_000, 99_999), 90, replace=False)

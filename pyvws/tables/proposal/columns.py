@@ -86,6 +86,9 @@ _TIMES: Final = "times of the day; make dates of them, or numbers such as second
 _OTHER: Final = (
     "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
 )
+_ALIKE: Final = (
+    "two levels spell one number, as 1 and 01 do; noisy-counts takes no such column, so recode one"
+)
 _SPELLED: Final = "numbers with {}; write them with digits and a decimal point alone"
 _YEARS: Final = ("0001-01-01", "9999-12-31")
 _NANOSECONDS: Final = ("1677-09-22", "2262-04-11")  # Moments in them reach from here to there.
@@ -230,12 +233,14 @@ def _category(column: nw.Series[Any]) -> Column:
     if len(levels) > most:
         return _dropped(spelled or _TEXT, "role")
     native_levels(levels, column)  # Refuses categories such as intervals.
+    values = [number for number in map(as_number, levels) if number is not None]
+    alike = _ALIKE if len({*values}) < len(values) else None
     ordered = declared and column.implementation.is_pandas() and not empty
     return Column(
         model="ordinal" if ordered else "nominal",
         levels=levels,
         **missing,
-        note=spelled,
+        note=spelled or alike,
         review=("levels", *missing),
     )
 

@@ -132,7 +132,7 @@ def test_whole_households_have_a_forecast_by_unit() -> None:
 
 def test_a_wide_table_is_told_to_count_predictors_alone() -> None:
     rng = np.random.default_rng(5)
-    data = pd.DataFrame({f"c{k}": rng.choice(list("abcd"), 300) for k in range(25)})
+    data = pd.DataFrame({f"c{k}": rng.choice(list("abcd"), 150) for k in range(25)})
     before = [[], *([f"c{k}"] for k in range(24))]
     schema = vws.Schema(
         {

@@ -89,14 +89,14 @@ def utility(
         from pyvws.evaluation.table_utility import table_utility
         from pyvws.tables.files.headers import shown_names
 
-        table, datasets, said = read_tables(original, synthetic, schema)
+        frame, datasets, said = read_tables(original, synthetic, schema)
         found = table_utility(
-            table, datasets, schema=said, columns=names(columns) or None, trees=trees, seed=seed
+            frame, datasets, schema=said, columns=names(columns) or None, trees=trees, seed=seed
         )
         if figure is not None:
             _draw(found, figure)
         title = f"{original.name} and {len(datasets)} synthetic datasets"
-        _tell_table(found, title, shown_names(table.columns), quiet, as_json)
+        _tell_table(found, title, shown_names(frame.columns), quiet, as_json)
         return
     values = read_column(original, synthetic, outcome, schema)
     margin = margin_of(values)

@@ -113,9 +113,10 @@ def signed_columns(expression: str, text: str) -> tuple[tuple[tuple[str, float],
     def parts(node: ast.expr, sign: float) -> list[tuple[str, float]]:
         if isinstance(node, ast.Name):
             return [(names.get(node.id, node.id), sign)]
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            constants.append(sign * float(node.value))
-            return []
+        if isinstance(node, ast.Constant) and isinstance(value := node.value, int | float):
+            if not isinstance(value, bool):
+                constants.append(sign * float(value))
+                return []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             other = sign if isinstance(node.op, ast.Add) else -sign
             return [*parts(node.left, sign), *parts(node.right, other)]

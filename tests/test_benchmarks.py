@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 sys.path.append(str(ROOT))
 
 from benchmarks import __main__ as command
-from benchmarks import _report, engines, households, mixture, scale, tables
+from benchmarks import _report, engines, households, mixture, proposals, scale, tables
 from benchmarks._floors import FLOORS, better
 from benchmarks._found import Found, Plan, Table
 from benchmarks._worker import JobFailedError, OverTheCapError, Worker
@@ -34,6 +34,8 @@ from pyvws.commands.cli import app
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.r.bridge import call
 from pyvws.risks.identification_risk import identification_risk
+from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
 from pyvws.weights.reweight import reweight
 from pyvws.weights.weights import weights_from_bounds
 
@@ -307,6 +309,35 @@ def test_households_that_are_not_there_are_left_out(tmp_path: Path, monkeypatch)
         [],
         ["households.txt, which is not beside the project"],
     )
+
+
+def test_proposed_families_are_near_the_best_on_records_that_none_has_seen() -> None:
+    rng = np.random.default_rng(12)
+    n = 1500
+    made = {
+        "uniform": rng.uniform(0, 1000, n).round(2),
+        "skewed": rng.lognormal(8, 1, n).round(2),
+        "waits": rng.gamma(2.0, 30.0, n).round(3),
+        "signed": (1000 * np.sinh(rng.normal(1, 1.5, n))).round(1),
+        "counts": rng.negative_binomial(2, 0.05, n),
+        "ages": rng.integers(0, 95, n),
+    }
+    found = proposals.held_out(pl.DataFrame(made))
+    assert found.keys() == made.keys()
+    assert proposals.worst_of(found) <= 0.05
+    laws = dict(
+        proposals._laws(*np.split(made["skewed"], 2), Column(model="normal", range=(0, 1e6)))
+    )
+    assert max(laws.values()) - laws["normal"] > 0.5  # A family that is not proposed.
+    assert max(laws, key=laws.__getitem__).endswith(" log")
+
+
+@pytest.mark.skipif(not proposals.DATA.is_dir(), reason="the data lie beside the checkout")
+@pytest.mark.parametrize("name", ["ce_2017.csv", "households.txt"])
+def test_proposed_families_of_public_files_are_near_the_best(name: str) -> None:
+    found = proposals.held_out(read_table(proposals.DATA / name).spelled, seed=2)
+    assert len(found) >= 2
+    assert proposals.worst_of(found) <= 0.05
 
 
 @needs_homes

@@ -151,3 +151,19 @@ def test_whole_households_have_a_forecast_by_unit() -> None:
     assert "a unit of 'home'" in lines
     assert "noisy-counts" not in lines  # They count records alone.
     assert forecast(schema, people.drop(columns="home"))[0].startswith("There is no forecast.")
+
+
+def test_a_wide_table_is_told_to_count_predictors_alone() -> None:
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({f"c{k}": rng.choice(list("abcd"), 150) for k in range(25)})
+    before = [[], *([f"c{k}"] for k in range(24))]
+    schema = vws.Schema(
+        {
+            name: vws.Column(model="table", levels=list("abcd"), predictors=one)
+            for name, one in zip(data, before, strict=True)
+        }
+    )
+    advice = forecast(schema, data)[-1]
+    assert "noisy-counts with --measure predictors" in advice
+    assert "its 24 sets" in advice or "its 25 sets" in advice
+    assert "--measure predictors" not in forecast(schema, data, epsilon=400.0)[-1]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import stat
 from pathlib import Path
 
 import polars as pl
 import pytest
+from documents import ROOT
 from run_here import run_here
 
 import pyvws as vws
@@ -57,6 +60,39 @@ def test_what_programs_read(table: Path, tmp_path: Path) -> None:
     assert told["columns"]["pay"]["review"] == scaled
     assert _CANARY not in run.out
     assert run_here("schema", table, "--out", tmp_path / "t.toml", "--quiet").out == ""
+
+
+def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(tmp_path: Path) -> None:
+    table, out = tmp_path / "people.csv", tmp_path / "proposal.toml"
+    pl.DataFrame({"a": ["x", "y"] * 60, "b": ["u", "u", "v"] * 40}).write_csv(table)
+    assert run_here("schema", table, "--out", out, "--quiet").code == 0
+    signed, mine = tmp_path / "schema.toml", tmp_path / "mine.toml"
+    run = run_here("schema", out, "--accept", "A. Person", "--out", signed)
+    assert (run.code, run.err) == (0, "")
+    assert "without a look at the records" in " ".join(run.out.split())
+    found = vws.Schema.read(signed)
+    assert (found.reviewed, found.under_review, found.to_review) == ("A. Person", False, ())
+    assert vws.Schema.read(out).under_review  # The proposal stays as it is.
+    mine.write_text(signed.read_text().replace('reviewed = "A. Person"\n', ""))
+    claims = []
+    for schema in (out, signed, mine):
+        made = vws.synthesize(
+            pl.read_csv(table), schema=schema, mechanism="noisy-counts", epsilon=4.0, datasets=1
+        )
+        settings = made.privacy["relies_on"]["public_settings"]
+        claims.append((made.privacy["guarantee"], settings.get("schema_was_proposed", False)))
+        assert "A. Person" not in json.dumps(made.privacy)
+    assert claims == [("none", True), ("dp", True), ("dp", False)]
+    for words, message in (
+        ((mine, "--accept", "B", "--out", tmp_path / "x.toml"), "is no proposal"),
+        ((out, "--accept", "B", "--plan", "--out", tmp_path / "x.toml"), "--plan forecasts"),
+        ((out, "--accept", " ", "--out", tmp_path / "x.toml"), "reviewed must be"),
+        ((out, "--accept", "B", "--out", out), "Name another file"),
+    ):
+        run = run_here("schema", *words)
+        assert run.code in (1, 2)
+        assert message in " ".join(run.err.split())
+    assert not (tmp_path / "x.toml").exists()
 
 
 def test_bad_input_is_one_line_and_nothing_is_written(table: Path, tmp_path: Path) -> None:
@@ -269,3 +305,27 @@ def test_a_run_by_a_schema_that_cannot_be_is_one_line(
     assert message in run.err
     assert _CANARY not in run.err
     assert sorted(tmp_path.iterdir()) == before
+
+
+_PUBLIC = re.compile(
+    r"```bash\npyvws schema (\S+) --out proposal.toml\n```\n\n```text\n(.*?)\n```", re.DOTALL
+)
+
+
+@pytest.mark.parametrize(("file", "said"), _PUBLIC.findall((ROOT / "docs/schema.md").read_text()))
+def test_the_page_shows_what_public_files_get(file: str, said: str, tmp_path: Path) -> None:
+    table = ROOT.parent / "shared" / "data" / file
+    if not table.is_file():
+        assert not os.environ.get("CI"), "the files must be there in CI"
+        pytest.skip(f"needs {file}, which lies beside the checkout of the developers")
+    here = Path.cwd()
+    try:
+        os.chdir(tmp_path)
+        run = run_here("schema", table, "--out", "proposal.toml")
+    finally:
+        os.chdir(here)
+    assert run.code == 0
+    printed = run.out[: run.out.index("The proposal has looked")].rstrip("\n")
+    assert [x.rstrip() for x in printed.splitlines()] == [x.rstrip() for x in said.splitlines()]
+    why = said[said.rindex("┘") + 1 :]
+    assert 0 < len(re.findall(r"^[\w, ]+: |^Predictors", why, re.MULTILINE)) <= 20

@@ -19,6 +19,7 @@ _SHIFT: Final = 0.5  # The default g of lw where weights of 0 would take out muc
 _DRAWS: Final = 20  # At once,
 _TIMES: Final = 10  # and so many times.
 _A_RUN: Final = 0.7  # GB of any run.
+_LEFT_OUT: Final = 0.02  # A cap leaves out at most such a share of the records.
 
 
 def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e-5) -> list[str]:
@@ -73,15 +74,20 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
             "Their levels have many coefficients, and each has a normal prior of standard "
             f"deviation {family.coefficient_sd:g}."
         )
-    noise = _noise(schema, len(total), epsilon, delta)
+    cap, out = _cap(units)
+    noise = _noise(schema, len(frame) - out, epsilon, delta, cap)
     if noise is not None:
         sets, cells, deviation, mean = noise
+        capped = "" if cap is None else f" with --cap {cap}, which leaves {out} records out,"
         lines.append(
-            f"Under noisy-counts at epsilon {epsilon:g} and delta {delta:g} pairs are {sets} "
-            f"sets of {cells} cells. A cell has {mean:.0f} records on average, and its noise a "
-            f"standard deviation of about {deviation:.0f}."
+            f"Under noisy-counts{capped} at epsilon {epsilon:g} and delta {delta:g} pairs are "
+            f"{sets} sets of {cells} cells. A cell has {mean:.0f} records on average, and its "
+            f"noise a standard deviation of about {deviation:.0f}."
         )
-    return [*lines, f"Recommended: {_advice(of_lw, column, noise)}."]
+    few = None
+    if noise is not None and noise[2] > noise[3]:
+        few = _noise(schema, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
+    return [*lines, f"Recommended: {_advice(of_lw, column, noise, few)}."]
 
 
 def _loses_much(outcomes: Any, out: Any) -> bool:
@@ -132,17 +138,34 @@ def _rough(outcome: Any, weights: Floats) -> Floats:
     return bounds
 
 
+def _cap(units: Any) -> tuple[int | None, int]:
+    """The least cap of units (N,) that leaves out few records, and how many; None of records."""
+    if units is None:
+        return None, 0
+    sizes = np.bincount(units)
+    for cap in range(1, int(sizes.max()) + 1):
+        out = int(np.maximum(sizes - cap, 0).sum())
+        if out <= _LEFT_OUT * len(units):
+            break
+    return cap, out
+
+
 def _noise(
-    schema: Any, records: int, epsilon: float, delta: float
+    schema: Any,
+    records: int,
+    epsilon: float,
+    delta: float,
+    cap: int | None,
+    measure: tuple[str, ...] = ("pairs",),
 ) -> tuple[int, int, float, float] | None:
-    """Sets, cells, noise and mean count of noisy counts of pairs; None where it takes no counts."""
+    """Sets, cells, noise and mean count of noisy counts of sets; None where it takes no counts."""
     from pyvws.mechanisms.counts.budget import noise_of
     from pyvws.mechanisms.counts.sets import usual_shares
     from pyvws.mechanisms.noisy_counts import NoisyCounts
 
-    if schema.public or schema.unit is not None:
+    if schema.public or schema.members is not None:
         return None
-    mechanism = NoisyCounts(epsilon=epsilon, delta=delta)
+    mechanism = NoisyCounts(epsilon=epsilon, delta=delta, cap=cap, measure=measure)
     try:
         counted = mechanism.counted_table(schema)
     except InputError:
@@ -154,11 +177,16 @@ def _noise(
     return len(sizes), cells, deviation, records * len(sizes) / cells
 
 
-def _advice(epsilon: float, column: str, noise: Any) -> str:
+def _advice(epsilon: float, column: str, noise: Any, few: Any) -> str:
     if epsilon <= _HIGH:
         return "lw, or sw where each record shall count alike"
     if noise is None:
         return f"fewer levels or predictors of column {column!r}"
     wide = noise[2] > noise[3]
+    if few is not None and few[2] < few[3]:
+        return (
+            "noisy-counts with --measure predictors, since noise exceeds the counts of all pairs; "
+            f"its {few[0]} sets have {few[3]:.0f} records a cell and a noise of about {few[2]:.0f}"
+        )
     first = "join levels or give wider cuts, since noise exceeds the counts; then " if wide else ""
     return f"{first}noisy-counts, since under lw epsilon is above {_HIGH:g}"

@@ -204,11 +204,13 @@ def tell_release(
         places = {name: str(out / name) for name in ("release", "confidential")}
         print_json({**places, "privacy": privacy, "warnings": problems})
     elif not quiet:
-        claimed = privacy["certified"] or privacy
+        claimed, unit = privacy["certified"] or privacy, privacy["unit_of_privacy"]
+        whose = "" if unit == "one record" else f", for {unit}"
         print(
             f"{counted(privacy['datasets'], 'synthetic dataset')} in {out / 'release'}\n"
-            f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours): epsilon "
-            f"{claimed['epsilon_per_dataset']} a dataset, {claimed['epsilon_total']} in total"
+            f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours{whose}): "
+            f"epsilon {claimed['epsilon_per_dataset']} a dataset, "
+            f"{claimed['epsilon_total']} in total"
         )
         if "counts" in privacy:
             print(f"one cost for all datasets, at delta {privacy['delta']:g}")

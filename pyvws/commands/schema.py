@@ -28,15 +28,22 @@ def schema(
         bool,
         typer.Option("--plan", help="Forecast what runs by the proposal would cost, too."),
     ] = False,
+    accept: Annotated[
+        str | None,
+        typer.Option(help="Sign a proposal by your name: every entry is public.", metavar="NAME"),
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Propose a schema of a table: roles, models, levels and ranges of its columns.
 
     The proposal looks at the records, so it is under review until you have checked that it is
-    public. Sign it then: set `reviewed = true`, or your name, at the top of the file.
+    public. Sign it then: set `reviewed = true`, or your name, at the top of the file. Or name the
+    proposal with --accept, where every entry is known without the records.
 
-    Example: pyvws schema people.csv --out schema.toml
+    Examples:
+    pyvws schema people.csv --out proposal.toml
+    pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
     """
     from pyvws.commands._forecast import forecast
     from pyvws.tables.files.headers import record_instead, shown_names
@@ -49,6 +56,9 @@ def schema(
             raise OutputError(f"{out} is the table. Name another file.")
         if not overwrite:
             raise OutputError(f"{out} exists. Name another file, or use --overwrite.")
+    if accept is not None:
+        _accept(table, accept, out, plan, quiet, as_json)
+        return
     source = read_table(table)
     schema = Schema.propose(source.spelled)
     schema.write(out)
@@ -96,4 +106,31 @@ def schema(
             "Then sign the file: set reviewed = true, or your name, at its top.",
             'Until then the file is confidential, and a run counts it as "not accounted".',
             *expected,
+        )
+
+
+def _accept(proposal: Path, by: str, out: Path, plan: bool, quiet: bool, as_json: bool) -> None:
+    """Write a proposal as one all of whose entries somebody says are public."""
+    from pyvws.errors import UsageError
+    from pyvws.tables.schema.schema import Schema
+
+    if plan:
+        raise UsageError("--plan forecasts from a table, and --accept takes a proposal. Leave one.")
+    found = Schema.read(proposal)
+    if found.reviewed is None:
+        raise UsageError(f"{proposal.name} is no proposal, so it needs no signature.")
+    signed = found.accepted(by)
+    signed.write(out)
+    if as_json:
+        taken = {name: one.review for name, one in found.columns.items() if one.review}
+        print_json({"schema": str(out), "reviewed": by, "accepted": taken})
+    elif not quiet:
+        print_table(
+            f"{out}: signed by {by}",
+            ("you say that these are public",),
+            ((name, ", ".join(one.review)) for name, one in found.columns.items() if one.review),
+            f"You say of {len(found.to_review)} entries that anybody may know them without a look "
+            "at the records, as from a questionnaire, a codebook or an earlier publication.",
+            "No epsilon covers an entry that only the records tell. A strict claim of a run rests "
+            "on your word, and its statement says that the schema was proposed from the table.",
         )

@@ -51,7 +51,7 @@ def is_wide(schema: Schema | ModelledSchema, name: str, design: Any) -> bool:
     each pair.
     """
     column = schema.columns[name]
-    if column.model != "nominal" or "coefficient_sd" in column.settings:
+    if design is None or column.model != "nominal" or "coefficient_sd" in column.settings:
         return False
     return len(schema.synthesized) > 1 and len(design.names) > _FEW
 

@@ -112,7 +112,8 @@ class SchemaPlan(Plan):
 
     @property
     def of_families(self) -> dict[str, Any]:
-        return {"schema": SCHEMA_FILE}
+        looked = {} if self.schema.reviewed is None else {"schema_was_proposed": True}
+        return {"schema": SCHEMA_FILE, **looked}
 
     @property
     def referred(self) -> list[str]:

@@ -161,14 +161,15 @@ def test_the_command_says_the_unit_in_memory_and_in_steps(tmp_path: Path) -> Non
     table = tmp_path / "people.csv"
     people().to_csv(table, index=False)
     line = "--outcome visits --model poisson --unit home --draws 100 --warmup 100 --datasets 2"
-    given = ["synthesize", str(table), *line.split(), "--out", str(tmp_path / "out"), "--quiet"]
+    given = ["synthesize", str(table), *line.split(), "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, given)
     assert result.exit_code == 0, result.output
+    assert "neighbours, for all records of one home): epsilon" in " ".join(result.output.split())
     release = tmp_path / "out" / "release"
     written = json.loads((release / "privacy.json").read_text())
     assert written["unit_of_privacy"] == "all records of one home"
     assert 'unit = "home"' in (release / "run.toml").read_text()
-    steps = [*given[:-2], str(tmp_path / "steps"), "--quiet", "--memory", "1KB"]
+    steps = [*given[:-1], str(tmp_path / "steps"), "--quiet", "--memory", "1KB"]
     result = CliRunner().invoke(app, [*steps, "--mechanism", "unweighted"])
     assert result.exit_code == 0, result.output
     written = json.loads((tmp_path / "steps" / "release" / "privacy.json").read_text())

@@ -62,6 +62,11 @@ def test_codes_are_told_from_numbers() -> None:
         assert proposed(values).model not in ("nominal", None)
 
 
+def test_levels_that_spell_one_number_have_a_note() -> None:
+    assert "spell one number" in str(proposed(["1", "01", "x"] * 20).note)
+    assert proposed(["1", "10", "x"] * 20).note is None
+
+
 def test_an_id_of_a_panel_is_seen_in_any_order() -> None:
     rng = np.random.default_rng(47)
     ids = rng.choice(np.arange(10_000, 99_999), 90, replace=False)
@@ -181,6 +186,8 @@ def household(n: int, seed: int) -> dict[str, Any]:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_rule_comes_from_one_household(n: int, seed: int) -> None:
     found = columns_of(**household(n, seed))
+    unit = Schema.propose(pl.DataFrame(household(n, seed), strict=False)).unit
+    assert unit == ("hid" if n > 20 else None)
     assert [column.rule for column in found.values()] == [None] * 4
 
 

@@ -77,7 +77,7 @@ _TEXT: Final = (
 )
 _UNIT: Final = (
     "several records share an id, as those of a household or of one person do; unit, above the "
-    "columns, makes them one unit of privacy"
+    "columns, says which id makes them one unit of privacy"
 )
 _CODE: Final = (
     "whole numbers with gaps and no smooth law, as codes have; an amount takes a model and a range"
@@ -85,6 +85,9 @@ _CODE: Final = (
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = (
     "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
+)
+_ALIKE: Final = (
+    "two levels spell one number, as 1 and 01 do; noisy-counts takes no such column, so recode one"
 )
 _SPELLED: Final = "numbers with {}; write them with digits and a decimal point alone"
 _YEARS: Final = ("0001-01-01", "9999-12-31")
@@ -108,6 +111,12 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
     proposed = {name: _proposed(frame[name]) for name in frame.columns}
     return proposed | {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
+
+
+def proposed_unit(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> str | None:
+    """The column of ids whose units are the largest; None where no records share an id."""
+    noted = [name for name, column in proposed.items() if column.note == _UNIT]
+    return min(noted, key=lambda name: len(distinct(frame[name])[1]), default=None)
 
 
 def shares_of_units(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Floats:
@@ -224,12 +233,14 @@ def _category(column: nw.Series[Any]) -> Column:
     if len(levels) > most:
         return _dropped(spelled or _TEXT, "role")
     native_levels(levels, column)  # Refuses categories such as intervals.
+    values = [number for number in map(as_number, levels) if number is not None]
+    alike = _ALIKE if len({*values}) < len(values) else None
     ordered = declared and column.implementation.is_pandas() and not empty
     return Column(
         model="ordinal" if ordered else "nominal",
         levels=levels,
         **missing,
-        note=spelled,
+        note=spelled or alike,
         review=("levels", *missing),
     )
 

@@ -59,7 +59,7 @@ def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]
     elif column.rule and is_decided(column, dict(columns)):
         yield f"its levels are intervals of {read} in all records"
     elif column.is_constant:
-        yield "it has one value"
+        yield "it has one value" if column.levels else "every cell is empty"
     else:
         if column.outcome_scale:
             yield f"the scale {column.outcome_scale} is the likeliest of those that a number has"

@@ -213,9 +213,14 @@ class Schema:
         of at most 20 different values nominal, others negative-binomial if they are small counts;
         all other numbers and dates normal. A column with one value, or with text that always
         differs, is dropped. What an earlier column decides is a lookup or a rule. Categories become
-        conditional tables where regressions on all earlier columns would be too long.
+        conditional tables where regressions on all earlier columns would be too long. An id that
+        several records share is the unit of privacy.
         """
-        from pyvws.tables.proposal.columns import proposed_columns, shares_of_units
+        from pyvws.tables.proposal.columns import (
+            proposed_columns,
+            proposed_unit,
+            shares_of_units,
+        )
         from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
@@ -226,11 +231,19 @@ class Schema:
         each = shares_of_units(table, columns)
         computed = computed_columns(columns, coded, each)
         proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
-        return cls(proposed, reviewed=False)
+        return cls(proposed, unit=proposed_unit(table, columns), reviewed=False)
 
     def signed(self, by: bool | str = True) -> Schema:
         """The schema as one that `by` has reviewed; entries in `review` of a column stay there."""
         return replace(self, reviewed=by)
+
+    def accepted(self, by: bool | str = True) -> Schema:
+        """The schema as one of which `by` says that every entry is known without the records.
+
+        Nothing is left in `review`. A statement of a run says that the schema was proposed.
+        """
+        columns = {name: replace(column, review=()) for name, column in self.columns.items()}
+        return replace(self, columns=columns, reviewed=by)
 
     def write(self, path: str | Path) -> None:
         """Write the schema as TOML; `Schema.read` gives the same schema again.

@@ -43,6 +43,8 @@ Places = NDArray[np.int64]
 NOT_COUNTED: Final = "counts-family"
 """Key of the refusal of a family whose probabilities of public cells are not known."""
 
+_INFINITE: Final = {"nan": -np.inf, "neginf": -np.inf, "posinf": np.inf}  # A log of 0 or below.
+
 
 @dataclass(frozen=True, eq=False)
 class _Conditional:
@@ -194,7 +196,7 @@ def cell_family(
         levels = _Levels(*designed(part), np.arange(len(own.coded_levels))[: own.n_drawn] - 1)
     family, rows, row_of = designed(name)
     with np.errstate(all="ignore"):
-        low, high = (np.nan_to_num(family.encode(end), nan=-np.inf, posinf=np.inf) for end in ends)
+        low, high = (np.nan_to_num(family.encode(end), **_INFINITE) for end in ends)
     if family.whole_numbers:
         low -= 1.0
     opened = np.array(open_ends(family, low.copy(), high.copy()))
@@ -218,9 +220,7 @@ class FamilyChain:
         self._draw: Draws = {}
         self._eta = np.empty(0)
 
-    def move(
-        self, row: Places, code: Places, rng: np.random.Generator, *, tuning: bool
-    ) -> Floats:
+    def move(self, row: Places, code: Places, rng: np.random.Generator, *, tuning: bool) -> Floats:
         """Move the parameters given records (n,) of these combinations and codes.
 
         Returns the probability (R, L) of each code by combination.

@@ -30,14 +30,15 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
 
     found = noisy_counts.run(tmp_path / "made.csv", synthesize=few, seed=1, runs=1)
     budgets = [(row.epsilon, row.delta, row.further) for row in found.rows]
-    assert budgets == [(50.0, 1e-5, ""), (1.0, 0.0, ""), (4.0, 1e-5, "coarse")]
+    further = [(4.0, 1e-5, "coarse"), (4.0, 1e-5, "family")]
+    assert budgets == [(50.0, 1e-5, ""), (1.0, 0.0, ""), *further]
     assert found.rows[0].pairs > found.rows[1].pairs
     for row in found.rows:
         assert 0 < row.triples < row.pairs < 1000
         assert row.regression > 0
     assert noisy_counts.write(found, tmp_path) == ["table.csv"]
-    assert pl.read_csv(tmp_path / "table.csv").height == 3
-    assert noisy_counts.table(found).row_count == 5
+    assert pl.read_csv(tmp_path / "table.csv").height == 4
+    assert noisy_counts.table(found).row_count == 6
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(InputError, match="lacks columns"):
         noisy_counts.run(tmp_path / "other.csv", synthesize=few, seed=1)

@@ -135,8 +135,8 @@ class _Sampler:
 
     def _parameters(self) -> Shares:
         """Shares of classes and of codes by row from their conjugate posterior given records."""
-        log_shares, table = self._shares(), self.noisy.table
-        sums, logs, offsets, rows, offset = [], [], [], [], 0
+        pi, table = np.exp(self._shares()), self.noisy.table
+        sums, codes, offsets, rows, offset = [], [], [], [], 0
         for k, column in enumerate(table.columns):
             L, skip, given = column.size, table.skips.get(k), table.given.get(k)
             row, R, prior = self.z, self.H, np.full(L, 1.0 / L)
@@ -158,17 +158,17 @@ class _Sampler:
                 gamma[:, list(skip.barred)] = 0.0
             phi = gamma / gamma.sum(axis=1, keepdims=True)
             sums.append(np.cumsum(phi, axis=1).ravel())
-            logs.append(np.log(np.maximum(phi, _TINY)).T.ravel())
+            codes.append(np.maximum(phi, _TINY).T.ravel())
             offsets.append(offset)
             rows.append(R)
             offset += R * L
         return Shares(
-            np.cumsum(np.exp(log_shares)),
-            log_shares,
+            np.cumsum(pi),
+            pi,
             np.array(offsets, dtype=np.int64),
             np.array(rows, dtype=np.int64),
             np.concatenate(sums),
-            np.concatenate(logs),
+            np.concatenate(codes),
         )
 
     def _shares(self) -> Floats:
@@ -185,11 +185,20 @@ class _Sampler:
 
 
 def _cells(table: CountedTable) -> SetCells:
-    of_column = [
-        [q for q, places in enumerate(table.sets) if k in places] for k in range(len(table.columns))
-    ]
-    sizes = np.array([one.size for one in table.columns], dtype=np.int64)
-    return SetCells(sizes, _crossings(table.crossings, table.offsets[:-1]), *_packed(of_column))
+    """The sets of each column, and the steps of its codes in them."""
+    sizes = np.array([column.size for column in table.columns], dtype=np.int64)
+    of_column: list[list[int]] = [[] for _ in sizes]
+    added: list[list[NDArray[np.int64]]] = [[] for _ in sizes]
+    for q, one in enumerate(table.crossings):
+        for k, steps in zip(one.places, one.steps, strict=True):
+            of_column[k].append(q)
+            added[k].append(steps)
+    start, sets = _packed(of_column)
+    first = np.concatenate([[0], np.cumsum(np.diff(start) * sizes)]).astype(np.int64)
+    by_code = np.concatenate([np.column_stack(steps).ravel() for steps in added])
+    unsigned = (one.astype(np.uint64) for one in (table.offsets[:-1], sets, by_code))
+    begin, sets, by_code = unsigned
+    return SetCells(sizes, begin, start, sets, first, by_code)
 
 
 def _cases(table: CountedTable) -> ColumnCases:

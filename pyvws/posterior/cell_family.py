@@ -220,11 +220,7 @@ class FamilyChain:
         self._draw: Draws = {}
         self._eta = np.empty(0)
 
-<<<<<<< HEAD
     def move(self, row: Places, code: Codes, rng: np.random.Generator, *, tuning: bool) -> Floats:
-=======
-    def move(self, row: Places, code: Places, rng: np.random.Generator, *, tuning: bool) -> Floats:
->>>>>>> main
         """Move the parameters given records (n,) of these combinations and codes.
 
         Returns the probability (R, L) of each code by combination.

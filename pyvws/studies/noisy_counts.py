@@ -43,13 +43,9 @@ BUDGETS: Final = ((1.0, 1e-5), (2.0, 1e-5), (4.0, 1e-5), (8.0, 1e-5), (1.0, 0.0)
 COLUMNS: Final = {"ten": ten_columns, "all": all_columns}
 """What makes the table of the file, by the word of --columns."""
 _REGRESSED: Final = (4.0, 1e-5)
-<<<<<<< HEAD
+_PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0))
 _SETS: Final[dict[str, tuple[Any, ...]]] = {"coarse": ("pairs", REGRESSION_SET)}
 _FAMILY: Final = "family"
-=======
-_PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0))
-_SETS: Final[dict[str, tuple[Any, ...]]] = {"": ("pairs",), "coarse": ("pairs", REGRESSION_SET)}
->>>>>>> main
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +53,11 @@ class CountsRow:
     """The mean over runs at one budget.
 
     `pairs` and `triples` are k-marginal scores from 0 to 1000, means over datasets and runs; larger
-<<<<<<< HEAD
-    = more useful. `spread` is the standard deviation of `pairs` between runs. `regression` is the
-    mean distance of the coefficients of income on sex, age and education, in standard errors of the
-    records' own; larger = less useful. `further` is "coarse" where the set of `REGRESSION_SET` is
-    counted too, and "family" where the income's own family gives it. `misfit` is near 1 where the
-    model is large enough. Processor seconds are of one run.
-=======
     = more useful. `spread` is the standard deviation of `pairs` between runs. `income`, `education`
     and `renting` are the regressions of `REGRESSIONS`: the mean distance of the coefficients, in
     standard errors of the records' own; larger = less useful. `further` is "coarse" where the set
-    of `REGRESSION_SET` is counted too. `misfit` is near 1 where the model is large enough.
-    Processor seconds are of one run.
->>>>>>> main
+    of `REGRESSION_SET` is counted too, and "family" where its own family gives the income. `misfit`
+    is near 1 where the model is large enough. Processor seconds are of one run.
     """
 
     epsilon: float

@@ -51,18 +51,12 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     assert found.rows[0].pairs > found.rows[1].pairs
     for row in found.rows:
         assert 0 < row.triples < row.pairs < 1000
-<<<<<<< HEAD
-        assert row.regression > 0
-    assert noisy_counts.write(found, tmp_path) == ["table.csv"]
-    assert pl.read_csv(tmp_path / "table.csv").height == 4
-=======
         assert min(row.income, row.education, row.renting) > 0
     assert noisy_counts.write(found, tmp_path) == ["table.csv", "beside.csv"]
     beside = pl.read_csv(tmp_path / "beside.csv")["table"]
     assert beside.to_list() == ["independent", "bootstrap", "copy"]
-    assert pl.read_csv(tmp_path / "table.csv").height == 3
->>>>>>> main
-    assert noisy_counts.table(found).row_count == 6
+    assert pl.read_csv(tmp_path / "table.csv").height == 4
+    assert noisy_counts.table(found).row_count == 7
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(InputError, match="lacks columns"):
         noisy_counts.run(tmp_path / "other.csv", synthesize=few, seed=1)

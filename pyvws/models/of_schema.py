@@ -53,7 +53,7 @@ def is_wide(schema: Schema | ModelledSchema, name: str, design: Any) -> bool:
     column = schema.columns[name]
     if design is None or column.model != "nominal" or "coefficient_sd" in column.settings:
         return False
-    return len(schema.synthesized) > 1 and len(design.names) > _FEW
+    return design is not None and len(schema.synthesized) > 1 and len(design.names) > _FEW
 
 
 def first_code(model: Model) -> float:

@@ -26,11 +26,19 @@ from pyvws._base.own_process import peak_gigabytes
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.tables.schema.column import Column
 
-__all__ = ["LEVELS", "categories", "run", "survey_figures", "survey_schema", "violations"]
+__all__ = [
+    "LEVELS",
+    "SURVEY",
+    "categories",
+    "run",
+    "survey_figures",
+    "survey_schema",
+    "violations",
+]
 
 LEVELS: Final = (2, 5, 8, 3, 4, 6, 10, 2, 5, 7)
 _BRIEF: Final = SamplerSettings(draws=100, warmup=200)
-_SURVEY: Final = Path(__file__).parents[2] / "shared" / "data" / "ma2019.csv"
+SURVEY: Final = Path(__file__).parents[2] / "shared" / "data" / "ma2019.csv"
 _SCHEMA: Final = Path(__file__).with_name("ma2019.toml")
 _SYNTHPOP: Final = """
 library(synthpop)
@@ -228,7 +236,7 @@ def run(plan: Plan) -> Found:
     note = " ".join((__doc__ or "").split("\n\n", 1)[1].split())
     tables = [Table("Whole tables: growth", columns, rows, note)]
     tables.append(_mixed(n, left_out))
-    if _SURVEY.is_file():
+    if SURVEY.is_file():
         tables.append(_survey(1 if plan.small else 20))
     else:
         left_out.append("ma2019.csv, which is not beside the project")
@@ -256,7 +264,7 @@ def _mixed(n: int, left_out: list[str]) -> Table:
 
 def _survey(datasets: int) -> Table:
     with Worker() as worker:
-        found = worker.ask(survey_figures, _SURVEY, datasets, _BRIEF)
+        found = worker.ask(survey_figures, SURVEY, datasets, _BRIEF)
     columns = ("datasets", "broken rules", "missing pairs off by", "k-marginal", "seconds")
     row: tuple[Entry, ...] = (
         datasets,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.models.of_schema import family_of, first_code
+from pyvws.models.of_schema import family_of, first_code, is_wide
 from pyvws.models.sequence import DrawnColumn
 from pyvws.plan.coded import (
     Beside,
@@ -79,6 +79,15 @@ class SchemaPlan(Plan):
             whole=whole,
             written={"schema": schema},
         )
+
+    @property
+    def wide(self) -> list[str]:
+        """The nominal variables whose prior is normal since they have many coefficients."""
+        return [
+            planned.name
+            for planned in self.conditionals
+            if is_wide(self.whole, planned.name, planned.design)
+        ]
 
     @property
     def roles(self) -> tuple[str, str]:

@@ -218,9 +218,7 @@ class FamilyChain:
         self._draw: Draws = {}
         self._eta = np.empty(0)
 
-    def move(
-        self, row: Places, code: Places, rng: np.random.Generator, *, tuning: bool
-    ) -> Floats:
+    def move(self, row: Places, code: Places, rng: np.random.Generator, *, tuning: bool) -> Floats:
         """Move the parameters given records (n,) of these combinations and codes.
 
         Returns the probability (R, L) of each code by combination.

@@ -262,9 +262,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 
 
 def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each case: the mean and the largest bound, the share of bounds at most epsilon / 2,
-    and the means of the other columns.
-    """
+    """A row for each case: bounds, their share at most epsilon / 2, and means of other columns."""
     lines = []
     for epsilon in settings["epsilons"]:
         for downscaled in (False, True):

@@ -88,9 +88,7 @@ class FiveSynthesizers:
 
 
 def searched(loop: SynthesisLoop, request: Request) -> Made:
-    """LW with c searched until 2 Delta lies below the request's epsilon; `short` where none
-    confirms.
-    """
+    """LW with c searched until 2 Delta is below the request's epsilon; `short` if none confirms."""
     before, fits = len(loop.tries), len(loop.fits)
     short = False
     try:

@@ -62,9 +62,7 @@ print("\\n", time.process_time(), peak[0] * 1024 / 1e9 if peak else "nan")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A way of another tool: its name, program and promise; `epsilon` is that of all tables
-    together.
-    """
+    """A way of another tool: its name, program and promise; `epsilon` is of all its tables."""
 
     name: str
     program: tuple[str, ...]

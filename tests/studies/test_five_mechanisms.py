@@ -212,7 +212,7 @@ _WEIGHTED = ("weighted", "weighted-epsilon", "censored-weighted")
 def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
     """docs/five-mechanisms.csv is the summary.csv of the study's 100 replicates."""
     docs = Path(__file__).parents[2] / "docs"
-    page = " ".join((docs / "strict-study.md").read_text().split())
+    page = " ".join((docs / "studies.md").read_text().split())
     lines = pl.read_csv(docs / "five-mechanisms.csv")
     plain = lines.filter(~pl.col("downscaled")).sort("epsilon", descending=True)
     for name, label in LABELS.items():

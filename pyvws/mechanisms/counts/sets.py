@@ -119,8 +119,8 @@ def counted_table(
     """What is counted of a table with that schema, by the sets that `measure` names.
 
     `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
-    With `conditionals` its predictors in the schema give each column. Raises InputError for what cannot be counted, for two
-    sets of one name, and for sets and tables of too many cells.
+    With `conditionals` its predictors in the schema give each column. Raises InputError for what
+    cannot be counted, for two sets of one name, and for sets and tables of too many cells.
     """
     columns = counted_columns(schema)
     skips = skips_of(schema, columns)

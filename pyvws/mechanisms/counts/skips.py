@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
@@ -124,4 +123,3 @@ def _skip(
             labels = missing if rule.value is None else (rule.value,)
             barred |= {own.code_of(label) for label in labels}
     return Skip(crossing(every, tuple(parents), {}), forced, tuple(sorted(barred)))
-

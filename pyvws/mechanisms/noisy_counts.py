@@ -38,8 +38,8 @@ class NoisyCounts(MechanismBase):
     its groups.
 
     Under `model` "classes" the classes of a mixture give the columns, and `tables` names columns
-    that combinations of others give in their place. Under "conditionals" each column has shares for
-    each combination of its predictors in the schema, with a Dirichlet prior.
+    that combinations of others give in their place, or their own family in the schema. Under
+    "conditionals" its family gives each column, given its predictors in the schema.
     """
 
     declared = Facts(
@@ -69,7 +69,8 @@ class NoisyCounts(MechanismBase):
     )
     tables: tuple[str, ...] | str = setting(
         (),
-        "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
+        "Columns that a table gives inside the model, such as c:a:b for c given a and b; c alone "
+        "has its family of the schema.",
         more="They have cuts as `measure` has. This changes no guarantee.",
     )
     neighbours: str = setting(

@@ -46,14 +46,14 @@ def family_of(
 def is_wide(schema: Schema | ModelledSchema, name: str, design: Any) -> bool:
     """Whether a nominal column of a table has so many coefficients that its prior is normal.
 
-    A column with a `coefficient_sd` of its own keeps it, and one without a design has none. The
-    schema alone decides, so the choice is public. The hierarchical prior has a scale for each
-    coefficient of a level and a correlation for each pair.
+    A column with a `coefficient_sd` of its own keeps it. The schema alone decides, so the choice is
+    public. The hierarchical prior has a scale for each coefficient of a level and a correlation for
+    each pair.
     """
     column = schema.columns[name]
-    if design is None or column.model != "nominal" or "coefficient_sd" in column.settings:
+    if column.model != "nominal" or "coefficient_sd" in column.settings:
         return False
-    return len(schema.synthesized) > 1 and len(design.names) > _FEW
+    return design is not None and len(schema.synthesized) > 1 and len(design.names) > _FEW
 
 
 def first_code(model: Model) -> float:

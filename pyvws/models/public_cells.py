@@ -20,6 +20,8 @@ from scipy.special import (
     gammaincc,
     gammainccinv,
     gammaincinv,
+    gammaln,
+    log_expit,
     ndtr,
     ndtri,
 )
@@ -32,6 +34,7 @@ from pyvws.models.model import Draws, Model
 _TINY: Final = np.finfo(np.float64).tiny
 _INSIDE: Final = 2.0**-53
 _LARGEST: Final = 2.0**53
+_NEAR: Final = 128.0  # Whole numbers of a cell whose probabilities are summed one by one.
 _OPEN: Final = {
     "normal": (-math.inf, math.inf),
     "gamma": (0.0, math.inf),
@@ -49,12 +52,18 @@ CELL_FAMILIES: Final = (*_OPEN, _BY_RANGE)
 
 @dataclass(frozen=True, slots=True)
 class _Law:
-    """P(V <= v) and P(V > v), and for numbers that are not whole the v of either probability."""
+    """P(V <= v) and P(V > v) of each record, and what draws V.
+
+    Of numbers that are not whole that is the v of either probability, and of whole ones log P(V =
+    k) up to a constant of the record, as h(k) + k slope.
+    """
 
     below: Callable[[Floats], Floats]
     above: Callable[[Floats], Floats]
     of_below: Callable[[Floats], Floats] | None = None
     of_above: Callable[[Floats], Floats] | None = None
+    h: Callable[[Floats], Floats] | None = None
+    slope: Floats | None = None
 
 
 def _law(family: Model, draw: Draws, eta: Floats) -> _Law:
@@ -82,18 +91,25 @@ def _law(family: Model, draw: Draws, eta: Floats) -> _Law:
         return _Law(
             lambda v: betainc(a, b, np.clip(v, 0.0, 1.0)),
             lambda v: betainc(b, a, 1.0 - np.clip(v, 0.0, 1.0)),
-            lambda p: np.clip(betaincinv(a, b, p), _INSIDE, 1.0 - _INSIDE),
-            lambda p: np.clip(1.0 - betaincinv(b, a, p), _INSIDE, 1.0 - _INSIDE),
+            lambda p: np.clip(betaincinv(a, b, p), _TINY, 1.0 - _INSIDE),
+            lambda p: np.clip(1.0 - betaincinv(b, a, p), _TINY, 1.0 - _INSIDE),
         )
     if family.name == "poisson":
         mu = np.exp(eta)
-        return _Law(lambda k: gammaincc(k + 1.0, mu), lambda k: gammainc(k + 1.0, mu))
+        return _Law(
+            lambda k: gammaincc(k + 1.0, mu),
+            lambda k: gammainc(k + 1.0, mu),
+            h=lambda k: -gammaln(k + 1.0),
+            slope=eta,
+        )
     phi = float(draw["phi"][0])
     none = expit(math.log(phi) - eta)  # phi / (phi + mu)
     some = expit(eta - math.log(phi))
     return _Law(
         lambda k: betainc(phi, k + 1.0, none),
         lambda k: betainc(k + 1.0, phi, some),
+        h=lambda k: gammaln(k + phi) - gammaln(k + 1.0),
+        slope=log_expit(eta - math.log(phi)),
     )
 
 
@@ -147,47 +163,81 @@ def drawn_in_cells(
     In a cell too far away for any floating number it lies at the nearer end.
     """
     law = _law(family, draw, eta)
+    if law.h is None or law.slope is None:
+        return _inverted(law, low, high, rng.random(len(eta)))
+    found = np.empty(len(eta))
+    near = high - low <= _NEAR
+    for at, drawn in ((near, _among_few), (~near, _halved)):
+        if at.any():
+            own = _law(family, draw, eta[at])
+            found[at] = drawn(own, low[at], high[at], rng.random(int(at.sum())))
+    return found
+
+
+def _bounds(law: _Law, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """P(V <= low), P(V <= high), P(V > low) and P(V > high), also at infinite ends."""
     finite_low, finite_high = np.isfinite(low), np.isfinite(high)
     from_low, from_high = np.where(finite_low, low, 0.0), np.where(finite_high, high, 0.0)
+    return (
+        np.where(finite_low, law.below(from_low), 0.0),
+        np.where(finite_high, law.below(from_high), 1.0),
+        np.where(finite_low, law.above(from_low), 1.0),
+        np.where(finite_high, law.above(from_high), 0.0),
+    )
+
+
+def _inverted(law: _Law, low: Floats, high: Floats, u: Floats) -> Floats:
+    """Numbers by the inverse of the distribution function, of the nearer tail."""
+    assert law.of_below is not None
+    assert law.of_above is not None
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        under, until, over, beyond = _bounds(law, low, high)
+        v = np.where(
+            under > 0.5,
+            law.of_above(over - u * (over - beyond)),
+            law.of_below(under + u * (until - under)),
+        )
+    v = np.clip(v, low, high)
+    nearer = np.where(np.isfinite(low), low, high)
+    return np.asarray(np.where(np.isfinite(v), v, nearer))
+
+
+def _among_few(law: _Law, low: Floats, high: Floats, u: Floats) -> Floats:
+    """Whole numbers by the probability of each in the cell."""
+    assert law.h is not None
+    assert law.slope is not None
+    within = 1.0 + np.arange(int((high - low).max()))
+    first, row = np.unique(low, return_inverse=True)
+    log_p = law.h(first[:, None] + within)[row] + law.slope[:, None] * within
+    log_p[within > (high - low)[:, None]] = -np.inf
+    sums = np.cumsum(np.exp(log_p - log_p.max(axis=1, keepdims=True)), axis=1)
+    return np.asarray(low + 1.0 + (sums[:, :-1] < u[:, None] * sums[:, -1:]).sum(axis=1))
+
+
+def _halved(law: _Law, low: Floats, high: Floats, u: Floats) -> Floats:
+    """The least whole numbers above low whose probability reaches one in the cell, by halving."""
     with np.errstate(over="ignore", invalid="ignore"):
-        under = np.where(finite_low, law.below(from_low), 0.0)
-        until = np.where(finite_high, law.below(from_high), 1.0)
-        over = np.where(finite_low, law.above(from_low), 1.0)
-        beyond = np.where(finite_high, law.above(from_high), 0.0)
-        u = rng.random(len(eta))
+        under, until, over, beyond = _bounds(law, low, high)
         upper = under > 0.5
         p = np.where(upper, over - u * (over - beyond), under + u * (until - under))
-        if law.of_below is None or law.of_above is None:
-            return _whole(law, p, upper, low, high)
-        v = np.where(upper, law.of_above(p), law.of_below(p))
-    v = np.clip(v, low, high)
-    nearer = np.where(finite_low, low, high)
-    return np.asarray(np.where(np.isfinite(v), v, np.where(np.isfinite(nearer), nearer, eta)))
 
+        def reaches(k: Floats) -> Any:
+            return np.where(upper, law.above(k) <= p, law.below(k) >= p)
 
-def _whole(law: _Law, p: Floats, upper: Any, low: Floats, high: Floats) -> Floats:
-    """The least whole numbers (N,) above low whose probability reaches p, by halving."""
-
-    def reaches(k: Floats) -> Any:
-        return np.where(upper, law.above(k) <= p, law.below(k) >= p)
-
-    below, step = low.copy(), np.ones(len(low))
-    most = np.minimum(high, _LARGEST)
-    until = np.minimum(below + 1.0, most)
-    short = ~reaches(until) & (until < most)
-    while short.any():
-        step = np.where(short, 2.0 * step, step)
-        below = np.where(short, until, below)
-        until = np.where(short, np.minimum(until + step, most), until)
-        short &= ~reaches(until) & (until < most)
-    while (until - below > 1.0).any():
-        middle = np.floor(0.5 * (below + until))
-        middle = np.where(until - below > 1.0, middle, until)
-        reached = reaches(middle)
-        until = np.where(reached, middle, until)
-        below = np.where(reached, below, middle)
-        below = np.minimum(below, until - 1.0)
-    return until
+        below, most = low.copy(), np.minimum(high, _LARGEST)
+        reach, step = np.minimum(below + 1.0, most), np.ones(len(low))
+        short = ~reaches(reach) & (reach < most)
+        while short.any():
+            step = np.where(short, 2.0 * step, step)
+            below = np.where(short, reach, below)
+            reach = np.where(short, np.minimum(reach + step, most), reach)
+            short &= ~reaches(reach) & (reach < most)
+        while (reach - below > 1.0).any():
+            middle = np.where(reach - below > 1.0, np.floor(0.5 * (below + reach)), reach)
+            reached = reaches(middle)
+            below = np.where(reached, np.minimum(below, middle - 1.0), middle)
+            reach = np.where(reached, middle, reach)
+    return reach
 
 
 def decoded(family: Model, v: Floats) -> Floats:

@@ -39,6 +39,7 @@ from pyvws.tables.schema.parts import is_drawn, modelled_schema
 from pyvws.tables.schema.schema import Schema
 
 Places = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
 NOT_COUNTED: Final = "counts-family"
 """Key of the refusal of a family whose probabilities of public cells are not known."""
@@ -83,14 +84,14 @@ class _Levels(_Conditional):
         used, row = np.unique(held // V, return_inverse=True)
         return Cells(
             rows=self.rows if len(used) == D else self.rows[used],
-            values=np.arange(V) + 1.0 - first_code(self.family),
+            values=np.arange(V, dtype=np.float64) + 1.0 - first_code(self.family),
             row_of_cell=row,
             value_of_cell=held % V,
             cell_of_record=np.arange(len(held)),
             multiplicity=counts[held],
         )
 
-    def counted(self, row: Places, code: Places) -> Cells:
+    def counted(self, row: Places, code: Codes) -> Cells:
         """Cells of records (n,) of these combinations and codes."""
         D, V = len(self.rows), len(self.codes)
         level = self.level_of[np.minimum(code, len(self.level_of) - 1)]
@@ -193,8 +194,9 @@ def cell_family(
         own = whole.columns[part]
         levels = _Levels(*designed(part), np.arange(len(own.coded_levels))[: own.n_drawn] - 1)
     family, rows, row_of = designed(name)
-    with np.errstate(all="ignore"):
-        low, high = (np.nan_to_num(family.encode(end), nan=-np.inf, posinf=np.inf) for end in ends)
+    with np.errstate(all="ignore"):  # Where a logarithm is of 0 or less, nothing lies below.
+        low, high = (family.encode(end) for end in ends)
+    low, high = (np.where(np.isnan(end), -np.inf, end) for end in (low, high))
     if family.whole_numbers:
         low -= 1.0
     opened = np.array(open_ends(family, low.copy(), high.copy()))
@@ -218,7 +220,7 @@ class FamilyChain:
         self._draw: Draws = {}
         self._eta = np.empty(0)
 
-    def move(self, row: Places, code: Places, rng: np.random.Generator, *, tuning: bool) -> Floats:
+    def move(self, row: Places, code: Codes, rng: np.random.Generator, *, tuning: bool) -> Floats:
         """Move the parameters given records (n,) of these combinations and codes.
 
         Returns the probability (R, L) of each code by combination.
@@ -233,7 +235,7 @@ class FamilyChain:
             found[:, levels.codes[levels.codes >= 0]] = shares[:, levels.codes >= 0]
             cells = shares[:, levels.codes < 0]
         if numbers is not None:
-            at, cell = row[code >= first], code[code >= first] - first
+            at, cell = row[code >= first], code[code >= first].astype(np.int64) - first
             latent = numbers.middles(cell) if not self._draw else self._within(at, cell, rng)
             records = numbers.cells(at, latent)
             self._draw = self._runs[numbers].move(records, rng, tuning=tuning)
@@ -242,12 +244,12 @@ class FamilyChain:
             found[:, first:] = mass[numbers.row_of] * cells
         return found
 
-    def numbers(self, row: Places, code: Places, rng: np.random.Generator) -> Floats:
+    def numbers(self, row: Places, code: Codes, rng: np.random.Generator) -> Floats:
         """A number (n,) within the cell of each record; NaN for other codes."""
         found = np.full(len(code), np.nan)
         inside = code >= self.own.first
         if self.own.numbers is not None:
-            cell = code[inside] - self.own.first
+            cell = code[inside].astype(np.int64) - self.own.first
             drawn = self._within(row[inside], cell, rng, beyond=False)
             found[inside] = decoded(self.own.numbers.family, drawn)
         return found

@@ -32,7 +32,7 @@ class ShortRun:
     def __init__(self, family: Model) -> None:
         self.family = family
         self._scale: SampledScale | None = None
-        self._q = np.empty(0)
+        self._q, self._z = np.empty(0), np.empty(0)
         self._steps, self._log_step = 0, math.log(_FIRST_STEP)
 
     def move(self, cells: Cells, rng: np.random.Generator, *, tuning: bool) -> Draws:
@@ -47,8 +47,10 @@ class ShortRun:
                 if self._scale is None:
                     self._q = start.centre.copy()
                 self._scale = sampled_scale(start)
+                self._z = self._scale.inverse(self._q)
         data = self.family.density_data(cells, weights)
-        accepted = self._trajectory(self._scale, data, rng)
+        with np.errstate(all="ignore"):  # A trajectory that leads nowhere is not accepted.
+            accepted = self._trajectory(self._scale, data, rng)
         if tuning:
             self._log_step += _GAIN * (accepted - _WANTED) / math.sqrt(1.0 + self._steps)
             self._steps += 1
@@ -58,13 +60,12 @@ class ShortRun:
         self, scale: SampledScale, data: tuple[Any, ...], rng: np.random.Generator
     ) -> float:
         """Move by one trajectory, or stay; returns the probability of moving."""
-        z = scale.inverse(self._q)
+        z, q = self._z, self._q
         momentum = rng.standard_normal(len(z))
         leaps = int(rng.integers(*_LEAPS))
         step = math.exp(self._log_step) * rng.uniform(0.8, 1.2)
         height, slope, _ = self._at(z, scale, data)
         before = height - 0.5 * float(momentum @ momentum)
-        q = self._q
         for _ in range(leaps):
             momentum = momentum + 0.5 * step * slope
             z = z + step * momentum
@@ -75,7 +76,7 @@ class ShortRun:
         gain = height - 0.5 * float(momentum @ momentum) - before
         accepted = math.exp(min(gain, 0.0)) if math.isfinite(gain) else 0.0
         if rng.random() < accepted:
-            self._q = q
+            self._q, self._z = q, z
         return accepted
 
     def _at(

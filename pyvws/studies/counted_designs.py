@@ -53,13 +53,15 @@ class CountedDesign:
     """A table to count, and how it is judged.
 
     `table` has the records, and `schema` what is public. Scores read the columns `scored`; the
-    numbers among them are in the bins of `bins`.
+    numbers among them are in the bins of `bins`. `by_family` is the column whose family is tried in
+    the place of classes, if any.
     """
 
     table: pl.DataFrame
     schema: Schema
     scored: tuple[str, ...]
     bins: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    by_family: tuple[str, ...] = ()
 
     def judged(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A table as scores read it: numbers, null where missing, and labels."""
@@ -76,7 +78,8 @@ def ten_columns(whole: pl.DataFrame, copies: int) -> CountedDesign:
     if not set(design.source) <= set(whole.columns):
         raise InputError("The file lacks columns of ma2019.csv. Name a copy of NIST's file.")
     frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
-    return CountedDesign(frame, design.schema(), tuple(frame.columns))
+    income = ("PINCP_DECILE",)
+    return CountedDesign(frame, design.schema(), tuple(frame.columns), by_family=income)
 
 
 def all_columns(whole: pl.DataFrame, copies: int) -> CountedDesign:

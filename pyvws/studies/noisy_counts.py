@@ -44,7 +44,8 @@ COLUMNS: Final = {"ten": ten_columns, "all": all_columns}
 """What makes the table of the file, by the word of --columns."""
 _REGRESSED: Final = (4.0, 1e-5)
 _PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0))
-_SETS: Final[dict[str, tuple[Any, ...]]] = {"": ("pairs",), "coarse": ("pairs", REGRESSION_SET)}
+_SETS: Final[dict[str, tuple[Any, ...]]] = {"coarse": ("pairs", REGRESSION_SET)}
+_FAMILY: Final = "family"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +56,8 @@ class CountsRow:
     = more useful. `spread` is the standard deviation of `pairs` between runs. `income`, `education`
     and `renting` are the regressions of `REGRESSIONS`: the mean distance of the coefficients, in
     standard errors of the records' own; larger = less useful. `further` is "coarse" where the set
-    of `REGRESSION_SET` is counted too. `misfit` is near 1 where the model is large enough.
-    Processor seconds are of one run.
+    of `REGRESSION_SET` is counted too, and "family" where its own family gives the income. `misfit`
+    is near 1 where the model is large enough. Processor seconds are of one run.
     """
 
     epsilon: float
@@ -117,6 +118,7 @@ def run(
     sample = frame[rng.integers(0, len(frame), len(frame))]
     rows = []
     asked = [*((*one, "") for one in BUDGETS), (*_REGRESSED, "coarse")]
+    asked += [(*_REGRESSED, _FAMILY) for _ in design.by_family]
     for epsilon, delta, further in asked:
         if chosen is not None and epsilon not in chosen:
             continue
@@ -130,7 +132,8 @@ def run(
                     mechanism="noisy-counts",
                     epsilon=epsilon,
                     delta=delta,
-                    measure=_SETS[further],
+                    measure=_SETS.get(further, ("pairs",)),
+                    tables=design.by_family if further == _FAMILY else (),
                     datasets=DATASETS,
                     seed=seed + number,
                 )

@@ -13,7 +13,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
@@ -48,6 +48,12 @@ COLUMNS: Final = {
     "job": Column(model="nominal", levels=("1", "2"), missing="N", rule="N only where age < 15"),
 }
 """A category, a number with public cuts, and a category with a missing code and a rule."""
+
+OF_TABLES: Final = {
+    name: replace(column, model="table") if column.categorical else column
+    for name, column in COLUMNS.items()
+}
+"""The same columns, whose categories follow by tables where others would by their families."""
 
 RECORDS: Final[tuple[Any, ...]] = (
     ("f", "3", "N"),

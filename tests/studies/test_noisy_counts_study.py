@@ -46,7 +46,8 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     assert found.problems == ["Left out."]
     assert found.others["copy"] == pytest.approx((1000.0, 1000.0, 0.0, 0.0, 0.0))
     budgets = [(row.epsilon, row.delta, row.further) for row in found.rows]
-    assert budgets == [(50.0, 1e-5, ""), (1.0, 0.0, ""), (4.0, 1e-5, "coarse")]
+    further = [(4.0, 1e-5, "coarse"), (4.0, 1e-5, "family")]
+    assert budgets == [(50.0, 1e-5, ""), (1.0, 0.0, ""), *further]
     assert found.rows[0].pairs > found.rows[1].pairs
     for row in found.rows:
         assert 0 < row.triples < row.pairs < 1000
@@ -54,8 +55,8 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     assert noisy_counts.write(found, tmp_path) == ["table.csv", "beside.csv"]
     beside = pl.read_csv(tmp_path / "beside.csv")["table"]
     assert beside.to_list() == ["independent", "bootstrap", "copy"]
-    assert pl.read_csv(tmp_path / "table.csv").height == 3
-    assert noisy_counts.table(found).row_count == 6
+    assert pl.read_csv(tmp_path / "table.csv").height == 4
+    assert noisy_counts.table(found).row_count == 7
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(InputError, match="lacks columns"):
         noisy_counts.run(tmp_path / "other.csv", synthesize=few, seed=1)

@@ -70,6 +70,30 @@ def exact_priors(measured: Any) -> Any:
     return wrong
 
 
+def exact_levels(measured: Any) -> Any:
+    """A family is fitted to the records' own levels besides, which nobody paid for."""
+
+    def wrong(table: Any, codes: Any, *given: Any, **named: Any) -> Any:
+        tables, noise = measured(table, codes, *given, **named)
+        own = {k: with_own_levels(one, k, codes) for k, one in table.given.items()}
+        return dataclasses.replace(tables, table=dataclasses.replace(table, given=own)), noise
+
+    def with_own_levels(one: Any, k: int, codes: Any) -> Any:
+        levels = one.family.levels
+        if levels is None:
+            return one
+        known = codes[(codes >= 0).all(axis=1) & np.isin(codes[:, k], levels.codes)]
+        V = len(levels.codes)
+        own = np.zeros(len(levels.rows) * V)
+        at = levels.row_of[one.rows.cells(known)] * V + levels.level_of[known[:, k]]
+        np.add.at(own, at, 40.0)
+        seen = dataclasses.replace(levels)
+        object.__setattr__(seen, "cells", lambda counts: levels.cells(counts + own))
+        return dataclasses.replace(one, family=dataclasses.replace(one.family, levels=seen))
+
+    return wrong
+
+
 def coarse_sets_free(noise_of: Any) -> Any:
     """The budget is shared by all sets but the last one, whose cells are coarse."""
 
@@ -235,7 +259,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         ("one set short", _NOISE_OF, one_set_short, f"guarantee/counts-{row}")
         for row in (
             *("loo", "replace", "loo-delta", "replace-delta", "units", "units-delta"),
-            *("conditionals", "tables", "groups", "one-column"),
+            *("conditionals", "regressions", "tables", "groups", "one-column"),
         )
     ),
     *(
@@ -243,19 +267,26 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
             *("a set counted twice", f"{CountedTable.__module__}:CountedTable.counts"),
             *(first_set_twice, f"guarantee/counts-{row}"),
         )
-        for row in ("loo", "replace-delta", "units", "conditionals", "groups", "one-column")
+        for row in (
+            *("loo", "replace-delta", "units", "conditionals", "regressions"),
+            *("groups", "one-column"),
+        )
     ),
     *(
         ("exact number of records", _MEASURED, exact_number, f"guarantee/counts-{row}")
-        for row in ("loo", "loo-delta", "units", "conditionals", "groups", "one-column")
+        for row in (
+            *("loo", "loo-delta", "units", "conditionals", "regressions"),
+            *("groups", "one-column"),
+        )
     ),
     *(
         ("exact priors", _MEASURED, exact_priors, f"guarantee/counts-{row}")
         for row in ("conditionals", "tables", "groups")
     ),
+    ("exact levels", _MEASURED, exact_levels, "guarantee/counts-regressions"),
     *(
         ("coarse sets free", _NOISE_OF, coarse_sets_free, f"guarantee/counts-{row}")
-        for row in ("conditionals", "tables")
+        for row in ("conditionals", "regressions", "tables")
     ),
     ("counts clipped", _MEASURED, clipped, "guarantee/counts-loo"),
     ("the cap, not its square", _NOISE_OF, linear_in_the_cap, "guarantee/counts-units-delta"),

@@ -124,7 +124,7 @@ class CountedColumn:
     def ends(self) -> tuple[Floats, Floats]:
         """The least and the largest value (L,) of each code, as `Schema.coded` gives values."""
         if self.column.categorical:
-            codes = np.arange(self.size) + 1.0
+            codes = np.arange(1, self.size + 1, dtype=np.float64)
             return codes, codes
         missing = self.column.missing_codes
         parts = [

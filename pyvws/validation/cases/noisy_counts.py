@@ -26,6 +26,7 @@ from pyvws.validation._counted_losses import (
     DELTA,
     IN_GROUPS,
     OF_GROUPS,
+    OF_TABLES,
     RECORDS,
     CountedRuns,
     hockey_stick,
@@ -167,9 +168,16 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     ),
     _losses(
         *("conditionals", _NEARLY, (1.0,)),
+        columns=OF_TABLES,
         model="conditionals",
         measure=("predictors", "sex:age/15:job/N*2"),
         bases=TABLES[:7],
+    ),
+    _losses(
+        *("regressions", _NEARLY, (1.0,)),
+        model="conditionals",
+        measure=("predictors", "sex:age/15:job/N*2"),
+        bases=TABLES[:4],
     ),
     _losses(
         *("tables", _NEARLY, (1.0,)),

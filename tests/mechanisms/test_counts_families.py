@@ -1,0 +1,245 @@
+"""Columns of noisy counts that their own families give: the posterior against sums over all tables
+of five records, whose probabilities are means over draws of the families' priors."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import special, stats
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.classes import impute
+from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.models.public_cells import cell_probabilities, drawn_in_cells, open_ends
+from pyvws.models.registry import find_model
+
+pytestmark = [pytest.mark.runs, pytest.mark.draws]
+
+N = 5
+_DRAWS = 60_000
+_BATCHES = 20
+_FAR = 5.0  # Batch standard errors.
+
+A = vws.Column(model="table", levels=("0", "1"), predictors=[])
+
+
+def priors(columns: int, rng: np.random.Generator) -> np.ndarray:
+    """Coefficients (S, 2, columns) of an intercept and a slope, under one scale and correlation."""
+    scale = np.abs(rng.standard_t(3, (_DRAWS, 2)))
+    r = 2.0 * rng.beta(6.0, 6.0, _DRAWS) - 1.0
+    z = rng.standard_normal((_DRAWS, 2, columns))
+    second = r[:, None] * z[:, 0] + np.sqrt(1.0 - r**2)[:, None] * z[:, 1]
+    return np.stack([scale[:, :1] * z[:, 0], scale[:, 1:] * second], axis=1)
+
+
+def etas(rng: np.random.Generator, columns: int = 1) -> np.ndarray:
+    """eta (S, 2, columns) of the two levels of a."""
+    beta = priors(columns, rng)
+    return np.stack([beta[:, 0], beta[:, 0] + beta[:, 1]], axis=1)
+
+
+def of_levels(eta: np.ndarray) -> np.ndarray:
+    """Shares (S, 2, L) of levels, the first of which has eta 0."""
+    whole = np.concatenate([np.zeros((*eta.shape[:2], 1)), eta], axis=2)
+    shares = np.exp(whole - whole.max(axis=2, keepdims=True))
+    return shares / shares.sum(axis=2, keepdims=True)
+
+
+def of_ends(below: np.ndarray) -> np.ndarray:
+    """Shares (S, 2, C) of cells from the probabilities below their inner ends (S, 2, C - 1)."""
+    edge = np.zeros((*below.shape[:2], 1))
+    return np.diff(np.concatenate([edge, below, edge + 1.0], axis=2), axis=2)
+
+
+def half_cauchy(scale: float, rng: np.random.Generator) -> np.ndarray:
+    return scale * np.abs(rng.standard_cauchy((_DRAWS, 1, 1)))
+
+
+def ordinal(rng):
+    gap = 2.5 * np.abs(rng.standard_t(3, (_DRAWS, 1, 1)))
+    cuts = np.concatenate([np.zeros_like(gap), gap], axis=2)
+    return of_ends(1.0 / (1.0 + np.exp(etas(rng) - cuts)))
+
+
+def normal(ends):
+    def shares(rng):
+        sigma = np.abs(rng.standard_t(3, (_DRAWS, 1, 1)))
+        return of_ends(stats.norm.cdf(ends, etas(rng), sigma))
+
+    return shares
+
+
+def with_part(rng):
+    """A point of mass and three cells: the logit of the point, and normal logarithms."""
+    part, cells = of_levels(etas(rng)), normal(np.log([2.0, 4.0]))(rng)
+    return np.concatenate([part[:, :, 1:], part[:, :, :1] * cells], axis=2)
+
+
+def negative_binomial(rng):
+    phi, mu = 1.0 / half_cauchy(5.0, rng), np.exp(np.minimum(etas(rng), 50))
+    return of_ends(stats.nbinom.cdf(np.array([0.0, 2.0]), phi, phi / (phi + mu)))
+
+
+def number(model, low, cuts, high, **more):
+    return vws.Column(model=model, range=(low, high), cuts=cuts, predictors=["a"], **more)
+
+
+FAMILIES = {
+    "logistic": (
+        vws.Column(model="logistic", levels=("0", "1"), predictors=["a"]),
+        lambda rng: of_levels(etas(rng)),
+    ),
+    "ordinal": (vws.Column(model="ordinal", levels=("0", "1", "2"), predictors=["a"]), ordinal),
+    "mass": (number("normal", 0, (2, 4), 90, outcome_scale="log", mass=(0,)), with_part),
+    "negative-binomial": (number("negative-binomial", 0, (1, 3), 9), negative_binomial),
+}
+
+
+def exact_means(noisy: NoisyTables, states: list[tuple[int, int]], shares: np.ndarray):
+    """E[number of records in each state | S] by all tables of N records."""
+    log_p, found = [], []
+    with np.errstate(divide="ignore"):
+        log_shares = np.log(np.maximum(shares, 1e-300))
+    for members in itertools.combinations_with_replacement(range(len(states)), N):
+        x = np.array([states[one] for one in members], dtype=np.int32)
+        number = np.bincount(members, minlength=len(states))
+        value = math.lgamma(N + 1) - sum(math.lgamma(one + 1) for one in number)
+        ones = int(x[:, 0].sum())
+        value += math.lgamma(0.5 + ones) + math.lgamma(0.5 + N - ones)
+        given = sum(number[s] * log_shares[:, a, b] for s, (a, b) in enumerate(states))
+        value += math.log(np.exp(given).mean())
+        gap = (noisy.counts - noisy.table.counts(x)) / np.repeat(noisy.scales, noisy.table.sizes)
+        log_p.append(value - 0.5 * (gap**2).sum())
+        found.append(number)
+    p = np.exp(np.array(log_p) - max(log_p))
+    return p @ np.array(found) / p.sum()
+
+
+def counted(column: vws.Column) -> CountedTable:
+    return vws.NoisyCounts(epsilon=1, measure=["a:b"], model="conditionals").counted_table(
+        vws.Schema({"a": A, "b": column})
+    )
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_column_that_its_family_gives_has_its_posterior(name):
+    column, shares = FAMILIES[name]
+    table = counted(column)
+    states = list(itertools.product((0, 1), range(table.columns[1].size)))
+    truth = np.array([states[k] for k in (0, 0, 1, -1, -1)], dtype=np.int32)
+    counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 1, -1)
+    noisy = NoisyTables(
+        table=table, counts=counts, scales=np.array([1.5]), laplace=False, records=N
+    )
+    made = impute(noisy, datasets=1500, classes=1, sweeps=3000, seed=3).codes
+    wide = table.columns[1].size
+    places = np.array(made, dtype=np.int64)[:, :, 0] * wide + np.array(made)[:, :, 1]
+    seen = np.array([np.bincount(own, minlength=len(states)) for own in places])
+    batches = seen.reshape(_BATCHES, -1, len(states)).mean(axis=1)
+    error = batches.std(axis=0, ddof=1) / math.sqrt(_BATCHES)
+    expected = exact_means(noisy, states, shares(np.random.default_rng(4)))
+    assert (np.abs(batches.mean(axis=0) - expected) < _FAR * error + 0.01).all()
+    assert (error < 0.15).all()
+
+
+LAWS = {
+    "normal": ({"sigma": 0.7}, lambda eta: stats.norm(eta, 0.7)),
+    "gamma": ({"shape": 2.5}, lambda eta: stats.gamma(2.5, scale=math.exp(eta) / 2.5)),
+    "beta": (
+        {"kappa": 4.0},
+        lambda eta: stats.beta(4.0 * special.expit(eta), 4.0 * special.expit(-eta)),
+    ),
+    "poisson": ({}, lambda eta: stats.poisson(math.exp(eta))),
+    "negative-binomial": ({"phi": 1.5}, lambda eta: stats.nbinom(1.5, special.expit(0.4055 - eta))),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_cells_have_the_mass_of_the_law_and_numbers_are_drawn_from_it(name):
+    """Also in cells beyond the range, in wide ones, and in the far tail."""
+    family, (scale, law) = find_model(name), LAWS[name]
+    draw = {key: np.array([value]) for key, value in scale.items()}
+    whole = name in ("poisson", "negative-binomial")
+    ends = np.array([-1.0, 0, 1, 2, 5, 150] if whole else [0, 0.1, 0.3, 0.5, 0.9, 1])
+    low, high = open_ends(family, ends[:-1].copy(), ends[1:].copy())
+    etas = np.array([-1.0, 0.3, 2.0])
+    found = cell_probabilities(family, draw, etas, low, high)
+    rng, n = np.random.default_rng(1), 4000
+    for row, eta in zip(found, etas, strict=True):
+        below = law(eta).cdf(ends)
+        below[0], below[-1] = 0.0, 1.0
+        np.testing.assert_allclose(row, np.diff(below), atol=2e-5)  # The law's odds are rounded.
+        for c in (0, 2, 4):
+            drawn = drawn_in_cells(
+                family, draw, *(np.full(n, x) for x in (eta, low[c], high[c])), rng
+            )
+            assert ((drawn > low[c]) & (drawn <= high[c])).all()
+            at = np.quantile(drawn, 0.5)
+            share = (law(eta).cdf(at) - below[c]) / np.diff(below)[c]
+            nearly = (law(eta).cdf(at - 1) - below[c]) / np.diff(below)[c] if whole else share
+            assert nearly - 0.04 < 0.5 < share + 0.04
+
+
+def test_numbers_in_a_wide_cell_follow_the_family_and_the_release_is_made_again(tmp_path):
+    rng, n = np.random.default_rng(2), 400
+    sex = rng.choice(["f", "m"], n)
+    size = np.clip(np.where(sex == "f", 45, 60) + 5 * rng.standard_normal(n), 1, 99).round(1)
+    size = np.where(sex == "m", np.where(rng.random(n) < 0.3, "0", size.astype(str)), size)
+    pl.DataFrame({"sex": sex, "size": size.astype(str)}).write_csv(tmp_path / "table.csv")
+    vws.Schema(
+        {
+            "sex": vws.Column(model="logistic", levels=("f", "m")),
+            "size": vws.Column(
+                model="normal",
+                range=(0, 100),
+                cuts=(45, 50, 60),
+                decimals=1,
+                mass=(0,),
+                settings={"outcome_centre": 50, "outcome_unit": 10},
+            ),
+        }
+    ).write(tmp_path / "schema.toml")
+    words = ["synthesize", str(tmp_path / "table.csv"), "--schema", str(tmp_path / "schema.toml")]
+    words += ["--mechanism", "noisy-counts", "--epsilon", "20", "--tables", "size"]
+    words += ["--sweeps", "200", "--datasets", "2", "--seed", "3", "--out", str(tmp_path / "out")]
+    ended = CliRunner().invoke(app, words)
+    assert ended.exit_code == 0, ended.output
+    made = pl.read_csv(tmp_path / "out/release/synthetic-02.csv", infer_schema=False)
+    for one, mean in (("f", 45), ("m", 60)):
+        sizes = made.filter((pl.col("sex") == one) & ~pl.col("size").is_in(["0", "0.0"]))
+        numbers = sizes["size"].cast(pl.Float64)
+        assert abs(numbers.mean() - mean) < 2  # The middles of the outer cells are 22.5 and 80.
+        assert 3 < numbers.std() < 8
+    ended = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out"), "--json"])
+    assert ended.exit_code == 0, ended.output
+    assert all(json.loads(ended.output)["same"].values())
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (number("normal-mixture", 0, (1, 3), 9), "normal-mixture"),
+        (number("normal", -9, (-1, 3), 9, outcome_scale="log"), "no probability"),
+        (number("gamma", -9, (-1, 3), 9), "no probability"),
+        (
+            vws.Column(model="nominal", levels=("a1", "a2", "b1", "b2"), group_by=1),
+            "group_by",
+        ),
+        (vws.Column(model="nominal", levels=("0", "1"), predictors=["c"]), "computed"),
+    ],
+)
+def test_families_without_probabilities_of_cells_are_refused_by_a_key(column, said):
+    columns = {"a": A, "c": vws.Column(lookup={"a": {"0": 1.0, "1": 2.0}}), "b": column}
+    with pytest.raises(InputError, match=said) as caught:
+        vws.NoisyCounts(epsilon=1, tables=["b"]).counted_table(vws.Schema(columns))
+    assert caught.value.key == "counts-family"
+    assert "\n" not in str(caught.value)

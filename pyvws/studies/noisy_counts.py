@@ -117,9 +117,11 @@ def run(
     )
     sample = frame[rng.integers(0, len(frame), len(frame))]
     rows = []
-    asked = [(*one, "") for one in BUDGETS if chosen is None or one[0] in chosen]
-    asked += [(*_REGRESSED, "coarse"), *((*_REGRESSED, _FAMILY) for _ in design.by_family)]
+    asked = [*((*one, "") for one in BUDGETS), (*_REGRESSED, "coarse")]
+    asked += [(*_REGRESSED, _FAMILY) for _ in design.by_family]
     for epsilon, delta, further in asked:
+        if chosen is not None and epsilon not in chosen:
+            continue
         found, misfits, began = [], [], time.process_time()
         for number in range(runs):
             with warnings.catch_warnings():

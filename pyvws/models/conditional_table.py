@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
@@ -11,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, distinct_labels, positive, same_length
+from pyvws._base.kernels import kernel
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Family, Start, level_places
@@ -37,14 +39,70 @@ def weighted_counts(pattern: Any, level: Any, weights: Any, P: int, L: int) -> F
     return np.asarray(sums.reshape(P, L), dtype=np.float64)
 
 
-_NO_SAMPLER: Final = (
-    "Draws of model table are exact, so no sampler and no clamp takes the model. Choose engine "
-    "native, and a mechanism other than censored; or model nominal."
-)
+@kernel
+def _log_total(q: Any, first: int, L: int) -> float:
+    """The logarithm of the sum of exp(q) over the L entries from `first` on."""
+    largest = q[first]
+    for level in range(1, L):
+        largest = max(largest, q[first + level])
+    total = 0.0
+    for level in range(L):
+        total += math.exp(q[first + level] - largest)
+    return largest + math.log(total)
 
 
-def _refused(*_: Any) -> float:
-    raise InputError(_NO_SAMPLER)
+@kernel
+def log_density(q: Any, counts: Any, prior: float, gradient: Any) -> float:
+    """Log density of q (P L,), up to a constant, under weighted counts (P, L) and the prior.
+
+    exp(q) are independent gamma variables of shape `prior`, whose shares are the pattern's.
+    """
+    P, L = counts.shape
+    value = 0.0
+    for p in range(P):
+        log_total = _log_total(q, p * L, L)
+        n = 0.0
+        for level in range(L):
+            n += counts[p, level]
+        for level in range(L):
+            at = p * L + level
+            size = math.exp(q[at])
+            share = q[at] - log_total
+            value += prior * q[at] - size
+            gradient[at] = prior - size - n * math.exp(share)
+            if counts[p, level] > 0.0:
+                value += counts[p, level] * share
+                gradient[at] += counts[p, level]
+    return value
+
+
+@kernel
+def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+    """The log share of each cell's level in its pattern."""
+    level, L = data
+    log_lik, log_totals, _ = found
+    for c in range(len(level)):
+        first = int(rows[row_of_cell[c], 0]) * L
+        if c > 0 and row_of_cell[c] == row_of_cell[c - 1]:
+            log_totals[c] = log_totals[c - 1]
+        else:
+            log_totals[c] = _log_total(q, first, L)
+        log_lik[c] = q[first + level[c]] - log_totals[c]
+
+
+@kernel
+def cell_slopes(
+    q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any, weight: Any, gradient: Any
+) -> None:
+    """Add the slopes of the weighted log shares."""
+    level, L = data
+    _, log_totals, _ = found
+    for c in range(len(level)):
+        if weight[c] != 0.0:
+            first = int(rows[row_of_cell[c], 0]) * L
+            for other in range(L):
+                gradient[first + other] -= weight[c] * math.exp(q[first + other] - log_totals[c])
+            gradient[first + level[c]] += weight[c]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +113,8 @@ class ConditionalTable(Family):
     counts from 0 to P - 1. The pseudo posterior is known:
     theta_p ~ Dirichlet(c / L + sum alpha_i 1{pattern p, y_i = l}), independent over patterns. So
     draws are exact and independent, no chain has to converge, and many records cost no more than
-    few. A pattern without records has the prior's shares. All interactions of the predictors are
+    few. A pattern without records has the prior's shares. Under a clamp the posterior is not known,
+    and a chain moves pattern by pattern. All interactions of the predictors are
     in the table, and nothing ties one pattern to another: choose few predictors.
 
     With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
@@ -79,7 +138,9 @@ class ConditionalTable(Family):
     whole_numbers: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
     predicts_from: ClassVar[tuple[str, ...]] = ("log_theta",)
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_refused)
+    log_density: ClassVar[Callable[..., float]] = staticmethod(log_density)
+    cell_terms: ClassVar[Callable[..., None]] = staticmethod(cell_terms)
+    cell_slopes: ClassVar[Callable[..., None]] = staticmethod(cell_slopes)
     levels: tuple[str, ...] = setting(
         (), "Public labels of the outcome, all that there can be; the data's if not given."
     )
@@ -110,32 +171,44 @@ class ConditionalTable(Family):
         """How many draws of all shares are held at once."""
         return _MOST_SHARES // max(1, self.dimension(1))
 
+    @property
+    def prior_count(self) -> float:
+        """c / L, the records that the prior counts for each level of a pattern."""
+        return self.concentration / len(self.levels)
+
+    def counts(self, cells: Cells, weights: Floats) -> Floats:
+        """The weighted records (P, L) of each pattern and level, from weights (N,)."""
+        sums = cells.weight_sums(weights)
+        P, L = self.patterns or 0, len(self.levels)
+        return weighted_counts(patterns_of(cells), level_places(cells), sums, P, L)
+
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
-        raise InputError(_NO_SAMPLER)
+        return self.counts(cells, weights), self.prior_count
+
+    def term_data(self, cells: Cells) -> tuple[Any, ...]:
+        return level_places(cells), len(self.levels)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
-        raise InputError(_NO_SAMPLER)
+        return Start(np.log(self.counts(cells, weights) + self.prior_count).ravel())
 
     def constrain(self, q: Floats, K: int) -> Draws:
-        return {"log_theta": q.reshape(len(q), -1, len(self.levels))}
+        log_theta = q.reshape(len(q), -1, len(self.levels))
+        return {"log_theta": log_theta - np.logaddexp.reduce(log_theta, axis=2)[:, :, None]}
 
     def unconstrain(self, draws: Draws) -> Floats:
         return draws["log_theta"].reshape(len(draws["log_theta"]), -1)
 
     def exact_draws(self, cells: Cells, weights: Floats, S: int, rng: Generator) -> Draws | None:
-        P, L = self.patterns or 0, len(self.levels)
-        counts = weighted_counts(
-            _patterns(cells), level_places(cells), cells.weight_sums(weights), P, L
-        )
-        shape = np.broadcast_to(counts + self.concentration / L, (S, P, L))
+        counts = self.counts(cells, weights) + self.prior_count
+        shape = np.broadcast_to(counts, (S, *counts.shape))
         # Of a small shape a, gamma(a) = gamma(a + 1) U^(1/a) can be 0 to a computer; its log not.
         log_theta = np.log(rng.standard_gamma(shape + 1.0))
-        log_theta += np.log1p(-rng.random((S, P, L))) / shape
+        log_theta += np.log1p(-rng.random(shape.shape)) / shape
         log_theta -= np.logaddexp.reduce(log_theta, axis=2)[:, :, None]
         return {"log_theta": log_theta}
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
-        return draws["log_theta"][:, _patterns(cells), level_places(cells)]
+        return draws["log_theta"][:, patterns_of(cells), level_places(cells)]
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
@@ -151,6 +224,6 @@ class ConditionalTable(Family):
         return np.clip(place - pattern * L, 0.0, L - 1.0) + 1.0
 
 
-def _patterns(cells: Cells) -> NDArray[np.intp]:
+def patterns_of(cells: Cells) -> NDArray[np.intp]:
     """Each cell's pattern, counted from 0."""
     return cells.rows[cells.row_of_cell, 0].astype(np.intp)

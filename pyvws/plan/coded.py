@@ -190,8 +190,9 @@ def prepared(model: Model, y: Floats, name: str, counts: Floats | None) -> Model
 
 
 def refuse_same(public: Floats, y: Floats) -> None:
-    """Raise InputError where the outcomes of public records (M,) are those of the table (N,)."""
-    if len(public) == len(y) and (np.sort(public) == np.sort(y)).all():
+    """Raise InputError where the outcomes of public records (M, ...) are the table's (N, ...)."""
+    first, second = (np.sort(values, axis=0) for values in (public, y))
+    if len(public) == len(y) and np.array_equal(first, second, equal_nan=True):
         raise InputError(
             "it has as many records as the table, with the same outcomes. A reference is "
             "public. Name a release of other records, such as last year's."

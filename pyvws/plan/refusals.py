@@ -115,7 +115,8 @@ def _alone(plan: Plan) -> list[str]:
         "threshold": run.threshold != 1.0,
         "round": run.round,
         _OF_ALL_RECORDS[0]: run.program is not None,
-        _OF_ALL_RECORDS[1]: run.mechanism.facts.reference is not None,
+        _OF_ALL_RECORDS[1]: run.mechanism.facts.reference is not None
+        and run.mechanism.facts.weights_source != "constant",
     }
     return [name for name, holds in given.items() if holds]
 

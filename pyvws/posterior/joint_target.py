@@ -47,23 +47,69 @@ def _sum_by_cell(cell: Any, inside: Any, weight: Any) -> None:
             weight[cell[t]] += inside[t]
 
 
+@kernel
+def add_sums_inside(
+    cell: Any,
+    weight: Any,
+    count: Any,
+    low: float,
+    high: float,
+    shift: Any,
+    log_lik: Any,
+    others: Any,
+    own: Any,
+    inside: Any,
+) -> float:
+    """The sum of the records' clamped terms, of one column's cells and of the `others`' sum (M,).
+
+    Fills `own` (M,) with the column's l - a, and `inside` (C,) with the sums over each cell of the
+    records' weights within the window. What is not a number counts as `low`.
+    """
+    inside[:] = 0.0
+    total = 0.0
+    for t in range(len(cell)):
+        c = cell[t]
+        own[t] = log_lik[c] - shift[c] if c >= 0 else 0.0
+        if weight[t] == 0.0:
+            continue
+        term = weight[t] * (own[t] + others[t])
+        if low < term < high:
+            total += count[t] * term
+            if c >= 0:
+                inside[c] += count[t] * weight[t]
+        else:
+            total += count[t] * (high if term >= high else low)
+    return total
+
+
 @dataclass(frozen=True, slots=True)
-class ColumnValue:
-    """The joint target at one point of one column, the other columns given.
+class GivenOthers:
+    """The joint target as one of a single column's parameters, the other columns given.
 
     Attributes
     ----------
-    log_density : float
-        Up to a constant of the other columns.
-    gradient : ndarray, shape (D_k,)
-        In the column's own parameters.
-    terms : ndarray, shape (M,)
-        l_ik - a_ik in nats of the table's M distinct records, before weights and window.
+    others : ndarray, shape (M,)
+        The sum of the other columns' l - a of the table's M distinct records, before weights and
+        window. A sampler writes it; all columns' targets can share it.
+    own : ndarray, shape (M,)
+        The column's own l - a at the point where the density was last evaluated.
     """
 
-    log_density: float
-    gradient: Floats
-    terms: Floats
+    part: _Part
+    records: DistinctRecords
+    others: Floats
+    own: Floats
+
+    def kernels(self) -> tuple[tuple[Callable[..., Any], ...], tuple[tuple[Any, ...], ...]]:
+        """As `PseudoPosterior.kernels`; the last group ends in `others` and `own`."""
+        part, records = self.part, self.records
+        rows, row_of_cell, own = part.data
+        clamps = part.cell, records.weight, records.count, *records.window, part.shift
+        return (part.log_density, part.terms, part.slopes), (
+            part.prior_data,
+            (rows, row_of_cell, *own),
+            (*clamps, part.width, self.others, self.own),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +175,7 @@ class JointTarget:
     @property
     def distinct_records(self) -> int:
         """M, the number of records that differ in a column's cell or in weight."""
-        return len(self._distinct().weight)
+        return len(self.distinct().weight)
 
     def blocks(self) -> tuple[slice, ...]:
         """The place of each column's parameters in the unconstrained vector."""
@@ -164,7 +210,7 @@ class JointTarget:
 
         Far from the data a term may be infinite or NaN; the clamp takes NaN as its lower end.
         """
-        records = self._distinct()
+        records = self.distinct()
         parts = self._parts(records)
 
         def evaluate(q: Floats) -> Floats:
@@ -183,7 +229,7 @@ class JointTarget:
         The function spends its time in compiled code that lets other threads run. Far from the data
         density and gradient may be infinite or NaN; the function does not raise.
         """
-        records = self._distinct()
+        records = self.distinct()
         parts = self._parts(records)
 
         def evaluate(q: Floats) -> tuple[float, Floats]:
@@ -200,29 +246,16 @@ class JointTarget:
 
         return evaluate
 
-    def column_densities(self) -> tuple[Callable[[Floats, Floats], ColumnValue], ...]:
+    def given_others(self, others: Floats, own: Floats) -> tuple[GivenOthers, ...]:
         """For each column the target as a function of its parameters alone, the others given.
 
-        A function takes q_k (D_k,) and `others` (M,), the sum of the other columns' terms that
-        `ColumnValue.terms` gives. As `density_and_gradient`, it may be infinite and does not raise.
+        All read the same sums `others` (M,), and write their own to the same `own` (M,).
         """
-        records = self._distinct()
+        records = self.distinct()
+        return tuple(GivenOthers(part, records, others, own) for part in self._parts(records))
 
-        def of(part: _Part) -> Callable[[Floats, Floats], ColumnValue]:
-            def evaluate(q: Floats, others: Floats) -> ColumnValue:
-                gradient, terms = np.empty(len(q)), np.zeros(len(others))
-                logp, cells = part.prior(q, gradient), part.cells_at(q)
-                part.add_terms(cells, terms)
-                value, inside = records.clamped(terms + others)
-                part.add_slopes(q, cells, inside, gradient)
-                return ColumnValue(logp + value, gradient, terms)
-
-            return evaluate
-
-        return tuple(map(of, self._parts(records)))
-
-    def _distinct(self) -> _Distinct:
-        """The distinct records."""
+    def distinct(self) -> DistinctRecords:
+        """The records that differ in a column's cell or in weight."""
         N = len(self.weights)
         cells = [column.places(N) + 1 for column in self.columns]
         place = np.zeros(N, dtype=np.intp)
@@ -230,11 +263,11 @@ class JointTarget:
             _, place = np.unique(place * (key.max() + 1) + key, return_inverse=True)
         _, first = np.unique(place, return_index=True)
         count = np.bincount(place, weights=self.multiplicity)
-        return _Distinct(
+        return DistinctRecords(
             place, first, self.weights[first], count.astype(np.float64), self.clamp.window
         )
 
-    def _parts(self, records: _Distinct) -> list[_Part]:
+    def _parts(self, records: DistinctRecords) -> list[_Part]:
         """What evaluates each column at one point."""
         parts = []
         for column, block in zip(self.columns, self.blocks(), strict=True):
@@ -268,7 +301,7 @@ class _TableStart:
 
 
 @dataclass(frozen=True, slots=True)
-class _Distinct:
+class DistinctRecords:
     """Records alike in all columns and in weight: M of them, with their weights and counts (M,).
 
     `place` (N,) is each record's place among them, and `first` (M,) one record of each.

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from pyvws.errors import InputError
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.model import Model
-from pyvws.plan.coded import CodedTable
+from pyvws.models.sequence import TableCells, TableModel
+from pyvws.plan.coded import CodedTable, refuse_same
 from pyvws.plan.plan import Plan
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
@@ -34,18 +35,19 @@ class Reference:
 
     Attributes
     ----------
-    model : Model
-        The run's family, prepared for the public records.
-    cells : Cells
+    model : Model or TableModel
+        The run's family, prepared for the public records, or those of all columns of a table.
+    cells : Cells or TableCells
         The public records.
     table : Cells, optional
-        The table's records whose levels the public records have; None if there is no such record.
+        The table's records whose levels the public records have; None if there is no such record,
+        or if weights need none.
     known : ndarray of bool, shape (N,)
         Which records these are.
     """
 
-    model: Model
-    cells: Cells
+    model: Model | TableModel
+    cells: Cells | TableCells
     table: Cells | None
     known: NDArray[np.bool_]
 
@@ -81,12 +83,26 @@ def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> R
     if path is None:
         return None
     try:
-        public = plan.beside(_records(Path(path), plan.referred), frame, coded)
+        records = _records(Path(path), plan.referred)
+        if len(plan.conditionals) > 1:
+            return _of_columns(plan, records, coded)
+        public = plan.beside(records, frame, coded)
     except InputError as error:
         raise InputError(f"reference: {error}") from None
     known, encode = public.known, public.model.encode
     own = make_cells(encode(public.y[known]), public.own[known]) if known.any() else None
     return Reference(public.model, make_cells(encode(public.outcome), public.design), own, known)
+
+
+def _of_columns(plan: Plan, records: nw.DataFrame[Any], coded: CodedTable) -> Reference:
+    """The public records of a table of several columns, of whose own records nothing is asked."""
+    public = plan.coded(records, None, None, records.columns)
+    values = [[own.y for own in of.synthesized.values()] for of in (public, coded)]
+    refuse_same(*(np.column_stack(columns) for columns in values))
+    columns = tuple(outcome.conditional(None) for outcome in public.outcomes)
+    cells = TableCells.of(columns, len(records))
+    nobody = np.zeros(len(coded.outcomes[0].y), dtype=np.bool_)
+    return Reference(TableModel(columns), cells, None, nobody)
 
 
 def _records(path: Path, columns: list[str]) -> nw.DataFrame[Any]:

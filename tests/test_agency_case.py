@@ -34,7 +34,8 @@ def outputs(notebook: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def plain(data: dict[str, Any]) -> str:
     told = "".join(data.get("printed") or data.get("text/html") or data["text/plain"])
-    return re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<style.*?</style>", "", told))
+    told = re.sub(r"<[^>]+>", " ", re.sub(r"(?s)<style.*?</style>", "", told))
+    return told.replace("NaN", "blank")  # No number equals it.
 
 
 @pytest.mark.slow

@@ -59,7 +59,8 @@ def test_a_long_sentence_is_noticed_wherever_it_stands() -> None:
 
 def test_the_front_pages_speak_of_no_person_without_a_verb() -> None:
     """Phrases that leave out their subject or deny twice."""
-    for name in ("README", "tutorial", "choose", "questions", "index", "limits", "utility"):
+    pages = ("index", "tutorial", "choose", "questions", "limits", "utility", "audit", "strict")
+    for name in ("README", *pages):
         path = ROOT / "README.md" if name == "README" else ROOT / "docs" / f"{name}.md"
         text = " ".join(path.read_text(encoding="utf-8").split())
         found = re.findall(r"\b(?:what is said of|those of|tells? of|is told of|not un\w+)\b", text)

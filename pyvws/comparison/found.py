@@ -82,9 +82,12 @@ class Comparison:
                 scales += [score for score in row.scores[0] if score.name == self.score]
         if not lines:
             raise InputError("No point has a result to draw.")
-        title = f"{self.score}; dashed: a second sample"
+        levels = {
+            "a second sample": scales[0].bootstrap,
+            "independent columns": scales[0].independent,
+        }
         return choices_against_epsilon(
-            {title: lines}, {title: scales[0].bootstrap}, names={title: self.score}
+            {self.score: lines}, {self.score: levels}, names={self.score: self.score}
         )
 
 

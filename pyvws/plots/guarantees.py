@@ -95,16 +95,15 @@ def utility_by_guarantee(
             axis.axhline(level, color="black", linewidth=0.8, linestyle=":", zorder=0)
             axis.annotate(level_name, (1.0, level), xycoords=("axes fraction", "data"), fontsize=8)
         wide = max(every) > _WIDE * min(every)
-        axis.set(xscale="log", yscale="log" if wide else "linear", title=title, xlabel=against)
-        _plain_ticks(axis.xaxis, *([axis.yaxis] if wide else []))
-    axes[0].set_ylabel(name)
+        axis.set(title=title, xlabel=against, ylabel=name if axis is axes[0] or wide else "")
+        _scales(axis, wide)
     _legend(figure, labels, guarantees)
     return figure
 
 
 def choices_against_epsilon(
     values: Mapping[str, Mapping[str, Mapping[float, Any]]],
-    levels: Mapping[str, float] | None = None,
+    levels: Mapping[str, float | Mapping[str, float]] | None = None,
     *,
     names: Mapping[str, str] | None = None,
     against: Mapping[str, str] | None = None,
@@ -120,8 +119,8 @@ def choices_against_epsilon(
     ----------
     values : mapping of title to mapping of label to mapping of epsilon to array_like of shape (R,)
         Values by epsilon above 0; larger epsilon = less private.
-    levels : mapping of title to float, optional
-        The place of a panel's dashed line.
+    levels : mapping of title to float or to mapping of name to float, optional
+        The place of a panel's dashed line, or of several lines with their names.
     names : mapping of title to str, optional
         Name of a panel's values; "maximum ECDF distance", smaller = more useful, if not given.
     against : mapping of title to str, optional
@@ -168,13 +167,15 @@ def choices_against_epsilon(
                 color=colour[label], label=label, marker=_MARKS[place % len(_MARKS)],
                 markersize=5, markeredgecolor="white", capsize=2, linewidth=1.4,
             )  # fmt: skip
-        if title in levels:
-            axis.axhline(levels[title], **LIMIT)
-        wide = max(every) > _WIDE * min(every) > 0.0
-        axis.set(xscale="log", yscale="log" if wide else "linear", title=title)
-        axis.set_xlabel(against.get(title, "ε of a dataset"))
+        level = levels.get(title, {})
+        lines = level if isinstance(level, Mapping) else {"_": level}  # "_": not in the legend.
+        for nth, (name_of_level, height) in enumerate(lines.items()):
+            axis.axhline(
+                height, **{**LIMIT, "linestyle": ("--", ":", "-.")[nth % 3]}, label=name_of_level
+            )
+        axis.set(title=title, xlabel=against.get(title, "ε of a dataset"))
         axis.set_ylabel(names.get(title, "maximum ECDF distance"))
-        _plain_ticks(axis.xaxis, *([axis.yaxis] if wide else []))
+        _scales(axis, max(every) > _WIDE * min(every) > 0.0)
         axis.legend(frameon=False, fontsize=8)
     return figure
 
@@ -215,11 +216,13 @@ def _draw(axis: Any, means: Mapping[float, float], across: bool, style: Mapping[
         axis.axhline(heights[0], color=style["color"], linestyle="--", linewidth=1.0, zorder=0)
 
 
-def _plain_ticks(*axes: Any) -> None:
-    """Ticks at 1, 2 and 5 times the powers of ten, written out, on logarithmic axes."""
+def _scales(panel: Any, wide: bool) -> None:
+    """Logarithmic axes that say so, with ticks at 1, 2 and 5 times the powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    for axis in axes:
+    panel.set(xscale="log", yscale="log" if wide else "linear")
+    for axis in (panel.xaxis, panel.yaxis) if wide else (panel.xaxis,):
+        axis.set_label_text(f"{axis.get_label_text()} (log scale)".strip())
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_locator(NullLocator())

@@ -8,7 +8,7 @@ in [0, 1]: higher = riskier.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BOUND = "by-record Lipschitz bound (nats)"
+# The letters of the papers' figures on risks.
+_LETTERS: Final = {
+    "D": "data", "S": "synthesizer without weights", "M": "Marginal", "P": "Pairwise",
+    "T": "Topcoding",
+}  # fmt: skip
 _DOT = {"s": 12, "alpha": 0.6, "linewidths": 0, "rasterized": True}
 
 
@@ -239,7 +244,7 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
 
     These are Figures 2, 5a, 6 and 8 of [risk2024], and 2 and 7 of its supplement. The paper's
     labels are D for the data, S for the synthesizer without weights, M for Marginal and P for
-    Pairwise.
+    Pairwise. A legend says so where a label is one of these letters.
 
     Parameters
     ----------
@@ -261,6 +266,8 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
     >>> drawn.axes[0].get_title(), drawn.axes[0].get_ylabel()
     ('r = 20%', 'identification risk')
     """
+    from matplotlib.patches import Patch
+
     some(risks, "risks", "panel")
     width = max(3.2, 1.05 * max(len(by_label) for by_label in risks.values()))
     figure, axes = panels(len(risks), size=(width, 4.0), sharey=True)
@@ -269,6 +276,13 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
         axis.set_title(title, fontsize=11)
     axes[0].set_ylabel("identification risk")
     axes[0].set_ylim(-0.02, 1.02)
+    letters = [one for one in _LETTERS if any(one in by_label for by_label in risks.values())]
+    if letters:
+        figure.legend(
+            [Patch(facecolor=colours([one])[one], alpha=0.45) for one in letters],
+            [f"{one}: {_LETTERS[one]}" for one in letters],
+            loc="outside lower center", ncols=2, frameon=False, fontsize=9,
+        )  # fmt: skip
     return figure
 
 

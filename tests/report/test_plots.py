@@ -146,6 +146,9 @@ def test_risk_figures() -> None:
     assert [_violins(axis) for axis in figure.axes] == [2, 3]
     means = [line.get_ydata()[0] for line in figure.axes[0].get_lines()[::2]]
     assert means == pytest.approx([A.mean(), B.mean()])
+    (legend,) = figure.legends  # Each letter once, and only the letters that are drawn.
+    assert [text.get_text()[:2] for text in legend.get_texts()] == ["D:", "S:", "M:"]
+    assert plots.risk_violins({"": {"Data": A}}).legends == []
     # By hand: changes are 0.4, 0.25, 0 and -0.7.
     before, after = [0.1, 0.25, 0.3, 0.9], [0.5, 0.5, 0.3, 0.2]
     for rise, rose in ((0.0, 2), (0.25, 2), (0.3, 1)):
@@ -202,6 +205,7 @@ def test_utility_by_guarantee_colours_the_kind_and_carries_the_unprotected_acros
     assert clamp.get_linestyle() != half.get_linestyle()
     assert list(across.get_ydata()) == [1.5, 1.5]
     assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+    assert all("(log scale)" in name for name in (axis.get_xlabel(), axis.get_ylabel()))
     with pytest.raises(InputError, match="no guarantee of 'S'"):
         plots.utility_by_guarantee({"counts": lines}, {"Clamp": "dp", "Half": "dp"})
     with pytest.raises(InputError, match="guarantees\\['S'\\]"):
@@ -228,9 +232,16 @@ def test_choices_against_epsilon_joins_means_with_bars_of_two_standard_errors() 
     assert none[0].get_color() != public[0].get_color()
     assert (wide.get_xscale(), wide.get_yscale()) == ("log", "log")
     assert (narrow.get_yscale(), narrow.get_ylabel(), narrow.get_xlabel()) == (
-        *("linear", "share", "spent"),
+        *("linear", "share", "spent (log scale)"),
     )
+    assert "(log scale)" in wide.get_ylabel()
     assert [0.95, 0.95] in [list(line.get_ydata()) for line in narrow.get_lines()]
+    named = {"coverage": {"asked": 0.95, "chance": 0.5}}
+    (axis,) = plots.choices_against_epsilon({"coverage": shares}, named).axes
+    *_, asked, chance = axis.get_lines()
+    assert (list(asked.get_ydata()), list(chance.get_ydata())) == ([0.95] * 2, [0.5] * 2)
+    assert asked.get_linestyle() != chance.get_linestyle()
+    assert {"asked", "chance"} < {text.get_text() for text in axis.get_legend().get_texts()}
     with pytest.raises(InputError, match="levels has panels that are not drawn: other"):
         plots.choices_against_epsilon({"counts": lines}, {"other": 1.0})
     with pytest.raises(InputError, match="epsilon must be above 0"):

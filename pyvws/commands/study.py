@@ -304,6 +304,25 @@ def _tables(
     _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, others=others, **own)
 
 
+def _misfit(
+    file: Annotated[Path, typer.Option(help="A public file, such as ma2019.csv (NIST).")],
+    schema: Annotated[Path, typer.Option(help="The schema of the file's columns.")],
+    columns: Annotated[
+        str, typer.Option(help="How many of the schema's first columns a table has.")
+    ] = "5,10,20",
+    out: _Out = None,
+    seed: _Seed = 1,
+    overwrite: _Overwrite = False,
+) -> None:
+    """The constant weight of strict tables, min(1, epsilon / W), by a public reference."""
+    from pyvws.release.synthesize import synthesize
+    from pyvws.studies import misfit as study
+
+    own: dict[str, Any] = {"schema": schema, "synthesize": synthesize, "seed": seed}
+    own["columns"] = read_numbers(columns, "--columns", two=False)
+    _run(study, file, out, overwrite, **own)
+
+
 def _noisy_counts(
     file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
     runs: Annotated[int, typer.Option(help="Runs of each row, under fresh noise.", min=1)] = 5,
@@ -370,5 +389,6 @@ study.command("sdr")(_sdr)
 study.command("sdr-2024")(_sdr_2024)
 study.command("consumer-expenditure")(_consumer_expenditure)
 study.command("tables")(_tables)
+study.command("strict-weights")(_misfit)
 study.command("survey")(_survey)
 study.command("noisy-counts")(_noisy_counts)

@@ -154,7 +154,13 @@ def _log_parts(log_share: float, log_rest: float, prior: float, whole: float, re
 
 @kernel
 def move_cells(
-    rng: Any, shares: Any, prior: float, cells: Any, entries: Any, records: Any, window: Any,
+    rng: Any,
+    shares: Any,
+    prior: float,
+    cells: Any,
+    entries: Any,
+    records: Any,
+    window: Any,
     total: Any,
 ) -> int:
     """Move single shares, against all other shares of their pattern; returns how many moved.

@@ -308,8 +308,8 @@ def _misfit(
     file: Annotated[Path, typer.Option(help="A public file, such as ma2019.csv (NIST).")],
     schema: Annotated[Path, typer.Option(help="The schema of the file's columns.")],
     columns: Annotated[
-        str, typer.Option(help="How many of the schema's first columns a table has.")
-    ] = "5,10,20",
+        str, typer.Option(help="How many of the schema's conditional tables to take.")
+    ] = "5,10,19",
     out: _Out = None,
     seed: _Seed = 1,
     overwrite: _Overwrite = False,

@@ -8,6 +8,7 @@ and the others for the table, so each row of the study is a run that takes its w
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,19 +16,19 @@ from typing import Any, Final
 
 import polars as pl
 
-from pyvws.errors import InputError
+from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.schema import Schema
 
-_EPSILON: Final = 1.0
+_EPSILON: Final = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MisfitRow:
-    """The weight c of a table's first columns at `epsilon`, and W in nats; larger W = smaller c."""
+    """The weight c of a table's columns at `epsilon`, and W in nats; larger W = smaller c."""
 
     columns: int
     epsilon: float
@@ -53,35 +54,38 @@ def run(
     seed: int,
     listener: Listener = SILENT,
 ) -> MisfitStudy:
-    """W of the first columns of a schema, for each number of `columns`, on a public file.
+    """W of a schema's first conditional tables, for each number of `columns`, on a public file.
 
     `synthesize` is `vws.synthesize`: the study stands below the runs that it makes. Raises
-    InputError for a number of columns that the schema does not have.
+    InputError for a number of such columns that the schema does not have.
     """
-    whole, frame = Schema.read(schema), read_table(Path(file)).frame
+    frame = read_table(Path(file)).frame
+    entries = Schema.read(schema).columns.items()
+    tables = [(name, column) for name, column in entries if column.model == "table"]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         reference = Path(folder, "reference.parquet")
         frame.gather_every(2).write_parquet(reference)
         for number in map(int, columns):
-            if not 1 < number <= len(whole.columns):
-                raise InputError(
-                    f"columns must be numbers from 2 to {len(whole.columns)}. Got {number}."
-                )
-            first = Schema(dict(list(whole.columns.items())[:number]))
+            if not 1 < number <= len(tables):
+                raise InputError(f"columns must be from 2 to {len(tables)}. Got {number}.")
+            first = Schema(dict(tables[:number]))
             clamp = make_mechanism(
                 "censored", epsilon=_EPSILON, weights="constant", reference=str(reference)
             )
-            release = synthesize(
-                frame.gather_every(2, 1).select(list(first.columns)),
-                schema=first,
-                mechanism=clamp,
-                datasets=1,
-                accept_unconverged=True,  # Of the run only its weight is read.
-                draws=250,
-                warmup=250,
-                seed=seed,
-            )
+            with warnings.catch_warnings():  # Of the run only its weight is read.
+                for kind in (ConvergenceWarning, MisfitWarning):
+                    warnings.simplefilter("ignore", kind)
+                release = synthesize(
+                    frame.gather_every(2, 1).select(list(first.columns)),
+                    schema=first,
+                    mechanism=clamp,
+                    datasets=1,
+                    accept_unconverged=True,
+                    draws=250,
+                    warmup=250,
+                    seed=seed,
+                )
             c = float(release.summary["fits"][-1]["mean_weight"])  # All records have the weight c.
             rows.append(MisfitRow(columns=number, epsilon=_EPSILON, c=c, W=_EPSILON / c))
             listener.line(f"  {number} columns: W {_EPSILON / c:.1f}")

@@ -43,6 +43,8 @@ FLOORS: Final = {
     "pipeline: over R in the references' loops": Floor(30, "times"),
     "bounds: direct over one read of the matrix": Floor(2, "times", more_is_better=False),
     "bounds: leave-one-out over R's loop": Floor(2, "times"),
+    "joint: compiled over Python, ten columns": Floor(5, "times"),
+    "joint: compiled over Python, four columns": Floor(3, "times"),
     "10^7 records, 20 datasets: time": Floor(180, "s", more_is_better=False, ratio=False),
     "10^7 records, 20 datasets: memory": Floor(2, "GB", more_is_better=False, ratio=False),
     "10^8 records, 1 dataset: time": Floor(300, "s", more_is_better=False, ratio=False),

@@ -1,8 +1,9 @@
 """What the first run of a family costs: kernels are compiled then, and kept for later runs.
 
-Each run has a process of its own and makes one dataset under `lw` from 500 records and one
-predictor; the first of a family has an empty cache, and the second that which the first left.
-Seconds are those of the processor since the process began, imports included.
+Each run has a process of its own. It makes one dataset under `lw` from 500 records and one
+predictor, or datasets of three columns under `noisy-counts`. The first of a family has an empty
+cache, and the second that which the first left. Seconds are those of the processor since the
+process began, imports included.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import pandas as pd
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
-from pyvws import synthesize
+from pyvws import Schema, synthesize
+from pyvws.tables.schema.column import Column
 
 __all__ = ["run"]
 
@@ -37,6 +39,11 @@ _OUTCOMES: Final[dict[str, Callable[[np.random.Generator], Any]]] = {
 def one_run(model: str) -> float:
     """Processor seconds of this process once it has made a dataset."""
     rng = np.random.default_rng(1)
+    if model == "noisy-counts":
+        columns = {name: Column(model="nominal", levels=("0", "1", "2")) for name in "abc"}
+        table = pd.DataFrame({name: rng.integers(0, 3, _N) for name in columns})
+        synthesize(table, schema=Schema(columns), mechanism=model, epsilon=1.0, seed=1)
+        return time.process_time()
     table = pd.DataFrame({"y": _OUTCOMES[model](rng), "x": rng.choice(["no", "yes"], _N)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -61,7 +68,7 @@ def _empty_cache() -> Iterator[None]:
 def run(plan: Plan) -> Found:
     """A row a family; one family where small."""
     rows: list[tuple[Entry, ...]] = []
-    for model in list(_OUTCOMES)[: 1 if plan.small else None]:
+    for model in [*_OUTCOMES, "noisy-counts"][: 1 if plan.small else None]:
         with _empty_cache():
             taken = []
             for _ in range(2):

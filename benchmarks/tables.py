@@ -26,11 +26,19 @@ from pyvws._base.own_process import peak_gigabytes
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.tables.schema.column import Column
 
-__all__ = ["run", "survey_figures", "survey_schema", "violations"]
+__all__ = [
+    "LEVELS",
+    "SURVEY",
+    "categories",
+    "run",
+    "survey_figures",
+    "survey_schema",
+    "violations",
+]
 
-_LEVELS: Final = (2, 5, 8, 3, 4, 6, 10, 2, 5, 7)
+LEVELS: Final = (2, 5, 8, 3, 4, 6, 10, 2, 5, 7)
 _BRIEF: Final = SamplerSettings(draws=100, warmup=200)
-_SURVEY: Final = Path(__file__).parents[2] / "shared" / "data" / "ma2019.csv"
+SURVEY: Final = Path(__file__).parents[2] / "shared" / "data" / "ma2019.csv"
 _SCHEMA: Final = Path(__file__).with_name("ma2019.toml")
 _SYNTHPOP: Final = """
 library(synthpop)
@@ -214,9 +222,9 @@ def run(plan: Plan) -> Found:
     rows: list[tuple[Entry, ...]] = []
     for power in range(3, 6 if plan.small else min(plan.largest, 7) + 1):
         found = measured(
-            categories(10**power, _LEVELS), short_conditionals(_LEVELS), 1 if plan.small else 5
+            categories(10**power, LEVELS), short_conditionals(LEVELS), 1 if plan.small else 5
         )
-        rows.append((10**power, len(_LEVELS), max(_LEVELS), *_shown(found)))
+        rows.append((10**power, len(LEVELS), max(LEVELS), *_shown(found)))
         plan.say(f"  10^{power} x 10: {found['seconds']:.1f} s, {found['gigabytes']:.2f} GB")
     n = 10**4 if plan.small else 10**5
     shapes = [(5,) * 5, (5,) * 20, (5,) * 40, (5, 50), (5, 500)]
@@ -228,7 +236,7 @@ def run(plan: Plan) -> Found:
     note = " ".join((__doc__ or "").split("\n\n", 1)[1].split())
     tables = [Table("Whole tables: growth", columns, rows, note)]
     tables.append(_mixed(n, left_out))
-    if _SURVEY.is_file():
+    if SURVEY.is_file():
         tables.append(_survey(1 if plan.small else 20))
     else:
         left_out.append("ma2019.csv, which is not beside the project")
@@ -241,8 +249,8 @@ def _shown(found: dict[str, float]) -> tuple[Entry, ...]:
 
 def _mixed(n: int, left_out: list[str]) -> Table:
     """Ten categories and ten amounts with zeros."""
-    table = amounts(categories(n, _LEVELS), 10)
-    found = measured(table, mixed_columns(_LEVELS, 10), 1)
+    table = amounts(categories(n, LEVELS), 10)
+    found = measured(table, mixed_columns(LEVELS, 10), 1)
     rows: list[tuple[Entry, ...]] = [("pyvws, SW", n, found["processor"], found["seconds"])]
     theirs = synthpop_seconds(table)
     if theirs is None:
@@ -256,7 +264,7 @@ def _mixed(n: int, left_out: list[str]) -> Table:
 
 def _survey(datasets: int) -> Table:
     with Worker() as worker:
-        found = worker.ask(survey_figures, _SURVEY, datasets, _BRIEF)
+        found = worker.ask(survey_figures, SURVEY, datasets, _BRIEF)
     columns = ("datasets", "broken rules", "missing pairs off by", "k-marginal", "seconds")
     row: tuple[Entry, ...] = (
         datasets,

@@ -10,6 +10,7 @@ other draws: "prints about" lets numbers differ by a quarter, "prints roughly" b
 from __future__ import annotations
 
 import contextlib
+import glob
 import io
 import math
 import os
@@ -91,8 +92,20 @@ def commands(text: str) -> list[str]:
     return [line for code in blocks(text, "sh") for line in command_lines(code)]
 
 
+def run_pyvws(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command `pyvws` in a folder, in this process, which has imported it."""
+    parts = shlex.split(command, comments=True)[1:]
+    found = [sorted(glob.glob(part, root_dir=folder)) if "*" in part else [part] for part in parts]
+    with contextlib.chdir(folder):
+        ended = run_here(*(part for own in found for part in own))
+    code = 1 if ended.code is None else ended.code
+    return subprocess.CompletedProcess(command, code, ended.out, ended.err)
+
+
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A shell command in a folder, with this environment's programs first."""
+    if command.startswith("pyvws ") and not re.search("[|<>&;$`]", command):
+        return run_pyvws(command, folder)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         ["bash", "-c", command],
@@ -114,13 +127,10 @@ def validate_a_few(command: str, folder: Path) -> subprocess.CompletedProcess[st
         if "tester" not in case.id
     }
     with (
-        contextlib.chdir(folder),
         patch.object(runner, "CASES", tuple(few.values())),
         patch.object(runner, "measured_cases", lambda: tuple(measured.values())),
     ):
-        ended = run_here(*shlex.split(command, comments=True)[1:])
-    code = 1 if ended.code is None else ended.code
-    return subprocess.CompletedProcess(command, code, ended.out, ended.err)
+        return run_pyvws(command, folder)
 
 
 def printed_by(example: Example, folder: Path, names: dict[str, Any], place: str) -> str:

@@ -540,8 +540,8 @@ def test_risk_needs_the_same_records(table: Path, release: Path, tmp_path: Path)
 
 
 def test_version_is_the_packages() -> None:
-    done = _pyvws("--version")
-    assert (done.returncode, done.stdout.strip()) == (0, f"pyvws {vws.__version__}")
+    done = run_here("--version")
+    assert (done.code, done.out.strip()) == (0, f"pyvws {vws.__version__}")
 
 
 def _help_lines(*words: str) -> list[str]:

@@ -55,6 +55,9 @@ class Links(HTMLParser):
         self.loaded: list[str] = []
         self.anchors: set[str] = set()
         self.silent: list[str] = []
+        self.levels: list[int] = []
+        self.nameless: list[str] = []
+        self.formulas = 0
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
@@ -66,6 +69,13 @@ class Links(HTMLParser):
             self.loaded.append(given["src"])
         if tag == "link" and given.get("rel") != "canonical" and given.get("href"):
             self.loaded.append(given["href"])
+        if re.fullmatch("h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+        if tag == "th" and not given.get("scope"):
+            self.nameless.append("a table's heading without scope")
+        if given.get("role") == "dialog" and not given.get("aria-label"):
+            self.nameless.append("a dialog without a name")
+        self.formulas += tag == "math"
         if tag == "img" and len(given.get("alt") or "") < 20:
             self.silent.append(given.get("src", ""))
 
@@ -73,7 +83,7 @@ class Links(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Links]]:
     """The built site, a parsed page under each name."""
-    for module in ("mkdocs", "material", "mkdocstrings_handlers"):
+    for module in ("mkdocs", "material", "mkdocstrings_handlers", "latex2mathml"):
         if find_spec(module) is None:
             pytest.skip(f"{module} is not installed: pip install '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
@@ -126,6 +136,28 @@ def test_every_picture_speaks_and_every_figure_is_there(
         assert (site["gallery.html"][0].parent / "gallery" / f"{name}.png").stat().st_size > 5000
 
 
+@pytest.mark.slow
+def test_a_page_can_be_read_without_a_screen(site: dict[str, tuple[Path, Links]]) -> None:
+    for name, (path, page) in site.items():
+        assert page.nameless == [], name
+        assert page.levels[0] == 1, name
+        assert page.levels.count(1) == 1, name
+        assert all(after <= before + 1 for before, after in pairwise(page.levels)), name
+        assert "arithmatex" not in path.read_text(encoding="utf-8"), name
+    assert min(site[name][1].formulas for name in ("methods.html", "proofs.html")) > 50
+
+
+def test_links_differ_from_text_by_more_than_colour() -> None:
+    style = (ROOT / "docs" / "site.css").read_text(encoding="utf-8")
+    (rule,) = re.findall(r"\.md-typeset a:not\(\.headerlink\) \{(.*?)\}", style, flags=re.DOTALL)
+    assert "text-decoration: underline" in rule
+
+
+def test_what_a_screen_reader_would_miss_is_noticed() -> None:
+    page = Links('<h1>A</h1><h3>B</h3><table><th>x</th></table><div role="dialog">')
+    assert (page.levels, len(page.nameless)) == ([1, 3], 2)
+
+
 def test_the_front_page_leads_to_every_page() -> None:
     named = set(re.findall(r"\((\w[\w-]*\.md)", PAGES["index.md"]))
     assert set(PAGES) - {"index.md"} <= named
@@ -133,14 +165,14 @@ def test_the_front_page_leads_to_every_page() -> None:
 
 @pytest.mark.slow
 def test_lists_of_the_package_are_whole(site: dict[str, tuple[Path, Links]]) -> None:
-    assert {slip.id for slip in errata()} <= site["errata.html"][1].anchors
-    assert {entry.id for entry in conventions()} <= site["errata.html"][1].anchors
+    assert {slip.id for slip in errata()} <= site["references.html"][1].anchors
+    assert {entry.id for entry in conventions()} <= site["references.html"][1].anchors
     assert set(REFERENCES) <= site["references.html"][1].anchors
 
 
 @pytest.mark.slow
 def test_the_api_shows_every_public_name(site: dict[str, tuple[Path, Links]]) -> None:
-    anchors = {a for name, (_, page) in site.items() if "api" in name for a in page.anchors}
+    anchors = {a for name in ("api.html", "gallery.html") for a in site[name][1].anchors}
     public = [getattr(pyvws, name) for name in NAMES] + [getattr(plots, n) for n in plots.__all__]
     paths = {f"{value.__module__}.{value.__name__}" for value in public}
     assert paths - anchors == set()

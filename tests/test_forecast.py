@@ -76,6 +76,29 @@ def test_the_commands_print_it_and_write_no_run(tmp_path: Path) -> None:
     assert str(table()["pay"].max()) not in done.output
 
 
+def test_a_table_of_wide_logits_has_a_normal_prior_that_is_said_before_the_run() -> None:
+    levels = {"a": "uvwxyz", "b": "uvwxyz", "c": "uv", "d": "uv"}
+    columns = {name: vws.Column(model="nominal", levels=[*each]) for name, each in levels.items()}
+    columns["d"] = vws.Column(model="nominal", levels=["u", "v"], settings={"coefficient_sd": 0})
+    schema = vws.Schema(columns)
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame({name: rng.choice([*each], 60) for name, each in levels.items()})
+    plan = vws.Synthesizer(schema=schema, mechanism="lw", datasets=1).plan
+    # Eleven coefficients have a normal prior, one and six none, and twelve what is asked for.
+    sds = [one.family.coefficient_sd for one in plan.conditionals]
+    assert sds == [None, None, 2.0, 0]
+    assert plan.wide == ["c"]
+    (line,) = (line for line in forecast(schema, data) if "coefficient_sd" in line)
+    assert "'c'. " in line
+    assert "standard deviation 2." in line
+    alone = vws.Schema(
+        {"a": vws.Column(role="public", levels=[*"abcdefghijklmn"]), "c": columns["c"]}
+    )
+    (one,) = vws.Synthesizer(schema=alone, mechanism="lw", datasets=1).plan.conditionals
+    assert one.K == 14
+    assert one.family.coefficient_sd is None
+
+
 def test_a_table_that_no_run_takes_has_no_forecast() -> None:
     schema = vws.Schema({"sex": vws.Column(model="table", levels=["f"])})
     (line,) = forecast(schema, table())

@@ -10,9 +10,11 @@ from documents import ROOT
 
 _LONG = 30
 _MOST = 0.02
-_SHORT = (
-    *("index", "tutorial", "choose", "questions", "glossary", "data", "tables", "schema"),
-    *("mechanisms", "statement", "strict", "limits", "households", "survey", "utility", "audit"),
+_SHORT = sorted(
+    path.stem
+    for path in (ROOT / "docs").glob("*.md")
+    # tools/declared.py makes the settings, and speed is a log of what was run and where.
+    if path.stem not in ("settings", "speed")
 )
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _ITEM = r"(?:[-*]|\d+\.) "

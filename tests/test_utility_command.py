@@ -84,6 +84,38 @@ def test_json_has_every_figure(files: list[str]) -> None:
     assert found["tenths_of_the_data"] == ["age", "pay"]
 
 
+def test_a_verdict_stands_first_and_the_worst_first_below(files: list[str]) -> None:
+    people, again, permuted = files
+    bad, good = (json.loads(run(people, one, "--json").stdout) for one in (permuted, again))
+    assert bad["share_of_the_way"] < 0.2 < 0.8 < good["share_of_the_way"]
+    assert "worse than tables of one predictor" in bad["verdict"]
+    made = run(people, permuted)
+    assert made.output.splitlines()[0].startswith("Verdict: k_marginal")
+    said = made.output[made.output.index("the worst first") :]
+    assert said.index("age and pay") < said.index("pay and town")  # Only age was tied to pay.
+
+
+def test_tables_that_a_user_names_stand_beside_the_data(files: list[str]) -> None:
+    people, again, permuted = files
+    tables = ("--table", "town", "--table", "town,pay")
+    found = json.loads(run(people, again, permuted, *tables, "--json").stdout)
+    share = found["town"]["share town a"]
+    table = pl.read_csv(people)
+    p = (table["town"] == "a").mean()
+    half = 1.96 * (p * (1 - p) / 599) ** 0.5
+    assert share["data"] == pytest.approx(p)
+    assert share["data_interval"] == pytest.approx([p - half, p + half], abs=1e-3)
+    assert 0.3 < share["overlap"] <= 1.0
+    mean = found["town, pay"]["mean pay in town b"]
+    assert mean["data"] == pytest.approx(table.filter(pl.col("town") == "b")["pay"].mean())
+    both = run(people, again, permuted, *tables, "--regression", "pay ~ age", "--regression", "~")
+    assert both.exit_code == 1
+    both = run(people, again, permuted, *tables, "--regression", "pay ~ age")
+    assert both.exit_code == 0, both.output
+    for word in ("share town a", "mean pay in town b", "pay ~ age"):
+        assert word in both.output
+
+
 def test_one_margin_says_what_it_cannot_see(files: list[str]) -> None:
     people, _, permuted = files
     for column in ("pay", "town"):

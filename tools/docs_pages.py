@@ -1,18 +1,23 @@
-"""Hooks of mkdocs: pages and pictures that follow from the package are made when the site is built.
+"""Hooks of mkdocs: a page and pictures that follow from the package are made with the site.
 
-Errata and references come from their lists and the gallery from tools/gallery.py, so that no page
-copies them. A paper's key in a page, such as [vws2024], becomes a link to its entry.
+Errata and references come from their lists and pictures from tools/gallery.py, so that no page
+copies them. A paper's key in a page, such as [vws2024], becomes a link to its entry. A formula in
+dollars becomes MathML, which browsers show without a script.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import io
+import json
 import re
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
 
 from pyvws import plots
@@ -20,15 +25,20 @@ from pyvws._base.references import REFERENCES
 from pyvws.validation.errata import Convention, Erratum, conventions, count, errata
 
 ROOT = Path(__file__).resolve().parents[1]
+_FORMULA = re.compile(
+    r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>([.,;:)]*)', flags=re.DOTALL
+)
 _KEY = re.compile(r"(?<!\[)\[(" + "|".join(REFERENCES) + r")\](?![\[(:])")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that are made here, and the gallery's pictures."""
+    """Add the pages that are made here, of a notebook too, and the gallery's pictures."""
+    case = json.loads((ROOT / "docs" / "agency-case.ipynb").read_text(encoding="utf-8"))
+    text, shown = _tool("notebook").page(case, "agency-case")
     made: dict[str, str | bytes] = {
-        "errata.md": errata_page(),
         "references.md": references_page(),
-        "gallery.md": gallery_page(),
+        "agency-case.md": text,
+        **shown,
         **pictures(),
     }
     for name, content in made.items():
@@ -36,10 +46,48 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Each formula as MathML, and the headings of tables as such."""
+    html = _FORMULA.sub(_mathml, html)
+    html = re.sub(r"<th(?: [^>]*)?></th>", "<td></td>", html)
+    html = re.sub(r"(<tr[^>]*>)<th>(?=[^<]*</th><td>)", r'\1<th scope="row">', html)
+    return re.sub(r"<th(?! scope)(?=[ >])", '<th scope="col"', html)
+
+
+def on_post_template(output: str, template_name: str, config: Any) -> str:
+    """The page for a wrong address has the theme's controls too."""
+    return on_post_page(output, None, config)
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Names for the theme's controls that have none."""
+    for which in ("drawer", "search"):
+        box = f'<input class="md-toggle" data-md-toggle="{which}"'
+        output = output.replace(box, f'{box} aria-label="{which.capitalize()}"')
+    return output.replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
+
+
+def _mathml(found: re.Match[str]) -> str:
+    """MathML of a formula. What follows it in the line stays with it."""
+    display = "block" if found[1] == "div" else "inline"
+    made = convert(unescape(found[2]), display=display)
+    # A prime as high as its letter, and a sign that is no difference: fonts differ in both.
+    made = re.sub(
+        r"<msup>(<mi>\w</mi>)<mi>&#x02032;</mi></msup>", r"<mrow>\1<mo>′</mo></mrow>", made
+    )
+    made = re.sub(
+        r"((?:[(,\[]|&#x0002[8C];|&#x0005B;)</mo>)<mo>&#x02212;", r'\1<mo form="prefix">−', made
+    )
+    made = made.replace("<mo>′", '<mo lspace="0" rspace="0">′')
+    if display == "block":
+        return f'<div class="formula" tabindex="0">{made}</div>{found[3]}'
+    return f'<span class="whole">{made}{found[3]}</span>' if found[3] else made
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Link the keys of papers, outside of examples."""
-    if page.file.src_uri == "references.md":
-        return markdown
+    """Link the keys of papers, outside of examples, and put pictures into the gallery."""
+    if page.file.src_uri == "gallery.md":
+        return with_pictures(markdown)
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.DOTALL | re.MULTILINE)
     return "".join(
         part if part.startswith("```") else _KEY.sub(r"[[\1]](references.md#\1)", part)
@@ -48,30 +96,38 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def references_page() -> str:
-    """Every paper under its key."""
-    entries = [f"## {key} {{ #{key} }}\n\n{entry}\n" for key, entry in sorted(REFERENCES.items())]
-    lead = "Pages, docstrings and validation rows cite the papers by these keys.\n"
-    return "\n".join(["# References\n", lead, *entries])
+    """Every paper under its key, slips and conventions, and how to cite the package."""
+    entries = [f"### {key} {{ #{key} }}\n\n{entry}\n" for key, entry in sorted(REFERENCES.items())]
+    return "\n".join(
+        [
+            "# Papers, errata and how to cite\n",
+            "## References\n",
+            "Pages, docstrings and validation rows cite the papers by these keys.\n",
+            *entries,
+            *_errata(),
+            "## How to cite\n",
+            "Cite the package and the paper whose mechanism you ran. The file `CITATION.cff` has "
+            "the entry of the package.\n",
+            f"```yaml\n{(ROOT / 'CITATION.cff').read_text(encoding='utf-8')}```\n",
+        ]
+    )
 
 
-def errata_page() -> str:
+def _errata() -> list[str]:
     """Slips and conventions from validation/errata.toml, a heading an entry."""
     lead = (
         f"{count()} of the papers, their listings and the authors' scripts. Each number on this "
         "page is computed by the test that stands under it. `pyvws validate --errata` prints the "
         "same lists.\n"
     )
-    return "\n".join(
-        [
-            "# Errata and conventions\n",
-            lead,
-            "## Errata\n",
-            *map(_erratum, errata()),
-            "## Conventions\n",
-            "Where sources differ and none is wrong, the package takes one side and says which.\n",
-            *map(_convention, conventions()),
-        ]
-    )
+    return [
+        "## Errata\n",
+        lead,
+        *map(_erratum, errata()),
+        "## Conventions\n",
+        "Where sources differ and none is wrong, the package takes one side and says which.\n",
+        *map(_convention, conventions()),
+    ]
 
 
 def _erratum(slip: Erratum) -> str:
@@ -112,39 +168,35 @@ def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,.6g}"
 
 
-def gallery_page() -> str:
-    """A heading, a picture with a text alternative and a link for each function of pyvws.plots."""
-    sections = [
-        "# Gallery\n",
-        "Every function of `pyvws.plots`, drawn from simulated data when this site was built. "
-        "[Figures of the papers](figures.md) says which figure each one draws.\n",
-    ]
-    for name in _gallery().FIGURES:
-        function = getattr(plots, name)
-        said = " ".join((function.__doc__ or "").split("\n\n")[0].split())
+def with_pictures(markdown: str) -> str:
+    """The gallery's page with a picture and its text alternative above each function's entry."""
+
+    def shown(found: re.Match[str]) -> str:
+        name = found[1]
+        said = " ".join((inspect.getdoc(getattr(plots, name)) or "").split("\n\n")[0].split())
         without_keys = re.sub(r" ?\[[a-z]+\d{4}\]", "", said).replace('"', "'")
-        sections.append(
-            f"## {name}\n\n{said}\n\n![{without_keys}](gallery/{name}.png){{ loading=lazy }}\n\n"
-            f"[Arguments of {name}][{function.__module__}.{name}]\n"
-        )
-    return "\n".join(sections)
+        picture = f"![{without_keys}](gallery/{name}.png){{ loading=lazy }}"
+        return f"## {name}\n\n{picture}\n\n{found[0]}"
+
+    return re.sub(r"(?m)^::: [\w.]+\.(\w+)$", shown, markdown)
 
 
 def pictures() -> dict[str, bytes]:
     """The gallery's figures as PNG, by their place in the site."""
     found = {}
-    for name, draw in _gallery().FIGURES.items():
+    for name, draw in _tool("gallery").FIGURES.items():
         buffer = io.BytesIO()
         draw().savefig(buffer, format="png", dpi=90)
         found[f"gallery/{name}.png"] = buffer.getvalue()
     return found
 
 
-def _gallery() -> Any:
-    if "gallery" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("gallery", ROOT / "tools" / "gallery.py")
+def _tool(name: str) -> Any:
+    """A module of tools/, which is no package."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
-        sys.modules["gallery"] = module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-    return sys.modules["gallery"]
+    return sys.modules[name]

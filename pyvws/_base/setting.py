@@ -83,9 +83,9 @@ def about(help: str, **more: Any) -> dict[str, Setting]:
     return {"setting": Setting(help=help, **more)}
 
 
-def setting(default: T, said: str | dict[str, Setting], **more: Any) -> T:
-    """A dataclass field with a default; `said` is its help, or metadata that fields share."""
-    metadata = about(said, **more) if isinstance(said, str) else said
+def setting(default: T, meaning: str | dict[str, Setting], **more: Any) -> T:
+    """A dataclass field with a default; `meaning` is its help, or metadata that fields share."""
+    metadata = about(meaning, **more) if isinstance(meaning, str) else meaning
     declared: Any = field(default=default, metadata=metadata)
     return cast(T, declared)
 
@@ -189,4 +189,4 @@ def documented(docstring: str | None, settings: dict[str, list[Setting]]) -> str
 
 def on_command_line(text: str) -> str:
     """The text with names of settings as command-line options, such as --k for `k`."""
-    return re.sub(r"`(\w+)`", lambda found: "--" + found[1].replace("_", "-"), text)
+    return re.sub(r"`(\w+)`", lambda match: "--" + match[1].replace("_", "-"), text)

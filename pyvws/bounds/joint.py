@@ -138,10 +138,10 @@ def joint_bounds(
 
 def _discrete(probabilities: Any, columns: int) -> NDArray[np.bool_]:
     """Whether the terms of each column (K,) are log probabilities; none where not said."""
-    said = np.zeros(columns, bool) if probabilities is None else np.asarray(probabilities)
-    if said.shape != (columns,) or said.dtype != np.bool_:
+    is_probability = np.zeros(columns, bool) if probabilities is None else np.asarray(probabilities)
+    if is_probability.shape != (columns,) or is_probability.dtype != np.bool_:
         raise InputError(f"probabilities must have {columns} entries, True or False, one a column.")
-    return said
+    return is_probability
 
 
 def _windows(by_record: Floats, by_column: Floats, discrete: NDArray[np.bool_]) -> Floats:
@@ -274,9 +274,9 @@ def _ends(column: ColumnTerms) -> tuple[Floats, Floats]:
 
     def reduce(block: Block) -> None:
         _, cells, compute = block
-        found = compute()
-        found = np.where(np.isnan(found), -np.inf, found)
-        most, least = found.max(axis=0), found.min(axis=0)
+        computed = compute()
+        computed = np.where(np.isnan(computed), -np.inf, computed)
+        most, least = computed.max(axis=0), computed.min(axis=0)
         with lock:
             np.maximum(high[cells], most, out=high[cells])
             np.minimum(low[cells], least, out=low[cells])

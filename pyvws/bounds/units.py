@@ -47,9 +47,9 @@ def unit_terms(terms: ColumnTerms, kinds: UnitKinds, draws: int) -> ColumnTerms:
         sums = np.zeros((len(places), draws))
         for first in range(0, len(used), most):
             cells = slice(first, first + most)
-            found = terms.at(used[cells])
-            found = np.ascontiguousarray(np.where(np.isnan(found), -np.inf, found).T)
-            sums += sparse[:, cells] @ found
+            values = terms.at(used[cells])
+            values = np.ascontiguousarray(np.where(np.isnan(values), -np.inf, values).T)
+            sums += sparse[:, cells] @ values
         return np.ascontiguousarray(sums.T)
 
     def blocks() -> Iterator[Block]:

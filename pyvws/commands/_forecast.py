@@ -51,7 +51,9 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
     of_lw = 2.0 * float(weights[record] * total[record])
     column = max(each, key=lambda name: float(each[name][record]))
     share = each[column][record] / total[record] if total[record] else 0.0
-    size = sum(2.0 * 4000.0 * 8.0 * (one.parameters + 1) for one in plan.conditionals)
+    size = sum(
+        2.0 * 4000.0 * 8.0 * (conditional.parameters + 1) for conditional in plan.conditionals
+    )
     size += 8.0 * len(total) * len(outcomes) * 10.0
     lines = [
         "Forecast: these are estimates without a fit. They describe the confidential table, so "
@@ -63,6 +65,14 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         f"{column!r} makes about {share:.0%} of the largest bound of {whose}. A run takes about "
         f"{size / 1e9 + _A_RUN:.1f} GB of memory.",
     ]
+    wide = [one for one in plan.conditionals if one.name in plan.wide]
+    if wide:
+        family: Any = wide[0].family
+        lines.append(
+            f"The schema gives no coefficient_sd to {', '.join(repr(one.name) for one in wide)}. "
+            "Their levels have many coefficients, and each has a normal prior of standard "
+            f"deviation {family.coefficient_sd:g}."
+        )
     noise = _noise(schema, len(total), epsilon, delta)
     if noise is not None:
         sets, cells, deviation, mean = noise
@@ -78,11 +88,11 @@ def _loses_much(outcomes: Any, out: Any) -> bool:
     """Whether `out` (N,) has many records or units, or of records a whole level of a category."""
     if out.sum() > max(1.0, MANY * len(out)):
         return True
-    for one in outcomes:
-        if one.categorical and len(one.y) == len(out):
+    for outcome in outcomes:
+        if outcome.categorical and len(outcome.y) == len(out):
             has = np.zeros(len(out), dtype=np.bool_)
-            has[slice(None) if one.records is None else one.records] = True
-            if set(one.y[has & out]) - set(one.y[has & ~out]):
+            has[slice(None) if outcome.records is None else outcome.records] = True
+            if set(outcome.y[has & out]) - set(outcome.y[has & ~out]):
                 return True
     return False
 
@@ -92,18 +102,18 @@ def _bounds(outcomes: Any, weights: Floats, units: Any) -> tuple[Floats, dict[st
 
     The rough fits are under `weights` (N,), and the bounds are of unweighted terms.
     """
-    each = {one.name: _rough(one, weights) for one in outcomes}
+    each = {outcome.name: _rough(outcome, weights) for outcome in outcomes}
     if units is not None:  # The terms of a unit's records add up.
         each = {name: np.asarray(np.bincount(units, own), float) for name, own in each.items()}
     own_bounds = [*each.values()]
     return np.sum(own_bounds, axis=0), each, np.sum([own > 0.0 for own in own_bounds], axis=0)
 
 
-def _rough(one: Any, weights: Floats) -> Floats:
+def _rough(outcome: Any, weights: Floats) -> Floats:
     """Largest sizes (N,) of log-likelihoods at rough draws under weights (N,), 0 without a term."""
-    conditional = one.conditional(None)
-    model, cells, rng = one.model, conditional.cells, np.random.default_rng(1)
-    rows = slice(None) if one.records is None else one.records
+    conditional = outcome.conditional(None)
+    model, cells, rng = outcome.model, conditional.cells, np.random.default_rng(1)
+    rows = slice(None) if outcome.records is None else outcome.records
     own, start = weights[rows], None
     largest = np.zeros(cells.n_cells)
     for _ in range(_TIMES):
@@ -114,10 +124,10 @@ def _rough(one: Any, weights: Floats) -> Floats:
             if start.information is not None:
                 K = len(start.information)
                 steps[:, :K] = rng.standard_normal((_DRAWS, K))
-            draws = model.constrain(start.scattered(steps), one.design.shape[1])
+            draws = model.constrain(start.scattered(steps), outcome.design.shape[1])
         terms = model.log_likelihood(draws, cells)
         largest = np.maximum(largest, np.abs(terms).max(axis=0))
-    bounds = np.zeros(len(one.y))
+    bounds = np.zeros(len(outcome.y))
     bounds[rows] = largest[cells.cell_of_record]
     return bounds
 

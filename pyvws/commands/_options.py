@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import cached_property
@@ -60,7 +60,7 @@ class PlainCommand(TyperCommand):
         options = self.get_params(ctx)
         if shown is not None:
             named = {option.name: option for option in options}
-            arguments = [one for one in options if one.param_type_name == "argument"]
+            arguments = [option for option in options if option.param_type_name == "argument"]
             options = [*arguments, *(named[name] for name in shown if name in named)]
         for option in options:
             record = option.get_help_record(ctx)
@@ -127,30 +127,35 @@ def _with_declared(function: Callable[..., None]) -> Callable[..., None]:
         typer.Option("--help-all", help="Show every option.", callback=_show_all, is_eager=True),
     ]
     options.append(_keyword("help_all", everything, False))
-    first = [one for one in own.values() if one.default is one.empty]
-    last = [one for one in own.values() if one.default is not one.empty]
+    first = [option for option in own.values() if option.default is option.empty]
+    last = [option for option in own.values() if option.default is not option.empty]
 
     def whole(**given: Any) -> None:
         function(**{name: given[name] for name in own})
 
-    parameters = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*first, *options, *last)
-    ]
-    whole.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    whole.__annotations__ = {one.name: one.annotation for one in parameters}
-    return whole
+    return with_options(whole, [*first, *options, *last])
+
+
+def with_options(
+    function: Callable[..., None], parameters: Iterable[inspect.Parameter]
+) -> Callable[..., None]:
+    """The function as a command of these parameters, in their order."""
+    named = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in parameters]
+    function.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    function.__annotations__ = {option.name: option.annotation for option in named}
+    return function
 
 
 def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
     kind, metavar = _kind(alike)
-    one = alike[0]
+    first = alike[0]
     usual = shown_default(alike)
-    said = f" One of {', '.join(one.choices)}." if metavar == "NAME" else ""
+    words = f" One of {', '.join(first.choices)}." if metavar == "NAME" else ""
     option = typer.Option(
         *([f"--{name.replace('_', '-')}"] if kind is bool else []),
-        help=on_command_line(described(alike)) + said,
+        help=on_command_line(described(alike)) + words,
         metavar=metavar,
-        rich_help_panel=one.panel or None,
+        rich_help_panel=first.panel or None,
     )
     default = False if kind is bool else "" if usual == () else usual
     return _keyword(
@@ -167,45 +172,45 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 def _kind(alike: list[Setting]) -> tuple[Any, str | None]:
     """An option's type, and the word for its value in --help; None leaves typer's own word."""
-    one = alike[0]
-    if one.several and any(other.several != one.several for other in alike):
+    first = alike[0]
+    if first.several and any(other.several != first.several for other in alike):
         return str, "A,B"
-    if one.several:
-        if one.several[0] is str:
+    if first.several:
+        if first.several[0] is str:
             return str, "COL,COL"
-        return str, "N,N" if ... in one.several else "L,U"
-    if one.choices:
+        return str, "N,N" if ... in first.several else "L,U"
+    if first.choices:
         enumeration: Any = StrEnum
-        words = enumeration(one.name, {word.replace("-", "_"): word for word in one.choices})
-        return words, "NAME" if len(one.choices) > 3 else None
-    number = next((kind for kind in (bool, int, float) if kind in one.parts), None)
-    if number is None or one.words:
+        words = enumeration(first.name, {word.replace("-", "_"): word for word in first.choices})
+        return words, "NAME" if len(first.choices) > 3 else None
+    number = next((kind for kind in (bool, int, float) if kind in first.parts), None)
+    if number is None or first.words:
         return str, None
     return number, None
 
 
 def given_settings(context: typer.Context) -> dict[str, Any]:
     """The declared settings that the command line or its file gives, as Python values."""
-    found = {}
+    values = {}
     chosen = {str(context.params[role]) for role in ("model", "mechanism")}
     for name, alike in _declared().items():
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
-            one = next((one for one in alike if chosen & set(one.takers)), alike[0])
-            value = _value(one, context.params[name])
+            setting = next((setting for setting in alike if chosen & set(setting.takers)), alike[0])
+            value = _value(setting, context.params[name])
             if not (value is None or value is False or value == ()):
-                found[name] = value
-    return found
+                values[name] = value
+    return values
 
 
-def _value(one: Setting, given: Any) -> Any:
-    option = f"--{one.name.replace('_', '-')}"
-    if one.several:
-        if one.several[0] is str:
-            return given if given in one.choices else names(given)
-        return read_numbers(given, option, two=... not in one.several)
-    if one.words and given not in one.words:
-        return _number(given, option, one)
+def _value(setting: Setting, given: Any) -> Any:
+    option = f"--{setting.name.replace('_', '-')}"
+    if setting.several:
+        if setting.several[0] is str:
+            return given if given in setting.choices else names(given)
+        return read_numbers(given, option, two=... not in setting.several)
+    if setting.words and given not in setting.words:
+        return _number(given, option, setting)
     return str(given) if isinstance(given, StrEnum) else given
 
 
@@ -214,10 +219,10 @@ def names(text: str | None) -> tuple[str, ...]:
 
     A name in quotes may hold commas; such a name doubles every quote inside.
     """
-    found = (part.groups() for part in _NAME.finditer(text or ""))
+    parts = (part.groups() for part in _NAME.finditer(text or ""))
     return tuple(
         bare.strip() if quoted is None else quoted.replace('""', '"')
-        for quoted, bare in found
+        for quoted, bare in parts
         if quoted is not None or bare.strip()
     )
 
@@ -234,28 +239,28 @@ def read_numbers(text: str, option: str, *, two: bool) -> tuple[float, ...]:
     return values
 
 
-def _number(text: str, option: str, one: Setting) -> float:
-    said = {int: "a whole number", float: "a number"}
+def _number(text: str, option: str, setting: Setting) -> float:
+    kinds = {int: "a whole number", float: "a number"}
     try:
-        return int(text) if int in one.parts else float(text)
+        return int(text) if int in setting.parts else float(text)
     except ValueError:
-        wanted = " or ".join(said.get(kind) or ", ".join(get_args(kind)) for kind in one.parts)
+        wanted = " or ".join(kinds.get(kind) or ", ".join(get_args(kind)) for kind in setting.parts)
         raise UsageError(f"{option} must be {wanted}. Got {text!r}.") from None
 
 
 def template_options(command: Any) -> list[tuple[str, Any, str]]:
     """Name, default and help of each option that a file of settings may hold."""
     declared = _declared()
-    found = []
+    options = []
     for parameter in command.params:
         if parameter.name in _NOT_IN_A_FILE:
             continue
-        default, said = parameter.default, parameter.help or ""
+        default, text = parameter.default, parameter.help or ""
         if parameter.name in declared:
-            one = declared[parameter.name][0]
+            setting = declared[parameter.name][0]
             kind, metavar = _kind(declared[parameter.name])
-            default = one.default if default is None and one.default is not ... else default
+            default = setting.default if default is None and setting.default is not ... else default
             hint = _HINTS.get(metavar) or (_HINTS.get(kind) if default is None else None)
-            said += f" {hint}" if hint else ""
-        found.append((parameter.name, getattr(default, "value", default), said))
-    return found
+            text += f" {hint}" if hint else ""
+        options.append((parameter.name, getattr(default, "value", default), text))
+    return options

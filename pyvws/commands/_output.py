@@ -81,8 +81,8 @@ def console_listener(console: Console) -> Iterator[Listener]:
 
     from pyvws.synthesis.loop import Listener
 
-    shown = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    columns = (*shown, TextColumn("left"), TimeRemainingColumn())
+    first = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    columns = (*first, TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         count = 0
         last: TaskID | None = None
@@ -92,15 +92,15 @@ def console_listener(console: Console) -> Iterator[Listener]:
             if last is not None:
                 bars.update(last, completed=1, total=1)
             count += 1
-            said = f"fit {count}: {label}"
-            task = last = bars.add_task(said)
+            title = f"fit {count}: {label}"
+            task = last = bars.add_task(title)
             if not console.is_terminal:
-                console.print(said)
+                console.print(title)
 
             def tell(done: int, total: int, doing: Sequence[str] = ()) -> None:
                 now = f", {doing[0]}" if doing else ""
                 more = f" and {len(doing) - 1} more" if len(doing) > 1 else ""
-                bars.update(task, description=said + now + more, completed=done, total=total)
+                bars.update(task, description=title + now + more, completed=done, total=total)
 
             return tell
 
@@ -118,13 +118,13 @@ def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     if silent:
         yield SILENT
         return
-    said = False
+    printed = False
 
     def tell() -> None:
-        nonlocal said
-        if not said:
+        nonlocal printed
+        if not printed:
             console.print("compiling, once")
-        said = True
+        printed = True
 
     with console_listener(console) as listener, told_of_compiling(tell):
         yield listener
@@ -173,7 +173,7 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def print_table(
-    title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], *said: str
+    title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], *lines: str
 ) -> None:
     """Print a table of figures, whose first column names each row, and lines below the table."""
     table = Table(title=title)
@@ -189,7 +189,7 @@ def print_table(
         cut, width = "…" in drawn.get(), width + 20
     print(drawn.get(), end="")
     console = plain_console(width=100)
-    for line in said:
+    for line in lines:
         console.print(line)
 
 

@@ -42,14 +42,14 @@ def chosen_schema(synthetic: Sequence[Path], given: Path | None) -> Schema | Non
     path = next(filter(None, map(run_schema, synthetic)), None)
     if path is None:
         return None
-    found = Schema.read(path)
-    if found.under_review:
+    schema = Schema.read(path)
+    if schema.under_review:
         print(
             f"Warning: {path} is still under review, and so confidential. What it says, such as "
             "levels, comes from the records: review it before a figure leaves.",
             file=sys.stderr,
         )
-    return found
+    return schema
 
 
 def read_column(
@@ -59,14 +59,14 @@ def read_column(
 
     A schema says what is a category; without one it is a column without numbers.
     """
-    found = chosen_schema(synthetic, schema)
+    known = chosen_schema(synthetic, schema)
     runs = filter(is_output_folder, synthetic)
-    said = {one.name: one for path in runs for one in columns_of_run(path, found)}
-    if found is not None and name in found.columns:
-        said[name] = said_column(name, True, found.columns[name])
+    by_name = {column.name: column for path in runs for column in columns_of_run(path, known)}
+    if known is not None and name in known.columns:
+        by_name[name] = said_column(name, True, known.columns[name])
     tables = {original: read_table(original)}
     check_columns(open_frame(tables[original].frame), [name], role=original.name)
-    column = said.get(name) or ReportedColumn(name, True, None)
+    column = by_name.get(name) or ReportedColumn(name, True, None)
     read_by_schema = column.number.days_since is not None or column.missing
     if column.levels is None and not (
         read_by_schema or tables[original].frame[name].dtype.is_numeric()
@@ -87,17 +87,17 @@ def read_tables(
     original: Path, synthetic: Sequence[Path], schema: Path | None
 ) -> tuple[pl.DataFrame, list[pl.DataFrame], Schema | None]:
     """The original, the datasets, and `chosen_schema`."""
-    _, datasets, found = read_synthetic(synthetic, schema)
-    return read_table(original).spelled, datasets, found
+    _, datasets, known = read_synthetic(synthetic, schema)
+    return read_table(original).spelled, datasets, known
 
 
 def read_synthetic(
     synthetic: Sequence[Path], schema: Path | None
 ) -> tuple[list[Path], list[pl.DataFrame], Schema | None]:
     """The files of the datasets, the datasets, and `chosen_schema`."""
-    found = chosen_schema(synthetic, schema)
+    known = chosen_schema(synthetic, schema)
     files = synthetic_files(synthetic)
-    return files, [read_table(path).spelled for path in files], found
+    return files, [read_table(path).spelled for path in files], known
 
 
 def imputed_of(
@@ -125,10 +125,10 @@ def read_original(path: Path, columns: Sequence[ReportedColumn]) -> pl.DataFrame
     """The confidential table of a release; InputError for a released column that it lacks."""
     frame = read_table(path).spelled
     checked = open_frame(frame)
-    check_columns(checked, [one.name for one in columns], role=path.name)
-    for one in columns:
-        if one.is_number:
-            _outcome(checked, one.name, path)
+    check_columns(checked, [column.name for column in columns], role=path.name)
+    for column in columns:
+        if column.is_number:
+            _outcome(checked, column.name, path)
     return frame
 
 
@@ -182,9 +182,9 @@ def read_records(
 
 def _check_columns_of_run(path: Path, outcome: str, known: Sequence[str]) -> None:
     """Refuse a category as the outcome, and synthetic columns as known ones."""
-    found = columns_of_run(path, chosen_schema([path], None))
-    columns = {one.name: one for one in found if one.synthetic}
-    numbers = [name for name, one in columns.items() if one.levels is None]
+    reported = columns_of_run(path, chosen_schema([path], None))
+    columns = {column.name: column for column in reported if column.synthetic}
+    numbers = [name for name, column in columns.items() if column.levels is None]
     if outcome in columns and outcome not in numbers:
         raise InputError(
             f"{outcome!r} is a category of {path}, and a radius needs a number. "

@@ -117,51 +117,51 @@ def _said(error: Exception) -> tuple[str, int]:
     """An error's message and exit code."""
     kind, code = type(error).__name__, 1
     if hasattr(error, "format_message"):  # typer's own usage error
-        said, code = error.format_message(), 2
+        message, code = error.format_message(), 2
         if kind == "NoArgsIsHelpError":
-            print(said)
+            print(message)
             return "Name a command; --help lists them.", code
-        said = _with_nearest(error, said.replace(": Value error, ", ": "))
+        message = _with_nearest(error, message.replace(": Value error, ", ": "))
     elif isinstance(error, PyvwsError):
-        said, code = str(error), 2 if isinstance(error, UsageError) else 1
+        message, code = str(error), 2 if isinstance(error, UsageError) else 1
     elif kind == "Abort":
-        said, code = _INTERRUPT, _INTERRUPTED
+        message, code = _INTERRUPT, _INTERRUPTED
     elif isinstance(error, MemoryError):
-        said = (
+        message = (
             "The run needs more memory than there is. Take fewer draws or datasets, or a smaller "
             "--memory, so that the table is read in steps."
         )
     elif isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        said = (
+        message = (
             f"No space is left for {error.filename or 'what is written'}. Free some; TMPDIR moves "
             "temporary files, XDG_CACHE_HOME compiled programs. Nothing was left half-written."
         )
     elif isinstance(error, OSError) and error.strerror and error.filename:
-        said = (
+        message = (
             f"{error.filename}: {error.strerror}. Check its name and its rights. Nothing was left "
             "half-written."
         )
     else:
-        said = (
+        message = (
             f"An unexpected {kind} stopped the run; nothing was left half-written. Run "
             "pyvws --debug ... to see where; what it shows may hold data values."
         )
-    return said, code
+    return message, code
 
 
-def _with_nearest(error: Exception, said: str) -> str:
+def _with_nearest(error: Exception, message: str) -> str:
     """A usage error's message, which offers the command, option or word nearest to a wrong one."""
-    said = re.sub(r" ?(?:\(Possible options: .*\)|Did you mean .*)$", "", said)
-    given = re.search(r"'([^']*)' is not one of |No such (?:command|option):? '?([\w-]*)", said)
+    message = re.sub(r" ?(?:\(Possible options: .*\)|Did you mean .*)$", "", message)
+    given = re.search(r"'([^']*)' is not one of |No such (?:command|option):? '?([\w-]*)", message)
     if given is None:
-        return said
+        return message
     if given[1] is not None:
-        words = re.findall(r"'([^']*)'", said[given.end() :])
+        words = re.findall(r"'([^']*)'", message[given.end() :])
     elif "command" in given[0]:
         words = list(error.ctx.command.commands)  # type: ignore[attr-defined]
     else:
         words = list(getattr(error, "possibilities", None) or ())
-    return said.rstrip(".") + "." + near(given[1] or given[2], words)
+    return message.rstrip(".") + "." + near(given[1] or given[2], words)
 
 
 def _take_signals() -> None:

@@ -50,17 +50,17 @@ def combine(
     choice(kind, "--kind", ("partial", "full"))
     counts = counts_beside(synthetic)
     of_what = imputed_of(of, counts)
-    files, datasets, said = read_synthetic(synthetic, schema)
+    files, datasets, known = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)
     draws = draws_behind(files)
-    found = combine_formula(
+    coefficients = combine_formula(
         *(datasets, formula),
         kind="partial" if kind == "partial" else "full",
         of=of_what,
         draw_of_dataset=draws,
         names=[path.name for path in files],
-        schema=said,
+        schema=known,
     )
     counted = None
     if counts is not None:
@@ -77,7 +77,7 @@ def combine(
             "df": combined.df,
             **dict(zip(("lower", "upper"), combined.interval(level), strict=True)),
         }
-        for name, combined in found.items()
+        for name, combined in coefficients.items()
     }
     if as_json:
         print_json(
@@ -89,7 +89,7 @@ def combine(
                 "of": of_what,
                 "counted": counted,
                 "level": level,
-                "left_out": found.dropped,
+                "left_out": coefficients.dropped,
                 "coefficients": rows,
             }
         )
@@ -102,6 +102,6 @@ def combine(
                 (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))
                 for name, row in rows.items()
             ),
-            *left_out(found.dropped),
+            *left_out(coefficients.dropped),
             *([] if counted is None else [_COUNTED[counted]]),
         )

@@ -80,11 +80,11 @@ def compare(
     frame = source.frame
     if "schema" in settings:
         columns = Schema.read(settings["schema"]).columns
-        frame = source.with_text([name for name, one in columns.items() if one.categorical])
+        frame = source.with_text([name for name, column in columns.items() if column.categorical])
     asked = () if epsilons is None else read_numbers(epsilons, "--epsilons", two=False)
     with counted_progress("compare") as tick:
         try:
-            found = compared(
+            comparison = compared(
                 frame,
                 out,
                 epsilons=asked,
@@ -108,18 +108,18 @@ def compare(
     if as_json:
         print_json(
             {
-                "rows": found.table().to_dicts(),
-                "advice": {f"{one.epsilon:g}": one.text for one in found.advice},
-                "notes": notes(found),
+                "rows": comparison.table().to_dicts(),
+                "advice": {f"{entry.epsilon:g}": entry.text for entry in comparison.advice},
+                "notes": notes(comparison),
             }
         )
     elif not quiet:
         print_table(
             f"{table.name}: choices by epsilon",
-            headings(found),
-            (shown_row(found, row) for row in found.rows),
-            *notes(found),
+            headings(comparison),
+            (shown_row(comparison, row) for row in comparison.rows),
+            *notes(comparison),
         )
-        for one in found.advice:
-            print(f"\n{one.text}")
+        for entry in comparison.advice:
+            print(f"\n{entry.text}")
         print(f"\n{LOOKED}\nconfidential: {out / 'confidential' / 'comparison.html'}")

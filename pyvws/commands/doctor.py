@@ -132,17 +132,17 @@ def _guarded(name: str, look: Callable[[], tuple[str, str]]) -> Check:
 
 def _distribution(name: str, install: str = "", use: str = "") -> tuple[str, str]:
     try:
-        found = distribution(name)
+        installed = distribution(name)
     except PackageNotFoundError:
         raise MissingDependencyError(f"{use}Run: pip install {install or name}") from None
-    return found.version, str(found.locate_file(""))
+    return installed.version, str(installed.locate_file(""))
 
 
 def _ensemble() -> tuple[str, str]:
     from pyvws.engines.ensemble import emcee_version
 
-    said = emcee_version()
-    return said, str(distribution("emcee").locate_file("emcee"))
+    version = emcee_version()
+    return version, str(distribution("emcee").locate_file("emcee"))
 
 
 def _grid() -> tuple[str, str]:
@@ -198,8 +198,8 @@ def _r() -> list[Check]:
             if folder
             else Check(f"R package {name}", False, reason=f"Needed for {use}. Run: {how}")
         )
-    needed = [one for one, name in zip(packages, _R_PACKAGES, strict=True) if name in _OF_RSTAN]
-    stands = next((one for one in needed if not one.usable), needed[0])
+    needed = [check for check, name in zip(packages, _R_PACKAGES, strict=True) if name in _OF_RSTAN]
+    stands = next((check for check in needed if not check.usable), needed[0])
     return [
         Check("R", True, str(answer["r_version"][0]), str(answer["r_home"][0])),
         *packages,

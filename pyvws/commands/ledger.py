@@ -42,7 +42,7 @@ def ledger(
     statements = dict(zip(_names(places, folder), read, strict=True))
     together = costs_together(list(statements.values()))
     neighbours = together["neighbours"]
-    costs = {name: release_cost(said, neighbours) for name, said in statements.items()}
+    costs = {name: release_cost(statement, neighbours) for name, statement in statements.items()}
     if figure is not None:
         from pyvws.report.ledger_figure import ledger_figure
 
@@ -119,16 +119,16 @@ def _shown(value: Any) -> str:
 def _sums(together: dict[str, Any]) -> list[str]:
     """The sums in words, a line for each kind of which there is a release."""
     strict, others, numbers = (together[key] for key in ("strict", "asymptotic", "releases"))
-    found = []
+    lines = []
     if numbers["strict"]:
         delta = f", delta {strict['delta']:.6g}" if strict["delta"] else ""
         rho = "" if strict["zcdp"] is None else f"; zCDP {strict['zcdp']:.6g}"
-        found.append(f"strict releases together: epsilon {_shown(strict['epsilon'])}{delta}{rho}")
+        lines.append(f"strict releases together: epsilon {_shown(strict['epsilon'])}{delta}{rho}")
     if numbers["asymptotic"]:
-        found.append(
+        lines.append(
             f"asymptotic releases together: epsilon {_shown(others['epsilon'])}; of the window "
             f"{_shown(others['of_window'])}"
         )
     if numbers["none"]:
-        found.append(f"without a guarantee, and in no sum: {numbers['none']}")
-    return found
+        lines.append(f"without a guarantee, and in no sum: {numbers['none']}")
+    return lines

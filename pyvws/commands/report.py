@@ -113,7 +113,7 @@ def report(
 def _named(out: Path, public: Any, outcome: str | None, wanted: Any) -> str | None:
     """The synthesized number whose risks are measured; None of a table if nobody names one."""
     columns = [column.name for column in public.synthetic]
-    numbers = [one.name for one in public.synthetic if one.is_number]
+    numbers = [column.name for column in public.synthetic if column.is_number]
     listed = ", ".join(map(repr, columns))
     if outcome is None:
         if len(columns) > 1 and wanted:
@@ -174,7 +174,7 @@ def _evidence(
     if told:
         Console(stderr=True).print("comparing with the confidential table", highlight=False)
     alone = not public.privacy.get("columns")
-    found, data = None, None
+    of_records, data = None, None
     columns: Any = None
     if outcome is not None and aligned:
         folders = [out]
@@ -184,14 +184,16 @@ def _evidence(
         y, values, patterns = read_records(original, folders, outcome, known)
         own, others = values[: len(public.files)], values[len(public.files) :]
         settings = RiskSettings(known=patterns, **risk)
-        found = risk_evidence(outcome, y, own, settings, unweighted=others or None)
+        of_records = risk_evidence(outcome, y, own, settings, unweighted=others or None)
         columns = [ColumnValues(outcome, None, [y, *own])] if alone else None
     if columns is None:
         data = read_original(original, public.columns)
-        columns = (public.values(one, data=data[one.name]) for one in public.synthetic)
+        columns = (public.values(column, data=data[column.name]) for column in public.synthetic)
     pairs = pairs_of(public, data=data)
     by_keys = None
     if intruder is not None:
-        table, datasets, said = read_tables(original, [out], None)
-        by_keys = table_risk(table, datasets, **intruder, schema=said)
-    return gather(columns, same_file=same, alone=alone, pairs=pairs, risk=found, by_keys=by_keys)
+        table, datasets, schema = read_tables(original, [out], None)
+        by_keys = table_risk(table, datasets, **intruder, schema=schema)
+    return gather(
+        columns, same_file=same, alone=alone, pairs=pairs, risk=of_records, by_keys=by_keys
+    )

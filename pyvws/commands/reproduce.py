@@ -37,9 +37,10 @@ def reproduce(
         raise InputError(f"{release} is no release. Name a folder that pyvws synthesize wrote.")
     files = dataset_files(folder)
     privacy = json.loads((folder / "release" / "privacy.json").read_text(encoding="utf-8"))
-    made = reproduced(folder / "release", privacy, files)
+    contents = reproduced(folder / "release", privacy, files)
     same = {
-        file.name: file.read_bytes() == content for file, content in zip(files, made, strict=True)
+        file.name: file.read_bytes() == content
+        for file, content in zip(files, contents, strict=True)
     }
     if as_json:
         print_json({"same": same})

@@ -91,7 +91,7 @@ def risk(
     ball: Any = {"radius": radius, "radius_kind": radius_kind, "known": patterns}
     before, after = identification_risk(y, **ball), identification_risk(y, values, **ball)
     matches = match_risk(y, values, **ball)
-    found = {
+    summaries = {
         label: risk_summary(risks, policy=policy)
         for label, risks in (("confidential", before), ("synthetic", after))
     }
@@ -110,24 +110,24 @@ def risk(
                 "radius_kind": radius_kind,
                 "policy": policy,
                 "datasets": len(values),
-                **{label: asdict(summary) for label, summary in found.items()},
+                **{label: asdict(summary) for label, summary in summaries.items()},
                 **rates,
             }
         )
     elif not quiet:
         reach = f"{100 * radius:g} %" if radius_kind == "percentage" else f"{radius:g}"
         false = rates["false_match_rate"]
-        said = "none (no single match)" if false is None else f"{false:.4f}"
+        shown_rate = "none (no single match)" if false is None else f"{false:.4f}"
         labels = ("confidential", f"{len(values)} synthetic")
         print_table(
             f"identification risk of {outcome}, radius {reach}",
             ("largest", "IQR", f"share above {policy:g}"),
             (
-                (label, f"{one.maximum:.4f}", f"{one.iqr:.4f}", f"{one.share_above:.4f}")
-                for label, one in zip(labels, found.values(), strict=True)
+                (label, f"{own.maximum:.4f}", f"{own.iqr:.4f}", f"{own.share_above:.4f}")
+                for label, own in zip(labels, summaries.values(), strict=True)
             ),
             f"expected match risk {rates['expected_match_risk']:.2f}, true match rate "
-            f"{rates['true_match_rate']:.4f}, false match rate {said}",
+            f"{rates['true_match_rate']:.4f}, false match rate {shown_rate}",
             "(averages over the datasets)",
         )
 
@@ -148,28 +148,28 @@ def _tell_table(
     from pyvws.evaluation.table_risk import table_risk
     from pyvws.tables.files.read import read_table
 
-    table, datasets, said = read_tables(original, synthetic, schema)
+    table, datasets, known = read_tables(original, synthetic, schema)
     held = read_table(holdout).spelled if holdout else None
-    found = table_risk(
-        table, datasets, keys=names(keys), target=names(target), holdout=held, schema=said
+    risks = table_risk(
+        table, datasets, keys=names(keys), target=names(target), holdout=held, schema=known
     )
     if as_json:
-        print_json({one.name: asdict(one) for one in found.scores})
+        print_json({score.name: asdict(score) for score in risks.scores})
         return
     if quiet:
         return
     closest = "its closest hold-out record" if held is not None else "records of the data are apart"
-    kinds = {one.name.split()[0]: one.blind for one in found.scores}
+    kinds = {score.name.split()[0]: score.blind for score in risks.scores}
     notes = (
-        ("Numbers among the keys are compared as they are: {}.", found.exact),
-        ("Numbers among the targets are compared by tenths of the data: {}.", found.by_data),
+        ("Numbers among the keys are compared as they are: {}.", risks.exact),
+        ("Numbers among the targets are compared by tenths of the data: {}.", risks.by_data),
     )
     print_table(
         f"{original.name} and {len(datasets)} synthetic datasets: risks by {keys}",
         ("synthetic", "without synthesis", "independent"),
         (
-            (one.name, *(f"{x:.4f}" for x in (one.value, one.without_synthesis, one.independent)))
-            for one in found.scores
+            (own.name, *(f"{x:.4f}" for x in (own.value, own.without_synthesis, own.independent)))
+            for own in risks.scores
         ),
         "Shares from 0 (best) to 1 (worst); larger = riskier. without synthesis: the data released",
         "as they are. independent: each column of the data in an order of its own.",

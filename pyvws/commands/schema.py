@@ -41,6 +41,7 @@ def schema(
     from pyvws.commands._forecast import forecast
     from pyvws.tables.files.headers import record_instead, shown_names
     from pyvws.tables.files.read import read_table
+    from pyvws.tables.proposal.reasons import broken_rules, reasons
     from pyvws.tables.schema.schema import Schema
 
     if out.exists():
@@ -53,6 +54,7 @@ def schema(
     found.write(out)
     expected = forecast(found, source.spelled) if plan else []
     shown = shown_names(list(found.columns))
+    broken = broken_rules(found, source.spelled, shown)
     columns = {shown[name]: one for name, one in found.columns.items()}
     if as_json:
         print_json(
@@ -69,6 +71,8 @@ def schema(
                 },
                 "to_review": len(found.to_review),
                 "reviewed": found.reviewed,
+                "why": reasons(found.columns, shown),
+                "broken_rules": broken,
                 **({"forecast": expected} if plan else {}),
             }
         )
@@ -81,6 +85,8 @@ def schema(
                 for name, one in columns.items()
             ),
             *(f"{name}: {one.note}." for name, one in columns.items() if one.note),
+            *reasons(found.columns, shown),
+            *broken,
             *([_ROW_NAMES] if source.row_names else []),
             *([_UNNAMED] if record_instead(list(found.columns)) else []),
             "The proposal has looked at the table. Entries with values of its records: "

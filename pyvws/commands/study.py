@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
-from pyvws.commands._options import names, read_numbers
+from pyvws.commands._options import names, read_numbers, with_options
 from pyvws.commands._output import counted_progress
 from pyvws.studies.registry import STUDIES
 
@@ -39,43 +42,33 @@ def _options(
         raise typer.BadParameter("Name a study; --list shows them.")
 
 
-_Replicates = Annotated[
-    int | None, typer.Option(help="Replicates in all; more of them extend a study.")
-]
-_Jobs = Annotated[
-    int | None, typer.Option(help="Replicates at once; one a processor if not given.")
-]
-_Backend = Annotated[str, typer.Option(help="loky (this machine) or dask.", metavar="loky|dask")]
-_Scheduler = Annotated[
-    str | None, typer.Option(help="With dask: the scheduler, as tcp://host:8786.")
-]
-_Kept = Annotated[Path, typer.Option(help="Folder for the replicates and the tables.")]
-_StudySeed = Annotated[int, typer.Option(help="Seed from which those of replicates follow.")]
-_Empty = Annotated[bool, typer.Option("--overwrite", help="Empty the folder first.")]
+def _joined(own: Callable[..., Any], run: Callable[..., None]) -> Callable[..., None]:
+    """A command whose own options say what to run, and which runs it by the options of `run`."""
+    mine, every = (inspect.signature(part, eval_str=True).parameters for part in (own, run))
+    shared = {name: option for name, option in every.items() if option.kind is option.KEYWORD_ONLY}
+    needed = [option for option in shared.values() if option.default is option.empty]
+    others = [option for option in shared.values() if option.default is not option.empty]
+
+    def command(**given: Any) -> None:
+        asked = own(**{name: given[name] for name in mine})
+        run(asked, **{name: given[name] for name in shared})
+
+    command.__doc__ = own.__doc__
+    return with_options(command, [*needed, *mine.values(), *others])
 
 
-def _replicated(name: str) -> Callable[..., None]:
-    """The command of a study in replicates."""
+def _registered(name: str) -> Callable[[], Any]:
+    """What gives the study of that name, which has no options of its own."""
 
-    def run(
-        out: _Kept,
-        replicates: _Replicates = None,
-        jobs: _Jobs = None,
-        backend: _Backend = "loky",
-        scheduler: _Scheduler = None,
-        seed: _StudySeed = 1,
-        overwrite: _Empty = False,
-    ) -> None:
+    def find() -> Any:
         from pyvws.studies.registry import find_study
 
-        given = {"replicates": replicates, "jobs": jobs, "backend": backend, "scheduler": scheduler}
-        _run_replicates(find_study(name), out, seed=seed, overwrite=overwrite, **given)
+        return find_study(name)
 
-    return run
+    return find
 
 
 def _strict(
-    out: _Kept,
     income: Annotated[
         Path | None,
         typer.Option(help="Your csv or parquet file with Income, Urban, Marital and Educ."),
@@ -86,49 +79,52 @@ def _strict(
     small: Annotated[
         bool, typer.Option("--small", help="Few records, epsilons and draws: ends in seconds.")
     ] = False,
-    replicates: _Replicates = None,
-    jobs: _Jobs = None,
-    backend: _Backend = "loky",
-    scheduler: _Scheduler = None,
-    seed: _StudySeed = 1,
-    overwrite: _Empty = False,
-) -> None:
+) -> Any:
     from pyvws.studies.strict import strict_study
 
-    made = strict_study(income=income, wages=wages, small=small)
-    given = {"replicates": replicates, "jobs": jobs, "backend": backend, "scheduler": scheduler}
-    _run_replicates(made, out, seed=seed, overwrite=overwrite, **given)
+    return strict_study(income=income, wages=wages, small=small)
 
 
 def _survey(
-    out: _Kept,
     simulated: Annotated[
         bool, typer.Option("--simulated", help="A simulated population, which needs no R.")
     ] = False,
     small: Annotated[
         bool, typer.Option("--small", help="Few samples of a simulated population.")
     ] = False,
-    replicates: _Replicates = None,
-    jobs: _Jobs = None,
-    backend: _Backend = "loky",
-    scheduler: _Scheduler = None,
-    seed: _StudySeed = 1,
-    overwrite: _Empty = False,
-) -> None:
+) -> Any:
     """Tables of a weighted survey over repeated samples, beside Laplace noise."""
     from pyvws.release.synthesize import synthesize
     from pyvws.studies.survey import survey_study
 
-    made = survey_study(synthesize, simulated=simulated, small=small)
-    given = {"replicates": replicates, "jobs": jobs, "backend": backend, "scheduler": scheduler}
-    _run_replicates(made, out, seed=seed, overwrite=overwrite, **given)
+    return survey_study(synthesize, simulated=simulated, small=small)
 
 
-def _run_replicates(study: Any, out: Path, **given: Any) -> None:
+def _run_replicates(
+    study: Any,
+    *,
+    out: Annotated[Path, typer.Option(help="Folder for the replicates and the tables.")],
+    replicates: Annotated[
+        int | None, typer.Option(help="Replicates in all; more of them extend a study.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Replicates at once; one a processor if not given.")
+    ] = None,
+    backend: Annotated[
+        str, typer.Option(help="loky (this machine) or dask.", metavar="loky|dask")
+    ] = "loky",
+    scheduler: Annotated[
+        str | None, typer.Option(help="With dask: the scheduler, as tcp://host:8786.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed from which those of replicates follow.")] = 1,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Empty the folder first.")] = False,
+) -> None:
     """Run a study in replicates, show its report and name its files."""
     from pyvws.studies.replicates import run_study
 
     done = 0
+    given: dict[str, Any] = {"replicates": replicates, "seed": seed, "overwrite": overwrite}
+    given |= {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     with counted_progress(study.name) as tick:
 
         def progress(now: int, total: int) -> None:
@@ -137,12 +133,10 @@ def _run_replicates(study: Any, out: Path, **given: Any) -> None:
             tick(now, total)
 
         try:
-            found = run_study(study, out, progress=progress, **given)
+            report = run_study(study, out, progress=progress, **given).report
         except KeyboardInterrupt:
-            interrupted = True
-        else:
-            interrupted = False
-    if interrupted:
+            report = None
+    if report is None:
         print(
             f"Error: Interrupted; {done} results are kept in {out}. The same command goes on "
             "from there.",
@@ -150,22 +144,25 @@ def _run_replicates(study: Any, out: Path, **given: Any) -> None:
         )
         sys.exit(_INTERRUPTED)
     console = Console(width=None if sys.stdout.isatty() else 140)
-    for shown in found.report.shown:
-        console.print(shown, highlight=False)
-    for file in ("replicates.csv", *found.report.files):
+    for part in report.shown:
+        console.print(part, highlight=False)
+    for file in ("replicates.csv", *report.files):
         print(out / file)
 
 
 # Studies on a user's own file: a command runs the study, shows the table and writes the figures.
 
+_Asked = tuple[Any, Path | None, dict[str, Any]]
+"""A study, the user's file, and the arguments of its run."""
+
 _File = Annotated[Path | None, typer.Option(help="Your file, csv or parquet.")]
-_Out = Annotated[
+_Others = Annotated[
     Path | None,
-    typer.Option(help="Folder for table and figures; if not given, the table is only printed."),
-]
-_Seed = Annotated[int, typer.Option(help="Seed of sampling and synthesis.")]
-_Overwrite = Annotated[
-    bool, typer.Option("--overwrite/--no-overwrite", help="Replace the folder whole.")
+    typer.Option(
+        help="Run synthpop too, and MST and AIM of dpmm in the Python of this path, where they are "
+        "installed.",
+        metavar="PYTHON",
+    ),
 ]
 _Salary = Annotated[str, typer.Option(help="Column of the salary.")]
 _Filter = Annotated[
@@ -183,29 +180,24 @@ def _sdr(
     ] = None,
     filter: _Filter = None,
     epsilon: Annotated[float, typer.Option(help="Target; larger = riskier.")] = 5.0,
-    out: _Out = None,
-    seed: _Seed = 1,
-    overwrite: _Overwrite = False,
-) -> None:
+) -> _Asked:
     """Five synthesizers of salaries on your own file beside the slides' table (SDR 2017)."""
     from pyvws.studies import doctorate_salaries as study
 
-    given: dict[str, Any] = {"formula": formula, "range": _ends(range), "epsilon": epsilon}
-    _run(study, file, out, overwrite, seed=seed, outcome=outcome, filters=filter or (), **given)
+    ends = None if range is None else read_numbers(range, "--range", two=True)
+    given = {"outcome": outcome, "filters": filter or (), "formula": formula}
+    return study, file, {**given, "range": ends, "epsilon": epsilon}
 
 
 def _sdr_2024(
     file: _File = None,
     outcome: _Salary = "SALARY",
     filter: _Filter = None,
-    out: _Out = None,
-    seed: _Seed = 1,
-    overwrite: _Overwrite = False,
-) -> None:
+) -> _Asked:
     """LW, CW and SW, re-weighted too, on 1000 salaries of your own file (2024 paper)."""
     from pyvws.studies import sampled_salaries as study
 
-    _run(study, file, out, overwrite, seed=seed, outcome=outcome, filters=filter or ())
+    return study, file, {"outcome": outcome, "filters": filter or ()}
 
 
 def _consumer_expenditure(
@@ -246,25 +238,21 @@ def _consumer_expenditure(
     draws: Annotated[int, typer.Option(help="Draws of each chain.")] = 500,
     warmup: Annotated[int, typer.Option(help="Steps of warm-up of each chain.")] = 500,
     chains: Annotated[int, typer.Option(help="Chains of each fit.")] = 2,
-    out: _Out = None,
-    seed: _Seed = 1,
-    overwrite: _Overwrite = False,
-) -> None:
+) -> _Asked:
     """Risk-weighted mixture synthesizers of one column of your own file (risk-efficient paper)."""
     from pyvws.engines.sampler_settings import SamplerSettings
     from pyvws.report.study_page import study_page
     from pyvws.studies import consumer_expenditure as study
 
-    def write(result: Any, folder: Path) -> list[str]:
-        return study.write(result, folder, page=study_page)
-
+    paged = SimpleNamespace(
+        run=study.run, table=study.table, write=partial(study.write, page=study_page)
+    )
     known_names = None if known is None else names(known)
     columns = {"outcome": outcome, "formula": formula, "known": known_names, "groups": group}
-    shown = {"regression": regression, "coefficient": coefficient, "topcoding": topcode}
+    reported = {"regression": regression, "coefficient": coefficient, "topcoding": topcode}
     fits = {"radius": radius, "components": components, "datasets": datasets, "labels": labels}
     settings = SamplerSettings(draws=draws, warmup=warmup, chains=chains)
-    given: dict[str, Any] = {**columns, **shown, **fits, "c": c, "g": g, "settings": settings}
-    _run(study, file, out, overwrite, seed=seed, write=write, **given)
+    return paged, file, {**columns, **reported, **fits, "c": c, "g": g, "settings": settings}
 
 
 def _tables(
@@ -284,24 +272,14 @@ def _tables(
         Literal["independent", "systematic"],
         typer.Option(help="How synthetic records are drawn given the parameters."),
     ] = "independent",
-    others: Annotated[
-        Path | None,
-        typer.Option(
-            help="Run synthpop too, and MST and AIM of dpmm in the Python of this path, where "
-            "they are installed.",
-            metavar="PYTHON",
-        ),
-    ] = None,
-    out: _Out = None,
-    seed: _Seed = 1,
-    overwrite: _Overwrite = False,
-) -> None:
+    others: _Others = None,
+) -> _Asked:
     """Whole tables at one joint epsilon, beside separate runs, by the k-marginal score."""
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import whole_tables as study
 
-    own: dict[str, Any] = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
-    _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, others=others, **own)
+    own = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
+    return study, file, {**own, "synthesize": synthesize, "others": others}
 
 
 def _misfit(
@@ -310,17 +288,13 @@ def _misfit(
     columns: Annotated[
         str, typer.Option(help="How many of the schema's conditional tables to take.")
     ] = "5,10,19",
-    out: _Out = None,
-    seed: _Seed = 1,
-    overwrite: _Overwrite = False,
-) -> None:
+) -> _Asked:
     """The constant weight of strict tables, min(1, epsilon / W), by a public reference."""
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import misfit as study
 
-    own: dict[str, Any] = {"schema": schema, "synthesize": synthesize, "seed": seed}
-    own["columns"] = read_numbers(columns, "--columns", two=False)
-    _run(study, file, out, overwrite, **own)
+    numbers = read_numbers(columns, "--columns", two=False)
+    return study, file, {"schema": schema, "synthesize": synthesize, "columns": numbers}
 
 
 def _noisy_counts(
@@ -335,60 +309,56 @@ def _noisy_counts(
     epsilon: Annotated[
         str | None, typer.Option(help="Epsilons to run, such as 1,4; all if not given.")
     ] = None,
-    out: _Out = None,
-    seed: _Seed = 1,
-    overwrite: _Overwrite = False,
-) -> None:
+    others: _Others = None,
+) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
     from pyvws.release.synthesize import synthesize
     from pyvws.studies import noisy_counts as study
 
-    own: dict[str, Any] = {"runs": runs, "copies": copies, "columns": columns}
-    if epsilon is not None:
-        own["chosen"] = read_numbers(epsilon, "--epsilon", two=False)
-    _run(study, file, out, overwrite, seed=seed, synthesize=synthesize, **own)
+    chosen = None if epsilon is None else read_numbers(epsilon, "--epsilon", two=False)
+    own = {"runs": runs, "copies": copies, "columns": columns, "chosen": chosen, "others": others}
+    return study, file, {**own, "synthesize": synthesize}
 
 
 def _run(
-    study: Any,
-    file: Path | None,
-    out: Path | None,
-    overwrite: bool,
+    asked: _Asked,
     *,
-    write: Callable[[Any, Path], list[str]] | None = None,
-    **given: Any,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for table and figures; if not given, the table is only printed."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of sampling and synthesis.")] = 1,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite/--no-overwrite", help="Replace the folder whole.")
+    ] = False,
 ) -> None:
-    """Run a study on a file, show its table, and write its files, by `write` or by its own way."""
+    """Run a study on a file, show its table, and write its files."""
     from pyvws._base.folders import check_folder, whole_folder
     from pyvws.commands._output import console_listener, plain_console
 
+    study, file, given = asked
     if out is not None:
         check_folder(out, overwrite=overwrite, source=file)
     with console_listener(plain_console(stderr=True)) as listener:
-        result = study.run(file, listener=listener, **given)
+        result = study.run(file, seed=seed, listener=listener, **given)
     Console(width=None if sys.stdout.isatty() else 200).print(study.table(result), highlight=False)
     for problem in result.problems:
         print(f"Warning: {problem}", file=sys.stderr)
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:
-            written = (write or study.write)(result, folder)
+            written = study.write(result, folder)
         for name in written:
             print(out / name)
 
 
-def _ends(text: str | None) -> tuple[float, ...] | None:
-    return None if text is None else read_numbers(text, "--range", two=True)
-
-
-_OWN_OPTIONS: dict[str, Callable[..., None]] = {"strict": _strict}
 for _name in STUDIES:
-    _command = _OWN_OPTIONS.get(_name) or _replicated(_name)
+    _command = _joined({"strict": _strict}.get(_name) or _registered(_name), _run_replicates)
     _command.__doc__ = f"{STUDIES[_name].about}."
     study.command(_name)(_command)
-study.command("sdr")(_sdr)
-study.command("sdr-2024")(_sdr_2024)
-study.command("consumer-expenditure")(_consumer_expenditure)
-study.command("tables")(_tables)
-study.command("strict-weights")(_misfit)
-study.command("survey")(_survey)
-study.command("noisy-counts")(_noisy_counts)
+study.command("sdr")(_joined(_sdr, _run))
+study.command("sdr-2024")(_joined(_sdr_2024, _run))
+study.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
+study.command("tables")(_joined(_tables, _run))
+study.command("strict-weights")(_joined(_misfit, _run))
+study.command("survey")(_joined(_survey, _run_replicates))
+study.command("noisy-counts")(_joined(_noisy_counts, _run))

@@ -171,8 +171,8 @@ def synthesize(
         warnings.catch_warnings(record=True) as caught,
         fit_listener(console, silent=silent) as listener,
     ):
-        for told in (ConvergenceWarning, DisclosureWarning, MisfitWarning):
-            warnings.simplefilter("always", told)
+        for kind in (ConvergenceWarning, DisclosureWarning, MisfitWarning):
+            warnings.simplefilter("always", kind)
         if large:
             privacy = settings.fit_to(
                 table, out, seed=chosen, overwrite=overwrite, listener=listener
@@ -195,10 +195,10 @@ def synthesize(
 
 def _size_in_bytes(text: str) -> float:
     """The number of bytes in a text such as 2GB, 500MB or 1000."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or float(found["number"]) == 0:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or float(match["number"]) == 0:
         raise UsageError(f"--memory takes a size such as 2GB or 500MB. Got {text!r}.")
-    return float(found["number"]) * _UNITS[(found["unit"] or "").upper()]
+    return float(match["number"]) * _UNITS[(match["unit"] or "").upper()]
 
 
 def _file_text(path: Path) -> str:
@@ -211,9 +211,9 @@ def _file_text(path: Path) -> str:
 def _json_data(path: Path) -> dict[str, Any]:
     """The data in a JSON file, as CmdStan reads them; InputError, without a value, for another."""
     try:
-        found = json.loads(_file_text(path))
+        content = json.loads(_file_text(path))
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        content = None
+    if not isinstance(content, dict):
         raise InputError(f"{path.name}: not a JSON object of data by name, as CmdStan reads it.")
-    return found
+    return content

@@ -91,7 +91,7 @@ def tabulate(
         _counted(counts, of_what, level, out, overwrite, quiet=quiet, as_json=as_json)
         return
     levels = read_numbers(at, "--at", two=False)
-    files, datasets, found = read_synthetic(synthetic, schema)
+    files, datasets, known = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)
     table = estimates(
@@ -105,7 +105,7 @@ def tabulate(
         weights=weights,
         strata=strata,
         clusters=clusters,
-        schema=found,
+        schema=known,
         level=level,
         kind="partial" if kind == "partial" else "full",
         of=of_what,
@@ -117,8 +117,8 @@ def tabulate(
     if out is not None:
         _write(table, out, weights, overwrite)
     if as_json:
-        said = {"datasets": table.datasets, "kind": kind, "of": of_what, "level": level}
-        print_json({**said, **_by_row(table)})
+        how = {"datasets": table.datasets, "kind": kind, "of": of_what, "level": level}
+        print_json({**how, **_by_row(table)})
     elif not quiet:
         _tell(table)
 
@@ -145,14 +145,14 @@ def _counted(
             "--counted reads counts.parquet of a release from noisy-counts, and the files have "
             "none beside them. Name the folder of such a run."
         )
-    found = counted_cells(counts.frame, noise=counts.noise, of=of, level=level)
-    rows = list(zip(*found.values(), strict=True))
+    cells = counted_cells(counts.frame, noise=counts.noise, of=of, level=level)
+    rows = list(zip(*cells.values(), strict=True))
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:
-            pl.DataFrame(found).write_csv(folder / "counted.csv")
+            pl.DataFrame(cells).write_csv(folder / "counted.csv")
     if as_json:
-        said = {"of": of, "level": level, "noise": counts.noise}
-        print_json({**said, "rows": [dict(zip(found, row, strict=True)) for row in rows]})
+        how = {"of": of, "level": level, "noise": counts.noise}
+        print_json({**how, "rows": [dict(zip(cells, row, strict=True)) for row in rows]})
     elif not quiet:
         ends = (f"lower {level:.0%}", "upper")
         print_table(
@@ -194,17 +194,17 @@ def _tell(table: Any) -> None:
     from pyvws.evaluation.combining_rules import rule_in_words
 
     beside = ("Laplace", "its noise") if table.epsilon is not None else ()
-    said = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
+    remarks = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
     if beside:
-        said.append(
+        remarks.append(
             f"The Laplace figures spend epsilon {table.epsilon:g} besides that of the datasets, "
             f"for {table.unit_of_laplace} more or less; their noise is without the sampling of the "
             "survey."
         )
-        said += [table.remark_on_laplace] if table.remark_on_laplace else []
+        remarks += [table.remark_on_laplace] if table.remark_on_laplace else []
     if table.of is not None:
-        by_model = sum(not one.counted for one in table.figures)
-        said.append(
+        by_model = sum(not figure.counted for figure in table.figures)
+        remarks.append(
             f"{len(table.figures) - by_model} figures, with a *, were counted. {by_model} others "
             "rest on the model."
         )
@@ -213,16 +213,16 @@ def _tell(table: Any) -> None:
         ("estimate", "standard error", f"lower {table.level:.0%}", "upper", "records", *beside),
         (
             (
-                " ".join(filter(None, (one.statistic, one.column, one.point, *one.cell)))
-                + (" *" if one.counted else ""),
+                " ".join(filter(None, (row.statistic, row.column, row.point, *row.cell)))
+                + (" *" if row.counted else ""),
                 *(
                     "" if x != x else f"{x:.6g}"
-                    for x in (one.estimate, one.standard_error, one.lower, one.upper)
+                    for x in (row.estimate, row.standard_error, row.lower, row.upper)
                 ),
-                "none" if one.empty == table.datasets else f"{one.records:.6g}",
-                *("" if x != x else f"{x:.6g}" for x in (one.laplace, one.laplace_noise) if beside),
+                "none" if row.empty == table.datasets else f"{row.records:.6g}",
+                *("" if x != x else f"{x:.6g}" for x in (row.laplace, row.laplace_noise) if beside),
             )
-            for one in table.figures
+            for row in table.figures
         ),
-        *said,
+        *remarks,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from pyvws._base.checks import Floats
     from pyvws.evaluation.table_utility import TableUtility
     from pyvws.report.margins import LevelMargin
+    from pyvws.tables.schema.schema import Schema
 
+_BESIDE = ("data", "data_interval", "synthetic", "synthetic_interval", "overlap")
+_WORST = 10
 _ONE_MARGIN = (
     "One margin cannot see what ties the column to others: a permuted column scores as a copy. "
     "Leave --outcome out to judge the whole table."
@@ -41,11 +44,20 @@ def utility(
         Path | None, typer.Option(help="Picture of the associations, .png, .pdf or .svg.")
     ] = None,
     regression: Annotated[
-        str | None, typer.Option(help="Compare this regression instead.", metavar="FORMULA")
+        list[str] | None,
+        typer.Option(help="Compare this regression instead; may be repeated.", metavar="FORMULA"),
     ] = None,
     family: Annotated[
         str, typer.Option(help="Of --regression.", metavar="gaussian|logistic|poisson")
     ] = "gaussian",
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Compare shares of the last column's levels, or its mean, within cells of the "
+            "columns before it; may be repeated.",
+            metavar="COL,COL",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap and of permutations.")] = 1,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -54,14 +66,20 @@ def utility(
 
     k-marginal, S_pMSE, margins, missing values and associations, each with its direction, its ends
     and what it cannot see. With --outcome: ECDF distances, quantiles and means of one number, or
-    the shares of one category's levels. With --regression: coefficients with combined
-    intervals beside the data's. Works on files made by any tool. It prints figures of the
-    confidential data too.
+    the shares of one category's levels. With --regression and --table: coefficients and cells
+    with combined intervals beside the data's. Works on files made by any tool. It prints figures
+    of the confidential data too.
 
     Example: pyvws utility people.csv out/
     """
-    if regression is not None:
-        _tell_regression(original, synthetic, schema, regression, family, quiet, as_json)
+    if regression or table:
+        told = _beside(original, synthetic, schema, (regression or [], table or []), family)
+        if as_json:
+            figures = {one["title"]: one["figures"] for one in told}
+            print_json(told[0]["figures"] if len(told) == 1 else figures)
+        elif not quiet:
+            for one in told:
+                _tell_beside(one)
         return
     from pyvws.commands._tables import read_column, read_tables
     from pyvws.report.margins import LevelMargin, margin_of
@@ -88,57 +106,87 @@ def utility(
         _tell_numbers(outcome, values.tables, quiet=quiet, as_json=as_json)
 
 
-def _tell_regression(
+def _beside(
     original: Path,
     synthetic: Sequence[Path],
     schema: Path | None,
-    formula: str,
+    asked: tuple[Sequence[str], Sequence[str]],
     family: str,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    """Print each coefficient with its interval in the data and in the datasets."""
-    from typing import Any
-
+) -> list[dict[str, Any]]:
+    """Figures that an analyst names, each with its interval in the data and in the datasets."""
+    from pyvws.commands._options import names
     from pyvws.commands._tables import left_out, read_synthetic
     from pyvws.evaluation.regression_utility import regression_utility
     from pyvws.report.output_folder import draws_behind
     from pyvws.tables.files.read import read_table
+    from pyvws.tables.schema.schema import Schema
 
     files, datasets, said = read_synthetic(synthetic, schema)
-    chosen: Any = family
-    found = regression_utility(
-        *(read_table(original).spelled, datasets, formula),
-        family=chosen,
-        draw_of_dataset=draws_behind(files),
-        schema=said,
-    )
-    rows = zip(
-        *(found.names, found.original, found.original_interval),
-        *(found.synthetic, found.synthetic_interval, found.overlap),
-        strict=True,
-    )
-    if as_json:
-        parts = ("data", "data_interval", "synthetic", "synthetic_interval", "overlap")
-        gone = {"data_left_out": found.dropped, "synthetic_left_out": found.dropped_synthetic}
-        print_json({name: dict(zip(parts, row, strict=True)) | gone for name, *row in rows})
-    elif not quiet:
-        print_table(
-            f"{formula} ({family}), data and {len(datasets)} synthetic datasets",
-            ("data", "95 % interval", "synthetic", "95 % interval", "overlap"),
-            (
-                (
-                    name,
-                    *(f"{before:.5g}", "{:.4g} to {:.4g}".format(*ends)),
-                    *(f"{after:.5g}", "{:.4g} to {:.4g}".format(*others)),
-                    f"{overlap:.2f}",
-                )
-                for name, before, ends, after, others, overlap in rows
-            ),
-            *left_out(found.dropped_synthetic, found.dropped),
-            "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees this regression and "
-            "no other.",
+    draws, data, chosen = draws_behind(files), read_table(original).spelled, cast("Any", family)
+    told: list[dict[str, Any]] = []
+    for formula in asked[0]:
+        found = regression_utility(
+            data, datasets, formula, family=chosen, draw_of_dataset=draws, schema=said
         )
+        rows = zip(
+            *(found.names, found.original, found.original_interval),
+            *(found.synthetic, found.synthetic_interval, found.overlap),
+            strict=True,
+        )
+        gone = {"data_left_out": found.dropped, "synthetic_left_out": found.dropped_synthetic}
+        figures = {name: dict(zip(_BESIDE, row, strict=True)) | gone for name, *row in rows}
+        notes = left_out(found.dropped_synthetic, found.dropped)
+        told.append({"title": f"{formula} ({family})", "figures": figures, "notes": notes})
+    for words in asked[1]:
+        columns = names(words) or ()
+        cells = _cells(data, datasets, columns, said or Schema.propose(data), draws)
+        told.append({"title": ", ".join(columns), "figures": cells, "notes": []})
+    return [one | {"datasets": len(datasets)} for one in told]
+
+
+def _cells(
+    data: Any, datasets: Sequence[Any], columns: Sequence[str], schema: Schema, draws: Any
+) -> dict[str, dict[str, Any]]:
+    """Shares of the levels of the last column, or its means, in cells of the columns before it."""
+    import numpy as np
+
+    from pyvws.evaluation.interval_overlap import interval_overlap
+    from pyvws.evaluation.published_table import tabulate
+
+    *by, last = columns
+    of_levels = last in schema.columns and schema.columns[last].categorical
+    what: Any = {"by": by, "schema": schema, ("share" if of_levels else "mean"): last}
+    before = tabulate([data, data], **what)  # Of one table twice: its own estimates.
+    after = tabulate(datasets, draw_of_dataset=draws, **what)
+    cells = {}
+    for one, other in zip(before.figures, after.figures, strict=True):
+        ends = [np.array([x.lower, x.upper]) for x in (one, other)]
+        both = all(np.isfinite(x).all() and x[0] < x[1] for x in ends)
+        overlap = float(interval_overlap(*ends)) if both else np.nan
+        figures = one.estimate, ends[0], other.estimate, ends[1], overlap
+        where = ", ".join(f"{name} {level}" for name, level in zip(by, one.cell, strict=True))
+        label = " ".join(filter(None, (one.statistic, last, one.point, where and f"in {where}")))
+        cells[label] = dict(zip(_BESIDE, figures, strict=True))
+    return cells
+
+
+def _tell_beside(told: Mapping[str, Any]) -> None:
+    print_table(
+        f"{told['title']}, data and {told['datasets']} synthetic datasets",
+        ("data", "95 % interval", "synthetic", "95 % interval", "overlap"),
+        (
+            (
+                name,
+                *(f"{one['data']:.5g}", "{:.4g} to {:.4g}".format(*one["data_interval"])),
+                *(f"{one['synthetic']:.5g}", "{:.4g} to {:.4g}".format(*one["synthetic_interval"])),
+                f"{one['overlap']:.2f}",
+            )
+            for name, one in told["figures"].items()
+        ),
+        *told["notes"],
+        "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees these figures and no "
+        "others.",
+    )
 
 
 def _draw(found: TableUtility, path: Path) -> None:
@@ -160,7 +208,7 @@ def _draw(found: TableUtility, path: Path) -> None:
 def _tell_table(
     found: TableUtility, title: str, shown: Mapping[str, str], quiet: bool, as_json: bool
 ) -> None:
-    """Print the scores, then each column, then the pairs whose association changed most.
+    """Print the verdict, the pairs and columns, the worst first, and then the scores.
 
     `shown` is what each column of the data is called.
     """
@@ -171,6 +219,8 @@ def _tell_table(
     if as_json:
         print_json(
             {
+                "verdict": _verdict(found),
+                "share_of_the_way": found.share_of_the_way,
                 "scores": {one.name: asdict(one) for one in found.scores},
                 "worse_than_independent": found.worse_than_independent,
                 "columns": {
@@ -198,6 +248,47 @@ def _tell_table(
             f"Fails: worse than independent columns. k_marginal is {found.k_marginal:.0f}, and "
             f"columns of the data in orders of their own have {found.k_marginal_independent:.0f}."
         )
+    print(_verdict(found))
+    worst = sorted(found.by_pair, key=lambda pair: -found.by_pair[pair])[:_WORST]
+    tied = {frozenset(pair): ends for *pair, before, after in pairs for ends in [(before, after)]}
+    print_table(
+        "pairs, the worst first",
+        ("distance", "association in the data", "synthetic"),
+        (
+            (
+                f"{shown[a]} and {shown[b]}",
+                f"{found.by_pair[a, b]:.4f}",
+                *("" if x != x else f"{x:.3f}" for x in tied[frozenset((shown[a], shown[b]))]),
+            )
+            for a, b in worst
+        ),
+        "distance: of the joint shares, 0 (best) to 2. association: 0 = none, 1 or -1 = the "
+        "strongest there is.",
+    )
+    far = {
+        one.name: fmean(x for pair, x in found.by_pair.items() if one.name in pair)
+        for one in found.columns
+    }
+    print_table(
+        "columns, the worst first",
+        ("kind", "pairs", "margin", "missing", "missing, synthetic", "associations kept"),
+        (
+            (
+                shown[one.name],
+                one.kind,
+                f"{far[one.name]:.4f}",
+                f"{one.margin:.4f}",
+                f"{one.missing:.4f}",
+                f"{one.missing_synthetic:.4f}",
+                f"{one.associations_kept:.2f}",
+            )
+            for one in sorted(found.columns, key=lambda one: -far[one.name])[:_WORST]
+        ),
+        *([f"{len(far) - _WORST} more columns are in --json."] if len(far) > _WORST else []),
+        "pairs: mean distance of the column's pairs, 0 (best) to 2.",
+        "margin: distance from the data's distribution, 0 (best) to 1.",
+        "associations kept: 1 = as in the data, 0 or below = as a permuted column.",
+    )
     print_table(
         f"{title}: scores",
         ("synthetic", "second sample", "independent", "best", "worst", "better"),
@@ -216,29 +307,22 @@ def _tell_table(
         "No score says anything of privacy: a copy of the data has the best of each.",
         *_notes(found, shown),
     )
-    print_table(
-        "columns",
-        ("kind", "margin", "missing", "missing, synthetic", "associations kept"),
-        (
-            (
-                shown[one.name],
-                one.kind,
-                f"{one.margin:.4f}",
-                f"{one.missing:.4f}",
-                f"{one.missing_synthetic:.4f}",
-                f"{one.associations_kept:.2f}",
-            )
-            for one in found.columns
-        ),
-        "margin: distance from the data's distribution, 0 (best) to 1.",
-        "associations kept: 1 = as in the data, 0 or below = as a permuted column.",
+
+
+def _verdict(found: TableUtility) -> str:
+    """One line on where the datasets stand, by their k-marginal score."""
+    beside = (
+        ("independent columns", found.k_marginal_independent),
+        ("tables of one predictor without noise", found.k_marginal_conditional),
+        ("a second sample", found.k_marginal_bootstrap),
     )
-    print_table(
-        "associations that changed most",
-        ("data", "synthetic"),
-        ((f"{a} and {b}", f"{before:.3f}", f"{after:.3f}") for a, b, before, after in pairs[:8]),
-        "0 = none, 1 or -1 = the strongest there is.",
+    said = ", ".join(
+        f"{'better' if found.k_marginal >= x else 'worse'} than {name} ({x:.0f})"
+        for name, x in beside
     )
+    share = found.share_of_the_way
+    way = f" It goes {share:.0%} of the way from the first to the last." if share == share else ""
+    return f"Verdict: k_marginal {found.k_marginal:.0f} is {said}.{way}"
 
 
 def _notes(found: TableUtility, shown: Mapping[str, str]) -> list[str]:

@@ -83,8 +83,8 @@ def validate(
         ("listings", listings, listing_rows.run),
     ):
         if given is not None:
-            found = compare(given)  # Refuses a wrong folder now.
-            jobs.append(runner.Job(id=part, level="exact", part=part, rows=found.__iter__))
+            compared = compare(given)  # Refuses a wrong folder now.
+            jobs.append(runner.Job(id=part, level="exact", part=part, rows=compared.__iter__))
     rows: list[report.Row] = []
     began, clock = datetime.now(UTC), time.perf_counter()
     done, interrupted = 0, False

@@ -106,8 +106,8 @@ class _Compared:
         """The standard error of a row's mean, or of the difference of two rows' means."""
         return math.sqrt(sum(self.variance / len(row.scores) for row in rows))
 
-    def apart(self, one: ComparedRow, other: ComparedRow) -> float:
-        return abs(one.mean(self.score) - other.mean(self.score))
+    def apart(self, first: ComparedRow, other: ComparedRow) -> float:
+        return abs(first.mean(self.score) - other.mean(self.score))
 
     def figure(self, row: ComparedRow) -> str:
         """A row's mean, with twice its standard error where there are several seeds."""

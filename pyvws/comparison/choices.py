@@ -74,7 +74,7 @@ def read_choice(text: str) -> Choice:
         raise InputError(
             f"A choice is a mechanism and its settings, such as 'lw reweight'. Got {text!r}."
         ) from None
-    allowed = (*_OF_RUN, *(one for one in mechanism_settings(name) if one != "epsilon"))
+    allowed = (*_OF_RUN, *(setting for setting in mechanism_settings(name) if setting != "epsilon"))
     entries: dict[str, Any] = {"mechanism": name}
     for word in words:
         given, _, value = word.partition("=")

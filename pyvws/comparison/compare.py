@@ -152,7 +152,7 @@ def _found(
         there = [result.rows[0] for result in results if result is not None]
         if there:
             rows.append(_row(point, there))
-        gone = tuple(number for number, one in enumerate(results, start=1) if one is None)
+        gone = tuple(number for number, result in enumerate(results, start=1) if result is None)
         if gone:
             lacking.setdefault(gone, []).append(point.name)
     never = [point for point in points if not any(row.point is point for row in rows)]

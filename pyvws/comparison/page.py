@@ -79,15 +79,13 @@ def notes(comparison: Comparison) -> list[str]:
     return [
         *(f"Left out: {label}. {why}" for label, why in comparison.left_out.items()),
         *failed,
-        *(f"Not run in the time given: {said}." for said in comparison.not_run),
+        *(f"Not run in the time given: {sentence}." for sentence in comparison.not_run),
         *([_MORE] if comparison.not_run else []),
     ]
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write comparison.csv, .png and .html and a take-EPSILON.toml for each advice, for the owner's
-    eyes.
-    """
+    """Write comparison.csv, .png, .html and a take-EPSILON.toml for each advice, all private."""
     files: dict[str, str | bytes] = {"comparison.csv": comparison.table().write_csv()}
     drawn = None
     if any(row.scores for row in comparison.rows):

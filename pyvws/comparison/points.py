@@ -194,12 +194,12 @@ def _watched(work: Seeds, seeds: int, progress: Callable[[int, int], None]) -> I
     ended = threading.Event()
 
     def look() -> None:
-        told = -1
+        reported = -1
         while True:
             last = ended.wait(_LOOK_SECONDS)
             done = sum(work.folder.has(key) for key in keys)
-            if done != told:
-                told = done
+            if done != reported:
+                reported = done
                 progress(done, len(keys))
             if last:
                 return

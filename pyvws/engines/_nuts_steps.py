@@ -1,246 +1,340 @@
-"""Steps of NUTS for a density that Python evaluates, and their adaptation.
+"""Steps of NUTS over a target whose blocks of parameters move in turn, and their adaptation.
 
 A step doubles a trajectory until it turns back, and draws one of its points in proportion to their
 densities [hoffman2014], with the weights and the test of turning of [betancourt2017]. In the
 warm-up the step size follows the wanted acceptance by dual averaging, and the variances of the
 parameters are the ratio sqrt(var(z) / var(slope)) over windows of growing length, which is the
 exact variance where a density is normal.
+
+All of it is compiled. A density is a C function of one type, whatever its family, so the sampler is
+compiled once (`pyvws.engines._compiled_target`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.kernels import inlined_kernel, kernel
 
+STOP, DONE, DIVERGED, LEAPFROGS = 0, 1, 2, 3
+"""The places of a chain's counts (4,): ask it to stop; iterations, those that diverged, slopes."""
+
+STATES: Final = 6
+"""Numbers that a block's adaptation keeps."""
+
+_SIZE, _MIDDLE, _ERROR, _AVERAGE, _STEPS, _SEEN = range(6)
 _DEEPEST = 10  # Doublings of a trajectory at most.
 _LOST = 1000.0  # Nats of energy that an error of a trajectory may take.
-_FIRST_WINDOW, _GROWTH = 10, 1.5
-_LAST = 0.1  # Share of the warm-up in which the step size alone adapts.
 _NARROWEST, _WIDEST = 1e-8, 1e4
+_FLAT = 1e-300  # Slopes that stand for none, which a compiled target makes a tiny number.
 
 
-@dataclass(frozen=True, slots=True)
-class PhasePoint:
-    """A point z (D,), its log density (-inf where not finite) and slope (D,), and what it has
-    `seen`.
+@inlined_kernel
+def _height(density: Any, words: Any, z: Any, gradient: Any, value: Any) -> float:
+    """The log density at z (D,), -inf where it or a slope is not finite; fills gradient (D,)."""
+    ended = density(np.uint64(len(z)), z.ctypes, gradient.ctypes, value.ctypes, words.ctypes)
+    return value[0] if ended == 0 else -np.inf
+
+
+@inlined_kernel
+def _log_sum(a: float, b: float) -> float:
+    top = max(a, b)
+    return top + math.log(math.exp(a - top) + math.exp(b - top))
+
+
+@inlined_kernel
+def _back(first: Any, last: Any, total: Any, more: Any, variances: Any) -> bool:
+    """Whether either end of a part with momenta's sum total + more (D,) points back along it."""
+    start = end = 0.0
+    for i in range(len(first)):
+        way = variances[i] * (total[i] + more[i])
+        start += first[i] * way
+        end += last[i] * way
+    return not (start > 0.0 and end > 0.0)
+
+
+@kernel
+def _turned(
+    first: Any, last: Any, total: Any, next_first: Any, next_last: Any, next_total: Any, scale: Any
+) -> bool:
+    """Whether two adjacent parts of a trajectory, or one with the next point of the other, turn
+    back.
     """
-
-    z: Floats
-    value: float
-    slope: Floats
-    seen: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The point that a step ends in, its mean acceptance, and whether its trajectory broke off."""
-
-    point: PhasePoint
-    leapfrogs: int
-    acceptance: float
-    diverged: bool
+    return (
+        _back(first, next_last, total, next_total, scale)
+        or _back(first, next_first, total, next_first, scale)
+        or _back(last, next_last, next_total, last, scale)
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Moving:
-    """A point with its momentum (D,)."""
-
-    point: PhasePoint
-    momentum: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class _Branch:
-    """A part of a trajectory, in the order of its steps.
-
-    `log_weight` is of all its points, `drawn` one of them, and `total` (D,) their momenta's sum.
-    """
-
-    first: _Moving
-    last: _Moving
-    drawn: PhasePoint
-    log_weight: float
-    total: Floats
-
-
+@kernel
 def nuts_step(
-    density: Callable[[Floats], PhasePoint],
-    point: PhasePoint,
-    *,
-    variances: Floats,
+    density: Any,
+    words: Any,
+    rng: Any,
+    z: Any,
+    value: float,
+    gradient: Any,
+    found: Any,
+    seen: Any,
+    variances: Any,
     size: float,
-    rng: np.random.Generator,
-) -> Step:
-    """One step from a point; `variances` (D,) scale the steps, and `size` is in their unit."""
-    tree = _Tree(density, point, variances, size, rng)
-    return tree.step()
+    counts: Any,
+) -> tuple[float, float, bool]:
+    """Move z (D,) with its gradient (D,) and what the density has `found` there (M,), in place.
 
-
-class _Tree:
-    def __init__(
-        self,
-        density: Callable[[Floats], PhasePoint],
-        point: PhasePoint,
-        variances: Floats,
-        size: float,
-        rng: np.random.Generator,
-    ) -> None:
-        self._density, self._variances, self._size, self._rng = density, variances, size, rng
-        self._start = _Moving(point, rng.standard_normal(len(point.z)) / np.sqrt(variances))
-        self._energy = self._height(self._start)
-        self._leapfrogs, self._accepted, self._diverged = 0, 0.0, False
-
-    def step(self) -> Step:
-        start = self._start
-        whole = _Branch(start, start, start.point, 0.0, start.momentum)
-        for depth in range(_DEEPEST):
-            forward = bool(self._rng.random() < 0.5)
-            sign = 1.0 if forward else -1.0
-            more = self._grown(whole.last if forward else whole.first, depth, sign)
-            if more is None:
-                break
-            drawn = whole.drawn
-            if math.log(self._rng.random()) < more.log_weight - whole.log_weight:
-                drawn = more.drawn
-            if not forward:
-                more = _Branch(more.last, more.first, more.drawn, more.log_weight, more.total)
-            early, late = (whole, more) if forward else (more, whole)
-            turned = self._turned(early, late)
-            whole = self._joined(early, late, drawn)
-            if turned:
-                break
-        share = self._accepted / max(1, self._leapfrogs)
-        return Step(whole.drawn, self._leapfrogs, share, self._diverged)
-
-    def _grown(self, edge: _Moving, depth: int, sign: float) -> _Branch | None:
-        """The 2^depth points beyond an edge; None where they turn back or break off."""
-        if depth == 0:
-            new = self._leapfrog(edge, sign)
-            gain = self._height(new) - self._energy
-            if not gain > -_LOST:
-                self._diverged = True
-                return None
-            self._accepted += math.exp(min(0.0, gain))
-            return _Branch(new, new, new.point, gain, new.momentum)
-        near = self._grown(edge, depth - 1, sign)
-        far = None if near is None else self._grown(near.last, depth - 1, sign)
-        if near is None or far is None or self._turned(near, far):
-            return None
-        share = far.log_weight - np.logaddexp(near.log_weight, far.log_weight)
-        drawn = far.drawn if math.log(self._rng.random()) < share else near.drawn
-        return self._joined(near, far, drawn)
-
-    def _leapfrog(self, at: _Moving, sign: float) -> _Moving:
-        self._leapfrogs += 1
-        size = sign * self._size
-        half = at.momentum + 0.5 * size * at.point.slope
-        point = self._density(at.point.z + size * self._variances * half)
-        return _Moving(point, half + 0.5 * size * point.slope)
-
-    def _height(self, at: _Moving) -> float:
-        """The log density of point and momentum; no product of BLAS, whose bits can differ."""
-        return float(at.point.value - 0.5 * (self._variances * at.momentum**2).sum())
-
-    def _turned(self, early: _Branch, late: _Branch) -> bool:
-        """Whether two parts of a trajectory, or one with the next point of the other, turn back."""
-        a, b, c, d = (at.momentum for at in (early.first, early.last, late.first, late.last))
-        return (
-            self._back(a, d, early.total + late.total)
-            or self._back(a, c, early.total + c)
-            or self._back(b, d, late.total + b)
-        )
-
-    def _back(self, first: Floats, last: Floats, total: Floats) -> bool:
-        way = self._variances * total
-        return bool((first * way).sum() <= 0.0 or (last * way).sum() <= 0.0)
-
-    @staticmethod
-    def _joined(early: _Branch, late: _Branch, drawn: PhasePoint) -> _Branch:
-        weight = float(np.logaddexp(early.log_weight, late.log_weight))
-        return _Branch(early.first, late.last, drawn, weight, early.total + late.total)
-
-
-class Adaptation:
-    """The next step `size` and the `variances` (D,) of a chain, from points near its start on and
-    while it warms up.
+    The density writes what it finds at a point to `seen` (M,). `variances` (D,) scale the steps,
+    and `size` is in their unit. Returns the new log density, the mean acceptance, and whether the
+    trajectory broke off.
     """
+    D = len(z)
+    ends, momenta, slopes = np.empty((2, D)), np.empty((2, D)), np.empty((2, D))
+    at, p, g, height = np.empty(D), np.empty(D), np.empty(D), np.empty(1)
+    first, last = np.empty((_DEEPEST, D)), np.empty((_DEEPEST, D))
+    totals = np.empty((_DEEPEST, D))
+    levels = np.empty(_DEEPEST, np.int64)
+    total, drawn, drawn_slope = np.empty(D), np.empty(D), np.empty(D)
+    drawn_found = np.empty(len(found))
+    energy = value
+    for i in range(D):
+        p[i] = rng.standard_normal() / math.sqrt(variances[i])
+        energy -= 0.5 * variances[i] * p[i] * p[i]
+        total[i] = p[i]
+        for side in range(2):
+            ends[side, i], momenta[side, i], slopes[side, i] = z[i], p[i], gradient[i]
+    log_weight, accepted, leapfrogs, diverged, drawn_value = 0.0, 0.0, 0, False, value
+    for depth in range(_DEEPEST):
+        side = 1 if rng.random() < 0.5 else 0
+        step = size if side == 1 else -size
+        at[:], p[:], g[:] = ends[side], momenta[side], slopes[side]
+        grown, top, stopped = -np.inf, 0, False
+        for _ in range(1 << depth):
+            for i in range(D):
+                p[i] += 0.5 * step * g[i]
+                at[i] += step * variances[i] * p[i]
+            now = _height(density, words, at, g, height)
+            leapfrogs += 1
+            gain = now - energy
+            for i in range(D):
+                p[i] += 0.5 * step * g[i]
+                gain -= 0.5 * variances[i] * p[i] * p[i]
+            if counts[STOP] != 0 or not gain > -_LOST:
+                diverged = stopped = True
+                break
+            accepted += math.exp(min(0.0, gain))
+            grown = _log_sum(grown, gain)
+            if math.log(rng.random()) < gain - grown:
+                drawn[:], drawn_slope[:], drawn_found[:], drawn_value = at, g, seen, now
+            first[top], last[top], totals[top], levels[top] = p, p, p, 0
+            top += 1
+            while top > 1 and levels[top - 1] == levels[top - 2]:
+                a, b = top - 2, top - 1
+                if _turned(first[a], last[a], totals[a], first[b], last[b], totals[b], variances):
+                    stopped = True
+                    break
+                last[a] = last[b]
+                for i in range(D):
+                    totals[a, i] += totals[b, i]
+                levels[a] += 1
+                top -= 1
+            if stopped:
+                break
+        if stopped:
+            break
+        if math.log(rng.random()) < grown - log_weight:
+            z[:], gradient[:], found[:], value = drawn, drawn_slope, drawn_found, drawn_value
+        log_weight = _log_sum(log_weight, grown)
+        far, near = momenta[1 - side], momenta[side]
+        turned = _turned(far, near, total, first[0], last[0], totals[0], variances)
+        for i in range(D):
+            total[i] += totals[0, i]
+        ends[side], momenta[side], slopes[side] = at, p, g
+        if turned:
+            break
+    counts[LEAPFROGS] += leapfrogs
+    return value, accepted / max(1, leapfrogs), diverged
 
-    size: float
-    _count: int  # Steps since the variances last changed.
-    _middle: float
-    _error: float
-    _average: float
 
-    def __init__(self, near: Sequence[PhasePoint], *, warmup: int, target_accept: float) -> None:
-        D = len(near[0].z)
-        self._moments = _Moments(D)
-        for point in near:
-            self._moments.see(point)
-        self.variances = self._moments.variances()
-        self._moments = _Moments(D)
-        self._warmup, self._accept = warmup, target_accept
-        self._ends = _window_ends(warmup)
-        self._done = 0
-        self._average_from(0.5 * D**-0.25)
-
-    def after(self, step: Step) -> None:
-        """Learn from a step of the warm-up; the last one fixes size and variances."""
-        self._done += 1
-        self._count += 1
-        share = 1.0 / (self._count + 10.0)
-        self._error += share * (self._accept - step.acceptance - self._error)
-        log_size = self._middle - 20.0 * math.sqrt(self._count) * self._error
-        share = self._count**-0.75
-        self._average += share * (log_size - self._average)
-        self.size = math.exp(log_size)
-        self._moments.see(step.point)
-        if self._done in self._ends:
-            self.variances = self._moments.variances()
-            self._moments = _Moments(len(self.variances))
-            self._average_from(math.exp(self._average))
-        if self._done == self._warmup:
-            self.size = math.exp(self._average)
-
-    def _average_from(self, size: float) -> None:
-        self.size, self._middle = size, math.log(2.0 * size)
-        self._count, self._error, self._average = 0, 0.0, math.log(size)
+@kernel
+def _average_from(state: Any, size: float) -> None:
+    """Begin to average step sizes anew at a size."""
+    state[_SIZE], state[_MIDDLE] = size, math.log(2.0 * size)
+    state[_STEPS], state[_ERROR], state[_AVERAGE] = 0.0, 0.0, math.log(size)
 
 
-def _window_ends(warmup: int) -> frozenset[int]:
-    """The iterations after which the variances of a window take effect."""
-    ends, length, last = [], float(_FIRST_WINDOW), (1.0 - _LAST) * warmup
-    at = length
-    while at <= last:
-        ends.append(int(at))
-        length *= _GROWTH
-        at += length
-    if ends and at - length < last - 0.5 * length:
-        ends.append(int(last))
-    return frozenset(ends)
+@kernel
+def _see(z: Any, slope: Any, state: Any, moments: Any) -> None:
+    """Add a point and its slope (D,) to their means and sums of squares, `moments` (4, D)."""
+    state[_SEEN] += 1.0
+    for i in range(len(z)):
+        gap = z[i] - moments[0, i]
+        moments[0, i] += gap / state[_SEEN]
+        moments[1, i] += gap * (z[i] - moments[0, i])
+        gap = slope[i] - moments[2, i]
+        moments[2, i] += gap / state[_SEEN]
+        moments[3, i] += gap * (slope[i] - moments[2, i])
 
 
-class _Moments:
-    """Running means and sums of squares of points and of their slopes."""
+@kernel
+def _take_variances(state: Any, moments: Any, variances: Any) -> None:
+    """Set variances (D,) to sqrt(var(z) / var(slope)), 1 where neither moved; forget moments."""
+    for i in range(len(variances)):
+        ratio = math.sqrt(moments[1, i] / moments[3, i])
+        variances[i] = min(max(ratio, _NARROWEST), _WIDEST) if np.isfinite(ratio) else 1.0
+    moments[:] = 0.0
+    state[_SEEN] = 0.0
 
-    def __init__(self, D: int) -> None:
-        self._count = 0
-        self._means, self._squares = np.zeros((2, D)), np.zeros((2, D))
 
-    def see(self, point: PhasePoint) -> None:
-        self._count += 1
-        gaps = np.stack([point.z, point.slope]) - self._means
-        self._means += gaps / self._count
-        self._squares += gaps * (np.stack([point.z, point.slope]) - self._means)
+@kernel
+def _adapt(
+    z: Any,
+    slope: Any,
+    acceptance: float,
+    wanted: float,
+    window_ends: bool,
+    warm: bool,
+    state: Any,
+    moments: Any,
+    variances: Any,
+) -> None:
+    """Learn from a step of the warm-up; a `warm` chain keeps its size from here on."""
+    state[_STEPS] += 1.0
+    state[_ERROR] += (wanted - acceptance - state[_ERROR]) / (state[_STEPS] + 10.0)
+    log_size = state[_MIDDLE] - 20.0 * math.sqrt(state[_STEPS]) * state[_ERROR]
+    state[_AVERAGE] += state[_STEPS] ** -0.75 * (log_size - state[_AVERAGE])
+    state[_SIZE] = math.exp(log_size)
+    _see(z, slope, state, moments)
+    if window_ends:
+        _take_variances(state, moments, variances)
+        _average_from(state, math.exp(state[_AVERAGE]))
+    if warm:
+        state[_SIZE] = math.exp(state[_AVERAGE])
 
-    def variances(self) -> Floats:
-        """sqrt(var(z) / var(slope)) of each parameter (D,); 1 where neither has moved."""
-        z, slope = self._squares
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.sqrt(z / slope)
-        return np.clip(np.nan_to_num(ratio, nan=1.0, posinf=1.0), _NARROWEST, _WIDEST)
+
+@kernel
+def _sum_others(terms: Any, total: Any, k: int, others: Any) -> None:
+    """Fill others (M,) with the sum of terms (K, M) but for block k's, from all blocks' total."""
+    for t in range(len(others)):
+        others[t] = total[t] - terms[k, t]
+        if not np.isfinite(total[t]):  # A record that some block gives no chance.
+            others[t] = 0.0
+            for j in range(len(terms)):
+                if j != k:
+                    others[t] += terms[j, t]
+
+
+@kernel
+def _near_start(
+    density: Any, words: Any, rng: Any, jitter: float, tries: int, z: Any, slope: Any, value: Any
+) -> bool:
+    """Fill z (D,), within `jitter` of 0, and its slope where the density is finite and moves."""
+    for _ in range(tries):
+        for i in range(len(z)):
+            z[i] = jitter * (2.0 * rng.random() - 1.0)
+        if _height(density, words, z, slope, value) > -np.inf and np.abs(slope).max() > _FLAT:
+            return True
+    return False
+
+
+@kernel
+def sample_chain(
+    densities: Any,
+    restores: Any,
+    words: Any,
+    first_word: Any,
+    blocks: Any,
+    rng: Any,
+    others: Any,
+    seen: Any,
+    window_ends: Any,
+    jitter: float,
+    tries: int,
+    near: int,
+    wanted: float,
+    drawn: Any,
+    counts: Any,
+) -> bool:
+    """Run one chain: fill drawn (draws, D), and count in `counts`; whether it found a start.
+
+    Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
+    the sum of the `others`' terms (M,) and writes its own to `seen` (M,). Block k has the places
+    blocks[k] to blocks[k + 1] - 1 of the D parameters. `window_ends` (warmup,) tells where a window
+    of the variances ends. A chain starts within `jitter` of 0, after `tries` at most, and its first
+    variances come from as many points `near`.
+    """
+    K, D, M, warmup = len(densities), blocks[-1], len(others), len(window_ends)
+    z, variances, height = np.empty(D), np.empty(D), np.empty(1)
+    slope, moments = np.empty(D), np.zeros((4, D))
+    states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
+    others[:] = 0.0
+    for k in range(K):
+        a, b = blocks[k], blocks[k + 1]
+        own = words[first_word[k] : first_word[k + 1]]
+        if not _near_start(densities[k], own, rng, jitter, tries, z[a:b], slope[a:b], height):
+            return False
+        terms[k] = seen
+        total += seen
+    for k in range(K):
+        a, b = blocks[k], blocks[k + 1]
+        own = words[first_word[k] : first_word[k + 1]]
+        _sum_others(terms, total, k, others)
+        point, its_slope = np.empty(b - a), np.empty(b - a)
+        for _ in range(near):
+            if not _near_start(densities[k], own, rng, jitter, tries, point, its_slope, height):
+                return False
+            _see(point, its_slope, states[k], moments[:, a:b])
+        _take_variances(states[k], moments[:, a:b], variances[a:b])
+        _average_from(states[k], 0.5 * (b - a) ** -0.25)
+    for iteration in range(warmup + len(drawn)):
+        any_diverged = False
+        total[:] = 0.0
+        for k in range(K):
+            total += terms[k]
+        for k in range(K):
+            a, b = blocks[k], blocks[k + 1]
+            own = words[first_word[k] : first_word[k + 1]]
+            _sum_others(terms, total, k, others)
+            value = _height(densities[k], own, z[a:b], slope[a:b], height)
+            counts[LEAPFROGS] += 1
+            terms[k] = seen
+            _, acceptance, diverged = nuts_step(
+                densities[k],
+                own,
+                rng,
+                z[a:b],
+                value,
+                slope[a:b],
+                terms[k],
+                seen,
+                variances[a:b],
+                states[k, _SIZE],
+                counts,
+            )
+            if counts[STOP] != 0:
+                return True
+            any_diverged = any_diverged or diverged
+            for t in range(M):
+                total[t] = others[t] + terms[k, t]
+            if iteration < warmup:
+                _adapt(
+                    z[a:b],
+                    slope[a:b],
+                    acceptance,
+                    wanted,
+                    window_ends[iteration],
+                    iteration == warmup - 1,
+                    states[k],
+                    moments[:, a:b],
+                    variances[a:b],
+                )
+            else:
+                at = drawn[iteration - warmup, a:b]
+                size = np.uint64(b - a)
+                restores[k](size, size, z[a:b].ctypes, at.ctypes, own.ctypes)
+        if iteration >= warmup:
+            counts[DIVERGED] += any_diverged
+        counts[DONE] = iteration + 1
+    return True

@@ -3,7 +3,7 @@
 The target gives a point of the grid the probability exp(prior + sum of clamped terms) over the sum
 of that over all points. This is the exponential mechanism: one record moves a point's score by a
 number of units between -W and 0, whatever the other records are, so the draw's probabilities move
-by a factor between exp(-epsilon) and exp(epsilon) (docs/grid.md has the proof). The largest of
+by a factor between exp(-epsilon) and exp(epsilon) (docs/proofs.md has the proof). The largest of
 scores with Gumbel noise is such a draw; OpenDP draws that noise exactly, without rounding, from a
 generator that no seed can bring back.
 """

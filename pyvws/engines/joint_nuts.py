@@ -4,22 +4,27 @@ A clamp of the record's whole sum ties the columns together, each through the re
 columns keep inside the window. The tie is loose, and the columns differ: one takes steps of a
 hundredth part of another's. So each iteration of a chain moves the columns in turn, each by a step
 of its own size on its own sampled scale, given the other columns' terms. Each move keeps the joint
-target as it is, and its gradient costs one column's. The compiled code of a gradient lets the other
-chains run.
+target as it is, and its gradient costs one column's. A chain is one call of compiled code, which
+lets the other chains run.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import Any
 
 import numpy as np
+from numba.core import types
+from numba.typed import List
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws._base.cores import share_out
+from pyvws._base.cores import usable_cores
+from pyvws.engines import _nuts_steps as compiled
+from pyvws.engines._compiled_target import DENSITY, DRAW, CompiledTarget
 from pyvws.engines._nutpie_chains import NO_START, STARTS
-from pyvws.engines._nuts_steps import Adaptation, PhasePoint, nuts_step
 from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
@@ -28,11 +33,13 @@ from pyvws.models.sampled_scale import sampled_scale
 from pyvws.models.sequence import joint_draws
 from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
 from pyvws.posterior.draws import Posterior
-from pyvws.posterior.joint_target import ColumnValue, JointTarget
+from pyvws.posterior.joint_target import JointTarget
 
 _JITTER = 0.1  # Chains start uniformly within this distance of the rough fit, as scaled.
 _NEAR = 20  # Points around the start that a column's first variances come from.
-_AT_ONCE = 5  # Iterations between two looks at progress and interrupts.
+_FIRST_WINDOW, _GROWTH = 10, 1.5
+_LAST = 0.1  # Share of the warm-up in which the step size alone adapts.
+_POLL_SECONDS = 0.02  # Between two looks at progress and interrupts.
 _REMEDY = (
     "Check that the weights leave enough of the data, take predictors out of columns that have "
     "many, or choose a larger epsilon."
@@ -51,20 +58,12 @@ def sample_joint(
     InputError for a family whose terms cannot be clamped.
     """
     began = time.perf_counter()
-    columns = [
-        _Column(density, sampled_scale(start))
-        for density, start in zip(target.column_densities(), target.starts(), strict=True)
-    ]
+    scales = [sampled_scale(start) for start in target.starts()]
     chains = [
-        _Chain(columns, target, settings, np.random.default_rng(stream))
+        _Chain(target, scales, settings, np.random.default_rng(stream))
         for stream in np.random.SeedSequence(seed).spawn(settings.chains)
     ]
-    each = settings.warmup + settings.draws
-    for done in range(0, each, _AT_ONCE):
-        count = min(_AT_ONCE, each - done)
-        share_out(partial(_Chain.advance, iterations=count), chains)
-        if progress is not None:
-            progress((done + count) * settings.chains, each * settings.chains)
+    _run(chains, settings, progress)
     q = np.stack([chain.drawn for chain in chains])
     if not np.isfinite(q).all():
         raise ConvergenceError(f"The sampler returned infinite draws. {_REMEDY}")
@@ -79,107 +78,115 @@ def sample_joint(
             }
         ),
         chains=settings.chains,
-        diagnostics=_diagnosed(target, q, sum(chain.diverged for chain in chains)),
+        diagnostics=diagnosed(target, q, sum(chain.diverged for chain in chains)),
         seconds=time.perf_counter() - began,
         engine="native",
     )
 
 
-class _Column:
-    """A column's density on its sampled scale, given the other columns' terms."""
-
-    def __init__(
-        self, density: Callable[[Floats, Floats], ColumnValue], scale: SampledScale
-    ) -> None:
-        self._density, self._scale = density, scale
-
-    def at(self, z: Floats, others: Floats) -> PhasePoint:
-        """The point at z (D_k,); it has seen q (D_k,) and the column's own terms (M,)."""
-        q = np.empty(len(z))
-        restore, pull_back = self._scale.kernels
-        jacobian, state = restore(z, *self._scale.data, q)
-        joined = self._density(q, others)
-        value, slope = joined.log_density + jacobian, joined.gradient
-        pull_back(state, q, *self._scale.data, slope)
-        if not (np.isfinite(value) and np.isfinite(slope).all()):
-            return PhasePoint(z, -np.inf, np.zeros(len(z)), (q, joined.terms))
-        return PhasePoint(z, value, slope, (q, joined.terms))
-
-
 class _Chain:
-    """One chain: a point of each column, and the draws (draws, D) after the warm-up so far."""
+    """One chain: what its compiled code reads, its counts, and its draws (draws, D)."""
 
     def __init__(
         self,
-        columns: list[_Column],
         target: JointTarget,
+        scales: Sequence[SampledScale],
         settings: SamplerSettings,
         rng: np.random.Generator,
     ) -> None:
-        self._columns, self._settings, self._rng = columns, settings, rng
-        self._blocks = target.blocks()
-        self._done = 0
+        self._settings, self._rng = settings, rng
+        self._others, self._own = np.zeros((2, target.distinct_records))
+        self._columns = [
+            CompiledTarget(given, scale)
+            for given, scale in zip(
+                target.given_others(self._others, self._own), scales, strict=True
+            )
+        ]
+        self._blocks = np.array([0, *(block.stop for block in target.blocks())])
+        self._counts = np.zeros(4, dtype=np.int64)
         self.drawn = np.empty((settings.draws, target.dimension))
-        self.diverged = 0
-        M = target.distinct_records
-        self._points = [self._first(k, np.zeros(M)) for k in range(len(columns))]
-        self._adaptations = [self._near(k) for k in range(len(columns))]
 
-    def advance(self, iterations: int) -> None:
-        """Make some iterations, of the warm-up first."""
-        for _ in range(iterations):
-            diverged = [self._moved(k) for k in range(len(self._columns))]
-            at = self._done - self._settings.warmup
-            self._done += 1
-            if at >= 0:
-                self.diverged += any(diverged)
-                for block, point in zip(self._blocks, self._points, strict=True):
-                    self.drawn[at, block] = point.seen[0]
-
-    def _moved(self, k: int) -> bool:
-        """Move column k, the others given; whether its trajectory broke off."""
-        others, adapted = self._others(k), self._adaptations[k]
-        column = self._columns[k]
-        step = nuts_step(
-            lambda z: column.at(z, others),
-            column.at(self._points[k].z, others),
-            variances=adapted.variances,
-            size=adapted.size,
-            rng=self._rng,
+    def run(self) -> None:
+        """Fill `drawn`; ends early once stopped. Raises ConvergenceError if it cannot start."""
+        words = [column.arguments.words for column in self._columns]
+        started = compiled.sample_chain(
+            function_list(DENSITY, [column.density for column in self._columns]),
+            function_list(DRAW, [column.draw for column in self._columns]),
+            np.concatenate(words),
+            np.cumsum([0, *map(len, words)]),
+            self._blocks,
+            self._rng,
+            self._others,
+            self._own,
+            window_ends(self._settings.warmup),
+            _JITTER,
+            STARTS,
+            _NEAR,
+            self._settings.target_accept,
+            self.drawn,
+            self._counts,
         )
-        self._points[k] = step.point
-        if self._done < self._settings.warmup:
-            adapted.after(step)
-        return step.diverged
+        if not started:
+            raise ConvergenceError(f"{NO_START} {_REMEDY}")
 
-    def _others(self, k: int) -> Floats:
-        """The sum of the terms (M,) of all columns but k."""
-        total = np.zeros(len(self._points[k].seen[1]))
-        for j, point in enumerate(self._points):
-            if j != k:
-                total += point.seen[1]
-        return total
+    def stop(self) -> None:
+        """Let `run` end at its next slope."""
+        self._counts[compiled.STOP] = 1
 
-    def _first(self, k: int, others: Floats) -> PhasePoint:
-        """A point near the rough fit of column k with a finite density."""
-        block = self._blocks[k]
-        for _ in range(STARTS):
-            z = self._rng.uniform(-_JITTER, _JITTER, block.stop - block.start)
-            point = self._columns[k].at(z, others)
-            if point.value > -np.inf and point.slope.any():
-                return point
-        raise ConvergenceError(f"{NO_START} {_REMEDY}")
+    @property
+    def done(self) -> int:
+        """Iterations so far."""
+        return int(self._counts[compiled.DONE])
 
-    def _near(self, k: int) -> Adaptation:
-        others = self._others(k)
-        return Adaptation(
-            [self._first(k, others) for _ in range(_NEAR)],
-            warmup=self._settings.warmup,
-            target_accept=self._settings.target_accept,
-        )
+    @property
+    def diverged(self) -> int:
+        """Iterations after the warm-up in which some column's trajectory broke off."""
+        return int(self._counts[compiled.DIVERGED])
 
 
-def _diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:
+def _run(chains: Sequence[_Chain], settings: SamplerSettings, progress: Progress | None) -> None:
+    """Run all chains, one thread a usable core; any exception stops them and is passed on."""
+    total = len(chains) * (settings.warmup + settings.draws)
+    with ThreadPoolExecutor(min(len(chains), usable_cores())) as pool:
+        waiting = {pool.submit(chain.run) for chain in chains}
+        try:
+            while waiting:
+                ended, waiting = wait(waiting, _POLL_SECONDS, FIRST_EXCEPTION)
+                for one in ended:
+                    one.result()
+                if progress is not None:
+                    progress(sum(chain.done for chain in chains), total)
+        finally:
+            for one in waiting:
+                one.cancel()
+            for chain in chains:
+                chain.stop()
+
+
+def function_list(signature: Any, functions: Sequence[Any]) -> Any:
+    """C functions of one signature, as a list that compiled code reads."""
+    made = List.empty_list(types.FunctionType(signature))
+    for function in functions:
+        made.append(function)
+    return made
+
+
+def window_ends(warmup: int) -> NDArray[np.bool_]:
+    """The iterations (warmup,) after which the variances of a window take effect."""
+    ends, length, last = [], float(_FIRST_WINDOW), (1.0 - _LAST) * warmup
+    at = length
+    while at <= last:
+        ends.append(int(at))
+        length *= _GROWTH
+        at += length
+    if ends and at - length < last - 0.5 * length:
+        ends.append(int(last))
+    found = np.zeros(warmup, dtype=np.bool_)
+    found[np.array(ends, dtype=np.intp) - 1] = True
+    return found
+
+
+def diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:
     """The worst diagnostics over the columns of draws (chains, draws, D)."""
     by_column = []
     for at, (column, block) in enumerate(zip(target.columns, target.blocks(), strict=True)):

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
 from importlib.metadata import version
-from typing import Any, cast
+from threading import Lock
+from typing import Any, Final, cast
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines._between_modes import moved_between_modes
-from pyvws.engines._compiled_target import CompiledTarget
+from pyvws.engines._compiled_target import CompiledTarget, normal_functions
 from pyvws.engines._nutpie_chains import NO_START, STARTS, known_nutpie, read_chains, run_chains
 from pyvws.engines.engine import Progress
 from pyvws.engines.joint_nuts import sample_joint
@@ -39,7 +41,9 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior, of_one_record
 
-_NUTPIE = ("0.16.", "nutpie>=0.16,<0.16.9")  # Start of known versions; what to install.
+_NUTPIE = "nutpie>=0.16,<0.17"  # What to install where a trial fails.
+_TRIAL = 5  # Draws.
+_TRYING: Final = Lock()  # Fits of a table's columns begin side by side.
 _REFIT_SHARE = 0.5  # Share of the warm-up kept in a fit that starts from another.
 _JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
 _JITTER_IN_WINDOW = 0.1  # Under a clamp: further out, records can leave the window for good.
@@ -197,30 +201,53 @@ def _first_points(
 
 
 def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats], D: int) -> Any:
-    """nutpie's model: densities on the sampled scale, draws on Stan's; an unknown nutpie is
-    refused.
+    """nutpie's model: densities on the sampled scale, draws on Stan's."""
+    with _TRYING:
+        _tried()
+    arguments = compiled.arguments
+    return _filled(compiled.density, compiled.draw, arguments, arguments.words, first_point, D)
+
+
+def _filled(
+    density: Any, draw: Any, kept: Any, words: Any, first_point: Callable[[int], Floats], D: int
+) -> Any:
+    """nutpie's model of C functions, its fields filled by name; one that is unknown by its default.
+
+    An unknown field without a default is None. `kept` lives for as long as a chain runs.
     """
-    known, install = _NUTPIE
+    made = known_nutpie().compile_pymc.CompiledPyMCModel
+    known = {
+        "dims": None,
+        "compiled_logp_func": density,
+        "compiled_expand_func": draw,
+        "initial_point_func": first_point,
+        "shared_data": {"arguments": kept},
+        "user_data": words,
+        "n_expanded": D,
+        "shape_info": (["q"], [slice(0, D)], [(D,)]),
+        "_n_dim": D,
+        "_shapes": {"q": (D,)},
+    }
+    unknown = [
+        field.name
+        for field in fields(made)
+        if field.init and field.default is MISSING and field.default_factory is MISSING
+    ]
+    return made(**dict.fromkeys(unknown) | known)
+
+
+@cache
+def _tried() -> None:
+    """Let nutpie draw five times from a normal density, once a process; what fails is refused."""
+    D, seed = 2, 1
+    settings = SamplerSettings(draws=_TRIAL, warmup=100, chains=1)
     try:
-        if not version("nutpie").startswith(known):
-            raise TypeError("Its C functions may be called in another way.")
-        return known_nutpie().compile_pymc.CompiledPyMCModel(
-            dims=None,
-            compiled_logp_func=compiled.density,
-            compiled_expand_func=compiled.draw,
-            initial_point_func=first_point,
-            shared_data={"arguments": compiled.arguments},  # Kept for as long as a chain runs.
-            user_data=compiled.arguments.words,
-            n_expanded=D,
-            shape_info=(["q"], [slice(0, D)], [(D,)]),
-            logp_func=None,
-            expand_func=None,
-            _n_dim=D,
-            _shapes={"q": (D,)},
-            _coords=None,
-        )
-    except (AttributeError, TypeError) as error:
+        model = _filled(*normal_functions(), None, np.zeros(1, np.int64), lambda _: np.ones(D), D)
+        q, _ = read_chains(run_chains(model, settings, seed, lambda: None, ""), settings)
+        if q.shape != (1, _TRIAL, D) or not np.isfinite(q).all() or len(np.unique(q)) < D * 2:
+            raise ValueError("The trial's draws are none.")
+    except Exception as error:
         raise MissingDependencyError(
-            f"The native engine knows nutpie {known}* and not {nutpie_version()}, whose "
-            f"model has other fields. Run: pip install '{install}', or choose another engine."
+            f"The native engine cannot sample with {nutpie_version()}: a trial of {_TRIAL} draws "
+            f"failed. Run: pip install '{_NUTPIE}', or choose another engine."
         ) from error

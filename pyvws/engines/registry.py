@@ -30,9 +30,7 @@ def is_own(engine: str | Engine) -> bool:
 
 
 def is_exact(engine: str | Engine) -> bool:
-    """Whether the package's engine draws independently from a clamped target, so that no chain has
-    to converge.
-    """
+    """Whether the package's engine draws from a clamped target independently, without chains."""
     kind: Any = _named(engine, 0) if isinstance(engine, str) else engine
     return not is_own(engine) and bool(getattr(kind, "exact", False))
 
@@ -81,9 +79,7 @@ def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
 
 
 def engine_version(name: str) -> str:
-    """The software that the engine runs, with its version; MissingDependencyError where it is
-    missing.
-    """
+    """The engine's software and its version; MissingDependencyError where it is missing."""
     choice(name, "engine", ENGINES)
     software: str = _named(name, 1)()
     return software

@@ -104,7 +104,7 @@ def counted_cells(
     if more or n < 1:
         raise InputError("The counts need one row of the set 'records', with at least 1 record.")
     widths = {scale: _width_and_variance(scale, noise, level) for scale in {*whole["scale"]}}
-    found: dict[str, list[Any]] = {name: [] for name in _RETURNED}
+    columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
     z = float(ndtri(upper))
     for name, label, count, scale in rows:
         if name == OF_ALL:
@@ -120,8 +120,8 @@ def counted_cells(
             *(share, max(0.0, ends[0]), max(0.0, ends[1])),
         )
         for column, value in zip(_RETURNED, row, strict=True):
-            found[column].append(value)
-    return found
+            columns[column].append(value)
+    return columns
 
 
 _RETURNED: Final = (
@@ -152,4 +152,4 @@ def measured_columns(sets: Iterable[str]) -> list[frozenset[str]]:
 
 def is_measured(columns: Sequence[str], sets: Iterable[frozenset[str]]) -> bool:
     """Whether one of the `sets` of columns has all `columns`, so that their cells were counted."""
-    return any({*columns} <= one for one in sets)
+    return any({*columns} <= counted for counted in sets)

@@ -21,7 +21,11 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws._base.html_table import html_table
 from pyvws.evaluation.associations import associations
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.evaluation.k_marginal import coded_k_marginal, worse_than_independent
+from pyvws.evaluation.k_marginal import (
+    chained_k_marginal,
+    coded_k_marginal,
+    worse_than_independent,
+)
 from pyvws.evaluation.original_and_datasets import (
     OriginalAndDatasets,
     PlainTables,
@@ -175,6 +179,8 @@ class TableUtility:
     k_marginal, k_marginal_independent, k_marginal_bootstrap : float
         k-marginal scores in [0, 1000] of the datasets, of independent columns and of a bootstrap;
         larger = better.
+    k_marginal_conditional : float
+        The score of tables whose columns each follow from one earlier column, without noise.
     s_pmse : float or None
         Mean S_pMSE by a logistic model with all two-way terms; about 1 = as a second sample, below
         3 good, below 10 usable. None if it was not asked for.
@@ -201,6 +207,7 @@ class TableUtility:
     k_marginal: float
     k_marginal_independent: float
     k_marginal_bootstrap: float
+    k_marginal_conditional: float
     s_pmse: float | None
     s_pmse_tree: float | None
     associations: AssociationChange
@@ -219,6 +226,15 @@ class TableUtility:
         return worse_than_independent(
             self.k_marginal, self.k_marginal_independent, self.k_marginal_bootstrap
         )
+
+    @property
+    def share_of_the_way(self) -> float:
+        """How far the k-marginal score lies from independent columns' to a bootstrap's.
+
+        0 = as independent columns, 1 = as a second sample. NaN where a bootstrap scores no higher.
+        """
+        way = self.k_marginal_bootstrap - self.k_marginal_independent
+        return (self.k_marginal - self.k_marginal_independent) / way if way > 0.0 else float("nan")
 
     def _repr_html_(self) -> str:
         """The scores as a table, for a notebook."""
@@ -360,6 +376,7 @@ def table_utility(
         k_marginal=k.score,
         k_marginal_independent=k.independent,
         k_marginal_bootstrap=k.bootstrap,
+        k_marginal_conditional=chained_k_marginal(cells[0], seed=seed),
         s_pmse=by_name["s_pmse"].value if s_pmse else None,
         s_pmse_tree=by_name["s_pmse_tree"].value if trees else None,
         associations=change,

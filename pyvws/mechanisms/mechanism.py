@@ -106,7 +106,7 @@ class Facts:
         object.__setattr__(self, "title", self.title or self.name.capitalize())
 
 
-_NAMES = frozenset(one.name for one in fields(Facts))
+_NAMES = frozenset(entry.name for entry in fields(Facts))
 
 
 class Mechanism(Protocol):
@@ -153,7 +153,7 @@ class MechanismBase:
     @property
     def facts(self) -> Facts:
         own: Any = self
-        settings = {one.name for one in fields(own)} & _NAMES
+        settings = {entry.name for entry in fields(own)} & _NAMES
         values = {name: getattr(own, name) for name in settings}
         return replace(self.declared, own_epsilon=getattr(own, "epsilon", None), **values)
 

@@ -46,8 +46,8 @@ def constant_weights(loop: Loop, clamp: Clamp, *, c: float | None) -> StrictWeig
     W is the size that 5 % of the public records' terms exceed (`ReferenceSizes.exceeded`), so that
     about 5 % of records like them lie outside the window. No confidential record enters W.
     """
-    one = min(1.0, clamp.epsilon / loop.reference_sizes(clamp).exceeded) if c is None else c
-    weights = np.full(loop.cells.n_records, one)
+    constant = min(1.0, clamp.epsilon / loop.reference_sizes(clamp).exceeded) if c is None else c
+    weights = np.full(loop.cells.n_records, constant)
     return StrictWeights(np.asarray(1.0 - weights), weights)
 
 

@@ -38,9 +38,7 @@ class WeightedFit:
     clamp: Clamp | None = None
 
     def confirming(self, earlier: WeightedFit) -> WeightedFit:
-        """This fit with the larger bounds, in nats, of it and of an earlier fit of the same
-        weights.
-        """
+        """This fit with the larger bounds, in nats, of it and an earlier fit of its weights."""
         before, own = earlier.bounds, self.bounds
         by_column = None
         if before.by_column is not None and own.by_column is not None:

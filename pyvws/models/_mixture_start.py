@@ -51,7 +51,7 @@ def rough_mixture(cells: Cells, weights: Floats, *, components: int, floor: floa
     groupings = [_quantile_groups(some.y, some.w, C)]
     groupings += [_spread_out_groups(some.y, some.w, C, rng) for _ in range(_SPREAD_OUT)]
     tried = [some.improved(share, _STEPS_OF_TRIAL, dropping=False) for share in groupings]
-    best, _ = max(tried, key=lambda one: one[1])
+    best, _ = max(tried, key=lambda pair: pair[1])
     every = _Sample(cells, w, C, floor, MOST_CELLS)
     shares, _ = every.improved(every.shares(best)[0], _STEPS, dropping=True)
     return shares

@@ -53,12 +53,14 @@ class Nominal(Family):
         the data, and so releases these labels.
     coefficient_sd : float, optional
         Public standard deviation of each coefficient's normal prior, the intercept's too, on the
-        scale of log odds; smaller = nearer to equal shares. The hierarchical prior if not given.
+        scale of log odds; smaller = nearer to equal shares. 0 is the hierarchical prior, which a
+        nominal family has if not given; a table's columns of more than 10 coefficients a level then
+        have 2.
 
     Raises
     ------
     InputError
-        For fewer than two levels, levels that are not distinct, or an sd that is not positive.
+        For fewer than two levels, levels that are not distinct, or an sd below 0.
     """
 
     name: ClassVar[str] = "nominal"
@@ -74,15 +76,16 @@ class Nominal(Family):
     coefficient_sd: float | None = setting(
         None,
         "Standard deviation of each coefficient's normal prior.",
-        more="If not given, the coefficients have the papers' hierarchical prior. With it chains "
-        "converge sooner where there are many levels and predictors. Smaller = nearer to equal "
-        "shares of the levels.",
+        more="0 is the papers' hierarchical prior, which the coefficients have if it is not given. "
+        "Columns of a schema with several synthesized columns and more than 10 coefficients a "
+        "level then have 2: chains of the hierarchical prior converge slowly there. Smaller = "
+        "nearer to equal shares of the levels.",
     )
     from_data: int = field(default=0, metadata={"prepared": True})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", distinct_labels(self.levels))
-        if self.coefficient_sd is not None:
+        if self.coefficient_sd not in (None, 0):  # 0 stands for the hierarchical prior.
             given = positive(self.coefficient_sd, "coefficient_sd")
             object.__setattr__(self, "coefficient_sd", given)
 

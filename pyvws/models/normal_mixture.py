@@ -466,5 +466,5 @@ class NormalMixture(scales.Scaled, Family):
         drawn = rng.random(len(eta)) * reached[:, -1]
         label = np.minimum((reached <= drawn[:, None]).sum(axis=1), self.components - 1)
         mean = np.take_along_axis(eta, label[:, None], axis=1)[:, 0]
-        made = mean + sigma[label] * rng.standard_normal(len(mean))
-        return self.measured.decode(made)
+        values = mean + sigma[label] * rng.standard_normal(len(mean))
+        return self.measured.decode(values)

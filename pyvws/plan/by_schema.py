@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Self, cast
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.model import Model
-from pyvws.models.registry import find_model, model_settings
+from pyvws.models.of_schema import family_of, first_code, is_wide
 from pyvws.models.sequence import DrawnColumn
 from pyvws.plan.coded import (
     Beside,
@@ -27,8 +25,7 @@ from pyvws.plan.coded import (
 )
 from pyvws.plan.plan import Plan, PlannedConditional
 from pyvws.tables.design.cells import distinct_rows
-from pyvws.tables.design.patterns import PatternDesign
-from pyvws.tables.design.public import PublicDesign, public_design
+from pyvws.tables.design.public import public_design
 from pyvws.tables.files.frame import HasColumns, OutcomeKind
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
@@ -45,8 +42,6 @@ from pyvws.tables.schema.parts import (
 from pyvws.tables.schema.read_values import how_many
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 from pyvws.tables.schema.write_values import released_type
-
-_FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +79,15 @@ class SchemaPlan(Plan):
             whole=whole,
             written={"schema": schema},
         )
+
+    @property
+    def wide(self) -> list[str]:
+        """The nominal variables whose prior is normal since they have many coefficients."""
+        return [
+            planned.name
+            for planned in self.conditionals
+            if is_wide(self.whole, planned.name, planned.design)
+        ]
 
     @property
     def roles(self) -> tuple[str, str]:
@@ -242,30 +246,6 @@ class SchemaPlan(Plan):
             *(y - first, conditional.design.matrix(ours, n=len(y))),
             np.ones(len(y), dtype=np.bool_),
         )
-
-
-def family_of(
-    schema: Schema | ModelledSchema, name: str, design: PublicDesign | PatternDesign | None
-) -> Model:
-    """The family of a synthesized column; its levels and range are the schema's, so public."""
-    column = schema.columns[name]
-    given: dict[str, Any] = dict(column.settings)
-    takes = model_settings(find_model(cast(str, column.model)))
-    if column.outcome_scale is not None:
-        given["outcome_scale"] = column.outcome_scale
-    if "levels" in takes and column.levels is not None:
-        given["levels"] = tuple(range(1, column.n_drawn + 1))
-    if "range" in takes and column.range is not None:
-        given["range"] = column.range
-    family = find_model(cast(str, column.model), **given)
-    if isinstance(family, ConditionalTable):
-        return replace(family, patterns=cast(PatternDesign, design).patterns)
-    return family
-
-
-def first_code(model: Model) -> float:
-    """What a value of the family's becomes in the table's codes: value + first_code."""
-    return _FIRST.get(model.name, 0.0)
 
 
 def _first_members(

@@ -117,6 +117,11 @@ class Plan(ABC):
         return self.proposed or any(family.prepared_from_data for family in self.families)
 
     @property
+    def wide(self) -> list[str]:
+        """The variables whose prior a schema leaves to the package: they have many coefficients."""
+        return []
+
+    @property
     def texts(self) -> dict[str, str]:
         """The schema as TOML, and the text that a release may have; empty without one."""
         return {"schema": "", "public_schema": ""}

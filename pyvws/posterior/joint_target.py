@@ -47,23 +47,69 @@ def _sum_by_cell(cell: Any, inside: Any, weight: Any) -> None:
             weight[cell[t]] += inside[t]
 
 
+@kernel
+def add_sums_inside(
+    cell: Any,
+    weight: Any,
+    count: Any,
+    low: float,
+    high: float,
+    shift: Any,
+    log_lik: Any,
+    others: Any,
+    own: Any,
+    inside: Any,
+) -> float:
+    """The sum of the records' clamped terms, of one column's cells and of the `others`' sum (M,).
+
+    Fills `own` (M,) with the column's l - a, and `inside` (C,) with the sums over each cell of the
+    records' weights within the window. What is not a number counts as `low`.
+    """
+    inside[:] = 0.0
+    total = 0.0
+    for t in range(len(cell)):
+        c = cell[t]
+        own[t] = log_lik[c] - shift[c] if c >= 0 else 0.0
+        if weight[t] == 0.0:
+            continue
+        term = weight[t] * (own[t] + others[t])
+        if low < term < high:
+            total += count[t] * term
+            if c >= 0:
+                inside[c] += count[t] * weight[t]
+        else:
+            total += count[t] * (high if term >= high else low)
+    return total
+
+
 @dataclass(frozen=True, slots=True)
-class ColumnValue:
-    """The joint target at one point of one column, the other columns given.
+class GivenOthers:
+    """The joint target as one of a single column's parameters, the other columns given.
 
     Attributes
     ----------
-    log_density : float
-        Up to a constant of the other columns.
-    gradient : ndarray, shape (D_k,)
-        In the column's own parameters.
-    terms : ndarray, shape (M,)
-        l_ik - a_ik in nats of the table's M distinct records, before weights and window.
+    others : ndarray, shape (M,)
+        The sum of the other columns' l - a of the table's M distinct records, before weights and
+        window. A sampler writes it; all columns' targets can share it.
+    own : ndarray, shape (M,)
+        The column's own l - a at the point where the density was last evaluated.
     """
 
-    log_density: float
-    gradient: Floats
-    terms: Floats
+    part: _Part
+    records: DistinctRecords
+    others: Floats
+    own: Floats
+
+    def kernels(self) -> tuple[tuple[Callable[..., Any], ...], tuple[tuple[Any, ...], ...]]:
+        """As `PseudoPosterior.kernels`; the last group ends in `others` and `own`."""
+        part, records = self.part, self.records
+        rows, row_of_cell, own = part.data
+        clamps = part.cell, records.weight, records.count, *records.window, part.shift
+        return (part.log_density, part.terms, part.slopes), (
+            part.prior_data,
+            (rows, row_of_cell, *own),
+            (*clamps, part.width, self.others, self.own),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,26 +246,13 @@ class JointTarget:
 
         return evaluate
 
-    def column_densities(self) -> tuple[Callable[[Floats, Floats], ColumnValue], ...]:
+    def given_others(self, others: Floats, own: Floats) -> tuple[GivenOthers, ...]:
         """For each column the target as a function of its parameters alone, the others given.
 
-        A function takes q_k (D_k,) and `others` (M,), the sum of the other columns' terms that
-        `ColumnValue.terms` gives. As `density_and_gradient`, it may be infinite and does not raise.
+        All read the same sums `others` (M,), and write their own to the same `own` (M,).
         """
         records = self.distinct()
-
-        def of(part: _Part) -> Callable[[Floats, Floats], ColumnValue]:
-            def evaluate(q: Floats, others: Floats) -> ColumnValue:
-                gradient, terms = np.empty(len(q)), np.zeros(len(others))
-                logp, cells = part.prior(q, gradient), part.cells_at(q)
-                part.add_terms(cells, terms)
-                value, inside = records.clamped(terms + others)
-                part.add_slopes(q, cells, inside, gradient)
-                return ColumnValue(logp + value, gradient, terms)
-
-            return evaluate
-
-        return tuple(map(of, self._parts(records)))
+        return tuple(GivenOthers(part, records, others, own) for part in self._parts(records))
 
     def distinct(self) -> DistinctRecords:
         """The records that differ in a column's cell or in weight."""

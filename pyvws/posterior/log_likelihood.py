@@ -29,9 +29,7 @@ ENTRIES = 1 << 17
 def log_likelihood_blocks(
     model: Likelihood, posterior: Posterior, cells: Cells | TableCells
 ) -> Iterator[Block]:
-    """Blocks of the draws' unweighted log-likelihoods by cell, in nats, one group of cells after
-    the other.
-    """
+    """Blocks of the draws' unweighted log-likelihoods by cell, in nats, group of cells by group."""
     step = max(1, ENTRIES // min(CELLS, max(1, cells.n_cells)))
     for first in range(0, cells.n_cells, CELLS):
         columns = slice(first, min(first + CELLS, cells.n_cells))

@@ -92,19 +92,19 @@ class PseudoPosterior:
                 return log_density(q, *data, gradient), gradient
 
             return evaluate
-        made = clamped_terms(model, cells, weights, self.clamp)
+        clamped_form = clamped_terms(model, cells, weights, self.clamp)
         prior = prior_data(model, cells)
-        rows, row_of_cell, *own = made.data
+        rows, row_of_cell, *own = clamped_form.data
         C = cells.n_cells
         add: Callable[..., float] = add_terms_inside
 
         def clamped(q: Floats) -> tuple[float, Floats]:
             gradient, inside = np.empty(len(q)), np.empty(C)
-            of_cells = np.empty(C), np.empty(C), np.empty((C, made.width))
+            of_cells = np.empty(C), np.empty(C), np.empty((C, clamped_form.width))
             logp = log_density(q, *prior, gradient)
-            made.terms(q, rows, row_of_cell, tuple(own), of_cells)
-            logp += add(*made.clamps, of_cells[0], inside)
-            made.slopes(q, rows, row_of_cell, tuple(own), of_cells, inside, gradient)
+            clamped_form.terms(q, rows, row_of_cell, tuple(own), of_cells)
+            logp += add(*clamped_form.clamps, of_cells[0], inside)
+            clamped_form.slopes(q, rows, row_of_cell, tuple(own), of_cells, inside, gradient)
             return logp, gradient
 
         return clamped

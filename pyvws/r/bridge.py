@@ -131,8 +131,8 @@ def save_object(value: Any, path: Path) -> None:
 def _versions() -> dict[str, str]:
     from pyvws.r.convert import from_r, text_vector
 
-    found = from_r(_compiled(_VERSIONS)(text_vector(_LISTED)))
-    return {name: str(value[0]) for name, value in found.items()}
+    listed = from_r(_compiled(_VERSIONS)(text_vector(_LISTED)))
+    return {name: str(value[0]) for name, value in listed.items()}
 
 
 def _evaluate(path: Path, text: str, function: str, arguments: dict[str, Any]) -> Any:

@@ -156,10 +156,10 @@ def _frame(columns: dict[Any, Any], rows: int, names: list[Any] | None) -> Any:
 
 def _attributes(value: Any) -> dict[str, Any]:
     """Attributes of an R object; InputError for a kind or class that has no form in Python."""
-    found = _rpy2().baseenv["attributes"](value)
-    if isinstance(found, _rpy2().NULLType):
+    own = _rpy2().baseenv["attributes"](value)
+    if isinstance(own, _rpy2().NULLType):
         return {}
-    attributes = dict(zip(_plain_text(found.names), found, strict=True))
+    attributes = dict(zip(_plain_text(own.names), own, strict=True))
     classes = _plain_text(attributes["class"]) if "class" in attributes else []
     strange = sorted(set(attributes) - _ATTRIBUTES)
     if classes not in _CLASSES or strange:

@@ -108,13 +108,13 @@ def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
 
 
 def _found(name: str) -> Any:
-    found: Any = pyvws
+    thing: Any = pyvws
     for part in re.split(r"[$.]", name.removeprefix("vws$")):
-        known = pyvws.__all__ if found is pyvws else [n for n in dir(found) if n[0] != "_"]
+        known = pyvws.__all__ if thing is pyvws else [n for n in dir(thing) if n[0] != "_"]
         if part not in known:
             raise InputError(f"There is no help on {name!r}.{near(part, known)}")
-        found = getattr(found, part)
-    return found
+        thing = getattr(thing, part)
+    return thing
 
 
 def _listed() -> list[str]:
@@ -122,9 +122,9 @@ def _listed() -> list[str]:
     for name, text in _OF_THE_FILE.items():
         lines.append(f"  {name}: {text.partition(chr(10))[0]}")
     for name in sorted(pyvws.__all__, key=str.lower):
-        found = getattr(pyvws, name)
-        if inspect.isroutine(found) or inspect.isclass(found):
-            title = _r_words((inspect.getdoc(found) or "").partition("\n")[0])
+        thing = getattr(pyvws, name)
+        if inspect.isroutine(thing) or inspect.isclass(thing):
+            title = _r_words((inspect.getdoc(thing) or "").partition("\n")[0])
             lines += textwrap.wrap(
                 f"vws${name}: {title}", _WIDTH, initial_indent="  ", subsequent_indent="      "
             )
@@ -137,8 +137,8 @@ def _usage(what: Any, name: str) -> list[str]:
         parameters = inspect.signature(what).parameters.values()
     except (TypeError, ValueError):  # Some built-in classes have none.
         return [f"{name}(...)"]
-    shown = [_argument(parameter) for parameter in parameters if parameter.name != "self"]
-    whole = [argument.replace(" ", "\0") for argument in shown]  # Lines break between arguments.
+    arguments = [_argument(parameter) for parameter in parameters if parameter.name != "self"]
+    whole = [text.replace(" ", "\0") for text in arguments]  # Lines break between arguments.
     lines = textwrap.wrap(
         f"{name}({', '.join(whole)})",
         _WIDTH - 2,
@@ -156,12 +156,12 @@ def _argument(parameter: inspect.Parameter) -> str:
     if default is parameter.empty:
         return parameter.name
     if isinstance(default, str):
-        shown = f'"{default}"'
+        text = f'"{default}"'
     elif default is None or isinstance(default, (bool, int, float)):
-        shown = _r_words(repr(default))
+        text = _r_words(repr(default))
     else:
-        shown = "list()" if default in ((), [], {}) else "..."
-    return f"{parameter.name} = {shown}"
+        text = "list()" if default in ((), [], {}) else "..."
+    return f"{parameter.name} = {text}"
 
 
 def _sections(doc: str) -> tuple[str, list[tuple[str, list[str]]]]:

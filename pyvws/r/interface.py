@@ -81,16 +81,16 @@ def called(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> An
         except BaseException:
             _show(caught)
             raise
-    said = dict.fromkeys((made.category.__name__, str(made.message)) for made in caught)
-    return Answer(value, [name for name, _ in said], [text for _, text in said])
+    messages = dict.fromkeys((own.category.__name__, str(own.message)) for own in caught)
+    return Answer(value, [name for name, _ in messages], [text for _, text in messages])
 
 
 def _show(caught: Sequence[warnings.WarningMessage]) -> None:
     """Print warnings as Python does: an error follows, so no answer carries them."""
     import sys
 
-    for made in caught:
-        text = warnings.formatwarning(made.message, made.category, made.filename, made.lineno)
+    for own in caught:
+        text = warnings.formatwarning(own.message, own.category, own.filename, own.lineno)
         sys.stderr.write(text)
 
 
@@ -104,9 +104,9 @@ class _NamedArray(np.ndarray[Any, Any]):
 
 
 def _named(array: NDArray[Any], dims: Sequence[str]) -> _NamedArray:
-    made = array.view(_NamedArray)
-    made.dims = tuple(dims)
-    return made
+    named = array.view(_NamedArray)
+    named.dims = tuple(dims)
+    return named
 
 
 def received(
@@ -161,9 +161,9 @@ def received(
 
 def frame(names: Any, columns: Sequence[pd.Series], rows: int) -> pd.DataFrame:
     """The pandas table of columns under R's names, which may repeat."""
-    made = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(int(rows)))
-    made.columns = pd.Index(_listed(names), dtype=object)
-    return made
+    table = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(int(rows)))
+    table.columns = pd.Index(_listed(names), dtype=object)
+    return table
 
 
 def _listed(value: Any) -> list[Any]:
@@ -188,10 +188,10 @@ def _received_series(column: RColumn, zone: str | None) -> pd.Series:
             return times.dt.tz_convert(zone or "UTC")
         except (KeyError, ValueError):  # A zone that Python does not know.
             return times
-    made = to_series(column)
-    if column.kind == "date" and not all(isinstance(day, date) for day in made[~missing]):
+    series = to_series(column)
+    if column.kind == "date" and not all(isinstance(day, date) for day in series[~missing]):
         raise InputError("A Date outside the years 1 to 9999 does not cross.")
-    return made
+    return series
 
 
 def _received_array(column: RColumn) -> NDArray[Any]:

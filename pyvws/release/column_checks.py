@@ -107,39 +107,41 @@ def check_columns(
     if e is not None:
         each = e if counts is None else e * counts
         counts = each * (each.sum() / (each @ e))
-    found: dict[str, ColumnCheck] = {}
+    checks: dict[str, ColumnCheck] = {}
     remedies: dict[str, dict[str, str]] = {}
     apart = e is not None and bool(table.unchanged)
-    fitted = {one.name: one for one in table.outcomes} if table.drawn else {}
-    for name, one in table.synthesized.items():
-        levels = list(map(str, one.kind.to_list())) if isinstance(one.kind, nw.Series) else None
-        own = [made[name] for made in datasets]
-        keeping = slice(None) if one.keeping is None else one.keeping
-        data, of = one.y[keeping], None if counts is None else counts[keeping]
+    fitted = {outcome.name: outcome for outcome in table.outcomes} if table.drawn else {}
+    for name, outcome in table.synthesized.items():
+        levels = (
+            list(map(str, outcome.kind.to_list())) if isinstance(outcome.kind, nw.Series) else None
+        )
+        own = [dataset[name] for dataset in datasets]
+        keeping = slice(None) if outcome.keeping is None else outcome.keeping
+        data, own_counts = outcome.y[keeping], None if counts is None else counts[keeping]
         if apart or np.isnan(data).all():  # Nothing to compare with, or all break a rule.
-            found[name] = ColumnCheck(())
+            checks[name] = ColumnCheck(())
             continue
         if rounded and levels is None:
-            data, own = np.rint(data), [np.rint(made) for made in own]
+            data, own = np.rint(data), [np.rint(dataset) for dataset in own]
         predictors = []
         if name in fitted:
             predictors = _predictors(table, fitted[name], keeping, datasets)
         how: dict[str, Any] = {"levels": levels, "predictors": predictors}
-        found[name] = check_column(data, own, counts=of, **how)
+        checks[name] = check_column(data, own, counts=own_counts, **how)
         kept = _kept(records, name)
-        if found[name].troubles and kept is not None:
-            each = kept[keeping] * (1.0 if of is None else of)
-            remedies[name] = _remedies(found[name], data, own, each, of, how)
+        if checks[name].troubles and kept is not None:
+            each = kept[keeping] * (1.0 if own_counts is None else own_counts)
+            remedies[name] = _remedies(checks[name], data, own, each, own_counts, how)
     joint = None if apart else _joint(table, datasets, counts)
     if joint is not None and joint.worse_than_independent:
         _warn_of_joint()
-    _warn({name: check.troubles for name, check in found.items()}, remedies, table.released)
+    _warn({name: check.troubles for name, check in checks.items()}, remedies, table.released)
     return {
         **({"k_marginal": _scores(joint)} if joint is not None else {}),
-        "rows_checked": min(len(next(iter(made.values()))) for made in datasets),
+        "rows_checked": min(len(next(iter(dataset.values()))) for dataset in datasets),
         "columns": {
             name: [asdict(statistic) for statistic in check.statistics]
-            for name, check in found.items()
+            for name, check in checks.items()
         },
     }
 
@@ -152,7 +154,7 @@ def _kept(records: Mapping[str, Floats], name: str) -> Floats | None:
 
 
 def _remedies(
-    found: ColumnCheck,
+    check: ColumnCheck,
     data: Floats,
     own: Sequence[Floats],
     kept: Floats,
@@ -171,7 +173,7 @@ def _remedies(
     little = kept.sum() < _LITTLE * records
     return {
         key: _SMALL if key in under else _UNEVEN
-        for key in found.troubles
+        for key in check.troubles
         if key in _BY_WEIGHTS and (little or key not in under)
     }
 
@@ -183,23 +185,23 @@ def _joint(
 
     A column that a run computes and does not read has nothing to be compared with.
     """
-    columns = {x: one for x, one in table.synthesized.items() if not np.isnan(one.y).all()}
-    lengths = [{len(one.y) for one in columns.values()}]
-    lengths += [{len(made[name]) for name in columns} for made in datasets]
-    if len(columns) < 2 or any(len(found) > 1 for found in lengths):
+    columns = {x: column for x, column in table.synthesized.items() if not np.isnan(column.y).all()}
+    lengths = [{len(column.y) for column in columns.values()}]
+    lengths += [{len(dataset[name]) for name in columns} for dataset in datasets]
+    if len(columns) < 2 or any(len(length) > 1 for length in lengths):
         return None
     each = np.ones(lengths[0].pop()) if counts is None else counts.copy()
-    for one in columns.values():
-        if one.keeping is not None:  # Records that break a rule are no part of the data.
-            each[~one.keeping] = 0.0
+    for column in columns.values():
+        if column.keeping is not None:  # Records that break a rule are no part of the data.
+            each[~column.keeping] = 0.0
     number = min(ROWS, round(each.sum()))
     if number < 2:
         return None
     rows = np.searchsorted(each.cumsum(), (np.arange(number) + 0.5) / number * each.sum())
     coded = []
-    for name, one in columns.items():
-        tables = [one.y[rows], *(made[name] for made in datasets)]
-        if not isinstance(one.kind, nw.Series):
+    for name, column in columns.items():
+        tables = [column.y[rows], *(dataset[name] for dataset in datasets)]
+        if not isinstance(column.kind, nw.Series):
             there = tables[0][~np.isnan(tables[0])]
             edges = np.unique(np.quantile(there, _TENTHS)) if len(there) else _TENTHS
             tables = [
@@ -237,17 +239,19 @@ def _predictors(
     """The column's predictors whose values the checks have, but for those of a table's patterns."""
     if column.model.name == "table":
         return []
-    made = {name: one.y for name, one in table.synthesized.items()}
-    found = []
+    outcomes = {name: outcome.y for name, outcome in table.synthesized.items()}
+    predictors = []
     for name in column.predictors:
-        x = table.public.get(name, made.get(name))
+        x = table.public.get(name, outcomes.get(name))
         if x is None:
             continue
         trouble = "slope" if name in column.terms else "given"
         if column.model.name == "ordinal":
             trouble = "order"
-        found.append(Predictor(name, x[keeping], [one[name] for one in datasets], trouble))
-    return found
+        predictors.append(
+            Predictor(name, x[keeping], [dataset[name] for dataset in datasets], trouble)
+        )
+    return predictors
 
 
 def _warn(
@@ -256,18 +260,18 @@ def _warn(
     header: Sequence[str],
 ) -> None:
     """MisfitWarning of the columns with `troubles`; columns with one remedy stand before it."""
-    told: dict[str, dict[str, list[str]]] = {}
+    by_remedy: dict[str, dict[str, list[str]]] = {}
     for key in TROUBLES:
-        for name, found in troubles.items():
-            if key in found:
+        for name, keys in troubles.items():
+            if key in keys:
                 remedy = remedies.get(name, {}).get(key, _ADVICE[key])
-                told.setdefault(remedy, {}).setdefault(key, []).append(name)
-    if not told:
+                by_remedy.setdefault(remedy, {}).setdefault(key, []).append(name)
+    if not by_remedy:
         return
     parts = [
-        "; ".join(f"{TROUBLES[key]} ({named(names, header)})" for key, names in of.items())
+        "; ".join(f"{TROUBLES[key]} ({named(names, header)})" for key, names in columns.items())
         + f". {remedy}"
-        for remedy, of in told.items()
+        for remedy, columns in by_remedy.items()
     ]
     warnings.warn(
         f"Synthetic columns do what their data does not: {' Also '.join(parts)} column_checks in "

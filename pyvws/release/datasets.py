@@ -111,7 +111,7 @@ def draw_whole(run: DrawSource) -> WholeDraws:
     number = run.table.records if members is None else run.rows or members.number
     rows = number if order is None else order
     values: list[dict[str, Floats]] = []
-    samples = draw_datasets(run, [Batch(rows)], lambda _place, made, *_: values.append(made))
+    samples = draw_datasets(run, [Batch(rows)], lambda _place, dataset, *_: values.append(dataset))
     return WholeDraws(values, order, samples)
 
 

@@ -169,11 +169,11 @@ class _Kinds:
 
     def of(self, batch: pl.DataFrame, first: int) -> NDArray[np.uint32]:
         """The places (n,) of records of which the first has a number in the table, from 0."""
-        found = _places(batch, self.rows, self.columns)
+        places = _places(batch, self.rows, self.columns)
         if self.units is None:
-            return found
+            return places
         own = self.units.of_record[first : first + batch.height]
-        if len(own) < len(found) or (self.units.places[own] != found).any():
+        if len(own) < len(places) or (self.units.places[own] != places).any():
             raise InputError(TABLE_CHANGED)
         return own
 
@@ -181,9 +181,9 @@ class _Kinds:
 def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.DataFrame) -> _Kinds:
     """The kinds of records, and of units where the run has them, by a reading of their ids."""
     number = int(rows[COUNT].sum())
-    found = _Kinds(_numbered(rows.select(plan.modelled)), number, plan.modelled)
+    kinds = _Kinds(_numbered(rows.select(plan.modelled)), number, plan.modelled)
     if plan.unit is None:
-        return found
+        return kinds
     written, typed = table.tally([plan.unit], by_schema=plan.by_schema)
     refuse_missing(typed, [plan.unit])
     codes = unit_codes(open_frame(typed, least=1), plan.unit)
@@ -192,12 +192,12 @@ def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.Dat
     read = list(dict.fromkeys([*plan.modelled, plan.unit]))
     for batch in table.batches(read, AT_ONCE):
         units.append(_places(batch, ids, [plan.unit]))
-        places.append(_places(batch, found.rows, plan.modelled))
+        places.append(_places(batch, kinds.rows, plan.modelled))
     if sum(map(len, units)) != number:
         raise InputError(TABLE_CHANGED)
     whole = (np.concatenate(parts).astype(np.intp) for parts in (units, places))
     tally = UnitTally.of(*whole, in_order=plan.members is not None)
-    return replace(found, units=tally)
+    return replace(kinds, units=tally)
 
 
 def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
@@ -223,8 +223,8 @@ def _write_records(
     """
 
     def write(place: int, values: dict[str, Floats], public: Any, first: int) -> None:
-        made = [one.to_native() for one in run.table.written(values, _POLARS, first=first)]
-        rows = pl.DataFrame(made) if public is None else public.with_columns(made)
+        frames = [frame.to_native() for frame in run.table.written(values, _POLARS, first=first)]
+        rows = pl.DataFrame(frames) if public is None else public.with_columns(frames)
         out.datasets[place](rows.select(run.table.released))
 
     return draw_datasets(run, _batches(run, table, kinds, out), write)

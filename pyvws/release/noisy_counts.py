@@ -54,9 +54,7 @@ class NoisyCountsRun(DrawSource):
             "privacy": self.statement.exact(),
             "timings": {},
             "records": self.table.records,
-            "imputation": {
-                name: value for name, value in asdict_of(self.imputed).items() if name != "codes"
-            },
+            "imputation": asdict_of(self.imputed),
             "records_in_no_cell": _in_no_cell(cast(CountedRecords, self.table.counted)),
             "settings": {},
         }
@@ -157,11 +155,11 @@ def imputed_values(
     """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     made = []
-    for codes, stream in zip(imputed.codes, streams, strict=True):
+    for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
         rng = np.random.default_rng(stream)
         values: dict[str, Floats] = {}
         for k, column in enumerate(table.columns):
-            values |= column.values(codes[:, k], rng)
+            values |= column.values(codes[:, k], rng, drawn.get(k))
         for name in schema.synthesized:
             if name not in values:
                 values |= _computed(schema, name, values)

@@ -90,10 +90,10 @@ class FittedRun(DrawSource):
             yield predicted(table.drawn, *stream, rows=rows, public=table.public)
 
     def figures(self) -> dict[str, Any]:
-        told: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         if self.outside is not None:
             by_draw = self.outside.by_draw
-            told = {
+            parts = {
                 "posterior_is_prior": self.tells_nothing,
                 "share_outside_window": {
                     "mean": float(by_draw.mean()),
@@ -101,13 +101,13 @@ class FittedRun(DrawSource):
                     "most": float(by_draw.max()),
                 },
             }
-        terms = {one.name: list(one.terms) for one in self.table.outcomes}
+        terms = {outcome.name: list(outcome.terms) for outcome in self.table.outcomes}
         columns = {"design_columns": terms if len(terms) > 1 else next(iter(terms.values()))}
         if self.loop.source.units is not None:
-            told = {**told, **unit_figures(self.loop.source, self.final)}
+            parts = {**parts, **unit_figures(self.loop.source, self.final)}
         if self.table.breaking:
-            told = {**told, "records_that_break_rules": self.table.breaking}
-        return told | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
+            parts = {**parts, "records_that_break_rules": self.table.breaking}
+        return parts | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 
     def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
         table = self.table
@@ -254,7 +254,7 @@ def _statement(
         *program_caveats(settings.program, settings.engine),
         *outside_caveats(settings.existing_fit),
     )
-    unknown = any(said.key in (UNCHECKED, UNKNOWN) for said in own)
+    unknown = any(phrase.key in (UNCHECKED, UNKNOWN) for phrase in own)
     of_columns = _of_columns(table, weighting, final)
     constant = mechanism.facts.weights_source == "constant"  # Public records gave its constants.
     chosen = weighting.constants if constant else {}
@@ -333,13 +333,13 @@ def _of_columns(
     engines = posterior.engines or (posterior.engine,) * len(table.outcomes)
     costs = tuple(
         ColumnCost(
-            name=one.name,
-            model=OWN_MODEL if brings_values(table.plan.run) else one.model.name,
-            predictors=one.predictors,
+            name=outcome.name,
+            model=OWN_MODEL if brings_values(table.plan.run) else outcome.model.name,
+            predictors=outcome.predictors,
             engine=engine,
             epsilon=float(epsilon),
         )
-        for one, engine, epsilon in zip(table.outcomes, engines, alone, strict=True)
+        for outcome, engine, epsilon in zip(table.outcomes, engines, alone, strict=True)
     )
     drawn = tuple(name for name in table.synthesized if name in table.released)
     return {"columns": costs, "columns_synthesized": drawn}
@@ -350,7 +350,7 @@ def _uses(
 ) -> tuple[Phrase, ...]:
     """The unaccounted uses of the confidential data before the fit that made the datasets."""
     counted = (final, *weighting.stages)
-    fits = Counter(fit.label for fit in loop.fits if not any(fit is one for one in counted))
+    fits = Counter(fit.label for fit in loop.fits if not any(fit is entry for entry in counted))
     uses = [Phrase("fit", {"label": label, "number": count}) for label, count in fits.items()]
     risks = [Phrase("risks")] if mechanism.facts.counts_in_radius else []
     outside = [Phrase("given-weights")] if mechanism.facts.weights_source == "outside" else []
@@ -364,11 +364,11 @@ def _numbers(table: ConfidentialTable) -> Floats:
     """
     if len(table.outcomes) == 1:
         return table.outcomes[0].y
-    numbers = [np.nan_to_num(one.y) for one in table.outcomes if not one.categorical]
+    numbers = [np.nan_to_num(outcome.y) for outcome in table.outcomes if not outcome.categorical]
     return np.column_stack(numbers) if numbers else np.empty((table.records, 0))
 
 
 def _levels(table: ConfidentialTable) -> list[Floats]:
     """The codes (N,) of each category among the columns of a table."""
     several = len(table.outcomes) > 1
-    return [one.y for one in table.outcomes if several and one.categorical]
+    return [outcome.y for outcome in table.outcomes if several and outcome.categorical]

@@ -77,21 +77,21 @@ class Release:
 
     def __repr__(self) -> str:
         """One line of public figures, so that a notebook or a log shows no record."""
-        shown = ("mechanism", "guarantee", "epsilon_total")
-        said = ", ".join(f"{name}={self.privacy.get(name)!r}" for name in shown)
-        return f"Release({len(self.datasets)} datasets, {said})"
+        names = ("mechanism", "guarantee", "epsilon_total")
+        text = ", ".join(f"{name}={self.privacy.get(name)!r}" for name in names)
+        return f"Release({len(self.datasets)} datasets, {text})"
 
     def _repr_html_(self) -> str:
         """The public figures of the statement as a table, for a notebook."""
-        said = {**self.privacy, "datasets": len(self.datasets)}
+        facts = {**self.privacy, "datasets": len(self.datasets)}
         names = (
             *("mechanism", "guarantee", "neighbours", "epsilon_per_dataset", "epsilon_of_window"),
             *("epsilon_total", "datasets", "columns_synthesized", "columns_released_unchanged"),
         )
         rows = [
-            (name, ", ".join(said[name]) if isinstance(said[name], list) else said[name])
+            (name, ", ".join(facts[name]) if isinstance(facts[name], list) else facts[name])
             for name in names
-            if name in said
+            if name in facts
         ]
         return html_table("Release: what its statement says", ("", "value"), rows)
 
@@ -128,13 +128,15 @@ class Release:
             columns = before.select(first.columns).to_native()
             return table_utility(columns, self.datasets, s_pmse=False).plot()
         (name,) = first.columns
-        made = [nw.from_native(one, eager_only=True)[name].to_numpy() for one in self.datasets]
-        if made[0].dtype.kind not in "iufb":
+        values = [
+            nw.from_native(dataset, eager_only=True)[name].to_numpy() for dataset in self.datasets
+        ]
+        if values[0].dtype.kind not in "iufb":
             raise InputError(
                 "A single category has no picture here. Compare its shares: value_counts of the "
                 "table and of a dataset."
             )
-        after = {"Synthetic": np.concatenate(made).astype(np.float64)}
+        after = {"Synthetic": np.concatenate(values).astype(np.float64)}
         return densities(after, numeric_column(before, name, role="original"), name=name)
 
     def aligned(self) -> list[Any]:
@@ -149,8 +151,8 @@ class Release:
         rows = records[RELEASED_ROW].to_numpy() - 1
         if (rows == np.arange(len(rows))).all():
             return list(self.datasets)
-        made = (nw.from_native(dataset, eager_only=True)[rows] for dataset in self.datasets)
-        return [nw.maybe_reset_index(dataset).to_native() for dataset in made]
+        parts = (nw.from_native(dataset, eager_only=True)[rows] for dataset in self.datasets)
+        return [nw.maybe_reset_index(dataset).to_native() for dataset in parts]
 
     def write(self, folder: str | Path, *, overwrite: bool = False, format: str = "csv") -> Path:
         """Write `release/` and `confidential/` into `folder`, whole or not at all.
@@ -195,14 +197,14 @@ class Release:
 def _in_polars(dataset: Any, format: str) -> pl.DataFrame:
     """A dataset of any kind in polars; InputError, without a value, for a column it cannot hold."""
     frame = nw.from_native(dataset, eager_only=True)
-    made, strange = [], []
+    columns, strange = [], []
     for name in frame.columns:
         try:
-            made.append(frame.select(name).to_polars()[name])
-            if made[-1].dtype == pl.Object:
+            columns.append(frame.select(name).to_polars()[name])
+            if columns[-1].dtype == pl.Object:
                 raise TypeError
         except NO_PLACE:
             strange.append(name)
     if strange:
         raise no_place(strange, frame.columns, format)
-    return pl.DataFrame(made)
+    return pl.DataFrame(columns)

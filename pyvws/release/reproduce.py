@@ -41,8 +41,8 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
             raise InputError(
                 f"{release} has no {name}, which the datasets follow from. Name a whole release."
             )
-    said = tomllib.loads((release / "run.toml").read_text(encoding="utf-8"))
-    own = {name: said[name] for name in mechanism_settings(NoisyCounts.name) if name in said}
+    written = tomllib.loads((release / "run.toml").read_text(encoding="utf-8"))
+    own = {name: written[name] for name in mechanism_settings(NoisyCounts.name) if name in written}
     mechanism = cast(NoisyCounts, make_mechanism(NoisyCounts.name, **own))
     schema = Schema.read(release / SCHEMA_FILE)
     kind = files[0].suffix[1:]
@@ -59,8 +59,8 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
     seed = int(privacy["counts"]["public_seed"])
     imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)
     values = imputed_values(schema, counted, imputed, seed)
-    made = table.datasets(nobody, values, order=None)
-    return [dataset_bytes(dataset, kind) for dataset in made]
+    datasets = table.datasets(nobody, values, order=None)
+    return [dataset_bytes(dataset, kind) for dataset in datasets]
 
 
 def _unit(schema: Schema) -> list[str]:

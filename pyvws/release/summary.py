@@ -105,13 +105,13 @@ def fit_figures(
         ],
         "search": [
             {
-                "label": made.label,
-                "symbol": made.symbol,
-                "value": made.value,
-                "reached": _number(made.reached),
-                "target": made.target,
+                "label": attempt.label,
+                "symbol": attempt.symbol,
+                "value": attempt.value,
+                "reached": _number(attempt.reached),
+                "target": attempt.target,
             }
-            for made in loop.tries
+            for attempt in loop.tries
         ],
         "timings": {"sampling_seconds": sum(fit.posterior.seconds for fit in loop.fits)},
         "records": (cells if units is None else units.records).total_records,

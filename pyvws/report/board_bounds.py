@@ -96,7 +96,7 @@ def bounds_section(
 
 def _columns(public: PublicPart) -> list[str]:
     """The synthesized columns of a table; none for one outcome."""
-    return [one["name"] for one in public.privacy.get("columns", ())]
+    return [column["name"] for column in public.privacy.get("columns", ())]
 
 
 def _numbers(confidential: ConfidentialPart) -> dict[str, Any]:

@@ -13,15 +13,15 @@ _HEADINGS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highes
 
 def columns_section(checks: Mapping[str, Any]) -> Section:
     """The part `column_checks` of summary.json: what parts, then all statistics."""
-    found = [(name, one) for name, rows in checks["columns"].items() for one in rows]
-    bad = [(name, one) for name, one in found if one["trouble"]]
-    said = (
+    entries = [(name, row) for name, rows in checks["columns"].items() for row in rows]
+    bad = [(name, row) for name, row in entries if row["trouble"]]
+    words = (
         "Statistics that part from the data by more than chance and a tolerance are listed first."
         if bad
         else "No synthetic column does what its data does not."
     )
     text = [
-        f"{said} Means, lowest and highest figures are over the datasets, of which "
+        f"{words} Means, lowest and highest figures are over the datasets, of which "
         f"{checks['rows_checked']} rows each were looked at. A synthetic range that does not hold "
         "the data's figure says that the model cannot make it."
     ]
@@ -33,17 +33,17 @@ def columns_section(checks: Mapping[str, Any]) -> Section:
             Table(
                 "What a synthetic column does that its data does not",
                 (*_HEADINGS, "what parts"),
-                [(*_row(name, one), TROUBLES[one["trouble"]]) for name, one in bad],
+                [(*_row(name, row), TROUBLES[row["trouble"]]) for name, row in bad],
             ),
             Table(
                 "Predictive check: statistics of each column, in its unit or as shares in [0, 1]",
                 _HEADINGS,
-                [_row(name, one) for name, one in found],
+                [_row(name, row) for name, row in entries],
             ),
         ],
     )
 
 
-def _row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
-    figures = (one[of] for of in ("data", "mean", "lowest", "highest"))
-    return name, one["name"], *(number(value, 6) for value in figures)
+def _row(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    figures = (row[part] for part in ("data", "mean", "lowest", "highest"))
+    return name, row["name"], *(number(value, 6) for value in figures)

@@ -30,8 +30,8 @@ def checks(
 ) -> list[BoardCheck]:
     """What was checked and what the board must judge, fails first."""
     parts = (_of_claim(summary["privacy"]), _of_fits(public, summary), _of_data(summary, evidence))
-    found = [check for part in parts for check in part]
-    return sorted(found, key=lambda check: _TONES.index(check.tone))
+    every = [check for part in parts for check in part]
+    return sorted(every, key=lambda check: _TONES.index(check.tone))
 
 
 def _of_claim(exact: Mapping[str, Any]) -> Iterator[BoardCheck]:
@@ -149,14 +149,14 @@ def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Table:
         return Table(
             "Use: the score of pairs of columns from 0 to 1000; larger = nearer to the data",
             ("measure", "release", "independent columns", "a second sample"),
-            [("k-marginal", *(number(joint[of]) for of in ("score", "independent", "bootstrap")))],
+            [("k-marginal", *(number(joint[x]) for x in ("score", "independent", "bootstrap")))],
         )
     return Table(
         "Use: the largest gap between distribution functions, from 0 to 1; smaller = nearer",
         ("column", "release"),
         [
-            (found.margin.name, number(found.ecdf.maximum))
-            for found in (evidence.numbers[:_MISFITS] if evidence else ())
+            (column.margin.name, number(column.ecdf.maximum))
+            for column in (evidence.numbers[:_MISFITS] if evidence else ())
         ],
     )
 
@@ -179,7 +179,7 @@ def _risks_of_records(evidence: Evidence | None) -> Table:
         return Table("", (), [])
     policy = evidence.risk.settings.policy
     by_record = evidence.risk.by_record
-    before, after = (risk_summary(by_record[of], policy=policy) for of in ("Data", "Synthetic"))
+    before, after = (risk_summary(by_record[x], policy=policy) for x in ("Data", "Synthetic"))
     return Table(
         f"Identification risks by {evidence.risk.name}: larger = riskier",
         ("risk", "release", "data as they are"),

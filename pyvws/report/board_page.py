@@ -100,8 +100,8 @@ def _in_four(value: Any) -> str:
 
 def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
     rows = [
-        (name, _in_four(exact[name]), shown(released[name]), said.meaning, said.direction)
-        for name, said in FIELDS.items()
+        (name, _in_four(exact[name]), shown(released[name]), field.meaning, field.direction)
+        for name, field in FIELDS.items()
         if name in exact
     ]
     return Table(
@@ -146,11 +146,11 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         ("fit", "constant", "value", "bound reached", "bound aimed at"),
         [
             (
-                made["label"],
-                made["symbol"],
-                *(number(made[n]) for n in ("value", "reached", "target")),
+                attempt["label"],
+                attempt["symbol"],
+                *(number(attempt[n]) for n in ("value", "reached", "target")),
             )
-            for made in summary["search"]
+            for attempt in summary["search"]
         ],
     )
     draws = confidential.posterior
@@ -183,7 +183,7 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
     by_column = columns if isinstance(columns, dict) else {"": columns}
     for name, terms in islice(by_column.items(), DRAWN):
         beta = f"{name}.beta" if name else "beta"
-        slopes = [one for one in draws.columns if one.startswith(f"{beta}[")]
+        slopes = [name for name in draws.columns if name.startswith(f"{beta}[")]
         if slopes and len(slopes) == len(terms):
             more = " ..." if len(terms) > _COLUMNS else ""
             shown_terms = ", ".join(terms[:_COLUMNS])
@@ -210,17 +210,17 @@ def _in_turn(names: Sequence[str]) -> list[str]:
 
 def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Section:
     """How the imputed records fit the noisy counts, and the records that no set counts."""
-    made = confidential.summary["imputation"]
+    imputed = confidential.summary["imputation"]
     left_out = confidential.summary["records_in_no_cell"]
     return Section(
         "counts",
         "Noisy counts and imputed records",
         [
             f"Mean squared misfit of the imputed counts, in noise variances: "
-            f"{number(made['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
+            f"{number(imputed['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
             "take more classes.",
-            f"Accepted proposals: {number(made['accepted'])} of whole records and "
-            f"{number(made['moved'])} of single columns. Where the first is below 0.1 take more "
+            f"Accepted proposals: {number(imputed['accepted'])} of whole records and "
+            f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "
             "sweeps.",
         ],
         [

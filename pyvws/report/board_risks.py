@@ -62,9 +62,11 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
 def _risk_table(risk: RiskEvidence) -> Table:
     rows = []
     for label, values in risk.by_record.items():
-        found = risk_summary(values, policy=risk.settings.policy)
+        summary = risk_summary(values, policy=risk.settings.policy)
         mean = number(rarith.mean(values))
-        rows.append((label, mean, *map(number, (found.maximum, found.iqr, found.share_above))))
+        rows.append(
+            (label, mean, *map(number, (summary.maximum, summary.iqr, summary.share_above)))
+        )
     return Table(
         f"Identification risks in [0, 1]; larger = riskier. {_match_text(risk.match)}",
         ("fit", "mean", "largest", "IQR", f"share above {risk.settings.policy:g}"),
@@ -75,10 +77,10 @@ def _risk_table(risk: RiskEvidence) -> Table:
 def _match_text(match: MatchRisk) -> str:
     """Match risks averaged over datasets; the false rate is averaged where datasets have one."""
     false = match.mean_false_rate
-    said = "none (no single match)" if false is None else number(false)
+    rate = "none (no single match)" if false is None else number(false)
     return (
         f"Averaged over the datasets: {number(match.expected.mean())} records are expected to be "
-        f"matched, true match rate {number(match.true_rate.mean())}, false match rate {said} "
+        f"matched, true match rate {number(match.true_rate.mean())}, false match rate {rate} "
         "(larger = safer)."
     )
 
@@ -102,19 +104,19 @@ def _top(by: Any, caption: str, risk: RiskEvidence) -> Table:
 def _whack_a_mole(risk: RiskEvidence, label: str) -> list[PagePicture | Table]:
     before, after = risk.by_record["Unweighted"], risk.by_record["Synthetic"]
     rise = risk.settings.rise
-    found = whack_a_mole(before, after, rise=rise, policy=risk.settings.policy)
+    moles = whack_a_mole(before, after, rise=rise, policy=risk.settings.policy)
     return [
         picture(
             plots.whack_a_mole_scatter(before, {label: after}, rise=rise),
             alt="Scatter plot of risks in this release against those without weights.",
             caption=(
-                f"Whack-a-mole: {int(found.rose.sum())} of the records, in orange, have a risk at "
+                f"Whack-a-mole: {int(moles.rose.sum())} of the records, in orange, have a risk at "
                 f"least {rise:g} higher than without weights."
             ),
         ),
         ten_largest(
             "The ten records whose risk rose most through weighting",
-            found.change,
-            {"risk without weights": before, "risk here": after, "change": found.change},
+            moles.change,
+            {"risk without weights": before, "risk here": after, "change": moles.change},
         ),
     ]

@@ -28,26 +28,29 @@ def utility_section(public: PublicPart, evidence: Evidence) -> Section:
         parts += _categories(evidence.categories, label)
     first = evidence.numbers[0] if evidence.numbers else None
     if first is not None and first.closeness is not None:
-        said, shown = _one_number(first, first.closeness, label)
-        text += said
-        parts += shown
+        words, pictures = _one_number(first, first.closeness, label)
+        text += words
+        parts += pictures
     elif evidence.numbers:
         parts += _several_numbers(evidence.numbers, label)
     if evidence.pairs is not None:
-        said, shown = _pairs(evidence.pairs, label)
-        text += said
-        parts += shown
+        words, pictures = _pairs(evidence.pairs, label)
+        text += words
+        parts += pictures
     return Section("utility", "Utility", text, parts)
 
 
 def _categories(margins: Sequence[LevelMargin], label: str) -> list[PagePicture | Table]:
-    drawn = [one.folded() for one in margins[:DRAWN]]
-    names = ", ".join(one.name for one in drawn)
+    drawn = [margin.folded() for margin in margins[:DRAWN]]
+    names = ", ".join(margin.name for margin in drawn)
     return [
         picture(
             plots.level_shares(
-                {one.name: {"Data": one.shares[:1], label: one.shares[1:]} for one in drawn},
-                {one.name: one.levels for one in drawn},
+                {
+                    margin.name: {"Data": margin.shares[:1], label: margin.shares[1:]}
+                    for margin in drawn
+                },
+                {margin.name: margin.levels for margin in drawn},
             ),
             alt=f"Bar charts: shares of the levels of {names}, in the data and in the datasets.",
             caption=(
@@ -60,7 +63,7 @@ def _categories(margins: Sequence[LevelMargin], label: str) -> list[PagePicture 
             "share of rows that would have to change, as a mean over the datasets; smaller = more "
             "useful. The level is the one whose mean share is furthest off.",
             ("column", "levels", "distance", "level", "share, data", "share, synthetic"),
-            [_furthest(one) for one in margins],
+            [_furthest(margin) for margin in margins],
         ),
     ]
 
@@ -76,12 +79,12 @@ def _furthest(margin: LevelMargin) -> tuple[str, ...]:
 
 
 def _one_number(
-    found: NumberEvidence, closeness: Closeness, label: str
+    evidence: NumberEvidence, closeness: Closeness, label: str
 ) -> tuple[list[str], list[PagePicture | Table]]:
-    name, margin, table = found.margin.name, found.margin, found.table
+    name, margin, table = evidence.margin.name, evidence.margin, evidence.table
     text = [
-        f"Distances of distribution functions: U_m = {found.ecdf.maximum:.4f}, U_a = "
-        f"{found.ecdf.average:.6f}, both in [0, 1]; smaller = more useful. pMSE is "
+        f"Distances of distribution functions: U_m = {evidence.ecdf.maximum:.4f}, U_a = "
+        f"{evidence.ecdf.average:.6f}, both in [0, 1]; smaller = more useful. pMSE is "
         f"{rarith.mean([s.ratio for s in closeness.scores]):.2f} times what chance gives; 1 = "
         "alike."
     ]
@@ -129,20 +132,20 @@ def _three(found: Any) -> tuple[float, float, float]:
 
 
 def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[PagePicture | Table]:
-    drawn = [one.margin for one in numbers[:DRAWN]]
+    drawn = [column.margin for column in numbers[:DRAWN]]
     rows = []
-    for one in numbers:
-        data, own = one.margin.statistics[0], one.margin.statistics[1:].mean(axis=0)
-        figures = [number(of[place], 6) for place in (2, 3, 1) for of in (data, own)]
-        ecdf = f"{one.ecdf.maximum:.4f}", f"{one.ecdf.average:.6f}"
-        rows.append((one.margin.name, *ecdf, *figures))
+    for column in numbers:
+        data, own = column.margin.statistics[0], column.margin.statistics[1:].mean(axis=0)
+        figures = [number(values[place], 6) for place in (2, 3, 1) for values in (data, own)]
+        ecdf = f"{column.ecdf.maximum:.4f}", f"{column.ecdf.average:.6f}"
+        rows.append((column.margin.name, *ecdf, *figures))
     return [
         picture(
             plots.column_densities(
-                {one.name: {"Data": one.curves[0], label: one.curves[1]} for one in drawn}
+                {own.name: {"Data": own.curves[0], label: own.curves[1]} for own in drawn}
             ),
             alt=(
-                f"Densities of {', '.join(one.name for one in drawn)}: the confidential data and "
+                f"Densities of {', '.join(own.name for own in drawn)}: the confidential data and "
                 "the first synthetic dataset."
             ),
         ),
@@ -189,7 +192,7 @@ def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[PagePicture | Tabl
             [
                 (
                     *(pairs.names[i], pairs.names[j], pairs.measure(i, j)),
-                    *(number(of[i, j]) for of in (data, own, change)),
+                    *(number(matrix[i, j]) for matrix in (data, own, change)),
                     number(score.by_pair[pairs.names[i], pairs.names[j]]),
                 )
                 for i, j in pairs.largest(change)

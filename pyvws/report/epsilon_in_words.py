@@ -79,9 +79,9 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
         guess = f"a guess that the table has {'these records' if several else 'a certain record'}"
         lost = " and δ counts 1 + e^ε times" if delta else ""
         more = f" For a guess at {values}, ε counts twice{lost}."
-        for key, of in {"records": "records", "number-of-units": "units"}.items():
+        for key, what in {"records": "records", "number-of-units": "units"}.items():
             if key in keys:
-                more += f" The exact number of {of} leaves too, and no figure covers it."
+                more += f" The exact number of {what} leaves too, and no figure covers it."
     return (
         f"{condition}{change} {privacy['unit_of_privacy']} changes the chance of any synthetic "
         "values by at most the factor e^ε. Smaller is more private. Suppose that a reader holds "

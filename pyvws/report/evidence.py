@@ -118,7 +118,7 @@ def gather(
         y, *own = values.tables
         closeness = None
         if alone:
-            closeness = Closeness([_score(y, one) for one in own], _intervals(y, own))
+            closeness = Closeness([_score(y, table) for table in own], _intervals(y, own))
         numbers.append(
             NumberEvidence(margin, ecdf_utility(y, own), utility_table(y, own), closeness)
         )

@@ -26,20 +26,20 @@ def ledger_figure(costs: Mapping[str, ReleaseCost]) -> Figure:
             name: cost for name, cost in costs.items() if cost.guarantee == "asymptotic-dp"
         },
     }
-    shown = {
-        kind: {name: cost.epsilon for name, cost in of.items() if cost.epsilon < float("inf")}
-        for kind, of in kinds.items()
+    drawn = {
+        kind: {name: cost.epsilon for name, cost in costs.items() if cost.epsilon < float("inf")}
+        for kind, costs in kinds.items()
     }
-    shown = {kind: of for kind, of in shown.items() if of}
-    if not shown:
+    drawn = {kind: costs for kind, costs in drawn.items() if costs}
+    if not drawn:
         raise InputError("No release has a cost to draw: none has a guarantee with a figure.")
     hues = guarantee_colours()
-    figure, axes = panels(len(shown), size=(4.6, 1.6 + 0.35 * max(map(len, shown.values()))))
-    for axis, (kind, of) in zip(axes, shown.items(), strict=True):
-        ends = list(accumulate(of.values()))
-        starts = [end - own for end, own in zip(ends, of.values(), strict=True)]
+    figure, axes = panels(len(drawn), size=(4.6, 1.6 + 0.35 * max(map(len, drawn.values()))))
+    for axis, (kind, epsilons) in zip(axes, drawn.items(), strict=True):
+        ends = list(accumulate(epsilons.values()))
+        starts = [end - own for end, own in zip(ends, epsilons.values(), strict=True)]
         hue = hues["dp" if kind == "strict" else "asymptotic-dp"]
-        axis.barh(list(of), list(of.values()), left=starts, color=hue)
+        axis.barh(list(epsilons), list(epsilons.values()), left=starts, color=hue)
         axis.invert_yaxis()
         axis.set_title(f"{kind}: ε {ends[-1]:.4g} together")
         axis.set_xlabel("ε, added up")

@@ -132,24 +132,28 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
     parts = {file.path.name: read_some(columns, file.path, file.rows) for file in public.files}
     if data is not None:
         parts = {"data": data.gather_every(-(-len(data) // MOST_ROWS)), **parts}
-    values = [valued(one, {of: part[one.name] for of, part in parts.items()}) for one in columns]
-    tables = [
-        pl.DataFrame({one.name: one.tables[place] for one in values}) for place in range(len(parts))
+    values = [
+        valued(column, {name: part[column.name] for name, part in parts.items()})
+        for column in columns
     ]
-    categories = [one.name for one in values if one.levels is not None]
+    tables = [
+        pl.DataFrame({column.name: column.tables[place] for column in values})
+        for place in range(len(parts))
+    ]
+    categories = [column.name for column in values if column.levels is not None]
     return Pairs(
-        tuple(one.name for one in values),
-        tuple(one.levels is not None for one in values),
+        tuple(column.name for column in values),
+        tuple(column.levels is not None for column in values),
         np.array([associations(table, categories=categories).matrix for table in tables]),
         tables,
     )
 
 
 def _paired(public: PublicPart) -> list[ReportedColumn]:
-    said = public.privacy.get("columns", ())
-    predictors = {name for one in said for name in one["predictors"]}
-    whole = [one for one in public.columns if not one.missing]  # Pairs need both values.
-    wanted = [one for one in whole if one.synthetic and said]
-    wanted += [one for one in whole if not one.synthetic and one.name in predictors]
-    chosen = {one.name for one in wanted[:DRAWN]}
-    return [one for one in public.columns if one.name in chosen]
+    entries = public.privacy.get("columns", ())
+    predictors = {name for entry in entries for name in entry["predictors"]}
+    whole = [column for column in public.columns if not column.missing]  # Pairs need both values.
+    wanted = [column for column in whole if column.synthetic and entries]
+    wanted += [column for column in whole if not column.synthetic and column.name in predictors]
+    chosen = {column.name for column in wanted[:DRAWN]}
+    return [column for column in public.columns if column.name in chosen]

@@ -76,15 +76,17 @@ class PublicPart:
     @property
     def rows(self) -> str:
         """The number of rows of a dataset, or from which to which number where they differ."""
-        found = sorted({file.rows for file in self.files})
-        return str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
+        rows = sorted({file.rows for file in self.files})
+        return str(rows[0]) if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
 
     @property
     def survey_weight(self) -> str | None:
         """The column of survey weights that were exponents; None without one."""
-        said = self.privacy.get("caveat_keys", ())
-        of = (one["values"]["column"] for one in said if one["key"] == "survey-weights")
-        return next(of, None)
+        phrases = self.privacy.get("caveat_keys", ())
+        columns = (
+            phrase["values"]["column"] for phrase in phrases if phrase["key"] == "survey-weights"
+        )
+        return next(columns, None)
 
     @property
     def synthetic(self) -> list[ReportedColumn]:
@@ -129,12 +131,14 @@ def read_public(out: Path) -> PublicPart:
             refuse_damaged(paths[0], paths[0].suffix[1:])
     schema = folder / SCHEMA_FILE
     with as_left(out):
-        said = Schema.read(schema) if schema.is_file() else None
-        columns = _released_columns(folder, privacy, paths, said)
-        models = {one["name"]: one["predictors"] for one in privacy.get("columns", ())}
-    numbers = [one.name for one in columns if one.is_number]
+        known = Schema.read(schema) if schema.is_file() else None
+        columns = _released_columns(folder, privacy, paths, known)
+        models = {entry["name"]: entry["predictors"] for entry in privacy.get("columns", ())}
+    numbers = [column.name for column in columns if column.is_number]
     outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
-    whole = {one.name for one in columns if not one.missing}  # Parts of a number are no columns.
+    whole = {
+        column.name for column in columns if not column.missing
+    }  # Parts of a number are no columns.
     of_outcome = [name for name in models.get(outcome, []) if name in whole]
     predictors = _of_formula(folder / "run.toml", columns) or of_outcome
     return PublicPart(
@@ -142,7 +146,8 @@ def read_public(out: Path) -> PublicPart:
         [DatasetFile(p, dataset_rows(p), p.stat().st_size, file_digest(p)) for p in paths],
         columns,
         outcome,
-        predictors or _repeated(paths[0], [one.name for one in columns if not one.synthetic]),
+        predictors
+        or _repeated(paths[0], [column.name for column in columns if not column.synthetic]),
     )
 
 
@@ -171,7 +176,7 @@ def _released_columns(
     folder: Path, privacy: dict[str, Any], files: Sequence[Path], schema: Schema | None
 ) -> list[ReportedColumn]:
     columns = read_columns(files, privacy, schema)
-    synthetic = [one.name for one in columns if one.synthetic]
+    synthetic = [column.name for column in columns if column.synthetic]
     wanted = privacy.get("columns_synthesized")
     if len(synthetic) != 1 if wanted is None else sorted(synthetic) != sorted(wanted):
         many = "one column" if wanted is None else f"{len(wanted)} synthesized columns"
@@ -275,8 +280,8 @@ def refuse_systematic(files: Sequence[Path]) -> None:
         statement = file.parent / "privacy.json"
         privacy = _json(statement) if statement.is_file() else {}
         with as_left(file.parent):
-            said = caveat_keys({"caveats": [], **privacy})
-        if "systematic" in said:
+            keys = caveat_keys({"caveats": [], **privacy})
+        if "systematic" in keys:
             raise InputError(
                 f"{file}: its records are drawn systematically, and the rule for fully synthetic "
                 "data subtracts the variance of independent ones. Take --kind partial."
@@ -325,7 +330,7 @@ def _dataset_paths(folder: Path, privacy: dict[str, Any]) -> list[Path]:
 
 def _of_formula(path: Path, columns: list[ReportedColumn]) -> list[str]:
     """Columns of the formula in the settings file `path`; none where the file does not exist."""
-    names = [one.name for one in columns]
+    names = [column.name for column in columns]
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
         return [name for name in read_formula(settings["formula"]).columns if name in names]
@@ -350,10 +355,10 @@ def output_part(out: Path, name: str) -> Path:
 
 def _json(path: Path) -> dict[str, Any]:
     with readable(str(path)):
-        found = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
+        content = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(content, dict):
         raise InputError(f"{path} is no JSON object. {AS_LEFT}")
-    return found
+    return content
 
 
 def _parquet(path: Path) -> pl.DataFrame:

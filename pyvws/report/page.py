@@ -128,16 +128,16 @@ def render(template: str, **content: Any) -> str:
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=lambda name: str(name).endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"listing": _listing, "named": _named, "number": number, "repr": repr}
-    made.filters |= {"shown": shown, "counted": counted}
-    return made
+    environment.filters |= {"listing": _listing, "named": _named, "number": number, "repr": repr}
+    environment.filters |= {"shown": shown, "counted": counted}
+    return environment
 
 
 def _is_number(text: str) -> bool:

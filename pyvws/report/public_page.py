@@ -45,7 +45,9 @@ def statement_facts(
     neighbours = privacy["neighbours"]
     strict = []
     if certified := privacy.get("certified"):
-        dataset, total = (shown(certified[f"epsilon_{of}"]) for of in ("per_dataset", "total"))
+        dataset, total = (
+            shown(certified[f"epsilon_{count}"]) for count in ("per_dataset", "total")
+        )
         note = f"{certified['neighbours']} neighbours, {dataset} a dataset"
         strict.append(("Certified ε of all datasets", total, note))
     window = []
@@ -79,8 +81,8 @@ def tone_of(privacy: Mapping[str, Any]) -> str:
 
 def problems(privacy: Mapping[str, Any]) -> list[str]:
     """The caveats on convergence; the list is empty when diagnostics were in order."""
-    said = zip(caveat_keys(privacy), privacy["caveats"], strict=True)
-    return [text for key, text in said if key in _SHORT_OF]
+    caveats = zip(caveat_keys(privacy), privacy["caveats"], strict=True)
+    return [text for key, text in caveats if key in _SHORT_OF]
 
 
 def relied_on(privacy: Mapping[str, Any]) -> Table:
@@ -133,8 +135,8 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
             "The guarantees, strongest first.",
             ("of this release", "word in privacy.json", "guarantee", "meaning"),
             [
-                ("yes" if word == privacy["guarantee"] else "no", word, *said)
-                for word, said in GUARANTEES.items()
+                ("yes" if word == privacy["guarantee"] else "no", word, *words)
+                for word, words in GUARANTEES.items()
             ],
         ),
         "ledger": Table(
@@ -147,8 +149,8 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
             "The columns",
             ("column", "what it holds"),
             [
-                (one.name, "synthetic" if one.synthetic else "released unchanged")
-                for one in public.columns
+                (column.name, "synthetic" if column.synthetic else "released unchanged")
+                for column in public.columns
             ],
         ),
         "parts": [*_margins(public), *_pairs(public)],
@@ -200,19 +202,19 @@ def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Table:
         ("column", "model", "drawn from", "ε of the column alone"),
         [
             (
-                *(one["name"], one["model"], ", ".join(one["predictors"]) or "nothing"),
-                figure(one["epsilon_alone"]),
+                *(column["name"], column["model"], ", ".join(column["predictors"]) or "nothing"),
+                figure(column["epsilon_alone"]),
             )
-            for one in privacy.get("columns", ())
+            for column in privacy.get("columns", ())
         ],
     )
 
 
 def _margins(public: PublicPart) -> Iterator[PagePicture | Table]:
     """Pictures and statistics of the synthesized columns, whose values are read one at a time."""
-    found = [margin_of(public.values(column)) for column in public.synthetic]
-    numbers = [one for one in found if isinstance(one, NumberMargin)]
-    categories = [one.folded() for one in found if isinstance(one, LevelMargin)]
+    margins = [margin_of(public.values(column)) for column in public.synthetic]
+    numbers = [margin for margin in margins if isinstance(margin, NumberMargin)]
+    categories = [margin.folded() for margin in margins if isinstance(margin, LevelMargin)]
     if categories:
         yield _shares(public, categories[:DRAWN])
     if len(numbers) == 1:
@@ -222,11 +224,11 @@ def _margins(public: PublicPart) -> Iterator[PagePicture | Table]:
 
 
 def _shares(public: PublicPart, margins: Sequence[LevelMargin]) -> PagePicture:
-    names = [one.name for one in margins]
+    names = [margin.name for margin in margins]
     return picture(
         level_shares(
-            {one.name: {"synthetic": one.shares} for one in margins},
-            {one.name: one.levels for one in margins},
+            {margin.name: {"synthetic": margin.shares} for margin in margins},
+            {margin.name: margin.levels for margin in margins},
         ),
         alt=f"Bar charts: shares of the levels of {', '.join(names)} in the synthetic datasets.",
         caption=(
@@ -275,7 +277,7 @@ def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[PagePictur
 def _several_numbers(
     public: PublicPart, margins: Sequence[NumberMargin]
 ) -> Iterator[PagePicture | Table]:
-    drawn = {one.name: _numbered(one) for one in margins[:DRAWN]}
+    drawn = {margin.name: _numbered(margin) for margin in margins[:DRAWN]}
     yield picture(
         column_densities(drawn),
         alt=f"Line charts: densities of {', '.join(drawn)} in synthetic datasets, a curve each.",
@@ -285,10 +287,10 @@ def _several_numbers(
         ),
     )
     rows = []
-    for one in margins:
-        means = one.statistics[:, 2]
-        figures = *one.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
-        rows.append((one.name, *(number(figure, 6) for figure in figures)))
+    for margin in margins:
+        means = margin.statistics[:, 2]
+        figures = *margin.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
+        rows.append((margin.name, *(number(figure, 6) for figure in figures)))
     yield Table(
         "Statistics of the numbers, in their own units: means over the synthetic datasets, and the "
         "smallest and the largest mean of a dataset",
@@ -306,13 +308,13 @@ def _numbered(margin: NumberMargin) -> dict[str, Floats]:
 
 def _pairs(public: PublicPart) -> Iterator[PagePicture | Table]:
     """How strongly columns go together in the synthetic datasets, as means over them."""
-    found = pairs_of(public)
-    if found is None:
+    pairs = pairs_of(public)
+    if pairs is None:
         return
-    mean = found.matrices.mean(axis=0)
+    mean = pairs.matrices.mean(axis=0)
     yield picture(
-        association_matrices({"synthetic": mean}, found.names),
-        alt=f"Matrix of associations of {', '.join(found.names)} in the synthetic datasets.",
+        association_matrices({"synthetic": mean}, pairs.names),
+        alt=f"Matrix of associations of {', '.join(pairs.names)} in the synthetic datasets.",
         caption=f"{MEASURES} No figure is of the confidential data.",
     )
     yield Table(
@@ -320,9 +322,12 @@ def _pairs(public: PublicPart) -> Iterator[PagePicture | Table]:
         ("column", "with", "measure", "mean over the datasets", "smallest", "largest"),
         [
             (
-                *(found.names[i], found.names[j], found.measure(i, j)),
-                *(number(of(found.matrices[:, i, j])) for of in (np.mean, np.min, np.max)),
+                *(pairs.names[i], pairs.names[j], pairs.measure(i, j)),
+                *(
+                    number(summary(pairs.matrices[:, i, j]))
+                    for summary in (np.mean, np.min, np.max)
+                ),
             )
-            for i, j in found.largest(mean)
+            for i, j in pairs.largest(mean)
         ],
     )

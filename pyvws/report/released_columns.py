@@ -87,37 +87,37 @@ def read_columns(
     with readable(str(files[0])):
         kinds = scan(files[0]).collect_schema()
     empty = _with_empty_cells(files) if schema is None and "columns" in privacy else set()
-    models = {one["name"]: one["model"] for one in privacy.get("columns", ())}
-    made = []
+    models = {entry["name"]: entry["model"] for entry in privacy.get("columns", ())}
+    columns = []
     for name, kind in kinds.items():
         if name in privacy.get("columns_numbered", ()):
             continue
         synthetic = name not in unchanged
         model = models.get(name, privacy.get("model")) if synthetic else None
-        said = described(schema).get(name)
-        if said is not None:
-            made.append(said_column(name, synthetic, said))
+        entry = described(schema).get(name)
+        if entry is not None:
+            columns.append(said_column(name, synthetic, entry))
             continue
         category = model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)
         number = replace(_PLAIN, missing=True) if name in empty else _PLAIN
-        made.append(ReportedColumn(name, synthetic, () if category else None, number))
-    return made
+        columns.append(ReportedColumn(name, synthetic, () if category else None, number))
+    return columns
 
 
 def _with_empty_cells(files: Sequence[Path]) -> set[str]:
     """Names of the columns that have an empty cell in some file."""
-    found: set[str] = set()
+    names: set[str] = set()
     for file in files:
         with readable(str(file)):
             (counts,) = scan(file).null_count().collect(engine="streaming").to_dicts()
-        found |= {name for name, count in counts.items() if count}
-    return found
+        names |= {name for name, count in counts.items() if count}
+    return names
 
 
-def said_column(name: str, synthetic: bool, said: Column) -> ReportedColumn:
+def said_column(name: str, synthetic: bool, column: Column) -> ReportedColumn:
     """A column of the datasets as a schema says what it holds."""
-    levels = tuple(_EMPTY if level is None else level for level in said.coded_levels)
-    return ReportedColumn(name, synthetic, levels if said.categorical else None, said)
+    levels = tuple(_EMPTY if level is None else level for level in column.coded_levels)
+    return ReportedColumn(name, synthetic, levels if column.categorical else None, column)
 
 
 def read_values(
@@ -170,11 +170,11 @@ def _label(label: str | None, known: set[str]) -> str:
 def read_some(columns: Sequence[ReportedColumn], file: Path, rows: int) -> pl.DataFrame:
     """Some columns of a dataset of so many rows: all rows, or evenly spread ones of many."""
     with readable(str(file)):
-        plan = scan(file, text=[one.name for one in columns if one.levels is not None])
+        plan = scan(file, text=[column.name for column in columns if column.levels is not None])
         if rows > MOST_ROWS:
             place = "place of the row"
             plan = plan.with_row_index(place).filter(pl.col(place) % -(-rows // MOST_ROWS) == 0)
-        return plan.select(one.name for one in columns).collect(engine="streaming")
+        return plan.select(column.name for column in columns).collect(engine="streaming")
 
 
 def dataset_rows(file: Path) -> int:

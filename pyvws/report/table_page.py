@@ -14,9 +14,11 @@ def table_page(table: PublishedTable, *, weights: str | None) -> str:
     """The page as HTML, with a part for each statistic; `weights` is the column of weights."""
     parts = [
         _part(table, list(figures))
-        for _, figures in groupby(table.figures, key=lambda one: (one.statistic, one.column))
+        for _, figures in groupby(
+            table.figures, key=lambda figure: (figure.statistic, figure.column)
+        )
     ]
-    empty = sum(one.empty == table.datasets for one in table.figures)
+    empty = sum(figure.empty == table.datasets for figure in table.figures)
     facts = [
         ("datasets", str(table.datasets), rule_in_words(table.kind, table.of)),
         ("intervals", f"{table.level:.0%}", "t intervals of the combining rules"),
@@ -34,18 +36,18 @@ def _part(table: PublishedTable, figures: Sequence[CellFigure]) -> Table:
     point = {"share": "level", "quantile": "quantile"}.get(first.statistic)
     beside = ("Laplace", "its noise") if table.epsilon is not None else ()
     rows = []
-    for one in figures:
-        said = "no record" if one.empty == table.datasets else number(one.records)
-        made = (one.estimate, one.standard_error, one.df, one.lower, one.upper)
+    for figure in figures:
+        records = "no record" if figure.empty == table.datasets else number(figure.records)
+        numbers = (figure.estimate, figure.standard_error, figure.df, figure.lower, figure.upper)
         rows.append(
             (
-                *one.cell,
-                *((one.point,) if point else ()),
-                *("" if x != x else number(x, 6) for x in made),
-                said,
+                *figure.cell,
+                *((figure.point,) if point else ()),
+                *("" if x != x else number(x, 6) for x in numbers),
+                records,
                 *(
                     "" if x != x else number(x, 6)
-                    for x in (one.laplace, one.laplace_noise)
+                    for x in (figure.laplace, figure.laplace_noise)
                     if beside
                 ),
             )

@@ -136,9 +136,9 @@ def _along_a_line(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp
     ordered = np.sort(values[:, 0])
     low, high = (end[:, 0] for end in balls.ends())
     first, last = ("left", "right") if closed else ("right", "left")
-    found = np.searchsorted(ordered, high, side=last)  # type: ignore[call-overload]
-    found -= np.searchsorted(ordered, low, side=first)  # type: ignore[call-overload]
-    return np.maximum(found, 0)  # An open ball of radius 0 is empty.
+    places = np.searchsorted(ordered, high, side=last)  # type: ignore[call-overload]
+    places -= np.searchsorted(ordered, low, side=first)  # type: ignore[call-overload]
+    return np.maximum(places, 0)  # An open ball of radius 0 is empty.
 
 
 def _in_space(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp]:
@@ -147,8 +147,8 @@ def _in_space(values: Floats, balls: Balls, closed: bool) -> NDArray[np.intp]:
     ordered = np.ascontiguousarray(values[np.argsort(values[:, 0])])
     start, end = near(ordered, balls)
     count = count_box if balls.norm == "box" else count_ellipsoid
-    found: NDArray[np.intp] = count(ordered, balls.centre, balls.reach, start, end, closed)
-    return found
+    counts: NDArray[np.intp] = count(ordered, balls.centre, balls.reach, start, end, closed)
+    return counts
 
 
 def near(ordered: Floats, balls: Balls) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -259,10 +259,10 @@ def _covered(ordered: Floats, balls: Balls, order: int) -> tuple[Counts, int]:
         )
     groups = n * comb(n - 1, order - 1)
     if ordered.shape[1] > 1:
-        found = balls.centre, balls.reach, *near(ordered, balls)
-        outside = n - boxes_around(ordered, *found)
+        boxes = balls.centre, balls.reach, *near(ordered, balls)
+        outside = n - boxes_around(ordered, *boxes)
         beyond = _groups_outside(outside.astype(np.int64), order)
-        return groups - beyond.sum() + sum_in_box(ordered, *found, beyond), groups
+        return groups - beyond.sum() + sum_in_box(ordered, *boxes, beyond), groups
     low, high = (end[:, 0] for end in balls.ends())
     start = np.searchsorted(ordered[:, 0], low, side="left")
     end = np.searchsorted(ordered[:, 0], high, side="right")

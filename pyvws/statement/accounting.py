@@ -349,16 +349,16 @@ class PrivacyStatement(Statement):
         return [
             *(Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds),
             *self.mechanism_caveats,
-            *(said for said in self.model_caveats if said.key not in left_out),
+            *(phrase for phrase in self.model_caveats if phrase.key not in left_out),
         ]
 
     def ledger(self) -> list[LedgerEntry]:
-        of = {"number": self.datasets}
-        made = Phrase("datasets", of)
+        values = {"number": self.datasets}
+        phrase = Phrase("datasets", values)
         if self.draws_released == 1 < self.datasets:
-            made = Phrase("datasets-of-draw", of)
+            phrase = Phrase("datasets-of-draw", values)
         elif self.draws_released < self.datasets:
-            made = Phrase("datasets-of-draws", {**of, "draws": self.draws_released})
+            phrase = Phrase("datasets-of-draws", {**values, "draws": self.draws_released})
         rows = [LedgerEntry(Phrase("units" if self.members else "rows"), self.records_epsilon)]
         weights = {
             "reference": [LedgerEntry(Phrase("reference-fit"), 0.0)],
@@ -369,14 +369,14 @@ class PrivacyStatement(Statement):
             *([LedgerEntry(Phrase("shift"), None)] if "shift" in self.found else []),
             *(LedgerEntry(use, None) for use in self.uses),
             *weights.get(self.weights_source, []),
-            LedgerEntry(made, self._composed(self.epsilon_per_dataset)[1]),
+            LedgerEntry(phrase, self._composed(self.epsilon_per_dataset)[1]),
             *(rows if self.records == "noisy" else []),
         ]
 
     def trusted(self) -> list[Phrase]:
         """What a reader must trust; of exact draws other sentences are true."""
         others = EXACT_TRUST if self.exact_draws else {}
-        return [Phrase(others.get(said.key, said.key)) for said in Statement.trusted(self)]
+        return [Phrase(others.get(phrase.key, phrase.key)) for phrase in Statement.trusted(self)]
 
     @property
     def _claimed(self) -> str:
@@ -422,16 +422,16 @@ class PrivacyStatement(Statement):
                     else {}
                 ),
                 "columns": [column.written(round_up) for column in self.columns],
-                "epsilon_of_separate_runs": written(sum(one.epsilon for one in self.columns)),
+                "epsilon_of_separate_runs": written(sum(column.epsilon for column in self.columns)),
             }
         of_draws = {
             name: {
                 "total_by_delta": {
-                    at: written(total) for at, total in of["total_by_delta"].items()
+                    at: written(total) for at, total in figures["total_by_delta"].items()
                 },
-                "total_zcdp": of["total_zcdp"],
+                "total_zcdp": figures["total_zcdp"],
             }
-            for name, of in self._of_draws.items()
+            for name, figures in self._of_draws.items()
         }
         together = {}
         if of_draws:
@@ -442,7 +442,7 @@ class PrivacyStatement(Statement):
         if self.window is not None:
             window = {"epsilon_of_window": written(self.window), "accounting": self.accounting}
         return {
-            **{name: said for name, said in own.items() if said},
+            **{name: value for name, value in own.items() if value},
             **({"unit_column": self.unit} if self.unit is not None else {}),
             **table,
             "reweighted": self.reweighted,

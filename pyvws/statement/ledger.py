@@ -44,15 +44,15 @@ def by_neighbours(
 
     `windows` are the window's figures of both, where there are any.
     """
-    found = {}
+    entries = {}
     for place, (name, (dataset, total)) in enumerate(
         {"leave-one-out": left_out, "replace-one": replaced}.items()
     ):
         figures = {"per_dataset": dataset, "total": total}
         if windows is not None:
             figures["of_window"], figures["total_of_window"] = windows[place]
-        found[name] = {of: figure(value, round_up) for of, value in figures.items()}
-    return found
+        entries[name] = {relation: figure(value, round_up) for relation, value in figures.items()}
+    return entries
 
 
 def certified(neighbours: str, epsilons: Epsilons, round_up: bool) -> dict[str, Any]:

@@ -28,5 +28,5 @@ def with_released_draws(privacy: Mapping[str, Any]) -> dict[str, Any]:
     if "draw_of_dataset" in privacy or not isinstance(datasets, int):
         return dict(privacy)
     draws = datasets if "lipschitz_bound" in privacy else 1
-    of = draw_of_dataset(datasets, draws)
-    return {**privacy, "draws_released": draws, "draw_of_dataset": of}
+    draw_of = draw_of_dataset(datasets, draws)
+    return {**privacy, "draws_released": draws, "draw_of_dataset": draw_of}

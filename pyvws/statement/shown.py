@@ -16,7 +16,7 @@ class ShownStatement(dict[str, Any]):
     def _repr_html_(self) -> str:
         entries = [(name, _plain(x)) for name, x in self.items() if name not in _APART and x != []]
         ledger = [
-            (one.get("use", ""), _plain(one.get("epsilon"))) for one in self.get("ledger", [])
+            (entry.get("use", ""), _plain(entry.get("epsilon"))) for entry in self.get("ledger", [])
         ]
         tables = [html_table("Statement", ("entry", "value"), entries)]
         if ledger:

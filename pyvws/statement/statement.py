@@ -115,12 +115,12 @@ class Statement:
             "draw_of_dataset": draw_of_dataset(self.datasets, self.draws_released),
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "row_order": ROW_ORDERS[self.keep_order],
-            "relies_on": self.relies_on().written([said.key for said in caveats]),
+            "relies_on": self.relies_on().written([phrase.key for phrase in caveats]),
             "ledger": [entry.written(round_up) for entry in [*looked, *self.ledger()]],
-            "trust_assumptions": [trust(said) for said in self.trusted()],
-            "trust_keys": [said.written() for said in self.trusted()],
-            "caveats": [caveat(said) for said in caveats],
-            "caveat_keys": [said.written() for said in caveats],
+            "trust_assumptions": [trust(phrase) for phrase in self.trusted()],
+            "trust_keys": [phrase.written() for phrase in self.trusted()],
+            "caveats": [caveat(phrase) for phrase in caveats],
+            "caveat_keys": [phrase.written() for phrase in caveats],
         }
         if self.earlier:
             together = costs_together([*self.earlier, written])
@@ -139,10 +139,10 @@ class Statement:
 def _earlier(statement: Mapping[str, Any], neighbours: str) -> LedgerEntry:
     """An earlier release in the ledger, at its cost for these neighbours."""
     cost = release_cost(statement, neighbours)
-    said = {
+    facts = {
         "mechanism": statement["mechanism"],
         "guarantee": cost.guarantee,
         "neighbours": neighbours,
     }
     stated = cost.guarantee != "none" and math.isfinite(cost.epsilon)
-    return LedgerEntry(Phrase("earlier", said), cost.epsilon if stated else None)
+    return LedgerEntry(Phrase("earlier", facts), cost.epsilon if stated else None)

@@ -24,29 +24,29 @@ NOT_COVERED: Final = _WORDS["not-covered"]
 """What a guarantee does not cover, by the key of the caveat that says so."""
 
 
-def caveat(said: Phrase) -> str:
-    """The sentence of a caveat; a caveat on diagnostics has figures only if `said` holds them."""
-    values = {"problems": "the agency has the figures.", **said.values}
-    return said.words or CAVEATS[said.key].format(**values)
+def caveat(phrase: Phrase) -> str:
+    """The sentence of a caveat; a caveat on diagnostics has figures only if `phrase` holds them."""
+    values = {"problems": "the agency has the figures.", **phrase.values}
+    return phrase.words or CAVEATS[phrase.key].format(**values)
 
 
-def trust(said: Phrase) -> str:
+def trust(phrase: Phrase) -> str:
     """The sentence of a trust assumption."""
-    return TRUST[said.key].format(**said.values)
+    return TRUST[phrase.key].format(**phrase.values)
 
 
-def use(said: Phrase) -> str:
+def use(phrase: Phrase) -> str:
     """The words of an entry of the ledger."""
-    words = _WORDS["several"] if said.values.get("number", 1) > 1 else USES
-    return words[said.key].format(**said.values)
+    words = _WORDS["several"] if phrase.values.get("number", 1) > 1 else USES
+    return words[phrase.key].format(**phrase.values)
 
 
 def caveat_keys(privacy: Mapping[str, Any]) -> list[str]:
     """The key of each caveat of a statement; version 1 has no keys, so its sentences give them."""
     if "caveat_keys" in privacy:
-        return [said["key"] for said in privacy["caveat_keys"]]
+        return [key["key"] for key in privacy["caveat_keys"]]
     forms = {key: re.sub(r"\\\{.*?\\\}", ".*", re.escape(words)) for key, words in CAVEATS.items()}
     return [
-        next((key for key, form in forms.items() if re.fullmatch(form, said)), "own")
-        for said in privacy["caveats"]
+        next((key for key, form in forms.items() if re.fullmatch(form, sentence)), "own")
+        for sentence in privacy["caveats"]
     ]

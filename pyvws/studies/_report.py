@@ -45,7 +45,7 @@ def mixing(rows: Iterable[Row]) -> Row:
 
 def write_report(
     out: Path,
-    shown: Iterable[Any],
+    parts: Iterable[Any],
     *,
     tables: Mapping[str, list[dict[str, Any]]],
     text: Iterable[str],
@@ -59,7 +59,7 @@ def write_report(
         write_whole(out / name, pl.DataFrame(rows, infer_schema_length=None).write_csv())
     write_whole(out / "explanation.txt", "\n\n".join(paragraphs) + "\n")
     save_pictures(pictures, out)
-    return Report([*shown, *paragraphs], [*tables, "explanation.txt", *pictures])
+    return Report([*parts, *paragraphs], [*tables, "explanation.txt", *pictures])
 
 
 def save_pictures(pictures: Mapping[str, Any], folder: Path) -> None:

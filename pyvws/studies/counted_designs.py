@@ -40,6 +40,13 @@ REGRESSION_SET: Final = {
 }
 """A set of 300 cells that holds a regression of income on sex, age and education."""
 
+REGRESSIONS: Final = {
+    "income": ("PINCP_DECILE", "SEX", "AGEP", "EDU"),
+    "education": ("EDU", "SEX", "AGEP", "OWN_RENT"),
+    "renting": ("OWN_RENT", "AGEP", "EDU", "PINCP_DECILE"),
+}
+"""Responses, each before its predictors, by the name of the regression."""
+
 
 @dataclass(frozen=True, slots=True)
 class CountedDesign:
@@ -130,15 +137,20 @@ def _number(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.String).replace("N", None).cast(pl.Float64)
 
 
-def regression_of(frame: pl.DataFrame) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Coefficients (4,) of the income decile on sex, age and education, and standard errors.
+def regression_of(
+    frame: pl.DataFrame, name: str = "income"
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Coefficients (P,) of a regression of `REGRESSIONS` by least squares, and standard errors.
 
-    Errors of fewer than 5 records with an income are NaN.
+    Records that lack a number of it are left out, and no education counts as 0. Errors of no more
+    records than coefficients are NaN.
     """
-    adults = frame.select(
-        _number("PINCP_DECILE"), _number("SEX"), _number("AGEP"), _number("EDU").fill_null(0.0)
+    wanted = [_number(one) for one in REGRESSIONS[name]]
+    known = frame.select(
+        one.fill_null(0.0) if column == "EDU" and column != REGRESSIONS[name][0] else one
+        for column, one in zip(REGRESSIONS[name], wanted, strict=True)
     ).drop_nulls()
-    values = adults.to_numpy()
+    values = known.to_numpy()
     design = np.column_stack([np.ones(len(values)), values[:, 1:]])
     inverse = np.linalg.pinv(design.T @ design, hermitian=True)  # Of few records, one sex alone.
     fitted = inverse @ (design.T @ values[:, 0])

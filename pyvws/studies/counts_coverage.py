@@ -1,6 +1,6 @@
 """How often 95 % intervals from noisy counts hold the truth, over repeated databases.
 
-The population has four categories, whose shares in all cells are known. Each column depends on two
+The population has categories, whose shares in all cells are known. Each column depends on two
 columns before it, so no product of pairs gives the population. Each replicate draws databases of n
 records, counts them under fresh noise with a noisy n, and imputes datasets. What is counted are all
 pairs, or the pairs of the first column alone, which leaves other pairs to the model. No triple is
@@ -117,7 +117,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         seed=whole_seed(seed.spawn(1)[0]),
     )
     figures = list(_figures(settings, table, shares))
-    place = {**run, "measure": name, "replicate": key[2]}
+    noise = float(noisy.deviations.mean()) / run["n"]
+    place = {**run, "noise": noise, "measure": name, "replicate": key[2]}
     rows = _rows(settings["level"], figures, records, imputed.codes)
     return Result([{**place, **row} for row in rows])
 
@@ -182,9 +183,10 @@ def means(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
     """A line for each run, method, truth and kind: means over the databases.
 
     `within` is the share of intervals that hold the truth, and `error` its standard error between
-    databases; `width` is the mean width of the intervals.
+    databases; `width` is the mean width of the intervals, and `noise` the mean deviation of a
+    count's noise, as a share of n.
     """
-    names = ("n", "epsilon", "delta", "measure", "method", "of", "kind")
+    names = ("n", "epsilon", "delta", "noise", "measure", "method", "of", "kind")
     by_place: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for result in results.values():
         for row in result.rows:
@@ -226,7 +228,8 @@ def _table(run: Mapping[str, Any], name: str, lines: list[dict[str, Any]]) -> An
     kinds = [kind for kind in KINDS if any(line["kind"] == kind for line in lines)]
     table = terminal_table(
         f"n {run['n']:,}, epsilon {run['epsilon']:g}, delta {run['delta']:g}, "
-        f"counted: {name.replace('_', ' ')}, {lines[0]['databases']} databases",
+        f"noise {lines[0]['noise']:.1%} of n, counted: {name.replace('_', ' ')}, "
+        f"{lines[0]['databases']} databases",
         left=["intervals of", "truth of"],
         right=kinds,
     )
@@ -242,11 +245,16 @@ def _table(run: Mapping[str, Any], name: str, lines: list[dict[str, Any]]) -> An
     return table
 
 
-STUDY = ReplicatedStudy(
-    name="counts-coverage",
-    settings=SETTINGS,
-    replicates=200,
-    keys=partial(keys, SETTINGS),
-    replicate=replicate,
-    report=report,
-)
+def coverage_study(name: str, settings: Mapping[str, Any], replicates: int) -> ReplicatedStudy:
+    """The study of that name with these settings."""
+    return ReplicatedStudy(
+        name=name,
+        settings=settings,
+        replicates=replicates,
+        keys=partial(keys, settings),
+        replicate=replicate,
+        report=report,
+    )
+
+
+STUDY = coverage_study("counts-coverage", SETTINGS, 200)

@@ -5,8 +5,9 @@ each epsilon, with and without downscaling, from an intercept-only beta regressi
 synthesizers share the unweighted fit and the LW fit. The histogram has the default bins. Its noise
 comes from a seed, so that a user can repeat a replicate: seeded noise is right for simulated data
 and wrong for a release. Downscaling does not change the histogram, so the histogram's downscaled
-row repeats the other row. So does the row of the deviance clamp, a sixth synthesizer that is not of
-the slides. The data are simulated: nothing here is confidential.
+row repeats the other row. So do the rows of two synthesizers that are not of the slides: the
+deviance clamp, and records imputed from noisy counts of 20 bins under the beta family. The data are
+simulated: nothing here is confidential.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.beta import Beta
 from pyvws.r_numbers import rarith
 from pyvws.studies._native_loop import native_loop, one_chain
+from pyvws.studies.counted_column import counted_column
 from pyvws.studies.five_mechanisms_report import report
 from pyvws.studies.five_synthesizers import (
+    COUNTS,
     DEVIANCE,
     HISTOGRAM,
     FiveSynthesizers,
@@ -39,6 +42,7 @@ from pyvws.studies.five_synthesizers import (
 from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.tables.schema.column import Column
 
 SETTINGS: Mapping[str, Any] = {
     "n": 2000,
@@ -98,6 +102,12 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         for downscaled in (False, True):
             rows.add(strict, (DEVIANCE, epsilon, downscaled), clamped)
         apart += len(strict.fits)
+    column = Column(model="beta", range=_RANGE)
+    for place, epsilon in enumerate(settings["epsilons"]):
+        own = np.random.SeedSequence([whole_seed(seed), place])
+        (drawn,) = counted_column(y, column, epsilon=epsilon, datasets=1, seed=own)
+        for downscaled in (False, True):
+            rows.add_counts(epsilon, downscaled, drawn)
     plain = {
         name: {"lipschitz": fit.bounds.database, "curve_u_a": _curve(y, fit)}
         for name, fit in (("unweighted", loop.unweighted()), ("LW", loop.lipschitz()))
@@ -161,6 +171,11 @@ class _Rows:
                 "noise_scale": noisy.scale,
             }
         )
+
+    def add_counts(self, epsilon: float, downscaled: bool, drawn: Floats) -> None:
+        """Add the row of noisy counts, which have no fitted curve."""
+        self._row(COUNTS, epsilon, downscaled, None, drawn)
+        self.why.append({})
 
     def _row(
         self, name: str, epsilon: float, downscaled: bool, bound: float | None, drawn: Floats

@@ -18,7 +18,7 @@ from pyvws._base.resumable_jobs import Key, Result
 from pyvws.errors import PyvwsError
 from pyvws.studies._report import write_report
 from pyvws.studies._tables import terminal_table
-from pyvws.studies.five_synthesizers import DEVIANCE, HISTOGRAM, LABELS
+from pyvws.studies.five_synthesizers import COUNTS, DEVIANCE, HISTOGRAM, LABELS, NOT_DOWNSCALED
 from pyvws.studies.printed import LEVEL, PairedDifference, paired_difference, paired_table
 from pyvws.studies.replicates import Report
 
@@ -176,6 +176,8 @@ def _parts(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
     for epsilon in settings["epsilons"]:
         distances = []
         for name, label in LABELS.items():
+            if name == COUNTS:
+                continue  # Imputed records have no fitted curve.
             case = (name, epsilon, False)
             weights = "" if name == HISTOGRAM else _weights(cases, case)
             distances.append(f"{label} {cases.values('curve_u_a', *case).mean():.5f}{weights}")
@@ -195,7 +197,7 @@ def _downscaling(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
     for epsilon in settings["epsilons"]:
         changes = []
         for name, label in LABELS.items():
-            if name not in (HISTOGRAM, DEVIANCE):
+            if name not in NOT_DOWNSCALED:
                 pair = _paired(cases, (name, epsilon, False), (name, epsilon, True), "u_a")
                 changes.append(f"{label} {_interval(pair)}")
         yield f"Downscaling at epsilon {epsilon:g} changes avg-ECDF by: {'; '.join(changes)}."
@@ -260,9 +262,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
 
 
 def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each case: the mean and the largest bound, the share of bounds at most epsilon / 2,
-    and the means of the other columns.
-    """
+    """A row for each case: bounds, their share at most epsilon / 2, and means of other columns."""
     lines = []
     for epsilon in settings["epsilons"]:
         for downscaled in (False, True):
@@ -301,7 +301,7 @@ def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates:
             f"{line['u_m']:.4f}",
             f"{line['u_a']:.5f}",
             *(f"{line[name]:.4f}" for name in ("median", "q15", "q90", "mean")),
-            end_section=line["mechanism"] == DEVIANCE,
+            end_section=line["mechanism"] == COUNTS,
         )
     true = truth(settings)
     table.add_row(
@@ -309,8 +309,8 @@ def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates:
         *(f"{true[name]:.4f}" for name in ("median", "q15", "q90", "mean")),
     )
     table.caption = (
-        "means over the replicates; PH and the deviance clamp do not depend on downscaling, their "
-        "rows repeat"
+        "means over the replicates; PH, the deviance clamp and noisy counts do not depend on "
+        "downscaling, their rows repeat"
     )
     return table
 

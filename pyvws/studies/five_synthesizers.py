@@ -9,7 +9,8 @@ has no weights.
 
 A sixth synthesizer is not of the slides: the deviance clamp without weights. It has a loop of its
 own, as a strict run makes this one fit, so the five keep their draws. Downscaling would take
-weights from the data and end the strict claim, so the sixth is not downscaled.
+weights from the data and end the strict claim, so the sixth is not downscaled. Nor is the seventh,
+records imputed from noisy counts of public bins.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pyvws.synthesis.loop import SynthesisLoop
 
 HISTOGRAM = "perturbed-histogram"
 DEVIANCE = "deviance-clamp"
+COUNTS = "noisy-counts"
 LABELS = {
     "weighted": "Weighted",
     "weighted-epsilon": "Weighted-e",
@@ -36,8 +38,11 @@ LABELS = {
     "censored-unweighted": "Censor_uw",
     HISTOGRAM: "PH",
     DEVIANCE: "Deviance",
+    COUNTS: "Counts",
 }
-"""The mechanisms in the slides' order, under the slides' names; the deviance clamp comes last."""
+"""The mechanisms in the slides' order, under the slides' names; those of no slide come last."""
+
+NOT_DOWNSCALED = (HISTOGRAM, DEVIANCE, COUNTS)
 
 NAMES = tuple(LABELS)
 
@@ -83,9 +88,7 @@ class FiveSynthesizers:
 
 
 def searched(loop: SynthesisLoop, request: Request) -> Made:
-    """LW with c searched until 2 Delta lies below the request's epsilon; `short` where none
-    confirms.
-    """
+    """LW with c searched until 2 Delta is below the request's epsilon; `short` if none confirms."""
     before, fits = len(loop.tries), len(loop.fits)
     short = False
     try:

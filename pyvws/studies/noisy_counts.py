@@ -3,7 +3,8 @@
 The table is one of `pyvws.studies.whole_tables`: NIST's excerpt of the American Community Survey
 2019 for Massachusetts (ma2019.csv) [nist2023], whose columns have the levels of the file's own
 documentation. Each row is the mean over runs under fresh noise, so a second study prints other last
-digits. Triples are no part of what is counted: their score shows what the model holds.
+digits. Triples are no part of what is counted: their score shows what the model holds. Tables that
+other tools make of the same records stand beside, where the tools are installed.
 """
 
 from __future__ import annotations
@@ -20,16 +21,18 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import choice, whole_number
-from pyvws.errors import MisfitWarning
+from pyvws.errors import InputError, MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.counted_designs import (
     REGRESSION_SET,
+    REGRESSIONS,
     CountedDesign,
     all_columns,
     regression_of,
     ten_columns,
 )
+from pyvws.studies.other_tools import installed, made_by
 from pyvws.studies.whole_tables import DATASETS
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
@@ -40,6 +43,7 @@ BUDGETS: Final = ((1.0, 1e-5), (2.0, 1e-5), (4.0, 1e-5), (8.0, 1e-5), (1.0, 0.0)
 COLUMNS: Final = {"ten": ten_columns, "all": all_columns}
 """What makes the table of the file, by the word of --columns."""
 _REGRESSED: Final = (4.0, 1e-5)
+_PEERS: Final = (("MST", 1.0), ("MST", 4.0), ("AIM", 1.0))
 _SETS: Final[dict[str, tuple[Any, ...]]] = {"": ("pairs",), "coarse": ("pairs", REGRESSION_SET)}
 
 
@@ -48,11 +52,11 @@ class CountsRow:
     """The mean over runs at one budget.
 
     `pairs` and `triples` are k-marginal scores from 0 to 1000, means over datasets and runs; larger
-    = more useful. `spread` is the standard deviation of `pairs` between runs. `regression` is the
-    mean distance of the coefficients of income on sex, age and education, in standard errors of the
-    records' own; larger = less useful. `further` is "coarse" where the set of `REGRESSION_SET` is
-    counted too. `misfit` is near 1 where the model is large enough. Processor seconds are of one
-    run.
+    = more useful. `spread` is the standard deviation of `pairs` between runs. `income`, `education`
+    and `renting` are the regressions of `REGRESSIONS`: the mean distance of the coefficients, in
+    standard errors of the records' own; larger = less useful. `further` is "coarse" where the set
+    of `REGRESSION_SET` is counted too. `misfit` is near 1 where the model is large enough.
+    Processor seconds are of one run.
     """
 
     epsilon: float
@@ -61,20 +65,23 @@ class CountsRow:
     pairs: float
     spread: float
     triples: float
-    regression: float
+    income: float
+    education: float
+    renting: float
     misfit: float
     processor_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class CountsStudy:
-    """The rows of the study, and what `_judged` gives at the ends of the scale."""
+    """The rows of the study, what `_judged` gives at the ends of the scale, and of other tools."""
 
     n: int
     runs: int
     rows: list[CountsRow]
-    independent: tuple[float, float, float]
-    bootstrap: tuple[float, float, float]
+    independent: tuple[float, ...]
+    bootstrap: tuple[float, ...]
+    others: dict[str, tuple[float, ...]]
     problems: list[str]
 
 
@@ -87,6 +94,7 @@ def run(
     copies: int = 1,
     columns: str = "ten",
     chosen: Sequence[float] | None = None,
+    others: Path | None = None,
     listener: Listener = SILENT,
 ) -> CountsStudy:
     """Make the table of ma2019.csv from noisy counts of all pairs at each of `BUDGETS`.
@@ -94,9 +102,12 @@ def run(
     `synthesize` is `vws.synthesize`. `seed` is the public seed of the first run, and of the scores
     that bound the scale; the noise has none. `copies` is how many times each record stands in the
     table. `columns` is ten or all, and `chosen` has the epsilons of `BUDGETS` to run, if not all.
-    Raises InputError for a file without the columns.
+    `others` is a Python interpreter that may have dpmm: other tools then make the ten columns too.
+    Raises InputError for a file without the columns, and for other tools on all columns.
     """
     whole_number(runs, "runs", least=1)
+    if others is not None and columns != "ten":
+        raise InputError("Other tools get a table of categories alone. Give --columns ten.")
     design = COLUMNS[choice(columns, "columns", tuple(COLUMNS))](read_table(file).frame, copies)
     frame, rng = design.table, np.random.default_rng(seed)
     own = design.judged(frame)
@@ -124,16 +135,16 @@ def run(
             found.append(_judged(design, own, release.datasets))
             misfits.append(release.summary["imputation"]["misfit"])
         seconds = (time.process_time() - began) / runs
-        pairs, triples, regression = np.mean(found, axis=0)
+        pairs, triples, *distances = np.mean(found, axis=0).tolist()
         rows.append(
             CountsRow(
                 epsilon=epsilon,
                 delta=delta,
                 further=further,
-                pairs=float(pairs),
+                pairs=pairs,
                 spread=float(np.std([score[0] for score in found])),
-                triples=float(triples),
-                regression=float(regression),
+                triples=triples,
+                **dict(zip(REGRESSIONS, distances, strict=True)),
                 misfit=float(np.mean(misfits)),
                 processor_seconds=seconds,
             )
@@ -141,28 +152,34 @@ def run(
         listener.line(
             f"  epsilon {epsilon:g}, delta {delta:g}: {seconds:.0f} s of processors a run"
         )
-    return CountsStudy(
-        len(frame),
-        runs,
-        rows,
-        _judged(design, own, [shuffled]),
-        _judged(design, own, [sample]),
-        [],
-    )
+    ends = [_judged(design, own, [shuffled]), _judged(design, own, [sample])]
+    tools, problems = ([], []) if others is None else installed(others, _PEERS)
+    beside = {}
+    levels = {name: column.levels or () for name, column in design.schema.columns.items()}
+    for tool in tools:
+        made = made_by(tool, frame, levels, datasets=DATASETS, seed=seed)
+        if isinstance(made, str):
+            problems.append(made)
+        else:
+            beside[tool.name] = _judged(design, own, made[0])
+            listener.line(f"  {tool.name}: {made[1]:.0f} s of processors")
+    return CountsStudy(len(frame), runs, rows, *ends, beside, problems)
 
 
 def _judged(
     design: CountedDesign, own: pl.DataFrame, datasets: Sequence[pl.DataFrame]
-) -> tuple[float, float, float]:
-    """Scores of pairs and triples, and the distance of a regression, as means over datasets."""
+) -> tuple[float, ...]:
+    """Scores of pairs and triples, and the distance of each regression, of means over datasets."""
     judged = [design.judged(dataset) for dataset in datasets]
     pairs = k_marginal(own, judged, bins=design.bins).score
     original = _binned(own, design.bins)
     triples = [_distance(original, _binned(dataset, design.bins)) for dataset in judged]
-    fitted, error = regression_of(own)
-    mean = np.mean([regression_of(dataset)[0] for dataset in judged], axis=0)
-    distance = float(np.abs((mean - fitted) / error).mean())
-    return pairs, float(500.0 * (2.0 - np.mean(triples))), distance
+    distances = []
+    for name in REGRESSIONS:
+        fitted, error = regression_of(own, name)
+        mean = np.mean([regression_of(dataset, name)[0] for dataset in judged], axis=0)
+        distances.append(float(np.abs((mean - fitted) / error).mean()))
+    return pairs, float(500.0 * (2.0 - np.mean(triples))), *distances
 
 
 def _binned(frame: pl.DataFrame, bins: Mapping[str, Sequence[float]]) -> pl.DataFrame:
@@ -193,7 +210,7 @@ def table(result: CountsStudy) -> Any:
         f"{result.n} records, {DATASETS} datasets a run, {result.runs} runs a row",
         left=["sets"],
         right=[
-            *("epsilon", "delta", "pairs", "between runs", "triples", "regression", "misfit"),
+            *("epsilon", "delta", "pairs", "between runs", "triples", *REGRESSIONS, "misfit"),
             "processor s",
         ],
     )
@@ -203,21 +220,33 @@ def table(result: CountsStudy) -> Any:
             *(f"{row.epsilon:g}", f"{row.delta:g}", f"{row.pairs:.1f}", f"{row.spread:.1f}"),
             *(
                 f"{row.triples:.1f}",
-                f"{row.regression:.2f}",
+                *(f"{getattr(row, name):.2f}" for name in REGRESSIONS),
                 f"{row.misfit:.2f}",
                 f"{row.processor_seconds:.0f}",
             ),
         )
     table.add_section()
-    for name, scores in (("independent", result.independent), ("bootstrap", result.bootstrap)):
-        pairs, triples, regression = scores
+    for name, scores in _beside(result).items():
+        pairs, triples, *distances = scores
         table.add_row(
-            *(name, "", "", f"{pairs:.1f}", "", f"{triples:.1f}", f"{regression:.2f}"),
+            *(name, "", "", f"{pairs:.1f}", "", f"{triples:.1f}"),
+            *(f"{distance:.2f}" for distance in distances),
         )
     return table
 
 
+def _beside(result: CountsStudy) -> dict[str, tuple[float, ...]]:
+    """The scores of tables that are not of noisy counts."""
+    return {"independent": result.independent, "bootstrap": result.bootstrap, **result.others}
+
+
 def write(result: CountsStudy, folder: Path) -> list[str]:
-    """Write table.csv into `folder`; return the file's name."""
+    """Write table.csv and beside.csv into `folder`; return the files' names."""
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
-    return ["table.csv"]
+    names = ("pairs", "triples", *REGRESSIONS)
+    rows = [
+        {"table": name, **dict(zip(names, scores, strict=True))}
+        for name, scores in _beside(result).items()
+    ]
+    pl.DataFrame(rows).write_csv(folder / "beside.csv")
+    return ["table.csv", "beside.csv"]

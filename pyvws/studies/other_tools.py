@@ -62,9 +62,7 @@ print("\\n", time.process_time(), peak[0] * 1024 / 1e9 if peak else "nan")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A way of another tool: its name, program and promise; `epsilon` is that of all tables
-    together.
-    """
+    """A way of another tool: its name, program and promise; `epsilon` is of all its tables."""
 
     name: str
     program: tuple[str, ...]
@@ -72,8 +70,14 @@ class Tool:
     epsilon: float | None = None
 
 
-def installed(python: Path) -> tuple[list[Tool], list[str]]:
-    """The ways of the tools that are installed, and a line for each other; `python` has dpmm."""
+def installed(
+    python: Path,
+    ways: Sequence[tuple[str, float]] = (("MST", 1.0), ("MST", 10.0), ("AIM", 1.0)),
+) -> tuple[list[Tool], list[str]]:
+    """The ways of the tools that are installed, and a line for each other; `python` has dpmm.
+
+    `ways` are mechanisms of dpmm with an epsilon each.
+    """
     tools, left_out = [], []
     version = _printed("Rscript", "-e", "cat(as.character(packageVersion('synthpop')))")
     if version is None:
@@ -88,7 +92,7 @@ def installed(python: Path) -> tuple[list[Tool], list[str]]:
     if version is None:
         left_out.append(f"Left out: MST and AIM of dpmm, which {python} does not have.")
     else:
-        for kind, epsilon in (("MST", 1.0), ("MST", 10.0), ("AIM", 1.0)):
+        for kind, epsilon in ways:
             name = f"{kind} (dpmm {version}), ({epsilon:g}, {_DELTA:g})-DP"
             asked = ("-c", _DPMM, kind.lower(), f"{epsilon:g}", f"{_DELTA:g}")
             tools.append(Tool(name, (str(python), *asked), "approximate-dp", epsilon))

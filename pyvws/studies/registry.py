@@ -48,6 +48,10 @@ STUDIES: Final[dict[str, StudyEntry]] = {
         "Coverage and width of intervals from noisy counts, over repeated databases",
         "pyvws.studies.counts_coverage",
     ),
+    "counts-noise": StudyEntry(
+        "Coverage of intervals from noisy counts of ten columns, against the noise",
+        "pyvws.studies.counts_noise",
+    ),
 }
 
 

@@ -62,9 +62,7 @@ def keys(replicates: int) -> list[Key]:
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
-    """Fit and synthesize once on the data of the key: a row for each synthesizer, r and L, and
-    risks.
-    """
+    """One fit and synthesis of the key's data: a row for each synthesizer, r and L, and risks."""
     y = simulate(settings, int(key[1]))
     design = np.ones((len(y), 1))
     loop = native_loop("negative-binomial", y, design, one_chain(settings), seed=whole_seed(seed))

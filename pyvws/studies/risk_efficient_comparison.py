@@ -309,9 +309,7 @@ def simulate(settings: Mapping[str, Any], data_seed: int) -> Floats:
 
 
 def statistics(settings: Mapping[str, Any], datasets: list[Floats]) -> dict[str, float]:
-    """Mean and median with the authors' pooled bootstrap intervals, under one seed of R's, as two
-    calls of `pyvws.bootstrap_interval`.
-    """
+    """Mean and median with intervals, as two calls of `pyvws.bootstrap_interval` give them."""
     n, times = settings["n"], settings["bootstrap"]
     most = max(settings["datasets"], *settings["other_datasets"])
     places = _places(settings["bootstrap_seed"], n, most * times)

@@ -196,8 +196,8 @@ def _intervals(row: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
     }
 
 
-def _by_statistic(shown: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _by_statistic(estimates: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     return {
-        name: {label: entries[name] for label, entries in shown.items()}
+        name: {label: entries[name] for label, entries in estimates.items()}
         for name in ("mean", "median")
     }

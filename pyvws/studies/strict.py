@@ -6,7 +6,8 @@ predictors at growing n: incomes of the Consumer Expenditure Surveys and wages o
 package AER. A replicate fits each mechanism and draws datasets of it. Every clamped fit has a loop
 of its own, since a strict run makes that one fit. Public settings (range, largest kappa, smallest
 sd) stand in `SETTINGS` and come from no data. The histogram has a seeded noise, so that a user can
-repeat a replicate; a release takes secret noise. Epsilon is for one record left out.
+repeat a replicate; a release takes secret noise. So have the noisy counts of 20 public bins, whose
+columns have the families of the fits. Epsilon is for one record left out.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Claim
+from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.unweighted import Unweighted
@@ -41,6 +43,7 @@ from pyvws.studies._native_loop import native_loop
 from pyvws.studies.consumer_expenditure_fits import education_groups
 from pyvws.studies.contraction import SETTINGS as CONTRACTION
 from pyvws.studies.contraction import simulate
+from pyvws.studies.counted_column import counted_column
 from pyvws.studies.five_synthesizers import searched
 from pyvws.studies.replicates import ReplicatedStudy
 from pyvws.studies.simulated_data import beta_proportions
@@ -49,6 +52,7 @@ from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.design.model_matrix import make_design
 from pyvws.tables.files.frame import numeric_column, open_frame
 from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "epsilons": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0],
@@ -56,6 +60,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "few_epsilons": [1.0, 3.0, 5.0],
     "weighted_epsilons": [3.0, 4.0, 5.0],
     "far_epsilons": [4.0],
+    "counted_epsilons": [0.5, 1.0, 2.0, 5.0],
     "seed": 123,
     "n": {"poisson": 1000, "mixture": 1000, "beta": 2000},
     "databases": [100, 400, 1600, 6400],
@@ -78,6 +83,7 @@ SMALL: Final[Mapping[str, Any]] = {
     "epsilons": [1.0, 3.0, 5.0],
     "half_epsilons": [5.0],
     "few_epsilons": [5.0],
+    "counted_epsilons": [1.0],
     "n": {"poisson": 200, "mixture": 200, "beta": 400},
     "databases": [100],
     "tables": [],
@@ -99,6 +105,7 @@ fit. `outside` is the share of records whose term left the window at some draw.
 """
 
 _MODELS: Final = {"poisson": "poisson", "mixture": "negative-binomial"}
+_FAMILIES: Final = {**_MODELS, "beta": "beta"}
 _DATABASES: Final = "_databases"
 _INCOME_FORMULA: Final = "~ factor(Urban) + factor(Marital) + factor(Education)"
 _WAGE_FORMULA: Final = (
@@ -216,6 +223,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         missed += measured.at_targets(settings["weighted_epsilons"])
         far = Beta(range=(0.0, 1.0), largest_kappa=settings["far_kappa"])
         measured.clamped("deviance-far", settings["far_epsilons"], far)
+    if data in settings["ranges"]:
+        measured.counted(settings["counted_epsilons"])
     return Result(measured.rows, {"missed": missed})
 
 
@@ -292,6 +301,17 @@ class _Replicate:
                 datasets.append(drawn if self._place[0] == "beta" else np.floor(drawn))
             claim = PerturbedHistogram(**common).facts.claim
             self._row("PH", claim, epsilon, epsilon, datasets, {})
+
+    def counted(self, epsilons: list[float]) -> None:
+        """Add noisy counts of public bins, under the family of the fits."""
+        data = self._place[0]
+        column = Column(model=_FAMILIES[data], range=tuple(self._settings["ranges"][data]))
+        for place, epsilon in enumerate(epsilons):
+            own = np.random.SeedSequence([whole_seed(self._seed), place])
+            number = self._settings["datasets"]
+            datasets = counted_column(self._y, column, epsilon=epsilon, datasets=number, seed=own)
+            claim = NoisyCounts(epsilon=epsilon).facts.claim
+            self._row("counts", claim, epsilon, epsilon, datasets, {})
 
     def _fit(
         self, name: str, claim: Claim, target: float | None, loop: SynthesisLoop, fit: WeightedFit

@@ -19,6 +19,7 @@ LABELS: Final = {
     "deviance": "Deviance clamp",
     "half": "Half clamp",
     "PH": "Perturbed histogram",
+    "counts": "Noisy counts",
     "LW": "LW",
     "LW_final": "LW_final",
     "SW": "SW",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.noisy_counts import NoisyCounts
-from pyvws.plan.by_schema import family_of
+from pyvws.models.of_schema import family_of
 from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings

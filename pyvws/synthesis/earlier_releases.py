@@ -24,15 +24,15 @@ def read_earlier(paths: Iterable[str | Path]) -> tuple[dict[str, Any], ...]:
     for file, own in zip(files, real, strict=True):
         if real.count(own) > 1:
             raise InputError(f"{file}: this release is named twice. Name each release once.")
-    found = tuple(map(read_statement, files))
-    for file, statement in zip(files, found, strict=True):
+    statements = tuple(map(read_statement, files))
+    for file, statement in zip(files, statements, strict=True):
         known = releases_known(statement)
-        if known > len(found):
+        if known > len(statements):
             raise InputError(
                 f"{file}: it adds up {known} releases of the table, more than are named: "
-                f"{len(found)}. Name the releases that it was made after as well."
+                f"{len(statements)}. Name the releases that it was made after as well."
             )
-    return found
+    return statements
 
 
 def read_statement(path: str | Path) -> dict[str, Any]:
@@ -42,15 +42,15 @@ def read_statement(path: str | Path) -> dict[str, Any]:
     """
     file = _place(path)
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        statement = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict) or not has_costs(found):
+        statement = None
+    if not isinstance(statement, dict) or not has_costs(statement):
         raise InputError(
             f"{file}: not a privacy statement of pyvws with its costs. Give the {STATEMENT_FILE} "
             "of a release as the run wrote it."
         )
-    return found
+    return statement
 
 
 def _place(path: str | Path) -> Path:

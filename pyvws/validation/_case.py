@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pyvws._base import resources as _resources
 from pyvws._base.references import REFERENCES
 from pyvws.errors import InputError
+from pyvws.validation._draws import Draws
 
 KINDS: Final = ("exact", "close", "density", "posterior", "paper", "statement", "guarantee")
 Arguments = Callable[..., dict[str, Any]]
@@ -113,44 +114,17 @@ class Case:
         return numbers(getattr(result, self.part) if self.part else result)
 
 
-def also(arguments: Arguments, **more: Any) -> Arguments:
-    """The arguments and `more` of them; a tuple holds a value for each seed from 1 on."""
-
-    def both(seed: int, *shape: int) -> dict[str, Any]:
-        own = {
-            name: value[seed - 1] if isinstance(value, tuple) else value
-            for name, value in more.items()
-        }
-        return {**arguments(seed, *shape), **own}
-
-    return both
-
-
-def rolled(arguments: Arguments, **vectors: list[float]) -> Arguments:
-    """The arguments and vectors that both sides recycle; each seed begins at another place."""
-
-    def with_vectors(seed: int, *shape: int) -> dict[str, Any]:
-        moved = {name: np.roll(values, 1 - seed) for name, values in vectors.items()}
-        return {**arguments(seed, *shape), **moved}
-
-    return with_vectors
-
-
 def read_cases() -> tuple[Case, ...]:
     """The cases of ``validation/cases.toml``, in the order of its tables and rows."""
     path = _resources.folder("validation") / "cases.toml"
     tables = tomllib.loads(path.read_text(encoding="utf-8"))["table"]
-    return tuple(_row_case(table | row) for table in tables for row in table["cases"])
+    return tuple(_row_case(table, row) for table in tables for row in table["cases"])
 
 
-def _row_case(row: dict[str, Any]) -> Case:
+def _row_case(table: dict[str, Any], row: dict[str, Any]) -> Case:
     """The case of a row that has its table's keys too."""
+    row = {**table, **row, "each": {**table.get("each", {}), **row.get("each", {})}}
     module = f"pyvws.validation.cases.{row['module']}"
-    place, _, maker = f"{module}:{row['arguments']}".rpartition(":")
-    if ":" in row["arguments"]:
-        place = f"pyvws.validation.cases.{row['arguments'].partition(':')[0]}"
-    each = {name: _by_seed(value) for name, value in row.get("each", {}).items()}
-    arguments = also(getattr(import_module(place), maker), **each)
     function = row["python"]
     return Case(
         id=f"{row['prefix']}/{row['name']}",
@@ -159,8 +133,8 @@ def _row_case(row: dict[str, Any]) -> Case:
         script=row.get("script", row["prefix"]),
         r_function=row["r"],
         python_function=f"{module if function.startswith(':') else 'pyvws.'}{function}",
-        arguments=rolled(arguments, **row.get("rolled", {})),
-        shapes=_by_seed(row["shapes"], deep=True),
+        arguments=_arguments(row, module),
+        shapes=tuple(map(tuple, row["shapes"])),
         part=row.get("part"),
         kind=row.get("kind", "exact"),
         tolerance=row.get("tolerance", 0),
@@ -168,11 +142,23 @@ def _row_case(row: dict[str, Any]) -> Case:
     )
 
 
-def _by_seed(value: Any, *, deep: bool = False) -> Any:
-    """A list as the tuple that `also` takes; `deep` makes tuples of the list's own lists too."""
-    if not isinstance(value, list):
-        return value
-    return tuple(_by_seed(entry, deep=True) if deep else entry for entry in value)
+def _arguments(row: dict[str, Any], module: str) -> Arguments:
+    """The arguments of a row; both sides recycle vectors that are rolled."""
+    maker = getattr(import_module(module), row["arguments"]) if "arguments" in row else None
+
+    def arguments(seed: int, *shape: int) -> dict[str, Any]:
+        own = {} if maker is None else maker(seed, *shape)
+        own |= {x: getattr(Draws(seed), how)(*shape) for x, how in row.get("drawn", {}).items()}
+        own |= {x: y[seed - 1] if isinstance(y, list) else y for x, y in row["each"].items()}
+        own |= {row["sized"]: shape[0]} if "sized" in row else {}
+        return own | {x: np.roll(y, 1 - seed) for x, y in row.get("rolled", {}).items()}
+
+    return arguments
+
+
+def in_steps(figures: Any, steps: float = 2.0**30) -> NDArray[np.float64]:
+    """Figures in whole steps, as the last digits depend on how code computes a density."""
+    return np.asarray(np.rint(np.asarray(figures) * steps) / steps)
 
 
 def numbers(value: Any) -> NDArray[np.float64]:

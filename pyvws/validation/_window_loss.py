@@ -79,8 +79,8 @@ class Fit:
     def largest(self, first: list[Floats], second: list[Floats]) -> float:
         """The largest |log ratio| of two joint posteriors over the points that this run drew."""
         ratios = [
-            (one - other)[self.engine.seen[points.shape[1]]]
-            for one, other, points in zip(first, second, self.engine.grids, strict=True)
+            (own - other)[self.engine.seen[points.shape[1]]]
+            for own, other, points in zip(first, second, self.engine.grids, strict=True)
         ]
         ends = sum(ratio.max() for ratio in ratios), sum(ratio.min() for ratio in ratios)
         return float(max(abs(end) for end in ends))
@@ -139,23 +139,23 @@ class WindowLoss(MeasuredRow):
     def _losses(self, fit: Fit, records: int) -> dict[str, float]:
         whole = fit.logs()
         each = [fit.logs((record,)) for record in range(records)]
-        pairs = [(one, other) for one in each for other in each if one is not other]
+        pairs = [(logs, other) for logs in each for other in each if logs is not other]
         return {
-            "leave-one-out": max(fit.largest(whole, one) for one in each),
-            "replace-one": max(fit.largest(one, other) for one, other in pairs),
+            "leave-one-out": max(fit.largest(whole, logs) for logs in each),
+            "replace-one": max(fit.largest(own, other) for own, other in pairs),
         }
 
     def _recomputed(self, fit: Fit, table: Rows) -> float:
         """The largest loss over Delta between the table and its neighbours, run on their own."""
-        whole, found = fit.logs(), 0.0
+        whole, largest = fit.logs(), 0.0
         for record in range(len(table)):
             try:
                 other = self._run(table[:record] + table[record + 1 :])
             except PyvwsError:  # LW refuses a table whose bounds are all equal.
                 continue
-            delta = max(of.statement["lipschitz_bound"] for of in (fit, other))
-            found = max(found, fit.largest(whole, other.logs()) / delta)
-        return found
+            delta = max(run.statement["lipschitz_bound"] for run in (fit, other))
+            largest = max(largest, fit.largest(whole, other.logs()) / delta)
+        return largest
 
     def _run(self, table: Rows) -> Fit:
         engine = _Grids(self.grids)

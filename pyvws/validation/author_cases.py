@@ -124,9 +124,7 @@ def _values(seed: int, n: int, kind: str) -> Floats:
 def _confidential(
     ours: Callable[..., Floats], kind: str = "counts", known: bool = False
 ) -> Compared:
-    """Risk or pairwise weights of the confidential data, which theirs takes as one synthetic
-    dataset.
-    """
+    """Risk or pairwise weights of the confidential data, which is a synthetic dataset to theirs."""
 
     def case(seed: int, n: int) -> tuple[AuthorCall, Floats]:
         y, radius = _values(seed, n, kind), _RADII[seed - 1]

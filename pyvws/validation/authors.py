@@ -121,9 +121,7 @@ def compared(case: AuthorCase, functions: Functions, missing: str, source: str) 
 
 
 def _gap(case: AuthorCase, code: str, seed: int, n: int) -> float:
-    """Largest difference for one seed and size, relative to 1 or a larger value; inf where theirs
-    stops.
-    """
+    """Largest difference for a seed and size, relative to 1 or more; inf where theirs stops."""
     call, ours = case.case(seed, n)
     calls = [call]
     for edit in case.inputs:

@@ -108,9 +108,7 @@ def to_html(report: dict[str, Any], rows: Sequence[Row]) -> str:
 
 
 def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
-    """The rows as JUnit XML: a suite for each level, and a test case for each row, skipped as it
-    is.
-    """
+    """The rows as JUnit XML: a suite for each level, and a test case for each row."""
     levels = dict.fromkeys(row.level for row in rows)
     suites = {level: [row for row in rows if row.level == level] for level in levels}
     when = began.isoformat(timespec="seconds")

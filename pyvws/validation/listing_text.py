@@ -102,9 +102,7 @@ def read_papers(path: Path) -> list[Paper]:
 
 
 def find_listings(paper: Paper) -> dict[str, Listing]:
-    """The listings of a paper by kind, those that its text has: "weights" and "bounds" in R,
-    "poisson" in Stan.
-    """
+    """The listings in a paper's text by kind: "weights" and "bounds" in R, "poisson" in Stan."""
     text = paper.text
     for _, pattern, replacement in NORMALISED:
         text = re.sub(pattern, replacement, text, flags=re.MULTILINE)

@@ -46,9 +46,7 @@ _NOT_RUN: Final = ("Protocol", "Error", "Warning")
 
 @cache
 def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...]]:
-    """Functions and classes with functions of their own that are public, without compiled kernels,
-    errors, Protocols, and this room.
-    """
+    """Public functions and classes with functions, but kernels, errors, Protocols and this room."""
     reached = {}
     for path in sorted(package.rglob("*.py")):
         module = _module(path, package)

@@ -64,11 +64,11 @@ def leveled(weights: Floats, by_record: Floats, bound: float) -> Floats:
     where `bound` stands for k Delta_{alpha,x}. A weight of 0 stays 0. A positive weight with a
     bound of 0 becomes 1.
     """
-    made = np.where(weights > 0, 1.0, 0.0)
+    lowered = np.where(weights > 0, 1.0, 0.0)
     moved = (weights > 0) & (by_record > 0)
     with np.errstate(over="ignore", invalid="ignore"):
-        made[moved] = np.fmin(1.0, weights[moved] * (bound / by_record[moved]))
-    return made
+        lowered[moved] = np.fmin(1.0, weights[moved] * (bound / by_record[moved]))
+    return lowered
 
 
 def foreseen(weights: Floats, maxima: Floats) -> float:
@@ -285,10 +285,10 @@ class _Pool:
     """
 
     def __init__(self, seen: list[Reached[_Fit]], aim: float, surprises: list[float]) -> None:
-        far = np.array([min(_FAR, abs(_log(made.bound) - _log(aim))) for made in seen])
+        far = np.array([min(_FAR, abs(_log(fit.bound) - _log(aim))) for fit in seen])
         self.nearest = float(far.min())
         near = 1.0 / (0.1 + far) ** 2
-        self.spread = float(near @ [made.spread for made in seen] / near.sum())
+        self.spread = float(near @ [fit.spread for fit in seen] / near.sum())
         self._shares = 1.0 / ((_NOISE * self.spread) ** 2 + (_DRIFT * far) ** 2 + 1e-12)
         self._shares /= self._shares.sum()
         self._seen = seen
@@ -299,8 +299,8 @@ class _Pool:
     def bound(self, weights: Floats) -> float:
         """The bound, in nats, that a usual fit is likely to reach under weights (N,)."""
         logs = [
-            _log(foreseen(weights, made.maxima)) - self.spread * math.log(made.longer)
-            for made in self._seen
+            _log(foreseen(weights, fit.maxima)) - self.spread * math.log(fit.longer)
+            for fit in self._seen
         ]
         return math.exp(float(self._shares @ logs))
 

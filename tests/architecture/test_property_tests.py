@@ -191,6 +191,9 @@ PROPERTY_TESTS = {
     "evaluation.interval_overlap.interval_overlap": (
         "evaluation/test_interval_overlap.py::test_against_exact_fractions"
     ),
+    "evaluation.k_marginal.chained_k_marginal": (
+        "evaluation/test_k_marginal.py::test_a_chain_draws_from_what_an_earlier_column_tells"
+    ),
     "evaluation.k_marginal.coded_k_marginal": (
         "evaluation/test_k_marginal.py::test_labels_of_any_kind_against_codes"
     ),

@@ -1,90 +1,144 @@
-"""Steps of NUTS and their adaptation, on densities of known moments."""
+"""Chains of the compiled NUTS, on densities of known moments."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numba
 import numpy as np
 import pytest
+from numba import carray
 
 from pyvws._base.checks import Floats
-from pyvws.engines._nuts_steps import Adaptation, PhasePoint, nuts_step
+from pyvws.engines import _nuts_steps as compiled
+from pyvws.engines._compiled_target import DENSITY, DRAW
+from pyvws.engines.joint_nuts import function_list, window_ends
 
 _SPREADS = np.array([0.01, 1.0, 30.0])
 _CORRELATION = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.8], [0.0, 0.8, 1.0]])
 _PRECISION = np.linalg.inv(_CORRELATION * np.outer(_SPREADS, _SPREADS))
 
 
-def _normal(z: Floats) -> PhasePoint:
-    slope = -_PRECISION @ z
-    return PhasePoint(z, float(0.5 * z @ slope), slope)
+@numba.cfunc(DENSITY)
+def _normal(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int:
+    z, slope = carray(z_at, D), carray(slope_at, D)
+    carray(value_at, 1)[0] = 0.0
+    for i in range(D):
+        slope[i] = 0.0
+        for j in range(D):
+            slope[i] -= _PRECISION[i, j] * z[j]
+        carray(value_at, 1)[0] += 0.5 * z[i] * slope[i]
+    return 0
 
 
-def _kinked(z: Floats) -> PhasePoint:
+@numba.cfunc(DENSITY)
+def _kinked(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int:
     """A Laplace density: its slope jumps at 0."""
-    return PhasePoint(z, -float(np.abs(z).sum()), -np.sign(z))
+    z, slope = carray(z_at, D), carray(slope_at, D)
+    carray(value_at, 1)[0] = 0.0
+    for i in range(D):
+        slope[i] = -np.sign(z[i])
+        carray(value_at, 1)[0] -= abs(z[i])
+    return 0
 
 
-def _chain(density, start: Floats, *, warmup: int, draws: int, seed: int = 1) -> tuple:
-    """Draws (draws, D) and their steps."""
-    rng = np.random.default_rng(seed)
-    near = [density(start + rng.uniform(-0.01, 0.01, len(start))) for _ in range(20)]
-    adapted = Adaptation(near, warmup=warmup, target_accept=0.8)
-    point, steps = near[0], []
-    for at in range(warmup + draws):
-        steps.append(
-            nuts_step(density, point, variances=adapted.variances, size=adapted.size, rng=rng)
-        )
-        point = steps[-1].point
-        if at < warmup:
-            adapted.after(steps[-1])
-    return np.array([step.point.z for step in steps[warmup:]]), steps[warmup:], adapted
+@numba.cfunc(DENSITY)
+def _walled(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int:
+    """A normal density that ends at 0.5."""
+    z, slope = carray(z_at, D), carray(slope_at, D)
+    carray(value_at, 1)[0] = -0.5 * z[0] * z[0]
+    slope[0] = -z[0]
+    return 1 if z[0] > 0.5 else 0
+
+
+@numba.cfunc(DENSITY)
+def _ignoring(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int:
+    """The second parameter has no slope, for which a compiled target fills in a tiny number."""
+    z, slope = carray(z_at, D), carray(slope_at, D)
+    carray(value_at, 1)[0] = -0.5 * z[0] * z[0]
+    slope[0], slope[1] = -z[0], 2.3e-308
+    return 0
+
+
+@numba.cfunc(DENSITY)
+def _nowhere(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int:
+    return 1
+
+
+@numba.cfunc(DRAW)
+def _same(D: Any, _length: Any, z_at: Any, q_at: Any, _words: Any) -> int:
+    carray(q_at, D)[:] = carray(z_at, D)
+    return 0
+
+
+def _chain(
+    *densities: Any, sizes: tuple[int, ...], warmup: int, draws: int, seed: int = 1
+) -> tuple[Floats, Any, bool]:
+    """Draws (draws, D) of independent blocks, the chain's counts, and whether it started."""
+    counts, drawn = np.zeros(4, dtype=np.int64), np.empty((draws, sum(sizes)))
+    started = compiled.sample_chain(
+        function_list(DENSITY, densities),
+        function_list(DRAW, [_same] * len(densities)),
+        *(np.zeros(1, np.int64), np.zeros(len(densities) + 1, np.int64), np.cumsum([0, *sizes])),
+        *(np.random.default_rng(seed), np.zeros(0), np.zeros(0), window_ends(warmup)),
+        *(0.01, 50, 20, 0.8, drawn, counts),
+    )
+    return drawn, counts, started
 
 
 @pytest.mark.draws
 def test_a_normal_density_whose_parameters_differ_in_spread() -> None:
-    z, steps, adapted = _chain(_normal, np.zeros(3), warmup=300, draws=4000)
+    z, counts, started = _chain(_normal, sizes=(3,), warmup=300, draws=4000)
+    assert started
     scaled = z / _SPREADS
     assert np.abs(scaled.mean(axis=0)).max() < 0.1
     np.testing.assert_allclose(np.cov(scaled.T), _CORRELATION, atol=0.12)
-    # The diagonal of sqrt(covariance / precision): the ratio's limit for correlated parameters.
-    limit = np.sqrt(_SPREADS**2 / np.diag(_PRECISION))
-    np.testing.assert_allclose(adapted.variances, limit, rtol=0.5)
-    accepted = np.mean([step.acceptance for step in steps])
-    assert 0.7 < accepted < 0.95
-    assert not any(step.diverged for step in steps)
-    assert np.mean([step.leapfrogs for step in steps]) < 20
+    assert counts[compiled.DIVERGED] == 0
+    assert counts[compiled.DONE] == 4300
+    assert counts[compiled.LEAPFROGS] < 20 * 4300
 
 
 @pytest.mark.draws
-def test_a_density_with_kinks() -> None:
-    z, _, _ = _chain(_kinked, np.full(4, 0.5), warmup=300, draws=6000)
-    assert np.abs(z.mean(axis=0)).max() < 0.15
-    np.testing.assert_allclose(np.abs(z).mean(axis=0), 1.0, atol=0.12)
-    np.testing.assert_allclose((z**2).mean(axis=0), 2.0, atol=0.5)
+def test_blocks_of_other_kinds_move_side_by_side() -> None:
+    z, _, _ = _chain(_normal, _kinked, sizes=(3, 4), warmup=300, draws=6000)
+    np.testing.assert_allclose(np.cov((z[:, :3] / _SPREADS).T), _CORRELATION, atol=0.12)
+    assert np.abs(z[:, 3:].mean(axis=0)).max() < 0.15
+    np.testing.assert_allclose(np.abs(z[:, 3:]).mean(axis=0), 1.0, atol=0.12)
+    np.testing.assert_allclose((z[:, 3:] ** 2).mean(axis=0), 2.0, atol=0.5)
 
 
+@pytest.mark.draws
 def test_a_point_of_no_density_ends_a_trajectory() -> None:
-    def walled(z: Floats) -> PhasePoint:
-        if z[0] > 0.5:
-            return PhasePoint(z, -np.inf, np.zeros(1))
-        return PhasePoint(z, -0.5 * float(z @ z), -z)
-
-    rng = np.random.default_rng(1)
-    start = walled(np.array([0.4]))
-    steps = [nuts_step(walled, start, variances=np.ones(1), size=0.5, rng=rng) for _ in range(200)]
-    assert all(step.point.z[0] <= 0.5 for step in steps)
-    assert 0 < sum(step.diverged for step in steps) < 200
-    assert all(0.0 <= step.acceptance <= 1.0 for step in steps)
+    z, counts, _ = _chain(_walled, sizes=(1,), warmup=100, draws=5000)
+    assert z.max() <= 0.5
+    assert 0 < counts[compiled.DIVERGED] < 5000
+    # The mean and the variance of a normal density cut off at 0.5, by its ratio of Mills.
+    assert z.mean() == pytest.approx(-0.509, abs=0.08)
+    assert z.var() == pytest.approx(0.486, abs=0.08)
 
 
 def test_the_same_stream_gives_the_same_steps() -> None:
-    one, _, _ = _chain(_normal, np.zeros(3), warmup=20, draws=20, seed=3)
-    two, _, _ = _chain(_normal, np.zeros(3), warmup=20, draws=20, seed=3)
-    other, _, _ = _chain(_normal, np.zeros(3), warmup=20, draws=20, seed=4)
-    np.testing.assert_array_equal(one, two)
-    assert not np.array_equal(one, other)
+    made = [_chain(_normal, sizes=(3,), warmup=20, draws=20, seed=seed)[0] for seed in (3, 3, 4)]
+    np.testing.assert_array_equal(made[0], made[1])
+    assert not np.array_equal(made[0], made[2])
 
 
-def test_a_parameter_that_the_density_ignores_keeps_a_variance() -> None:
-    near = [PhasePoint(np.array([0.1 * i, 0.0]), 0.0, np.array([-0.1 * i, 0.0])) for i in range(5)]
-    adapted = Adaptation(near, warmup=100, target_accept=0.8)
-    np.testing.assert_allclose(adapted.variances, 1.0)
+@pytest.mark.draws
+def test_a_parameter_that_the_density_ignores_moves_at_a_variance_of_its_own() -> None:
+    z, _, _ = _chain(_ignoring, sizes=(2,), warmup=100, draws=2000)
+    assert np.isfinite(z).all()
+    assert z[:, 0].var() == pytest.approx(1.0, abs=0.2)
+
+
+def test_a_chain_without_a_start_says_so_and_one_asked_to_stop_ends() -> None:
+    assert not _chain(_nowhere, sizes=(1,), warmup=20, draws=20)[2]
+    counts = np.zeros(4, dtype=np.int64)
+    counts[compiled.STOP] = 1
+    assert compiled.sample_chain(
+        function_list(DENSITY, [_normal]),
+        function_list(DRAW, [_same]),
+        *(np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([0, 3])),
+        *(np.random.default_rng(1), np.zeros(0), np.zeros(0), window_ends(20)),
+        *(0.01, 50, 20, 0.8, np.empty((10, 3)), counts),
+    )
+    assert counts[compiled.DONE] == 0

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 
 from pyvws.errors import InputError
 from pyvws.evaluation.k_marginal import (
+    chained_k_marginal,
     coded_k_marginal,
     k_marginal,
     pair_distances,
@@ -195,3 +196,34 @@ def test_what_is_worse_lacks_more_than_independent_columns_and_a_bootstrap(one, 
     if worse_than_independent(one, apart, again):
         assert one < min(apart, again)
     assert not worse_than_independent(apart, apart, again)
+
+
+def test_a_chain_of_columns_has_all_that_pairs_in_a_chain_tell() -> None:
+    rng = np.random.default_rng(8)
+    a = rng.integers(0, 5, 4000)
+    b = (a + (rng.random(4000) < 0.2)) % 5
+    c = (b + (rng.random(4000) < 0.2)) % 5
+    codes = np.column_stack([a, b, c])
+    found = coded_k_marginal(codes, [codes], list("abc"))
+    assert chained_k_marginal(codes) == pytest.approx(found.bootstrap, abs=5.0)
+    assert found.independent < 600.0
+    apart = np.column_stack([a, b, (a * b) % 5])  # Of both: no column alone has it.
+    both = coded_k_marginal(apart, [apart], list("abc"))
+    assert both.independent < chained_k_marginal(apart) < both.bootstrap - 20.0
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 4))
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_a_chain_draws_from_what_an_earlier_column_tells(seed: int, D: int, levels: int) -> None:
+    """A copied column follows whatever else there is, so its pairs are those of its source."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, levels, (300, D - 1))
+    codes = np.column_stack([first, first[:, 0]])
+    score = chained_k_marginal(codes, replicates=2, seed=1)
+    assert score == chained_k_marginal(codes, replicates=2, seed=1)
+    assert 0.0 <= score <= 1000.0
+    pair = codes[:, [0, -1]]
+    copied = chained_k_marginal(pair, replicates=5, seed=1)
+    shares = np.bincount(pair[:, 0]) / 300  # A bootstrap of one column, by its expected distance.
+    expected = np.sqrt(2.0 / np.pi * shares * (1.0 - shares) / 300).sum()
+    assert copied == pytest.approx(1000.0 - 500.0 * expected, abs=25.0)

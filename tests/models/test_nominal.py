@@ -190,7 +190,7 @@ def test_levels_that_are_no_levels_are_refused(levels):
         Nominal(levels=levels)
 
 
-@pytest.mark.parametrize("sd", [0.0, -1.0, np.inf, np.nan, "x"])
+@pytest.mark.parametrize("sd", [-1.0, np.inf, np.nan, "x"])
 def test_an_sd_that_is_no_scale_is_refused(sd):
     with pytest.raises(InputError, match="coefficient_sd must be"):
         Nominal(levels=("a", "b"), coefficient_sd=sd)
@@ -209,3 +209,9 @@ def test_chains_are_compared_by_all_coefficients_and_the_correlations_determinan
         np.testing.assert_allclose(compared[:, -1], np.linalg.slogdet(L_beta)[1], atol=1e-12)
         q[:, -1] = 1000.0  # A correlation of 1: the logarithm stays finite.
         assert np.isfinite(family.diagnosed(q, K)).all()
+
+
+def test_an_sd_of_0_is_the_hierarchical_prior() -> None:
+    none, zero = (Nominal(levels=("a", "b"), coefficient_sd=sd) for sd in (None, 0))
+    assert none.dimension(3) == zero.dimension(3)
+    assert none.stan_settings() == zero.stan_settings()

@@ -17,7 +17,7 @@ from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import CLAMPS, Clamp
-from pyvws.posterior.joint_target import JointTarget
+from pyvws.posterior.joint_target import JointTarget, add_sums_inside
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
 from pyvws.validation._stan_case import CLAMPED, seeded_target
@@ -268,20 +268,37 @@ def test_a_start_is_each_columns_rough_fit_of_the_records_inside():
 def test_a_columns_density_is_the_joint_one_with_the_others_given(kind):
     target = JointTarget(*table(), Clamp(3.0, kind))
     density, blocks = target.density_and_gradient(), target.blocks()
-    columns = target.column_densities()
+    others, own = np.zeros((2, target.distinct_records))
+    columns = target.given_others(others, own)
     for q in points(target):
-        none = np.zeros(target.distinct_records)
-        terms = [of(q[at], none).terms for of, at in zip(columns, blocks, strict=True)]
+        terms = []
+        others[:] = 0.0
+        for of, at in zip(columns, blocks, strict=True):
+            of_column(of, q[at])
+            terms.append(own.copy())
         value, gradient = density(q)
         for k, (of, at) in enumerate(zip(columns, blocks, strict=True)):
-            others = sum(terms[:k] + terms[k + 1 :], none)
-            here = of(q[at], others)
-            np.testing.assert_allclose(here.gradient, gradient[at], rtol=1e-9, atol=1e-9)
-            np.testing.assert_array_equal(here.terms, terms[k])
+            others[:] = sum(terms[:k] + terms[k + 1 :])
+            here, slope = of_column(of, q[at])
+            np.testing.assert_allclose(slope, gradient[at], rtol=1e-9, atol=1e-9)
+            np.testing.assert_array_equal(own, terms[k])
             moved = q.copy()
             moved[at] += 0.1
-            rise = of(moved[at], others).log_density - here.log_density
+            rise = of_column(of, moved[at])[0] - here
             assert rise == pytest.approx(density(moved)[0] - value, rel=1e-9, abs=1e-9)
+
+
+def of_column(of, q):
+    """Log density and gradient of a column at q, by the kernels of its target."""
+    (log_density, terms, slopes), groups = of.kernels()
+    prior, (rows, row_of_cell, *data), (*clamps, width, others, own) = groups
+    C, gradient = len(row_of_cell), np.empty(len(q))
+    found, inside = (np.empty(C), np.empty(C), np.empty((C, width))), np.empty(C)
+    value = log_density(q, *prior, gradient)
+    terms(q, rows, row_of_cell, tuple(data), found)
+    value += add_sums_inside(*clamps, found[0], others, own, inside)
+    slopes(q, rows, row_of_cell, tuple(data), found, inside, gradient)
+    return value, gradient
 
 
 @pytest.mark.parametrize("far", [1e300, -1e300])

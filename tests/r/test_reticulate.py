@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ import pyvws as vws
 from pyvws._base import resources as _resources
 
 Run = Callable[[str, Path], subprocess.CompletedProcess[str]]
+Lines = Callable[[str, Path], dict[str, str]]
 
 PREAMBLE = """
 library(reticulate)
@@ -37,19 +41,62 @@ table <- data.frame(
 """
 
 
-def lines(run: Run, code: str, folder: Path) -> dict[str, str]:
-    """What R printed, by the first word of each line."""
-    done = run(PREAMBLE + code, folder)
-    assert done.returncode == 0, done.stderr[-3000:]
-    said = [line.partition(" ") for line in done.stdout.splitlines()]
-    return {name: rest.strip() for name, _, rest in said}
+# One R for all tests: R and the package take seconds to start. Each test has variables of its own.
+SERVER = """
+calls <- file("stdin", "r")
+while (length(path <- readLines(calls, 1)) == 1) {
+  setwd(dirname(path))
+  stopped <- tryCatch({
+    source(path, local = new.env(), encoding = "UTF-8")
+    ""
+  }, error = conditionMessage)
+  options(warn = 0)
+  import("sys")$stdout$flush()
+  cat("@@", gsub("\\n", " ", stopped), "\n")
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def lines(rscript: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lines]:
+    """A function that runs R code in a folder; what R printed, by the first word of each line."""
+    folder = tmp_path_factory.mktemp("r")
+    (folder / "server.R").write_text(PREAMBLE + SERVER)
+    with (
+        (folder / "said").open("w") as errors,
+        subprocess.Popen(
+            [str(shutil.which("Rscript")), str(folder / "server.R")],
+            env={**os.environ, "RETICULATE_PYTHON": sys.executable},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as r,
+    ):
+        assert r.stdin is not None
+        assert r.stdout is not None
+
+        def run(code: str, place: Path) -> dict[str, str]:
+            (place / "code.R").write_text(code, encoding="utf-8")
+            print(place / "code.R", file=r.stdin, flush=True)
+            found = {}
+            for line in r.stdout:
+                name, _, rest = line.rstrip("\n").partition(" ")
+                if name == "@@":
+                    assert rest.strip() == ""
+                    return found
+                found[name] = rest.strip()
+            pytest.fail(f"R has stopped: {(folder / 'said').read_text()[-3000:]}")
+
+        yield run
+        r.stdin.close()
 
 
 def doubles(text: str) -> list[float]:
     return [float.fromhex(word) for word in text.split()]
 
 
-def test_numbers_are_those_of_python(rscript: Run, tmp_path: Path) -> None:
+def test_numbers_are_those_of_python(lines: Lines, tmp_path: Path) -> None:
     """R passes 5 as 5.0, one number as a vector of length 1, a missing option as NULL."""
     code = """
 y <- c(1, 2, 3, 50, 51)
@@ -72,7 +119,7 @@ cat("names", utils:::.DollarNames(bounds, "^by"), "\\n")
 cat("combined", capture.output(vws$combine(c(1, 3), c(1, 1)))[2], "\\n")
 cat("path", import_pyvws("pathlib")$Path("a/b"), "\\n")
 """
-    found = lines(rscript, code, tmp_path)
+    found = lines(code, tmp_path)
     y = np.array([1.0, 2.0, 3.0, 50.0, 51.0])
     known = ["a", "a", "b", "b", "b"]
     utility = vws.ecdf_utility(y, [y, y + 1])
@@ -97,7 +144,7 @@ cat("path", import_pyvws("pathlib")$Path("a/b"), "\\n")
     assert found["path"] == "a/b"
 
 
-def test_tables_cross_both_ways_unchanged(rscript: Run, tmp_path: Path) -> None:
+def test_tables_cross_both_ways_unchanged(lines: Lines, tmp_path: Path) -> None:
     """Every kind of column with NA, there and back; what would change is refused."""
     code = f"""{TABLE}
 there <- to_python(table)
@@ -127,7 +174,7 @@ cat("latin", identical(from_python(to_python(iconv("\u00e9", "UTF-8", "latin1"))
 pieces <- import_builtins(convert = FALSE)$len(blocks_of_bytes(c(1, NA, 3), at_once = 2))
 cat("blocks", py_str(pieces), "\n")
 """
-    found = lines(rscript, code, tmp_path)
+    found = lines(code, tmp_path)
     columns = ("y", "g", "o", "text", "number", "truth", "whole", "large", "whole-table")
     assert {name: found[name] for name in columns} == dict.fromkeys(columns, "TRUE")
     assert found["dtypes"] == "int64 category category object float64 boolean Int64 float64"
@@ -142,7 +189,7 @@ cat("blocks", py_str(pieces), "\n")
     assert (found["latin"], found["blocks"]) == ("TRUE", "2")
 
 
-def test_what_python_makes_keeps_its_value(rscript: Run, tmp_path: Path) -> None:
+def test_what_python_makes_keeps_its_value(lines: Lines, tmp_path: Path) -> None:
     """Whole numbers to 2^53 as numbers, beyond as text; a missing number of a table is NA."""
     values = [2**31 - 1, 2**31, -(2**31), 2**33 + 5, 2**53, 2**53 + 1, 2**63 - 1, 2**64, -(2**70)]
     code = (
@@ -178,7 +225,7 @@ cat("objects", typeof(of("column(pd.Series([True, None], dtype=object))")$x),
   of("column(pd.Series([1, 'b', None], dtype=object))")$x, "\n")
 """
     )
-    found = lines(rscript, code, tmp_path)
+    found = lines(code, tmp_path)
     text = [str(value) for value in values]
     assert found["alone"].split() == found["dict"].split() == text
     assert [found[f"array{at}"] for at in range(1, 8)] == text[:7]
@@ -190,7 +237,7 @@ cat("objects", typeof(of("column(pd.Series([True, None], dtype=object))")$x),
     assert found["objects"] == "logical integer 1 b NA"
 
 
-def test_unused_columns_warnings_and_seeds(rscript: Run, tmp_path: Path) -> None:
+def test_unused_columns_warnings_and_seeds(lines: Lines, tmp_path: Path) -> None:
     """A column of any class stops no run; warnings are R's conditions; a long seed is text."""
     code = """
 n <- 40
@@ -225,7 +272,7 @@ table <- table["y"]
 options(warn = 2)
 refused("strict", run(seed = 1))
 """
-    found = lines(rscript, code, tmp_path)
+    found = lines(code, tmp_path)
     assert found["names"] == "y d t i m.2 s 40"
     assert found["seed"] == "TRUE"
     assert found["crossing"] == "'u': 'l' 'c'"
@@ -237,7 +284,7 @@ refused("strict", run(seed = 1))
     assert found["strict"].startswith("(converted from warning)")
 
 
-def test_help_and_matrices_with_names(rscript: Run, tmp_path: Path) -> None:
+def test_help_and_matrices_with_names(lines: Lines, tmp_path: Path) -> None:
     """Help speaks R; names of a matrix's dimensions tell the draws; its bytes cross."""
     code = """
 cat("printed", capture.output(vws$from_log_lik)[1], "\n")
@@ -264,7 +311,7 @@ cat("chains", identical(weights(chains), weights(draws)), "\n")
 refused("checked", weights(t(draws), records = 2))
 refused("rows", weights(data.frame(X = 1:3, draws)))
 """
-    found = lines(rscript, code, tmp_path)
+    found = lines(code, tmp_path)
     assert found["printed"].startswith("vws$from_log_lik(matrix, weights = NULL")
     assert found["page"] == "TRUE TRUE FALSE"
     assert found["method"] == "vws$Schema$read(path)"
@@ -279,7 +326,7 @@ refused("rows", weights(data.frame(X = 1:3, draws)))
 
 
 @pytest.mark.slow
-def test_a_run_from_r(rscript: Run, tmp_path: Path) -> None:
+def test_a_run_from_r(lines: Lines, tmp_path: Path) -> None:
     """A data frame a dataset, factors with their levels, columns in order, NA refused by name."""
     code = f"""{TABLE}
 run <- function(table, ...) vws$synthesize(table, model = "poisson", draws = 100, warmup = 100,
@@ -307,7 +354,7 @@ refused("factor-na", run(table, outcome = "y", formula = "~ g"))
 refused("text-na", run(table, outcome = "y", formula = "~ text"))
 refused("truth-na", run(table, outcome = "truth"))
 """
-    found = lines(rscript, code, tmp_path)
+    found = lines(code, tmp_path)
     assert found["datasets"] == "3"
     assert found["names"] == "y g o text number truth whole large"
     for name in ("kept", "again", "caveats", "epsilon"):
@@ -327,14 +374,14 @@ refused("truth-na", run(table, outcome = "truth"))
         assert found[name].startswith(f"pyvws.errors.InputError: {said}"), found[name]
 
 
-def test_a_plain_import_works_for_numbers(rscript: Run, tmp_path: Path) -> None:
+def test_a_plain_import_works_for_numbers(lines: Lines, tmp_path: Path) -> None:
     """Without the interface, reticulate's own rules: enough for vectors without NA."""
     code = """
 plain <- import("pyvws")
 hex("quantile", plain$quantile(c(1, 2, 3, 50), 0.5))
 refused("na", plain$identification_risk(c(1, NA, 3), radius = 0.2))
 """
-    found = lines(rscript, code, tmp_path)
+    found = lines(code, tmp_path)
     assert doubles(found["quantile"]) == [2.5]
     said = "original has missing or infinite values: 1 (row 2). Remove or impute them first."
     assert said in found["na"]
@@ -410,7 +457,7 @@ def test_each_reference_is_usable_alone(rscript: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_whole_table_from_r_keeps_its_types_and_levels(rscript: Run, tmp_path: Path) -> None:
+def test_a_whole_table_from_r_keeps_its_types_and_levels(lines: Lines, tmp_path: Path) -> None:
     """Factors, logical, integer and character columns by a schema file, which names each level."""
     (tmp_path / "schema.toml").write_text(
         '[columns.sex]\nrole = "public"\nlevels = ["m", "f"]\n'
@@ -444,7 +491,7 @@ for (name in names(table))
     identical(levels(made[[name]]), levels(table[[name]])), !anyNA(made[[name]]), "\\n")
 cat("names", names(made), "\\n")
 """
-    found = lines(rscript, code, tmp_path)
+    found = lines(code, tmp_path)
     assert found["rows"] == "60"
     assert found["same"] == "TRUE TRUE"
     again = vws.Schema.read(tmp_path / "again.toml")

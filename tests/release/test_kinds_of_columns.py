@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from run_here import run_here
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -97,11 +96,8 @@ def test_dates_come_out_alike_of_every_kind_of_table(tmp_path: Path) -> None:
     for number, made in enumerate(own, 1):
         file = tmp_path / f"out/release/synthetic-0{number}.csv"
         assert pl.read_csv(file, try_parse_dates=True).equals(made)
-    command = [sys.executable, "-m", "pyvws", "report", str(tmp_path / "out")]
-    ran = subprocess.run(
-        [*command, "--original", str(source)], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
+    ran = run_here("report", tmp_path / "out", "--original", source)
+    assert ran.code == 0, ran.err
 
 
 @pytest.mark.parametrize("kind", [pl.String, pl.Datetime("ns"), pl.Date])
@@ -156,10 +152,8 @@ def test_new_ids_number_the_records_and_no_id_of_the_table_leaves(
         assert pl.read_csv(file, try_parse_dates=True).equals(made)
         assert "secret" not in file.read_text()
         assert "9000" not in file.read_text()
-    command = [sys.executable, "-m", "pyvws", "report", str(tmp_path / "out")]
-    original = ["--original", str(source)]
-    ran = subprocess.run([*command, *original], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = run_here("report", tmp_path / "out", "--original", source)
+    assert ran.code == 0, ran.err
 
 
 def test_ids_go_with_another_number_of_rows_and_with_an_engine_of_its_own(tmp_path: Path) -> None:
@@ -266,10 +260,8 @@ def test_groups_in_steps_and_in_a_report(tmp_path: Path, at_once: Callable[[int]
     vws.Synthesizer(**arranged(settings)).fit_to(source, tmp_path / "out", seed=seed)
     for number, made in enumerate(own, 1):
         assert pl.read_csv(tmp_path / f"out/release/synthetic-0{number}.csv").equals(made)
-    command = [sys.executable, "-m", "pyvws", "report", str(tmp_path / "out")]
-    original = ["--original", str(source)]
-    ran = subprocess.run([*command, *original], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = run_here("report", tmp_path / "out", "--original", source)
+    assert ran.code == 0, ran.err
 
 
 @pytest.mark.parametrize("odd", [{}, {"pay": "12.5"}, {"pay": "N"}, {"code": "1.0"}])

@@ -4,8 +4,6 @@ a record that breaks a rule can change."""
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from run_here import run_here
 
 import pyvws as vws
 from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
@@ -165,10 +164,8 @@ def test_in_steps_as_in_memory(tmp_path: Path) -> None:
 def test_a_report_shows_the_parts_of_numbers(tmp_path: Path) -> None:
     TABLE.write_csv(tmp_path / "people.csv")
     released(mechanism="lw").write(tmp_path / "out")
-    command = [sys.executable, "-m", "pyvws", "report", str(tmp_path / "out")]
-    original = ["--original", str(tmp_path / "people.csv")]
-    ran = subprocess.run([*command, *original], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = run_here("report", tmp_path / "out", "--original", tmp_path / "people.csv")
+    assert ran.code == 0, ran.err
     board = (tmp_path / "out/confidential/report.html").read_text()
     page = (tmp_path / "out/release/report.html").read_text()
     assert "part of income" in board
@@ -532,7 +529,5 @@ def test_one_code_in_steps_and_in_a_report(tmp_path: Path) -> None:
         keeps_one_code(found)
     summary = json.loads((made / "confidential/summary.json").read_text())
     assert summary["records_that_break_rules"] == {"work": 1}
-    command = [sys.executable, "-m", "pyvws", "report", str(made)]
-    original = ["--original", str(tmp_path / "table.csv")]
-    ran = subprocess.run([*command, *original], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr
+    ran = run_here("report", made, "--original", tmp_path / "table.csv")
+    assert ran.code == 0, ran.err

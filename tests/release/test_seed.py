@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from run_here import run_here
 
 import pyvws as vws
 from pyvws._base.seeds import drawn_seed
@@ -95,11 +94,8 @@ def test_a_run_without_a_seed_draws_a_long_one_that_repeats_it(tmp_path: Path) -
     _table().write_csv(tmp_path / "t.csv")
 
     def run(out: str, *options: str) -> Path:
-        done = subprocess.run(
-            [sys.executable, "-m", "pyvws", "synthesize", tmp_path / "t.csv", "--out",
-             tmp_path / out, *options], capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        done = run_here("synthesize", tmp_path / "t.csv", "--out", tmp_path / out, *options)
+        assert done.code == 0, done.err
         return tmp_path / out
 
     first = run("1", "--outcome", "hours", "--model", "normal", "--datasets", "1")

@@ -358,8 +358,8 @@ def test_figures_belong_to_no_window_and_warn_of_nothing(
 
 
 def test_every_figure_of_the_papers_has_a_function_that_cites_it() -> None:
-    text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
-    parts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S))
+    text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    parts = dict(re.findall(r"^### (.*?)\n(.*?)(?=^##+ |\Z)", text, flags=re.M | re.S))
     for title, last in (("Savitsky", 17), ("Hu, S", 10), ("Its", 7)):
         body = next(part for heading, part in parts.items() if heading.startswith(title))
         listed = {int(n) for row in re.findall(r"^\| ([\d, a-f]+?) \|", body, flags=re.M)

@@ -18,7 +18,7 @@ import pyvws as vws
 from pyvws.engines.registry import find_stan_engine
 from pyvws.engines.user_program import program_data
 
-_PAGE = (Path(__file__).parents[2] / "docs" / "stan.md").read_text(encoding="utf-8")
+_PAGE = (Path(__file__).parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
 _ENGINES = ("pystan", "rstan", "cmdstan")
 _N = 240
 _RNG = np.random.default_rng(44)

@@ -156,10 +156,10 @@ def test_single_records_are_written_apart_and_for_their_owner_alone(
 
 @pytest.mark.draws
 def test_docs_name_each_table_and_figure_with_its_file(shown_exhibits):
-    """The exhibits of the study are those that docs/figures.md lists, under the same numbers."""
-    text = (ROOT / "docs" / "figures.md").read_text("utf-8")
-    paper = text.split("\n## Hu, Savitsky and Williams")[1].split("\n## The Consumer")[0]
-    parts = zip(("", "Supplement, "), paper.split("\n## Its supplement"), strict=True)
+    """The exhibits of the study are those that docs/studies.md lists, under the same numbers."""
+    text = (ROOT / "docs" / "studies.md").read_text("utf-8")
+    paper = text.split("\n### Hu, Savitsky and Williams")[1].split("\n### The Consumer")[0]
+    parts = zip(("", "Supplement, "), paper.split("\n### Its supplement"), strict=True)
     row = re.compile(r"^\| (Table )?(\d+)[ab]? \|.*\| (.*?) \| `([^`]*)` \|$", re.M)
     listed = {
         (f"{which}{table or 'Figure '}{number}", command, name)

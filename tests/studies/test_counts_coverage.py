@@ -42,6 +42,14 @@ def test_keys_grow_with_the_replicates() -> None:
     assert len(many) == 5 * 3 * 2
 
 
+def test_ten_columns_are_counted_under_several_sizes_of_noise() -> None:
+    ten = find_study("counts-noise")
+    assert len(ten.keys(2)) == 2 * len(ten.settings["runs"])
+    shares = study.population(ten.settings)
+    assert shares.ndim == 10
+    assert shares.sum() == pytest.approx(1.0)
+
+
 @pytest.mark.runs
 @pytest.mark.draws
 def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +68,7 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = run_study(small, tmp_path, replicates=16, seed=4, jobs=1)
     lines = pl.read_csv(tmp_path / "coverage.csv")
     assert (lines["databases"] == 16).all()
+    assert (lines["noise"] > 0.001).all()
     sure = lines.filter(pl.col("kind").is_in(["margin", "measured pair"]))
     imputed = sure.filter(pl.col("method") == "imputed")
     assert (imputed["within"] > 0.85).all()  # 16 databases of some 7 figures, near 0.93.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,19 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.studies import noisy_counts
 from pyvws.studies.counted_designs import all_columns, regression_of
+from pyvws.studies.other_tools import Tool
 from pyvws.studies.whole_tables import DESIGNS
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
+
+_COPY = """
+import shutil, sys
+path, out, datasets, *_ = sys.argv[1:]
+for one in range(int(datasets)):
+    shutil.copy(path, f"{out}/{one + 1}.csv")
+print(1.5, 0.25)
+"""
 
 
 def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -28,19 +38,31 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     def few(frame, **given):
         return vws.synthesize(frame, sweeps=6, classes=3, **given)
 
-    found = noisy_counts.run(tmp_path / "made.csv", synthesize=few, seed=1, runs=1)
+    tools = [Tool("copy", (sys.executable, "-c", _COPY))]
+    monkeypatch.setattr(noisy_counts, "installed", lambda _python, _ways: (tools, ["Left out."]))
+    found = noisy_counts.run(
+        tmp_path / "made.csv", synthesize=few, seed=1, runs=1, others=Path("python")
+    )
+    assert found.problems == ["Left out."]
+    assert found.others["copy"] == pytest.approx((1000.0, 1000.0, 0.0, 0.0, 0.0))
     budgets = [(row.epsilon, row.delta, row.further) for row in found.rows]
     assert budgets == [(50.0, 1e-5, ""), (1.0, 0.0, ""), (4.0, 1e-5, "coarse")]
     assert found.rows[0].pairs > found.rows[1].pairs
     for row in found.rows:
         assert 0 < row.triples < row.pairs < 1000
-        assert row.regression > 0
-    assert noisy_counts.write(found, tmp_path) == ["table.csv"]
+        assert min(row.income, row.education, row.renting) > 0
+    assert noisy_counts.write(found, tmp_path) == ["table.csv", "beside.csv"]
+    beside = pl.read_csv(tmp_path / "beside.csv")["table"]
+    assert beside.to_list() == ["independent", "bootstrap", "copy"]
     assert pl.read_csv(tmp_path / "table.csv").height == 3
-    assert noisy_counts.table(found).row_count == 5
+    assert noisy_counts.table(found).row_count == 6
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(InputError, match="lacks columns"):
         noisy_counts.run(tmp_path / "other.csv", synthesize=few, seed=1)
+    with pytest.raises(InputError, match="categories alone"):
+        noisy_counts.run(
+            tmp_path / "made.csv", synthesize=few, seed=1, columns="all", others=Path("python")
+        )
 
 
 def test_all_columns_keep_their_rules_and_are_scored_by_public_bins(tmp_path: Path):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from run_here import run_here
 
 from pyvws._base.resumable_jobs import Result
 from pyvws.errors import InputError
@@ -167,18 +166,15 @@ def test_means_aims_and_failures_by_hand() -> None:
 @pytest.mark.draws
 def test_a_small_study_reaches_its_figures_and_draws_them(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "pyvws", "study", "strict", "--small", "--jobs", "1"]
-    made = subprocess.run(
-        [*command, "--out", str(out)], capture_output=True, text=True, check=False
-    )
-    assert made.returncode == 0, made.stderr
+    made = run_here("study", "strict", "--small", "--jobs", "1", "--out", out)
+    assert made.code == 0, made.err
     rows = pl.read_csv(out / "replicates.csv")
     assert rows.columns == list(strict.COLUMNS)
     by_guarantee = {
         guarantee: set(part["mechanism"]) for (guarantee,), part in rows.group_by("guarantee")
     }
     assert by_guarantee == {
-        "dp": {"deviance", "deviance-far", "half", "PH"},
+        "dp": {"deviance", "deviance-far", "half", "PH", "counts"},
         "asymptotic-dp": {"LW", "LW_final", "SW", "Weighted"},
         "none": {"unweighted"},
     }
@@ -188,14 +184,17 @@ def test_a_small_study_reaches_its_figures_and_draws_them(tmp_path: Path) -> Non
     clamp = rows.filter(mechanism="deviance", data="poisson", target=1.0)["u_m"].mean()
     half = rows.filter(mechanism="half", data="poisson", target=5.0)["u_m"].mean()
     assert clamp < 1.5 * plain < 0.5 * half
-    assert "Figures to reach" in made.stdout
+    counts = rows.filter(mechanism="counts", target=1.0)
+    assert {*counts["data"]} == {"poisson", "mixture", "beta"}
+    assert (counts["u_m"] < 0.2).all()
+    assert "Figures to reach" in made.out
     for name in ("strict.svg", "strict-by-size.svg"):
         assert (out / name).read_text().startswith("<?xml")
 
 
 def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
     """docs/strict-study.csv is the summary.csv that the page's command wrote."""
-    page = " ".join((DOCS / "strict-study.md").read_text().split())
+    page = " ".join((DOCS / "studies.md").read_text().split())
     lines = pl.read_csv(DOCS / "strict-study.csv").to_dicts()
     assert {line["replicates"] for line in lines if line["data"] == "beta"} == {20}
     assert "--replicates 20" in page

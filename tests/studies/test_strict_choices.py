@@ -165,7 +165,7 @@ def test_a_small_study_has_all_parts_and_their_picture(tmp_path: Path) -> None:
 
 def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
     """docs/strict-choices.csv is the summary.csv that the page's command wrote."""
-    page = " ".join((DOCS / "strict-study.md").read_text().split())
+    page = " ".join((DOCS / "studies.md").read_text().split())
     lines = pl.read_csv(DOCS / "strict-choices.csv").to_dicts()
     of = {tuple(line[c] for c in ("part", "data", "choice", "epsilon")): line for line in lines}
     assert {line["replicates"] for line in lines} == {30, 120}

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from run_here import run_here
 
 from pyvws.studies.registry import STUDIES
 
 
-def _study(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pyvws", "study", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_the_list_names_every_study_with_what_it_shows() -> None:
-    run = _study("--list")
-    assert run.returncode == 0
-    listed = dict(line.split("  ", 1) for line in run.stdout.splitlines())
+    run = run_here("study", "--list")
+    assert run.code == 0
+    listed = dict(line.split("  ", 1) for line in run.out.splitlines())
     for name, entry in STUDIES.items():
         assert listed[name].strip() == f"{entry.about}."
 
@@ -42,8 +32,8 @@ def test_a_wrong_call_is_one_line_and_writes_nothing(
     tmp_path: Path, arguments: tuple[str, ...], said: str, code: int
 ) -> None:
     out = tmp_path / "out"
-    run = _study(*(str(out) if part == "OUT" else part for part in arguments))
-    assert run.returncode == code
-    assert said in run.stderr
-    assert "Traceback" not in run.stderr
+    run = run_here("study", *(out if part == "OUT" else part for part in arguments))
+    assert run.code == code
+    assert said in run.err
+    assert "Traceback" not in run.err
     assert not out.exists()

@@ -68,6 +68,21 @@ def test_rules_as_they_are_read():
     ]
     assert read_rule(">= `my age`") == Bound("my age", lower=True)
     assert read_rule("<= age") == Bound("age", lower=False)
+    assert read_rule("> age") == Bound("age", lower=True, strict=True)
+    assert read_rule("< `my age`") == Bound("my age", lower=False, strict=True)
+    born = read_rule("= 2020 - age + 1")
+    assert born == Sum((("age", -1.0),), 2021.0)
+    assert born.of(VALUES)[[0, 1]].tolist() == [2018.0, 2006.0]
+    for wrong in (
+        "> age + 1",
+        "< -age",
+        "= 3",
+        "= age - True",
+        "> age - `my age`",
+        "= 1e999 + age",
+    ):
+        with pytest.raises(InputError, match="rule"):
+            read_rule(wrong)
     total = read_rule("= age + `my age` - band")
     assert total == Sum((("age", 1.0), ("my age", 1.0), ("band", -1.0)))
     assert total.of(VALUES)[[0, 1]].tolist() == [5.0, 29.0]
@@ -90,7 +105,7 @@ def test_conditions_that_columns_do_not_fit(condition, message):
 @given(st.text(max_size=30))
 @settings(max_examples=300, deadline=None)
 def test_any_text_is_a_rule_or_one_line_that_says_why_not(text):
-    for said in (text, f"0 where {text}", f"= {text}", f">= {text}"):
+    for said in (text, f"0 where {text}", f"= {text}", f">= {text}", f"< {text}"):
         lines = []
         try:
             lines = list(read_rule(said).columns)[:1]
@@ -101,7 +116,7 @@ def test_any_text_is_a_rule_or_one_line_that_says_why_not(text):
 
 @pytest.mark.parametrize("model", ["normal", "poisson"])
 @given(
-    rule=st.sampled_from([">= x", "<= x"]),
+    rule=st.sampled_from([">= x", "<= x", "> x", "< x"]),
     decimals=st.integers(0, 3),
     ends=st.lists(st.floats(-5, 5), min_size=2, max_size=2, unique=True),
     rows=st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=1, max_size=20),
@@ -122,7 +137,42 @@ def test_rounded_numbers_keep_bounds_of_more_decimals(model, rule, decimals, end
     low, high = sorted(ends)
     for one, other in zip(made[kept], x[kept], strict=True):
         assert low <= one <= high
-        assert one >= other if rule == ">= x" else one <= other
+        assert {">=": one >= other, "<=": one <= other, "> ": one > other, "< ": one < other}[
+            rule[:2]
+        ]
+
+
+def test_a_strict_bound_refuses_equal_numbers_and_is_kept() -> None:
+    table = pl.DataFrame({"begin": [3.0, 3.0, 5.0, None], "end": [3.0, 4.0, 4.0, 1.0]})
+    end = {"model": "normal", "missing": True, "range": (0, 10)}
+    whole = {"x": {"decimals": 0}, "y": {}}
+    for more in whole.values():
+        columns = {
+            "begin": Column(model="normal", missing=True),
+            "end": Column(rule="> begin", **end, **more),
+        }
+        schema = Schema(columns)
+        values = schema.coded(table)
+        assert follows(schema, "end", values).breaking.tolist() == [True, False, True, False]
+        drawn = np.array([3.0, 9.0, 2.0, 1.0])
+        made = finish_of(schema, "end").settled(drawn, values)
+        assert (made[:3] > table["begin"].to_numpy()[:3]).all()
+        assert made[1] == 9.0
+
+
+def test_a_category_may_be_another_one() -> None:
+    area = Column(model="nominal", levels=("a", "b"), missing="N")
+    columns = {"area": area, "same": Column(levels=("N", "b", "a"), rule="= area")}
+    schema = Schema(columns)
+    assert schema.computed == {"same"}
+    table = pl.DataFrame({"area": ["a", "b", "N", "a"], "same": ["a", "b", "N", "b"]})
+    values = schema.coded(table)
+    assert follows(schema, "same", values).breaking.tolist() == [False, False, False, True]
+    made = finish_of(schema, "same").settled(np.ones(4), values)
+    assert schema.decoded("same", made, like=table["same"]).to_list() == ["a", "b", "N", "a"]
+    for levels, rule in ((("a", "b"), "= area"), (("a", "b", "N"), "= area + 1")):
+        with pytest.raises(InputError):
+            Schema({"area": area, "same": Column(levels=levels, rule=rule)})
 
 
 def test_a_column_may_have_the_name_of_parts_that_another_lacks() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import pyvws as vws
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -31,7 +32,79 @@ def test_one_value_is_a_constant_and_one_value_or_none_a_category() -> None:
         assert proposed([value] * 30) == Column(levels=[label], review=["levels"])
         some = proposed([value, None, None] * 10)
         assert (some.model, some.levels, some.missing) == ("nominal", (label,), True)
-    assert proposed([None] * 30).role == "drop"
+    for kind in (pl.String, pl.Float64, pl.Int64, pl.Boolean):
+        table = pl.DataFrame({"y": pl.Series([None] * 30, dtype=kind)})
+        schema = Schema.propose(table)
+        found = schema.columns["y"]
+        assert (found.levels, found.missing, found.is_constant) == ((), True, True)
+        assert schema.decoded("y", schema.coded(table)["y"], like=table["y"]).null_count() == 30
+    with pytest.raises(ValueError, match="levels must be at least 1"):
+        Column(levels=[])
+
+
+def test_codes_are_told_from_numbers() -> None:
+    rng = np.random.default_rng(46)
+    trades = np.unique(rng.integers(111, 970, 150)) * 10 + 1
+    often = rng.dirichlet(np.exp(rng.normal(size=len(trades))))
+    trade = rng.choice(trades, 4000, p=often)
+    for values in (trade, pl.Series([*trade, None])):
+        found = proposed(values)
+        assert found.model == "nominal"
+        assert {*map(int, found.levels or ())} == {*trade.tolist()}
+        assert "as codes have" in str(found.note)
+    places = np.sort(rng.choice(np.arange(1000, 9000), 400, replace=False))
+    many = np.repeat(places, np.exp(rng.normal(3, 1, 400)).astype(int) + 1)
+    assert proposed(rng.permutation(many)).role == "drop"  # More levels than a category has.
+    pay = np.round(rng.lognormal(10, 0.7, 4000), -2)
+    heaped = np.where(rng.random(4000) < 0.4, np.round(pay, -3), pay).astype(int)
+    hours = rng.choice([40, 38, 35, 20, 30, *range(1, 80)], 4000)
+    for values in (heaped, hours, trade[:60], rng.integers(0, 40, 4000) * 50):
+        assert proposed(values).model not in ("nominal", None)
+
+
+def test_an_id_of_a_panel_is_seen_in_any_order() -> None:
+    rng = np.random.default_rng(47)
+    ids = rng.choice(np.arange(10_000, 99_999), 90, replace=False)
+    panel = pl.DataFrame({"id": np.tile(ids, 3), "wave": np.repeat([1, 2, 3], 90)})
+    panel = panel.with_columns(pay=rng.integers(900, 4000, 270))
+    for table in (panel, panel.sample(fraction=1.0, shuffle=True, seed=1)):
+        for one in (table, table.with_columns(pl.format("P{}", "id").alias("id"))):
+            found = Schema.propose(one).columns
+            assert found["id"].role == "drop"
+            assert "unit" in str(found["id"].note)
+            assert found["wave"].role == found["pay"].role == "synthesize"
+    twice = panel.with_columns(wave=pl.Series([1, 1, *[1] * 88, 1, 1, *[2] * 88, *[3] * 90]))
+    assert Schema.propose(twice).columns["id"].role == "synthesize"
+
+
+def test_amounts_of_a_sorted_file_are_no_ids() -> None:
+    rng = np.random.default_rng(48)
+    amounts = np.unique((1e5 * np.exp(rng.beta(2, 5, 400) * 2)).astype(int))
+    for values in (amounts, amounts[::-1]):
+        found = proposed(values)
+        assert found.model is not None
+        assert "ids take the role" in str(found.note)
+    ids = np.sort(rng.choice(np.arange(100_000, 999_999), 400, replace=False))
+    assert proposed(ids).role == proposed(np.arange(100_001, 100_401)).role == "drop"
+    jumps = np.concatenate([np.arange(100) + 1e5 * k for k in (1, 2, 7)]).astype(int)
+    assert proposed(jumps).role == "drop"  # Numbers within regions.
+
+
+def test_a_code_of_missing_ages_is_judged_by_its_share() -> None:
+    rng = np.random.default_rng(49)
+    ages = [*range(90)] * 30
+    for values, missing in (
+        ([*ages, *[-1] * 28], None),  # As many as are 0, 1 and 2.
+        ([*ages, *[-1] * 280], "-1"),
+        ([*ages, *[-1] * 9], None),
+        ([x for x in ages if x > 15] + [-1] * 28, "-1"),  # Nobody is 0 to 15.
+        ([*ages, *[99] * 150], "99"),
+        ([*ages, *[999] * 150], "999"),
+        ([*ages, *[99] * 30], None),  # As many as are 89.
+        ([*range(100)] * 30, None),
+        (np.minimum(99, rng.integers(0, 110, 3000)).tolist(), None),  # A top code.
+    ):
+        assert proposed(values).missing == missing
 
 
 def test_few_reals_stay_these_values() -> None:
@@ -142,6 +215,37 @@ def test_bands_copies_and_sums_are_computed() -> None:
     assert all("rule" in found[name].review for name in schema.computed)
 
 
+def test_constants_long_sums_and_copies_of_categories_are_computed() -> None:
+    rng = np.random.default_rng(8)
+    n = 300
+    age = rng.integers(0, 90, n)
+    parts = {f"p{k}": rng.lognormal(5, 1, n).round(2) for k in range(5)}
+    area = rng.choice(["a", "b c", "N"], n)
+    total = sum(parts.values()).round(2) - 2 * parts["p3"]
+    table = {
+        "age": age,
+        "born": 2019 - age,
+        "later": age + 7,
+        **parts,
+        "total": total,
+        "nearly": np.where(np.arange(n) == 9, total + 1, total),
+        "area": area,
+        "same": area,
+        "other": np.where(np.arange(n) == 9, "a", area[::-1]),
+    }
+    found = columns_of(**table)
+    assert {name: one.rule for name, one in found.items() if one.rule} == {
+        "born": "= 2019 - age",
+        "later": "= age + 7",
+        "total": "= p0 + p1 + p2 + p4 - p3",
+        "same": "= area",
+    }
+    schema = Schema(found)
+    assert schema.computed == {"born", "later", "total", "same"}
+    once = ["a"] * 30 + ["b"]
+    assert columns_of(area=once, same=once)["same"].rule is None  # One record tells nothing.
+
+
 def test_a_band_of_few_records_is_none() -> None:
     age = [*range(20, 60)] * 3
     few = ["old" if x >= 59 else "young" for x in age]
@@ -174,6 +278,30 @@ def test_the_cases_of_a_stranger(case: str) -> None:
         pytest.skip("needs the cases that lie beside the checkout of the developers")
     schema = Schema.propose(read_table(CASES / f"{case}.csv").spelled)
     assert RIGHT[case](schema.columns)
+
+
+def case(name: str) -> dict[str, Any]:
+    """A case's table and the settings of a short run of it."""
+    if not CASES.exists():
+        pytest.skip("needs the cases that lie beside the checkout of the developers")
+    table = read_table(CASES / f"{name}.csv").frame
+    return {"frame": table, "schema": CASES / f"{name}.toml", "datasets": 1, "mechanism": "lw"}
+
+
+@pytest.mark.runs
+@pytest.mark.filterwarnings("ignore")
+def test_no_level_of_a_stranger_is_emptied_in_silence() -> None:
+    release = vws.synthesize(**case("two_levels"), seed=1)
+    assert release.datasets[0].to_series(0).n_unique() == 2
+
+
+@pytest.mark.runs
+@pytest.mark.filterwarnings("ignore")
+def test_a_reweighting_of_a_stranger_that_stops_is_released() -> None:
+    settings = {"draws": 300, "warmup": 300, "reweight": True}
+    release = vws.synthesize(**case("reweight_stops"), **settings, seed=2)
+    assert len(release.datasets) == 1
+    assert "reweighted-below" in str(release.privacy)
 
 
 @pytest.mark.parametrize("name", ["bands", "lookup"])

@@ -22,6 +22,7 @@ from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_tim
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
 
 from pyvws.bounds.joint import JointBounds
+from pyvws.validation import expected
 from pyvws.validation.cases import CASES
 from pyvws.validation.runner import exit_code, run
 
@@ -758,7 +759,10 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     *STATEMENT_MISTAKES,
 )
 COMPARED = sorted({case.python_function for case in CASES})
-SOURCES = ["cached", pytest.param("live", marks=pytest.mark.r)]
+# R's stored results, which tests/validation/test_cases.py finds equal to what R gives now.
+SOURCE: Any = "cached"
+if expected.load(CASES[0]).long_double_bits != expected.LONG_DOUBLE_BITS:
+    SOURCE = "live"
 
 
 def replace(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
@@ -767,7 +771,6 @@ def replace(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
     monkeypatch.setattr(loaded, name, wrong(getattr(loaded, name)))
 
 
-@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize(
     ("compared", "place", "wrong"),
     MUTATIONS,
@@ -777,20 +780,24 @@ def replace(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
     ],
 )
 def test_a_mistake_fails(
-    monkeypatch: pytest.MonkeyPatch, compared: str, place: str, wrong: Wrong, source: Any
+    monkeypatch: pytest.MonkeyPatch, compared: str, place: str, wrong: Wrong
 ) -> None:
-    cases = [case for case in CASES if case.python_function == compared]
+    """In one case at least: none runs after the first that fails."""
     replace(monkeypatch, place, wrong)
-    rows = run(source=source, cases=cases)
-    failed = [row for row in rows if row.verdict == "fail"]
-    assert any(" raised " not in row.reason for row in failed), [row.reason for row in rows]
-    assert exit_code(rows) == 1
+    reasons = []
+    for case in CASES:
+        if case.python_function == compared:
+            rows = run(source=SOURCE, cases=[case])
+            reasons.append(rows[0].reason)
+            if rows[0].verdict == "fail" and " raised " not in rows[0].reason:
+                assert exit_code(rows) == 1
+                return
+    pytest.fail(f"No case fails: {reasons}")
 
 
-@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("compared", COMPARED)
 def test_ulp_more_than_allowed_fail_every_row(
-    monkeypatch: pytest.MonkeyPatch, compared: str, source: Any
+    monkeypatch: pytest.MonkeyPatch, compared: str
 ) -> None:
     """One ulp more where none is allowed, else twice the tolerance and one."""
     for tolerance in {case.tolerance for case in CASES if case.python_function == compared}:
@@ -802,7 +809,7 @@ def test_ulp_more_than_allowed_fail_every_row(
         steps = 2 * tolerance + 1
         with monkeypatch.context() as patch:
             replace(patch, compared, some_ulp_more(steps))
-            rows = run(source=source, cases=cases)
+            rows = run(source=SOURCE, cases=cases)
         assert [row.verdict for row in rows] == ["fail"] * len(cases)
         truth = (".kept_draws", ".rose", ".constant")
         moved = [row for row in rows if not row.python_function.endswith(truth)]

@@ -17,7 +17,12 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel, kernel
 
 Places = NDArray[np.int64]
+Cells = NDArray[np.uint64]
+"""Numbers of cells and sets; an index without a sign needs no look whether it is below 0."""
 Codes = NDArray[np.int32]
+
+
+_LEAST = 1e-200  # A sum of products of shares that may have lost a digit to underflow.
 
 
 class Crossings(NamedTuple):
@@ -31,12 +36,14 @@ class Crossings(NamedTuple):
 
 
 class SetCells(NamedTuple):
-    """Where the cells of the sets are, and the sets of each column."""
+    """The sets of each column, and what its codes add to the numbers of their cells."""
 
     size: Places  # (K,) codes of a column
-    sets: Crossings
-    with_start: Places  # (K + 1,) first set of a column, among `with_column`
-    with_column: Places
+    begin: Cells  # (Q,) first cell of a set
+    start: Places  # (K + 1,) first set of a column, among `sets`
+    sets: Cells
+    first: Places  # (K,) first entry of a column in `added`, by code, then by its sets
+    added: Cells
 
 
 class ColumnCases(NamedTuple):
@@ -51,14 +58,14 @@ class ColumnCases(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The parameters: shares of classes, and codes' shares by row, as sums and as logs."""
+    """The parameters: shares of classes, and codes' shares by row, also as sums."""
 
     share_sums: Floats  # (H,)
-    log_shares: Floats  # (H,)
+    shares: Floats  # (H,)
     offset: Places  # (K,) first entry of a column in `sums`, by row, then code
     rows: Places  # (K,) rows of a column: H classes, or those of its table
     sums: Floats
-    logs: Floats  # as sums, but by code, then row
+    codes: Floats  # shares themselves, by code, then row
 
 
 class NoisePrecision(NamedTuple):
@@ -94,33 +101,50 @@ def _row(k: int, h: int, x: Codes, cases: ColumnCases) -> int:
 
 
 @inlined_kernel
+def _place(u: float, sums: Floats, first: int, size: int) -> int:
+    """The first of `size` places whose sum is at least u, or the last one; without a branch."""
+    low, left = first, size
+    while left > 1:
+        half = left // 2
+        low += half * (u > sums[low + half - 1])
+        left -= half
+    return low - first
+
+
+@inlined_kernel
 def _drawn(k: int, row: int, u: float, cells: SetCells, shares: Shares) -> int:
     """A code of column k from a row of shares, by a uniform number."""
-    first = shares.offset[k] + row * cells.size[k]
-    low, high = 0, cells.size[k] - 1
-    while low < high:
-        middle = (low + high) // 2
-        if u > shares.sums[first + middle]:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return _place(u, shares.sums, shares.offset[k] + row * cells.size[k], cells.size[k])
 
 
 @inlined_kernel
-def _gain(a: float, b: float, laplace: bool, precision: float) -> float:
-    """log P(noise) after less before, where a record leaves a cell of gap a for one of gap b."""
-    if laplace:
-        return (abs(a) - abs(a + 1.0) + abs(b) - abs(b - 1.0)) * precision
-    return (b - a - 1.0) * precision
+def _shift(to: Cells, k: int, old: int, new: int, cells: SetCells) -> None:
+    """Take the cells of a record to where column k has another code."""
+    start = cells.start[k]
+    m = cells.start[k + 1] - start
+    here, there = cells.first[k] + m * old, cells.first[k] + m * new
+    for s in range(m):
+        to[cells.sets[start + s]] += cells.added[there + s] - cells.added[here + s]
 
 
 @inlined_kernel
-def _moved(x: Codes, y: Codes, gap: Floats, sets: Crossings) -> None:
-    """Count record y in the place of record x."""
-    for q in range(len(sets.offset)):
-        gap[_cell(q, x, sets)] += 1.0
-        gap[_cell(q, y, sets)] -= 1.0
+def _gain(a: int, b: int, gap: Floats, q: int, noise: NoisePrecision) -> float:
+    """log P(noise) after less before, where a record leaves cell a of set q for cell b."""
+    if a == b:
+        return 0.0
+    if noise.laplace:
+        after, before = abs(gap[a] + 1.0) + abs(gap[b] - 1.0), abs(gap[a]) + abs(gap[b])
+        return (before - after) * noise.precision[q]
+    return (gap[b] - gap[a] - 1.0) * noise.precision[q]
+
+
+@inlined_kernel
+def _taken(x: Codes, y: Codes, at: Cells, to: Cells, gap: Floats) -> None:
+    """Count record y, in cells `to`, in the place of record x, in cells `at`."""
+    for q in range(len(at)):
+        gap[at[q]] += 1.0
+        gap[to[q]] -= 1.0
+        at[q] = to[q]
     for k in range(len(x)):
         x[k] = y[k]
 
@@ -146,29 +170,38 @@ def sweep(
     Returns the shares of both kinds that were accepted.
     """
     n, K = x.shape
-    sets = cells.sets
-    H, Q = len(shares.log_shares), len(sets.offset)
+    H, Q = len(shares.shares), len(cells.begin)
     y = np.empty(K, dtype=np.int32)
+    at, to = np.empty(Q, dtype=np.uint64), np.empty(Q, dtype=np.uint64)
     weight = np.empty(H)
     accepted, tried, moved = 0, 0, 0
     for i in range(n):
         record = x[i]
+        if whole or single > 0:
+            at[:] = cells.begin
+            for k in range(K):
+                m = cells.start[k + 1] - cells.start[k]
+                for s in range(m):
+                    at[cells.sets[cells.start[k] + s]] += cells.added[
+                        cells.first[k] + m * record[k] + s
+                    ]
         if whole:
-            h = min(int(np.searchsorted(shares.share_sums, rng.random())), H - 1)
+            h = _place(rng.random(), shares.share_sums, 0, H)
+            to[:] = at
             for k in range(K):
                 fixed = _forced(k, y, cases)
                 if fixed < 0:
                     fixed = _drawn(k, _row(k, h, y, cases), rng.random(), cells, shares)
                 y[k] = fixed
+                if fixed != record[k]:
+                    _shift(to, k, record[k], fixed, cells)
             ratio = 0.0
             for q in range(Q):
-                a, b = _cell(q, record, sets), _cell(q, y, sets)
-                if a != b:
-                    ratio += _gain(gap[a], gap[b], noise.laplace, noise.precision[q])
+                ratio += _gain(at[q], to[q], gap, q, noise)
             if ratio >= 0.0 or rng.random() < math.exp(ratio):
                 accepted += 1
                 z[i] = h
-                _moved(record, y, gap, sets)
+                _taken(record, y, at, to, gap)
         h = z[i]
         for _ in range(single):
             k = min(int(rng.random() * K), K - 1)
@@ -178,65 +211,84 @@ def sweep(
             if code == record[k]:
                 continue
             tried += 1
-            y[:] = record
-            y[k] = code
+            begin, end = cells.start[k], cells.start[k + 1]
             alone, ratio = True, 0.0
-            for s in range(cases.after_start[k], cases.after_start[k + 1]):
-                j = cases.after[s]
-                before, fixed = _forced(j, record, cases), _forced(j, y, cases)
-                if fixed >= 0:
-                    y[j] = fixed
-                else:
-                    old, new = _row(j, h, record, cases), _row(j, h, y, cases)
-                    if before >= 0 or (old != new and cases.redrawn[j]):
-                        y[j] = _drawn(j, new, rng.random(), cells, shares)
-                    elif old != new:
-                        first = shares.offset[j] + record[j] * shares.rows[j]
-                        ratio += shares.logs[first + new] - shares.logs[first + old]
-                alone = alone and y[j] == record[j]
+            if cases.after_start[k] < cases.after_start[k + 1]:
+                y[:] = record
+                y[k] = code
+                for s in range(cases.after_start[k], cases.after_start[k + 1]):
+                    j = cases.after[s]
+                    before, fixed = _forced(j, record, cases), _forced(j, y, cases)
+                    if fixed >= 0:
+                        y[j] = fixed
+                    else:
+                        old, new = _row(j, h, record, cases), _row(j, h, y, cases)
+                        if before >= 0 or (old != new and cases.redrawn[j]):
+                            y[j] = _drawn(j, new, rng.random(), cells, shares)
+                        elif old != new:
+                            first = shares.offset[j] + record[j] * shares.rows[j]
+                            ratio += math.log(shares.codes[first + new] / shares.codes[first + old])
+                    alone = alone and y[j] == record[j]
             if alone:
-                for s in range(cells.with_start[k], cells.with_start[k + 1]):
-                    q = cells.with_column[s]
-                    a, b = _cell(q, record, sets), _cell(q, y, sets)
-                    if a != b:
-                        ratio += _gain(gap[a], gap[b], noise.laplace, noise.precision[q])
+                for s in range(begin, end):
+                    to[cells.sets[s]] = at[cells.sets[s]]
+                _shift(to, k, record[k], code, cells)
+                for s in range(begin, end):
+                    q = cells.sets[s]
+                    ratio += _gain(at[q], to[q], gap, q, noise)
             else:
+                to[:] = at
+                for j in range(K):
+                    if y[j] != record[j]:
+                        _shift(to, j, record[j], y[j], cells)
                 for q in range(Q):
-                    a, b = _cell(q, record, sets), _cell(q, y, sets)
-                    if a != b:
-                        ratio += _gain(gap[a], gap[b], noise.laplace, noise.precision[q])
+                    ratio += _gain(at[q], to[q], gap, q, noise)
             if ratio >= 0.0 or rng.random() < math.exp(ratio):
                 moved += 1
                 if alone:
-                    for s in range(cells.with_start[k], cells.with_start[k + 1]):
-                        q = cells.with_column[s]
-                        gap[_cell(q, record, sets)] += 1.0
-                        gap[_cell(q, y, sets)] -= 1.0
                     record[k] = code
+                    for s in range(begin, end):
+                        q = cells.sets[s]
+                        gap[at[q]] += 1.0
+                        gap[to[q]] -= 1.0
+                        at[q] = to[q]
                 else:
-                    _moved(record, y, gap, sets)
+                    _taken(record, y, at, to, gap)
         if H > 1:
             z[i] = _class(record, rng.random(), weight, cases, shares)
     return accepted / max(n, 1), moved / max(tried, 1)
 
 
 @inlined_kernel
+def _summed(weight: Floats) -> float:
+    """Replace weights by their running sums, and return the last one."""
+    total = 0.0
+    for h in range(len(weight)):
+        total += weight[h]
+        weight[h] = total
+    return total
+
+
+@inlined_kernel
 def _class(x: Codes, u: float, weight: Floats, cases: ColumnCases, shares: Shares) -> int:
     """A class of a record, by a uniform number, from its probabilities given the record."""
     H = len(weight)
-    weight[:] = shares.log_shares
+    weight[:] = shares.shares
     for k in range(len(x)):
         if cases.tables.offset[k] < 0 and _forced(k, x, cases) < 0:
             first = shares.offset[k] + x[k] * H
             for h in range(H):
-                weight[h] += shares.logs[first + h]
-    top = weight.max()
-    total = 0.0
-    for h in range(H):
-        weight[h] = math.exp(weight[h] - top)
-        total += weight[h]
-    left, h = u * total, 0
-    while h < H - 1 and left > weight[h]:
-        left -= weight[h]
-        h += 1
-    return h
+                weight[h] *= shares.codes[first + h]
+    total = _summed(weight)
+    if total < _LEAST:
+        weight[:] = np.log(shares.shares)
+        for k in range(len(x)):
+            if cases.tables.offset[k] < 0 and _forced(k, x, cases) < 0:
+                first = shares.offset[k] + x[k] * H
+                for h in range(H):
+                    weight[h] += math.log(shares.codes[first + h])
+        weight -= weight.max()
+        for h in range(H):
+            weight[h] = math.exp(weight[h])
+        total = _summed(weight)
+    return _place(u * total, weight, 0, H)

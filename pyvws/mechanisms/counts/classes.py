@@ -32,6 +32,7 @@ from pyvws.mechanisms.counts.crossings import Crossing
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
+from pyvws.posterior.cell_family import FamilyChain
 
 _FREE: Final = 30  # Sweeps of the parameters alone, before records move.
 _SINGLE: Final = 5  # Single columns of a record that a sweep tries to move.
@@ -47,6 +48,8 @@ class Imputed:
     ----------
     codes : list of ndarray, shape (n, K)
         Records of spaced sweeps.
+    numbers : list of mapping of int to ndarray, shape (n,)
+        Numbers within the records' cells, of the columns whose family gives them, by place.
     misfit : float
         Mean over cells of ((S - M) / deviation)^2, of the imputed counts M: near 1 where the model
         is large enough; larger = the model is too small for the noise.
@@ -57,6 +60,7 @@ class Imputed:
     """
 
     codes: list[Codes]
+    numbers: list[dict[int, Floats]]
     misfit: float
     accepted: float
     moved: float
@@ -74,15 +78,18 @@ def impute(noisy: NoisyTables, *, datasets: int, classes: int, sweeps: int, seed
         sampler.step(whole=False, single=0)
     first = sweeps // 2
     wanted = {first + ((sweeps - first) * (j + 1)) // datasets - 1 for j in range(datasets)}
-    kept, rates, misfits = [], [], []
+    kept, numbers, rates, misfits = [], [], [], []
     for number in range(sweeps):
+        sampler.tuning = number < first
         rates.append(sampler.step(whole=True, single=_SINGLE))
         if number in wanted:
             kept.append(sampler.x.copy())
+            numbers.append(sampler.numbers())
             misfits.append(sampler.misfit())
     accepted, moved = np.mean(rates[first:], axis=0)
     return Imputed(
         codes=kept,
+        numbers=numbers,
         misfit=float(np.mean(misfits)),
         accepted=float(accepted),
         moved=float(moved),
@@ -101,11 +108,26 @@ class _Sampler:
         self.x, self.z = first_records(noisy, classes, rng)
         self.gap = (noisy.counts - noisy.table.counts(self.x)).astype(np.float64)
         self.alpha = 1.0
+        self.tuning = True
+        self.chains = {
+            k: FamilyChain(one.family)
+            for k, one in noisy.table.given.items()
+            if one.family is not None
+        }
 
     def step(self, *, whole: bool, single: int) -> tuple[float, float]:
         parameters = self._parameters()
         state = (self.x, self.z, self.gap, self.cells, self.cases, parameters, self.noise)
         return sweep(*state, whole, single, self.rng)
+
+    def numbers(self) -> dict[int, Floats]:
+        """Numbers (n,) within the cells of the columns whose family gives them, by place."""
+        given = self.noisy.table.given
+        return {
+            k: chain.numbers(given[k].rows.cells(self.x), self.x[:, k], self.rng)
+            for k, chain in self.chains.items()
+            if not self.noisy.table.columns[k].column.categorical
+        }
 
     def misfit(self) -> float:
         unit = self.gap / np.repeat(self.noisy.deviations, self.noisy.table.sizes)
@@ -113,35 +135,40 @@ class _Sampler:
 
     def _parameters(self) -> Shares:
         """Shares of classes and of codes by row from their conjugate posterior given records."""
-        log_shares, table = self._shares(), self.noisy.table
-        sums, logs, offsets, rows, offset = [], [], [], [], 0
+        pi, table = np.exp(self._shares()), self.noisy.table
+        sums, codes, offsets, rows, offset = [], [], [], [], 0
         for k, column in enumerate(table.columns):
             L, skip, given = column.size, table.skips.get(k), table.given.get(k)
             row, R, prior = self.z, self.H, np.full(L, 1.0 / L)
             if given is not None:
                 row, R, prior = given.rows.cells(self.x), given.rows.size, given.prior
-            at = row * L + self.x[:, k]
+            code = self.x[:, k]
             if skip is not None:
-                at = at[skip.of(self.x) < 0]
+                active = skip.of(self.x) < 0
+                row, code = row[active], code[active]
             prior = np.broadcast_to(prior, (R, L))
-            gamma = self.rng.standard_gamma(np.bincount(at, minlength=R * L).reshape(R, L) + prior)
+            if k in self.chains:
+                gamma = self.chains[k].move(row, code, self.rng, tuning=self.tuning)
+            else:
+                counts = np.bincount(row * L + code, minlength=R * L).reshape(R, L)
+                gamma = self.rng.standard_gamma(counts + prior)
             gamma += _TINY
             gamma[prior == 0.0] = 0.0
             if skip is not None:
                 gamma[:, list(skip.barred)] = 0.0
             phi = gamma / gamma.sum(axis=1, keepdims=True)
             sums.append(np.cumsum(phi, axis=1).ravel())
-            logs.append(np.log(np.maximum(phi, _TINY)).T.ravel())
+            codes.append(np.maximum(phi, _TINY).T.ravel())
             offsets.append(offset)
             rows.append(R)
             offset += R * L
         return Shares(
-            np.cumsum(np.exp(log_shares)),
-            log_shares,
+            np.cumsum(pi),
+            pi,
             np.array(offsets, dtype=np.int64),
             np.array(rows, dtype=np.int64),
             np.concatenate(sums),
-            np.concatenate(logs),
+            np.concatenate(codes),
         )
 
     def _shares(self) -> Floats:
@@ -158,11 +185,20 @@ class _Sampler:
 
 
 def _cells(table: CountedTable) -> SetCells:
-    of_column = [
-        [q for q, places in enumerate(table.sets) if k in places] for k in range(len(table.columns))
-    ]
-    sizes = np.array([one.size for one in table.columns], dtype=np.int64)
-    return SetCells(sizes, _crossings(table.crossings, table.offsets[:-1]), *_packed(of_column))
+    """The sets of each column, and the steps of its codes in them."""
+    sizes = np.array([column.size for column in table.columns], dtype=np.int64)
+    of_column: list[list[int]] = [[] for _ in sizes]
+    added: list[list[NDArray[np.int64]]] = [[] for _ in sizes]
+    for q, one in enumerate(table.crossings):
+        for k, steps in zip(one.places, one.steps, strict=True):
+            of_column[k].append(q)
+            added[k].append(steps)
+    start, sets = _packed(of_column)
+    first = np.concatenate([[0], np.cumsum(np.diff(start) * sizes)]).astype(np.int64)
+    by_code = np.concatenate([np.column_stack(steps).ravel() for steps in added])
+    unsigned = (one.astype(np.uint64) for one in (table.offsets[:-1], sets, by_code))
+    begin, sets, by_code = unsigned
+    return SetCells(sizes, begin, start, sets, first, by_code)
 
 
 def _cases(table: CountedTable) -> ColumnCases:

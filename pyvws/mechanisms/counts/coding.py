@@ -23,6 +23,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.groups import group_of
 from pyvws.tables.schema.schema import Schema
 
 Codes = NDArray[np.int32]
@@ -119,18 +120,53 @@ class CountedColumn:
         values = np.array([self.value_of(label) for label in every])
         return codes[places], values[places]
 
-    def values(self, codes: Codes, rng: np.random.Generator) -> dict[str, Floats]:
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """The least and the largest value (L,) of each code, as `Schema.coded` gives values."""
+        if self.column.categorical:
+            codes = np.arange(self.size) + 1.0
+            return codes, codes
+        missing = self.column.missing_codes
+        parts = [
+            np.nan if label is None or label in missing else self.column.code_of(label)
+            for label in self.parts
+        ]
+        step = self.column.step
+        tops = self.edges[1:] - step if step else np.nextafter(self.edges[1:], -np.inf)
+        tops[-1:] = self.edges[-1:]
+        tops = np.maximum(tops, self.edges[:-1])
+        return np.append(parts, self.edges[:-1]), np.append(parts, tops)
+
+    @property
+    def as_predictor(self) -> dict[str, Floats]:
+        """What stands for each code (L,) in a design: of a number's cell the middle."""
+        low, high = self.ends
+        found = {self.name: 0.5 * (low + high)}
+        if self.column.group_by is not None:
+            groups = self.column.groups
+            of = [groups.index(group) + 1.0 for group in self.column.group_of_level]
+            found[group_of(self.name)] = np.array(of)
+        elif self.column.parts:
+            parts = [self.column.part_code_of(label) for label in self.parts]
+            found[part_of(self.name)] = np.append(parts, np.ones(self.size - len(parts)))
+        return found
+
+    def values(
+        self, codes: Codes, rng: np.random.Generator, drawn: Floats | None = None
+    ) -> dict[str, Floats]:
         """Synthetic values (M,) as `Schema.decoded` takes them, with the codes of a number's parts.
 
-        A number is drawn within its cell, by a density that rises or falls as those of the
-        neighbouring cells say. It keeps the column's decimals and is no point of mass.
+        `drawn` (M,) has the number of each cell where a family gives it. Else a number is drawn
+        within its cell, by a density that rises or falls as those of the neighbouring cells say.
+        It keeps the column's decimals and is no point of mass.
         """
         if self.column.categorical:
             return {self.name: codes.astype(np.float64) + 1.0}
         cells = codes - len(self.parts)
         numbers = np.full(len(codes), np.nan)
         inside = cells >= 0
-        numbers[inside] = self._within(cells[inside], rng)
+        within = self._sloping(cells[inside], rng) if drawn is None else drawn[inside]
+        numbers[inside] = self._written(cells[inside], within)
         parts = np.ones(len(codes))
         for code, label in enumerate(self.parts):
             at = codes == code
@@ -139,7 +175,8 @@ class CountedColumn:
                 numbers[at] = self.column.code_of(label)
         return {self.name: numbers, **({part_of(self.name): parts} if self.column.parts else {})}
 
-    def _within(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
+    def _sloping(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
+        """Numbers (n,) within cells, by the slope between the neighbours' densities."""
         low, high = self.edges[cells], self.edges[cells + 1]
         width = np.diff(self.edges)
         density = np.bincount(cells, minlength=len(width)) / width
@@ -151,12 +188,16 @@ class CountedColumn:
         u = rng.random(len(cells))
         down = 1.0 - 0.5 * slope
         t = 2.0 * u / (down + np.sqrt(down**2 + 2.0 * slope * u))
-        drawn = low + t * (high - low)
-        step = self.column.step
+        return np.asarray(low + t * (high - low))
+
+    def _written(self, cells: NDArray[Any], drawn: Floats) -> Floats:
+        """Numbers (n,) that were drawn within cells, at the column's decimals and no points."""
+        low, high = self.edges[cells], self.edges[cells + 1]
+        step, top = self.column.step, len(self.edges) - 2
         if step is None:
             return np.asarray(np.clip(drawn, low, np.nextafter(high, low)))
         first, last = np.ceil(low / step - 1e-9), np.ceil(high / step - 1e-9) - 1.0
-        last += (cells == len(width) - 1) & (np.abs(high / step - np.rint(high / step)) < 1e-9)
+        last += (cells == top) & (np.abs(high / step - np.rint(high / step)) < 1e-9)
         whole = np.clip(np.floor(drawn / step), first, np.maximum(first, last))
         apart = [self.column.number_of(str(label)) for label in self.parts if label is not None]
         for number in sorted(x for x in apart if x is not None):

@@ -1,4 +1,4 @@
-"""Columns that tables of other columns give, in the place of classes."""
+"""Columns that tables of other columns give, or their own families, in the place of classes."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from pyvws.mechanisms.counts.coding import MOST_LEVELS, CountedColumn, counted_c
 from pyvws.mechanisms.counts.crossings import Crossing, crossing, grouping
 from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip
+from pyvws.posterior.cell_family import NOT_COUNTED, CellFamily, cell_family
+from pyvws.tables.schema.families import COUNTS
 from pyvws.tables.schema.rules import Lookup, looked_up_by
 from pyvws.tables.schema.schema import Schema
 
@@ -35,11 +37,14 @@ class GivenColumn:
         The parameters of the Dirichlet prior of a row's shares, 0 for an impossible code.
     redrawn : bool
         Whether a row bars codes of others, so that a move to another row draws a code anew.
+    family : CellFamily, optional
+        What gives the shares of a row in the place of a Dirichlet distribution.
     """
 
     rows: Crossing
     prior: Floats
     redrawn: bool = False
+    family: CellFamily | None = None
 
 
 def grouped(
@@ -108,35 +113,71 @@ def conditionals_of(
     schema: Schema, columns: Mapping[str, CountedColumn], given: Mapping[int, GivenColumn]
 ) -> dict[int, GivenColumn]:
     """Each column given its predictors in the schema, but for those that are given already."""
-    every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
-    found = dict(given)
-    for name, place in places.items():
-        if place in given:
-            continue
-        lookup = name not in schema.synthesized or schema.columns[name].is_computed
-        wanted = () if lookup else schema.predictors_of(name)
-        of = tuple(sorted(places[one] for one in wanted if one in places))
-        family = schema.columns[name].settings or {}
-        found[place] = _table_of(
-            place, crossing(every, of, {}), every, family.get("concentration", 1.0)
-        )
-    return found
+    return dict(given) | {
+        place: _by_schema(schema, name, columns)
+        for place, name in enumerate(columns)
+        if place not in given
+    }
+
+
+def _by_schema(schema: Schema, name: str, columns: Mapping[str, CountedColumn]) -> GivenColumn:
+    """A column given its predictors in the schema: by its own family, or by a table."""
+    places = {one: place for place, one in enumerate(columns)}
+    every, own, place = tuple(columns.values()), schema.columns[name], places[name]
+    lookup = name not in schema.synthesized or own.is_computed
+    wanted = () if lookup else schema.predictors_of(name)
+    by_table = lookup or own.is_constant or own.model == "table"
+    if not by_table:
+        wanted = (*wanted, *(schema.predictors_of_part(name) or ()))
+        gone = sorted({*wanted} - {*places})
+        if gone:
+            raise InputError(
+                f"Column {name!r} follows from {gone[0]!r}, which is computed from others, and "
+                "noisy-counts has no cells of it. Name the columns that it is computed from.",
+                key=NOT_COUNTED,
+            )
+    of = tuple(sorted({places[one] for one in wanted if one in places}))
+    rows = crossing(every, of, {})
+    found = _table_of(place, rows, every, own.settings.get("concentration", 1.0))
+    if by_table:
+        return found
+    codes = np.unravel_index(np.arange(rows.size), rows.sizes) if of else ()
+    values = {
+        variable: of_code[at]
+        for k, at in zip(of, codes, strict=True)
+        for variable, of_code in every[k].as_predictor.items()
+    }
+    parts = 0 if own.categorical else len(every[place].parts)
+    low, high = (end[parts:] for end in every[place].ends)
+    if not own.is_whole or own.model not in COUNTS:
+        high = every[place].edges[1:]
+    family = cell_family(schema, name, values, rows.size, size=every[place].size, ends=(low, high))
+    return replace(found, family=family)
 
 
 def named_given(
-    tables: Sequence[str], columns: Mapping[str, CountedColumn], given: Mapping[int, GivenColumn]
+    schema: Schema,
+    tables: Sequence[str],
+    columns: Mapping[str, CountedColumn],
+    given: Mapping[int, GivenColumn],
 ) -> dict[int, GivenColumn]:
-    """The columns that words such as c:a:b name, c given a and b; InputError for other words."""
+    """The columns that words such as c:a:b name, c given a and b, or c alone by its own family.
+
+    Raises InputError for other words.
+    """
     every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
     found: dict[int, GivenColumn] = {}
     for word in tables:
         (name, own), *others = named_set(word, columns, "tables").cuts.items()
         place, of = places[name], {places[one]: at for one, at in others}
-        if own or not of or any(other > place for other in of) or place in given:
+        if own or any(other > place for other in of) or place in given:
             raise InputError(
                 f"tables has {word!r}: name a column that one table gives, and after it columns "
-                "that stand before it in the schema."
+                "that stand before it in the schema. A column alone has its family of the schema."
             )
+        if not of:
+            found[place] = _by_schema(schema, name, columns)
+            continue
         groups = {k: grouping(every[k], at) for k, at in of.items() if at}
         rows = crossing(every, tuple(sorted(of)), groups)
         found[place] = _table_of(place, rows, every, _CONCENTRATION)

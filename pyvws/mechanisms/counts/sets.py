@@ -118,16 +118,16 @@ def counted_table(
 ) -> CountedTable:
     """What is counted of a table with that schema, by the sets that `measure` names.
 
-    `tables` names columns that others give, as c:a:b for c given a and b. With `conditionals` its
-    predictors in the schema give each column. Raises InputError for what cannot be counted, for two
-    sets of one name, and for sets and tables of too many cells.
+    `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
+    With `conditionals` its predictors in the schema give each column. Raises InputError for what
+    cannot be counted, for two sets of one name, and for sets and tables of too many cells.
     """
     columns = counted_columns(schema)
     skips = skips_of(schema, columns)
     columns, skips, given = grouped(schema, columns, skips)
     if conditionals:
         given = conditionals_of(schema, columns, given)
-    given |= named_given(tables, columns, given)
+    given |= named_given(schema, tables, columns, given)
     sets = _sets(schema, columns, measure)
     every = tuple(columns.values())
     crossings, weights = tuple(sets), tuple(sets.values())

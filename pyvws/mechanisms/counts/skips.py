@@ -14,9 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.crossings import Crossing, crossing
@@ -106,7 +104,7 @@ def _skip(
         ends = [
             rule.condition.holds(
                 {
-                    every[p].name: _value_of(every[p], code, high=high)
+                    every[p].name: every[p].ends[high][code]
                     for p, code in zip(parents, codes, strict=True)
                 },
                 schema.columns,
@@ -125,20 +123,3 @@ def _skip(
             labels = missing if rule.value is None else (rule.value,)
             barred |= {own.code_of(label) for label in labels}
     return Skip(crossing(every, tuple(parents), {}), forced, tuple(sorted(barred)))
-
-
-def _value_of(column: CountedColumn, codes: NDArray[np.intp], *, high: bool) -> Floats:
-    """A value (n,) in each code's cell, its lowest or its highest, as `Schema.coded` gives it."""
-    if column.column.categorical:
-        return codes.astype(np.float64) + 1.0
-    parts = [
-        np.nan
-        if label is None or label in column.column.missing_codes
-        else column.column.code_of(label)
-        for label in column.parts
-    ]
-    step = column.column.step
-    tops = column.edges[1:] - step if step else np.nextafter(column.edges[1:], -np.inf)
-    tops[-1:] = column.edges[-1:]
-    cells = np.maximum(tops, column.edges[:-1]) if high else column.edges[:-1]
-    return np.array([*parts, *cells])[codes]

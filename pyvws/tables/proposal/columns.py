@@ -26,6 +26,13 @@ from pyvws.tables.files.kinds import (
     holds_numbers,
 )
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, days_or_number, iso_of, label_of
+from pyvws.tables.proposal.codes import (
+    FEW,
+    look_like_codes,
+    may_number_records,
+    numbers_records,
+    part_in_waves,
+)
 from pyvws.tables.proposal.numbers import (
     MOST_CODES,
     around,
@@ -38,11 +45,7 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels
 
-_FEW: Final = 20  # Whole numbers with at most so many values are codes.
 _RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
-_PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
-_DIGITS: Final = 6
-_RISING: Final = 0.9  # So many of the steps between neighbours go one way in ids of records.
 _EXACT: Final = 2.0**53  # Floats tell no larger whole numbers apart.
 _READ: Final = 1000  # Labels that tell how text spells numbers.
 _PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
@@ -51,7 +54,6 @@ _MOST_MEMBERS: Final = 30  # A unit has at most so many records on average.
 _OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal", "gamma", "beta")
 
 _ONE: Final = "one date in all records"
-_EMPTY: Final = "every cell is empty"
 _CALENDAR: Final = (
     "whole numbers that look like dates such as 20001231; write them as 2000-12-31, and they are "
     "proposed as dates"
@@ -76,6 +78,9 @@ _TEXT: Final = (
 _UNIT: Final = (
     "several records share an id, as those of a household or of one person do; unit, above the "
     "columns, makes them one unit of privacy"
+)
+_CODE: Final = (
+    "whole numbers with gaps and no smooth law, as codes have; an amount takes a model and a range"
 )
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = (
@@ -119,40 +124,51 @@ def shares_of_units(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) ->
 
 
 def _ids_of_units(
-    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], least: int = _FEW + 1
+    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], least: int = FEW + 1
 ) -> list[str]:
-    """Columns of text or whole numbers whose values stand together, as households' ids do.
+    """Columns of text or whole numbers that say which records are of one household or person.
 
-    In some other column neighbours in a unit are alike, of which 10 pairs or more would differ if
-    they were any records. A column whose values stand together themselves tells of no units: a
-    table sorted by age has age groups so.
+    Their values stand together, and in some other column neighbours in a unit are alike, of which
+    10 pairs or more would differ if they were any records. A column whose values stand together
+    itself tells of no units: a table sorted by age has age groups so. Or each value comes at most
+    once in each wave of some other column, as in a panel, in any order.
     """
     shared: list[str] = []
     for name, column in proposed.items():
-        codes_too = least <= _FEW and column.categorical
+        codes_too = least <= FEW and column.categorical
         kind = (column.model in _OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
         text = has_labels(frame[name]) and column.note in (None, _TEXT)
         if not (kind or text) or column.days_since is not None:
             continue
         own = distinct(frame[name])[0]
-        alike = own[1:] == own[:-1]
-        number = len(own) - int(alike.sum())
-        if len(np.unique(own)) < number or not least <= number < len(own) <= _MOST_MEMBERS * number:
+        others = [
+            distinct(frame[other])[0]
+            for other in frame.columns
+            if other != name and proposed[other].note not in (_ONE, _OTHER, _ID)
+        ]
+        number = len(np.unique(own))
+        if not least <= number < len(own) <= _MOST_MEMBERS * number:
             continue
-        for other in frame.columns:
-            if other == name or proposed[other].note in (_ONE, _EMPTY, _OTHER, _ID):
-                continue
-            codes = distinct(frame[other])[0]
-            shares = np.unique(codes, return_counts=True)[1] / len(codes)
-            apart = codes[1:] != codes[:-1]
-            if (
-                not apart[alike].any()
-                and apart.sum() >= len(shares)
-                and alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
-            ):
-                shared.append(name)
-                break
+        alike = own[1:] == own[:-1]
+        together = number == len(own) - int(alike.sum())
+        if any(
+            (together and _holds_together(alike, codes))
+            or (number > FEW and part_in_waves(own, codes))
+            for codes in others
+        ):
+            shared.append(name)
     return shared
+
+
+def _holds_together(alike: Any, codes: Any) -> bool:
+    """Whether neighbours of one unit are alike in codes (N,), hardly by chance."""
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
+    apart = codes[1:] != codes[:-1]
+    return bool(
+        not apart[alike].any()
+        and apart.sum() >= len(shares)
+        and alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
+    )
 
 
 def _proposed(column: nw.Series[Any]) -> Column:
@@ -180,7 +196,7 @@ def _category(column: nw.Series[Any]) -> Column:
     empty, filled = bool((places < 0).any()), int((places >= 0).sum())
     missing: dict[str, Any] = {"missing": True} if empty else {}
     if not labels:
-        return _dropped(_EMPTY)
+        return reviewed({"levels": (), **missing})
     if column.dtype == nw.Boolean:
         return Column(model="nominal", levels=("false", "true"), **missing, review=tuple(missing))
     most, declared = MOST_LEVELS, isinstance(column.dtype, nw.Enum)  # pandas' are ordered then.
@@ -188,7 +204,7 @@ def _category(column: nw.Series[Any]) -> Column:
         levels = tuple(label_of(level) for level in column.dtype.categories)
     else:
         levels = tuple(sorted({*labels}, key=rising))  # Objects may hold both 1 and "1".
-        most = min(most, max(_FEW, filled // _RECORDS_A_CODE))
+        most = min(most, max(FEW, filled // _RECORDS_A_CODE))
     differ = not declared and len(labels) == filled
     if len(levels) < 2:
         return _of_one_value(levels, missing)
@@ -196,7 +212,7 @@ def _category(column: nw.Series[Any]) -> Column:
     if sum(map(bool, map(_MOMENT.fullmatch, labels))) > len(labels) / 2:
         return _dropped(_TIMES, "role")
     few, spelled = len(levels) <= most and not differ, None
-    if len(levels) > _FEW:
+    if len(levels) > FEW:
         if dates:
             return dates
         spelled = _spelling(labels)
@@ -245,13 +261,13 @@ def _number(column: nw.Series[Any]) -> Column:
         return _dropped(_INFINITE, "role")
     known = np.unique(values)
     if not len(known):
-        return _dropped(_EMPTY)
+        return reviewed({"levels": (), **missing})
     whole = bool((known == np.floor(known)).all())
     integer = whole and not column.dtype.is_float()
     large = integer and bool((np.abs(known) >= _EXACT).any())
     exact = distinct(column)[1] if large else known
     each = _RECORDS_A_CODE if whole else _RECORDS_A_REAL
-    codes = len(exact) <= min(_FEW, len(values) / each)
+    codes = len(exact) <= min(FEW, len(values) / each)
     labelled = column.dtype != nw.Object and not column.dtype.is_decimal()
     if len(exact) < 2 and labelled:
         return _of_one_value((label_of(exact[0]),), missing)
@@ -263,9 +279,14 @@ def _number(column: nw.Series[Any]) -> Column:
         return _dropped(_LARGE, "role")
     if whole and _look_like_dates(known):
         return _dropped(_CALENDAR, "role")
-    if integer and _numbers_records(values):
+    if integer and numbers_records(values):
         return _dropped(_ID_OR_AMOUNT, "role")
-    note = _AMOUNT_OR_ID if integer and _may_number_records(values) else None
+    if labelled and whole and look_like_codes(values):
+        if len(known) > MOST_LEVELS:
+            return _dropped(_TEXT, "role")
+        levels = tuple(map(label_of, known))
+        return reviewed({"model": "nominal", "levels": levels, **missing}, note=_CODE)
+    note = _AMOUNT_OR_ID if integer and may_number_records(values) else None
     return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
 
 
@@ -292,32 +313,6 @@ def _limits(column: nw.Series[Any]) -> tuple[float, float]:
     return low, low + 2.0**bits - 1.0
 
 
-def _numbers_records(values: Floats) -> bool:
-    """Whether whole numbers (n,) in the order of their rows look like ids of records.
-
-    All differ, and so they hardly would by chance: drawn from as many numbers as their span has,
-    several pairs would be alike; or they rise or fall with the row and have six digits or more,
-    each as many.
-    """
-    if not _differ(values):
-        return False
-    pairs_alike = 0.5 * len(values) ** 2 / (values.max() - values.min() + 1.0)
-    up = float((np.diff(values) > 0).mean())
-    ordered = max(up, 1.0 - up) >= _RISING
-    return bool(pairs_alike >= _PAIRS) or (ordered and _may_number_records(values))
-
-
-def _may_number_records(values: Floats) -> bool:
-    """Whether whole numbers (n,) all differ and have six digits or more, each as many."""
-    low, high = float(values.min()), float(values.max())
-    digits = {len(label_of(end)) for end in (low, high)}
-    return _differ(values) and low > 0 and len(digits) == 1 and min(digits) >= _DIGITS
-
-
-def _differ(values: Floats) -> bool:
-    return _FEW < len(values) == len(np.unique(values))
-
-
 def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
     """The column of text that is numbers but for a few codes, such as N; None for other text.
 
@@ -335,12 +330,12 @@ def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
     values = spelled[places]
     values = values[~np.isnan(values)]
     whole = bool((values == np.floor(values)).all())
-    ids = whole and _numbers_records(values)
+    ids = whole and numbers_records(values)
     if (ids and not words) or (whole and np.abs(values).max() >= _EXACT):
         return None
     if whole and _look_like_dates(np.unique(values)):
         return _dropped(_CALENDAR, "role")
-    note = _AMOUNT_OR_ID if ids or (whole and _may_number_records(values)) else None
+    note = _AMOUNT_OR_ID if ids or (whole and may_number_records(values)) else None
     return number_column(values, codes, labels, note=note)
 
 

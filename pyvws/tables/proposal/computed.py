@@ -1,4 +1,4 @@
-"""Propose computed columns: copies of a number, sums and differences of two, and bands of one.
+"""Propose computed columns: copies, sums and differences of numbers, and bands of one.
 
 Each is proposed where all records have it, ten different values or more show it, and each band has
 several units. The records chose it, so it stands in `review`.
@@ -6,7 +6,7 @@ several units. The records chose it, so it stands in `review`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
@@ -15,6 +15,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal.spelling import condition_on, number_between, spelled_name, spelled_value
 from pyvws.tables.schema.column import Column
 
@@ -25,6 +26,10 @@ _UNITS_A_BAND: Final = 5
 _MOST_NUMBERS: Final = 40  # Numbers before a column, of whose pairs it may be a sum.
 _SOME: Final = 200  # So many records refuse most pairs.
 _EXACT: Final = 1e-9
+_MOST_DECIMALS: Final = 6
+_MANY: Final = 3
+_RECORDS_A_TERM: Final = 20
+_UNITS_OF_A_COPY: Final = 10.0  # That do not have its most frequent level.
 
 
 def computed_columns(
@@ -37,10 +42,15 @@ def computed_columns(
     """
     proposed = dict(columns)
     numbers: list[str] = []
+    categories: list[str] = []
     for name, column in columns.items():
         if column.role != "synthesize":
             continue
         if column.categorical:
+            if copied := _copy(name, categories, columns, values, each):
+                proposed[name] = copied
+                continue
+            categories.append(name)
             for other in numbers:
                 rules = _bands(name, other, columns, values, each)
                 banded = _by_text(column, rules) if rules else None
@@ -105,20 +115,109 @@ def _sum(
     ]
     some = np.linspace(0, len(own) - 1, min(len(own), _SOME)).astype(np.intp)
     for signs, parts in _sums(terms):
+        constant = 0.0
         for rows in (some, slice(None)):
-            total = sum(sign * values[x][rows] for sign, x in zip(signs, parts, strict=True))
-            if not _same(own[rows], np.asarray(total)):
+            total = np.asarray(
+                sum(sign * values[x][rows] for sign, x in zip(signs, parts, strict=True))
+            )
+            if len(parts) == 1 and rows is some:
+                constant = _constant(own[rows] - total)
+            if not _same(own[rows], total + constant):
                 break
         else:
-            first, *rest = (spelled_name(x) for x in parts)
-            return f"= {first}" + "".join(
-                f" {'+' if sign > 0 else '-'} {x}" for sign, x in zip(signs[1:], rest, strict=True)
-            )
+            return _spelled(signs, parts, constant)
+    return _of_many(own, terms, values)
+
+
+def _constant(differences: Floats) -> float:
+    """The first difference (n,) in few decimals; 0 where there is none."""
+    known = differences[~np.isnan(differences)]
+    return round(float(known[0]), _MOST_DECIMALS) + 0.0 if len(known) else 0.0
+
+
+def _spelled(signs: Sequence[float], parts: Sequence[str], constant: float) -> str:
+    """A sum in words, a positive part first; a constant that none is stands before the others."""
+    terms = sorted(zip(signs, map(spelled_name, parts), strict=True), key=lambda term: -term[0])
+    first = [f"{label_of(constant)}"] if terms[0][0] < 0 else []
+    said = [f"{'+' if sign > 0 else '-'} {name}" for sign, name in terms]
+    if not first:
+        said[0] = said[0][2:]
+    if constant and not first:
+        said.append(f"{'+' if constant > 0 else '-'} {label_of(abs(constant))}")
+    return " ".join(["=", *first, *said])
+
+
+def nearly_summed(
+    own: Floats, numbers: list[str], values: Values, most: float
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Sums and differences that nearly all numbers (N,) are, and how many of them are not.
+
+    Beside the most frequent number a share of at most `most` is not.
+    """
+    known, counts = np.unique(own, return_counts=True)
+    if len(known) < _LEAST_DIFFERENT:
+        return
+    telling = np.flatnonzero(~(own == known[counts.argmax()]) & ~np.isnan(own))
+    size = float(np.nanmax(np.abs(own)))
+    some = telling[np.linspace(0, len(telling) - 1, min(len(telling), _SOME)).astype(np.intp)]
+    for signs, parts in _sums(numbers[-_MOST_NUMBERS:]):
+        for rows, share in ((some, 0.1), (telling, most)):
+            total = sum(sign * values[x][rows] for sign, x in zip(signs, parts, strict=True))
+            broken = int((~(np.abs(own[rows] - np.asarray(total)) <= _EXACT * size)).sum())
+            if broken > share * len(rows):
+                break
+        else:
+            yield parts, broken
+
+
+def _of_many(own: Floats, terms: list[str], values: Values) -> str | None:
+    """The rule of a number that is a sum of three others or more, by least squares."""
+    there = ~np.isnan(own)
+    known = [x for x in terms if not np.isnan(values[x][there]).any()]
+    rows = np.flatnonzero(there)[: _RECORDS_A_TERM * (len(known) + 1)]
+    if len(known) < _MANY or len(rows) < 2 * len(known) + _LEAST_DIFFERENT:
+        return None
+    parts = np.column_stack([values[x][rows] for x in known])
+    size = np.abs(parts).max(axis=0)
+    known = [x for x, largest in zip(known, size, strict=True) if largest > 0.0]
+    parts, size = parts[:, size > 0.0], size[size > 0.0]
+    if len(known) < _MANY:
+        return None
+    found = np.linalg.lstsq(parts / size, own[rows], rcond=None)[0] / size
+    signs = np.rint(found)
+    used = np.flatnonzero(signs)
+    if (np.abs(signs) > 1.0).any() or len(used) < _MANY or signs.max() < 1.0:
+        return None
+    total = sum(signs[k] * values[known[k]] for k in used)
+    if not _same(own, np.asarray(total)):
+        return None
+    return _spelled(signs[used].tolist(), [known[k] for k in used], 0.0)
+
+
+def _copy(
+    name: str, others: list[str], columns: Mapping[str, Column], values: Values, each: Floats
+) -> Column | None:
+    """A category with the labels of an earlier one in all records, of which several units tell."""
+    column = columns[name]
+    for other in others:
+        levels = columns[other].coded_levels
+        if column.is_constant or {*levels} - {*column.coded_levels}:
+            continue
+        codes = np.array([column.code_of(label) for label in levels])
+        own = values[name]
+        units = np.bincount(own.astype(np.intp), each)
+        if (codes[values[other].astype(np.intp) - 1] != own).any():
+            continue
+        if units.sum() - units.max() < _UNITS_OF_A_COPY:
+            continue
+        copied = _by_sum(column, f"= {spelled_name(other)}")
+        if copied is not None and _is_kept(name, copied, columns, values):
+            return copied
     return None
 
 
 def _sums(terms: list[str]) -> Iterator[tuple[tuple[float, ...], tuple[str, ...]]]:
-    yield from (((1.0,), (x,)) for x in terms)
+    yield from (((sign,), (x,)) for x in terms for sign in (1.0, -1.0))
     for a, b in combinations(terms, 2):
         yield (1.0, 1.0), (a, b)
         yield (1.0, -1.0), (a, b)

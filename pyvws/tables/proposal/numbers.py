@@ -26,6 +26,11 @@ _MOST_NEGATIVE: Final = 5  # So many of them are negative.
 _LEAST_CODE: Final = -100.0
 _RECORDS_OF_A_CODE: Final = 10  # So many records have each,
 _CODES_SPAN: Final = 20.0  # or one that is no further from it.
+_MOST_OF_A_NUMBER: Final = 0.05  # A negative number of more records is a code.
+_NEXT: Final = 3
+_ALIKE: Final = 3  # Times the records of the rarest of neighbours have all of them.
+_GAP_OF_NINES: Final = 0.05  # Of the span of the other numbers.
+_MORE: Final = 3.0  # Times the records of the numbers below.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
 _SPAN: Final = (1e-300, 1e300)  # From the lowest to the highest number.
 _UNITS: Final = 4  # And at least so many units of the outcome.
@@ -61,22 +66,52 @@ def frequent(values: Floats) -> Floats:
 def _codes_apart(values: Floats) -> Floats:
     """The codes of missing values among numbers (n,): whole, few, and far from all others.
 
-    They begin with 7, 8 or 9 and lie further above the others than these spread; or no other
-    number is below 0. Each has ten records or more, or is near one that has.
+    They begin with 7, 8 or 9 and lie further above the others than these spread; or they are one
+    number of nines, such as 99, that has far more records than the numbers below it; or no other
+    number is below 0, and these are no part of what follows. Each has ten records or more,
+    or is near one that has.
     """
     known, counts = np.unique(values, return_counts=True)
     whole, often = known == np.floor(known), counts >= _RECORDS_OF_A_CODE
     below = int((known < 0).sum())
     if below > _MOST_NEGATIVE or not (whole & often & (known > _LEAST_CODE))[:below].all():
         below = 0
+    if below == 1 and _goes_on(known, counts):
+        below = 0
     for above in range(MOST_CODES, 0, -1):
         rest, top = known[below:-above], known[-above:]
-        if len(rest) < MOST_CODES or top[0] - rest[-1] <= rest[-1] - rest[0]:
+        if len(rest) < MOST_CODES:
+            continue
+        apart = top[0] - rest[-1] > rest[-1] - rest[0]
+        if not apart and not (above == 1 and _is_of_nines(known[below:], counts[below:])):
             continue
         near = np.abs(top[:, None] - top[often[-above:]]) <= _CODES_SPAN
         if (whole[-above:] & near.any(axis=1)).all() and {label_of(x)[0] for x in top} <= {*"789"}:
             return np.concatenate([known[:below], top])
     return known[:below] if len(known) - below >= MOST_CODES else np.empty(0)
+
+
+def _goes_on(known: Floats, counts: Any) -> bool:
+    """Whether the first number is one more of those that follow: -1 beside 0, 1 and 2, say.
+
+    It is rare, and has about as many records as each of the three numbers next to it.
+    """
+    if counts[0] > _MOST_OF_A_NUMBER * counts.sum() or len(known) <= _NEXT:
+        return False
+    steps, own = np.diff(known[: _NEXT + 1]), counts[: _NEXT + 1]
+    return bool((steps == steps[0]).all() and own.max() <= _ALIKE * own.min())
+
+
+def _is_of_nines(known: Floats, counts: Any) -> bool:
+    """Whether the last number is 99, 999 and so on, apart from the others and with far more."""
+    label, gap = label_of(known[-1]), known[-1] - known[-2]
+    usual = float(np.mean(counts[-1 - MOST_CODES : -1]))
+    return bool(
+        len(label) > 1
+        and {*label} == {"9"}
+        and gap >= max(2.0, _GAP_OF_NINES * (known[-2] - known[0]))
+        and counts[-1] >= _MORE * usual
+    )
 
 
 def number_column(

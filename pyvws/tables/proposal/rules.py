@@ -73,13 +73,13 @@ def _rules(
 ) -> Iterator[str]:
     """The rules of a column: of its missing codes and points of mass, or of its likeliest level."""
     column = columns[name]
-    coded = _coded(name, column, values)
+    coded = coded_parts(name, column, values)
     if coded is None:
         return
     codes, labels = coded
     counts = np.bincount(codes, minlength=len(labels)).astype(np.float64)
     conditions: dict[int, list[_Condition]] = {}
-    told = _Told(codes, each)
+    told = Told(codes, each)
     for other in earlier:
         of_other = other, columns[other], values, codes, told
         for code, condition in (*_by_level(*of_other), *_by_size(*of_other)):
@@ -107,7 +107,7 @@ def _rules(
             yield rule
 
 
-def _coded(
+def coded_parts(
     name: str, column: Column, values: Values
 ) -> tuple[Codes, tuple[str | None, ...]] | None:
     """Codes (N,) from 0 of a category's levels or of a number's parts, and what these are.
@@ -123,10 +123,10 @@ def _coded(
 
 
 def _by_level(
-    name: str, column: Column, values: Values, codes: Codes, told: _Told
+    name: str, column: Column, values: Values, codes: Codes, told: Told
 ) -> Iterator[tuple[int, _Condition]]:
     """For each code that all records with some levels of a column have, the condition on it."""
-    coded = _coded(name, column, values)
+    coded = coded_parts(name, column, values)
     if coded is None:
         return
     own, labels = coded
@@ -149,7 +149,7 @@ def _by_level(
 
 
 def _by_size(
-    name: str, column: Column, values: Values, codes: Codes, told: _Told
+    name: str, column: Column, values: Values, codes: Codes, told: Told
 ) -> Iterator[tuple[int, _Condition]]:
     """For each code that all records with small, or large, numbers have, the condition on them."""
     if column.categorical:
@@ -166,7 +166,7 @@ def _by_size(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Told:
+class Told:
     """What records tell of chance: the codes (N,) of a column, and what each record counts (N,)."""
 
     codes: Codes
@@ -193,7 +193,7 @@ class _Told:
         return n * self.nats(code, ~holds) >= _CHANCE and self.apart(code, holds)
 
 
-def _chosen(conditions: list[_Condition], told: _Told, code: int) -> _Condition | None:
+def _chosen(conditions: list[_Condition], told: Told, code: int) -> _Condition | None:
     """The conditions under which most records have a value, joined by "or".
 
     None where what lies outside tells too little.

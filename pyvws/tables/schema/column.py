@@ -158,7 +158,7 @@ class Column:
             refuse_no_text(getattr(self, name), name)
         choice(self.role, "role", ROLES)
         self._keep("model", family_named(self.model))
-        self._keep("levels", labels(self.levels))
+        self._keep("levels", labels(self.levels, self.missing))
         if self.group_by is not None:
             self._keep("group_by", whole_number(self.group_by, "group_by", least=1))
         if self.days_since is not None:

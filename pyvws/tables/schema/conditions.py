@@ -8,6 +8,7 @@ order takes sums of numbers too, as in "parent - age < 12"; they are missing whe
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -32,8 +33,8 @@ _ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 }
 HELP: Final = (
     'A rule reads "missing where age < 15", "missing only where age < 15", '
-    '"N only where age < 15", "0 where owner == \'no\'", ">= wages", "<= assets" or '
-    '"= wages + pensions".'
+    '"N only where age < 15", "0 where owner == \'no\'", ">= wages", "< assets" or '
+    '"= wages + pensions - 5".'
 )
 
 
@@ -104,19 +105,26 @@ def _parsed(expression: str, text: str) -> tuple[ast.expr, dict[str, str]]:
         raise InputError(f"rule {text!r} cannot be read. {HELP}") from None
 
 
-def signed_columns(expression: str, text: str) -> tuple[tuple[str, float], ...]:
-    """The columns of a sum with their signs."""
+def signed_columns(expression: str, text: str) -> tuple[tuple[tuple[str, float], ...], float]:
+    """The columns of a sum with their signs, and the sum of its numbers."""
     tree, names = _parsed(expression, text)
+    constants: list[float] = []
 
     def parts(node: ast.expr, sign: float) -> list[tuple[str, float]]:
         if isinstance(node, ast.Name):
             return [(names.get(node.id, node.id), sign)]
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            constants.append(sign * float(node.value))
+            return []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             other = sign if isinstance(node.op, ast.Add) else -sign
             return [*parts(node.left, sign), *parts(node.right, other)]
-        raise InputError(f"rule {text!r} takes names of columns, + and -. {HELP}")
+        raise InputError(f"rule {text!r} takes names of columns, numbers, + and -. {HELP}")
 
-    return tuple(parts(tree, 1.0))
+    named = tuple(parts(tree, 1.0))
+    if not (named and math.isfinite(sum(constants))):
+        raise InputError(f"rule {text!r} reads no column, or has a number without end. {HELP}")
+    return named, sum(constants)
 
 
 def _check(node: ast.expr, text: str) -> None:

@@ -45,7 +45,7 @@ def is_decided(column: Column, columns: Mapping[str, Column]) -> bool:
         if math.prod(map(len, cases)) > _MOST_CASES:
             return False
         grid = np.meshgrid(*cases, indexing="ij")
-        values = {name: one.ravel() for name, one in zip(read, grid, strict=True)}
+        values = {name: axis.ravel() for name, axis in zip(read, grid, strict=True)}
         return bool(np.logical_or.reduce([r.condition.holds(values, columns) for r in rules]).all())
     except InputError:
         return False

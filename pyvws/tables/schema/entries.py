@@ -53,12 +53,12 @@ def names(values: Any, name: str) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def labels(levels: Any) -> tuple[str, ...] | None:
-    """Levels as text that differ, one or more; None for none."""
+def labels(levels: Any, missing: Any = None) -> tuple[str, ...] | None:
+    """Levels as text that differ, one or more; none where all are `missing`. None for a number."""
     if levels is None:
         return None
     texts = tuple(label_of(level) for level in several(levels, "levels"))
-    if not texts:
+    if not texts and missing in (None, False):
         raise InputError("levels must be at least 1. Leave levels out of a column without any.")
     twice = len(texts) - len(set(texts))
     if twice:

@@ -2,9 +2,10 @@
 
 "missing where age < 15" and "0 where owner == 'no'" fix the value where their condition holds;
 "missing only where age < 15" says besides that the value is there everywhere else, and "N only
-where age < 15" that the code N, one of several, is nowhere else. ">= wages" and "<= assets" bound a
-number by another one, "= wages + pensions" computes a column, and a lookup lets another column
-decide it. Conditions read as `pyvws.tables.schema.conditions` says.
+where age < 15" that the code N, one of several, is nowhere else. ">= wages", "<= assets" and
+"> begin" bound a number by another one. "= wages + pensions" and "= 2020 - age" compute a column,
+"= area" copies a category, and a lookup lets another column decide it. Conditions read as
+`pyvws.tables.schema.conditions` says.
 
 Each kind of rule is a class here. It says which columns it fits, which records break it, and what
 it makes of drawn values.
@@ -154,10 +155,11 @@ class Fixed(Rule):
 
 @dataclass(frozen=True, slots=True)
 class Bound(Rule):
-    """The number is at least (`lower`), or at most, another column's."""
+    """The number is at least (`lower`), or at most, another column's; if `strict` not equal."""
 
     other: str
     lower: bool
+    strict: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -175,18 +177,24 @@ class Bound(Rule):
     ) -> tuple[Bools, Bools]:
         own, other = values[name], values[self.other]
         broken = own < other if self.lower else own > other  # A missing number breaks no bound.
-        return np.zeros(len(own), dtype=np.bool_), np.asarray(broken)
+        return np.zeros(len(own), dtype=np.bool_), broken | (self.strict & (own == other))
 
     def narrowed(self, low: Any, high: Any, values: Values) -> tuple[Any, Any]:
         other = values[self.other]  # A missing number bounds nothing.
+        if self.strict:
+            other = np.nextafter(other, np.inf if self.lower else -np.inf)
         return (np.fmax(low, other), high) if self.lower else (low, np.fmin(high, other))
 
 
 @dataclass(frozen=True, slots=True)
 class Sum(Rule):
-    """The number is a sum of other columns, each with its sign, 1 or -1."""
+    """The number is a sum of other columns, each with its sign, 1 or -1, and of a constant.
+
+    A category is another one: both have the same labels in each record.
+    """
 
     parts: tuple[tuple[str, float], ...]
+    constant: float = 0.0
     computes = True
 
     @property
@@ -194,9 +202,24 @@ class Sum(Rule):
         return tuple(name for name, _ in self.parts)
 
     def check(self, column: Ruled) -> None:
-        _check_number(column)
+        if column.categorical and not self._is_copy:
+            _check_number(column)
+
+    @property
+    def _is_copy(self) -> bool:
+        return [sign for _, sign in self.parts] == [1.0] and self.constant == 0.0
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        if columns[name].categorical:
+            of_other = columns[self.columns[0]]
+            if not of_other.categorical or set(of_other.coded_levels) - set(
+                columns[name].coded_levels
+            ):
+                raise InputError(
+                    f"a category that equals column {self.columns[0]!r} has all levels and missing "
+                    "codes of that column. Add them."
+                )
+            return
         _check_numbers(self.columns, columns)
         for other in self.columns:
             if columns[other].missing_codes and not columns[name].missing_codes:
@@ -209,23 +232,35 @@ class Sum(Rule):
 
     def of(self, values: Values) -> Floats:
         """The sums (n,); missing where a part is."""
-        return np.asarray(sum(sign * values[name] for name, sign in self.parts))
+        return np.asarray(sum(sign * values[name] for name, sign in self.parts) + self.constant)
+
+    def _copied(self, name: str, values: Values, columns: Mapping[str, Ruled]) -> Floats:
+        """The codes (n,) of a category that equals another one."""
+        (other,) = self.columns
+        levels = columns[name].coded_levels
+        codes = [levels.index(label) + 1.0 for label in columns[other].coded_levels]
+        return np.array(codes)[values[other].astype(np.intp) - 1]
 
     def judged(
         self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
     ) -> tuple[Bools, Bools]:
-        own, total, decimals = values[name], self.of(values), columns[name].decimals
+        own, fixed = values[name], np.zeros(len(values[name]), dtype=np.bool_)
+        if columns[name].categorical:
+            return fixed, own != self._copied(name, values, columns)
+        total, decimals = self.of(values), columns[name].decimals
         room = (
-            _EXACT * sum(np.abs(values[other]) for other in self.columns)
+            _EXACT * (sum(np.abs(values[other]) for other in self.columns) + abs(self.constant))
             if decimals is None
             else 0.5 * 10.0**-decimals
         )
         near = (np.abs(own - total) <= room) | (np.isnan(own) & np.isnan(total))
-        return np.zeros(len(own), dtype=np.bool_), np.asarray(~near)
+        return fixed, np.asarray(~near)
 
     def settled(
         self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
     ) -> tuple[Bools, Floats | float]:
+        if columns[name].categorical:
+            return np.ones(1, dtype=np.bool_), self._copied(name, values, columns)
         total = self.of(values)
         settled = np.where(np.isnan(total), 2.0, 1.0) if of_part else columns[name].rounded(total)
         return np.ones(1, dtype=np.bool_), settled
@@ -335,13 +370,14 @@ def looked_up_by(level: str | None) -> str:
 def read_rule(text: str) -> Rule:
     """The rule that a text states; InputError in one line for other text."""
     stated = text.strip()
-    if stated[:2] in (">=", "<="):
-        (name, _), *others = signed_columns(stated[2:], text)
-        if others:
-            raise InputError(f"rule {text!r} bounds by more than one column. {HELP}")
-        return Bound(name, stated[0] == ">")
+    if stated[:1] in (">", "<"):
+        strict = stated[1:2] != "="
+        parts, constant = signed_columns(stated[2 - strict :], text)
+        if constant or [sign for _, sign in parts] != [1.0]:
+            raise InputError(f"rule {text!r} bounds by something else than one column. {HELP}")
+        return Bound(parts[0][0], stated[0] == ">", strict)
     if stated[:1] == "=":
-        return Sum(signed_columns(stated[1:], text))
+        return Sum(*signed_columns(stated[1:], text))
     fixed = _FIXED.fullmatch(stated)
     if fixed is None:
         raise InputError(f"rule {text!r} cannot be read. {HELP}")

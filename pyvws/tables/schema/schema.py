@@ -244,11 +244,11 @@ class Schema:
         rows = []
         for name, column in self.columns.items():
             entries = {key: value for key, value in column.given.items() if key not in _HEADINGS}
-            said = "; ".join(f"{key} = {toml_value(value)}" for key, value in entries.items())
+            text = "; ".join(f"{key} = {toml_value(value)}" for key, value in entries.items())
             synthesized = name in self.synthesized
             predictors = self.predictors_of(name) if synthesized else ()
             model = column.model if synthesized else None
-            rows.append((name, column.role, model or "", said, ", ".join(predictors)))
+            rows.append((name, column.role, model or "", text, ", ".join(predictors)))
         title = "Schema, under review: confidential" if self.under_review else "Schema"
         return html_table(title, ("column", *_HEADINGS[:2], "entries", "given"), rows)
 
@@ -332,8 +332,8 @@ class Schema:
                 name for name in self.synthesized if is_decided(self.columns[name], self.columns)
             ]
             self.once["computed"] = frozenset(own)
-        found: frozenset[str] = self.once["computed"]
-        return found
+        names: frozenset[str] = self.once["computed"]
+        return names
 
     def formula_of(self, name: str) -> str | None:
         """The formula of a column's predictors; None without one."""

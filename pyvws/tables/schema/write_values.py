@@ -51,9 +51,9 @@ def type_of_levels(levels: Sequence[str | None], values: nw.Series[Any]) -> nw.S
     column that was read, but not this type.
     """
     labels = [label for label in levels if label is not None]
-    if all(label in ("true", "false") for label in labels):
+    if labels and all(label in ("true", "false") for label in labels):
         return _typed([True], nw.Boolean, values)
-    if all(_spells_whole(label) for label in labels):
+    if labels and all(_spells_whole(label) for label in labels):
         return _typed([1], nw.Int64, values)
     return _typed(["1"], nw.String, values)
 

@@ -24,11 +24,11 @@ from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
+from pyvws.validation._case import in_steps
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth, KnownDraws
 
 SEED: Final = 2**60 + 1
-_STEPS: Final = 2.0**30
 _WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
 _FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 
@@ -51,7 +51,7 @@ def reweighted_statement(**data: Any) -> Floats:
 def reweighted_weights(**data: Any) -> Floats:
     """The weights (N,) of the fit that makes the datasets of that run."""
     release, _ = _run(LipschitzWeighted(), reweight=True, **data)
-    return _in_steps(release.records["weight_final"].to_numpy())
+    return in_steps(release.records["weight_final"].to_numpy())
 
 
 def weighted_epsilon_statement(epsilon: float, **data: Any) -> Floats:
@@ -93,8 +93,8 @@ def draws_by_delta(epsilon: float, stage: float, noise: float, **data: Any) -> F
     release, _ = _run(Censored(epsilon=epsilon, clamp="half", **given), **rows, **data)
     privacy = release.privacy
     figures = list(privacy["epsilon_total_by_delta"].values())
-    for of in privacy["epsilon_by_neighbours"].values():
-        figures += [*of["total_by_delta"].values(), of["total_zcdp"]]
+    for neighbours in privacy["epsilon_by_neighbours"].values():
+        figures += [*neighbours["total_by_delta"].values(), neighbours["total_zcdp"]]
     return np.array(figures)
 
 
@@ -112,7 +112,7 @@ def censored_terms(epsilon: float, weights: str, **data: Any) -> Floats:
     prior = PseudoPosterior(target.model, target.cells, np.zeros(len(data["outcome"])))
     densities = [either.density_and_gradient() for either in (target, prior)]
     sums = [densities[0](q)[0] - densities[1](q)[0] for q in engine.fits[0]]
-    return _in_steps(sums)
+    return in_steps(sums)
 
 
 def table_statement(
@@ -154,7 +154,7 @@ def table_statement(
     for privacy in (release.summary["privacy"], release.privacy):
         parts += [column["epsilon_alone"] for column in privacy["columns"]]
         parts.append(privacy["epsilon_of_separate_runs"])
-    return np.array([*_figures(release), *_in_steps(parts[:3]), *parts[3:]])
+    return np.array([*_figures(release), *in_steps(parts[:3]), *parts[3:]])
 
 
 def _run(
@@ -182,7 +182,7 @@ def _run(
 def _figures(release: Release) -> Floats:
     """The statement's figures in the order of `statement` in accounting.R."""
     exact, released = release.summary["privacy"], release.privacy
-    steps = _in_steps([exact[name] for name in _FIGURES])
+    steps = in_steps([exact[name] for name in _FIGURES])
     spent = next(entry for entry in released["ledger"] if entry["key"].startswith("datasets"))
     both = [
         released["epsilon_by_neighbours"][neighbours][count]
@@ -194,11 +194,6 @@ def _figures(release: Release) -> Floats:
     own = [released[name] for name in _FIGURES]
     word = _WORDS[released["guarantee"]]
     return np.array([*steps, *own, spent["epsilon"], *both, *sure, word])
-
-
-def _in_steps(figures: Any) -> Floats:
-    """Round figures to steps of 2^-30, as the last digits depend on how code computes a density."""
-    return np.asarray(np.rint(np.asarray(figures) * _STEPS) / _STEPS)
 
 
 # Arguments

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from pyvws.bounds import lipschitz
 from pyvws.bounds.lipschitz import LipschitzBounds
-from pyvws.validation._case import also
 from pyvws.validation._draws import Draws
-
-_LEVELS: Final = (0.5, 0.9, 0.95, 0.99, 1.0)
 
 
 def weighted_bounds(log_lik: Any, weights: Any, threshold: float) -> LipschitzBounds:
@@ -44,16 +41,13 @@ def _threshold_not_finite(seed: int, *shape: int) -> dict[str, Any]:
     log_lik = Draws(seed).log_lik(*shape)
     if log_lik.shape[1] > 2:
         log_lik[0, 1] = -np.inf
-    return {"log_lik": log_lik, "threshold": _LEVELS[seed - 1]}
-
-
-_threshold = also(_log_lik, threshold=_LEVELS)
+    return {"log_lik": log_lik}
 
 
 def _weighted(seed: int, *shape: int) -> dict[str, Any]:
     """Weights in [0, 1], some 0 and some 1."""
     weights = np.clip(Draws(seed + 100).uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
-    return {**_threshold(seed, *shape), "weights": weights}
+    return {**_log_lik(seed, *shape), "weights": weights}
 
 
 def _columns(seed: int, *shape: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Cases of `pyvws.posterior.clamp`: saturated log-likelihoods, and the deviance clamp's terms."""
+"""Cases of `pyvws.posterior.clamp` and `censoring`: saturated log-likelihoods, clamped terms."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
+from pyvws.validation._case import in_steps
 from pyvws.validation._draws import Draws
 from pyvws.validation.cases.accounting import outcomes_and_draws
 
-_STEPS: Final = 2.0**30
 _SEARCHED_STEPS: Final = 2.0**20
 
 
@@ -25,7 +25,7 @@ def saturated(model: str, outcome: Any, **settings: Any) -> Floats:
     family = find_model(model, **settings)
     cells = make_cells(family.encode(np.asarray(outcome)), np.ones((len(outcome), 1)))
     highest = family.saturated(cells)[cells.cell_of_record]
-    return _in_steps(highest, _SEARCHED_STEPS if model == "beta" else _STEPS)
+    return in_steps(highest, _SEARCHED_STEPS if model == "beta" else 2.0**30)
 
 
 def deviance_terms(
@@ -41,12 +41,7 @@ def deviance_terms(
         nothing = PseudoPosterior(model, cells, np.zeros(1))
         densities = [either.density_and_gradient() for either in (target, nothing)]
         terms[:, i] = [densities[0](q)[0] - densities[1](q)[0] for q in points]
-    return _in_steps(terms, _STEPS)
-
-
-def _in_steps(figures: Floats, steps: float) -> Floats:
-    """Round figures, as the last digits depend on how code computes a density."""
-    return np.asarray(np.rint(figures * steps) / steps)
+    return in_steps(terms)
 
 
 # Arguments
@@ -58,22 +53,8 @@ def _counts(seed: int, *shape: int) -> dict[str, Any]:
     return {"outcome": outcome}
 
 
-def _amounts(seed: int, *shape: int) -> Floats:
-    return np.abs(Draws(seed).amounts(shape[0])) + 0.125
-
-
-def _normal(seed: int, *shape: int) -> dict[str, Any]:
-    return {
-        "outcome": Draws(seed).amounts(shape[0]),
-        "smallest_sd": (0.05, 1.0, 2.5, 1e-3, 40.0)[seed - 1],
-    }
-
-
 def _gamma(seed: int, *shape: int) -> dict[str, Any]:
-    return {
-        "outcome": _amounts(seed, *shape),
-        "largest_shape": (100.0, 1.0, 8.5, 0.25, 1e4)[seed - 1],
-    }
+    return {"outcome": np.abs(Draws(seed).amounts(*shape)) + 0.125}
 
 
 def _beta(seed: int, *shape: int) -> dict[str, Any]:
@@ -82,13 +63,12 @@ def _beta(seed: int, *shape: int) -> dict[str, Any]:
     place = stream.uniform(shape[0])
     outcome = np.where(stream.whole(shape[0], 2) == 1, place * place * place * place, place)
     outcome[0] = float(seed % 2)
-    return {"outcome": outcome, "largest_kappa": (100.0, 30.0, 8.5, 2.5, 1e3)[seed - 1]}
+    return {"outcome": outcome}
 
 
 def _terms(seed: int, *shape: int) -> dict[str, Any]:
     weights = np.clip(Draws(100 + seed).uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
-    own = {"epsilon": (3.0, 2.625, 5.25, 1.5625, 8.0)[seed - 1], "smallest_sd": 0.125}
-    return {**outcomes_and_draws(seed, *shape), "weights": weights, **own}
+    return {**outcomes_and_draws(seed, *shape), "weights": weights}
 
 
 def _zero_or_one(seed: int, *shape: int) -> dict[str, Any]:
@@ -96,5 +76,30 @@ def _zero_or_one(seed: int, *shape: int) -> dict[str, Any]:
 
 
 def _codes(seed: int, *shape: int) -> dict[str, Any]:
-    levels = 2 + seed
-    return {"outcome": 1.0 + Draws(seed).whole(shape[0], levels), "levels": levels}
+    return {"outcome": 1.0 + Draws(seed).whole(shape[0], 2 + seed)}
+
+
+def _densities(seed: int, *shape: int) -> dict[str, Any]:
+    """Terms of both signs, at the bound, infinite and not a number; weights with 0 and 1."""
+    draws = Draws(seed)
+    log_lik = draws.log_lik(*shape)
+    flat = log_lik.reshape(-1)
+    flat[draws.uniform(flat.size) < 0.3] *= -0.2
+    at_bound = draws.uniform(flat.size) < 0.1
+    flat[at_bound] = -2.5
+    if flat.size > 3:
+        flat[:4] = (-np.inf, np.inf, np.nan, 2.5)
+    weights = np.clip(draws.uniform(shape[1], -0.2, 1.2), 0.0, 1.0)
+    return {"log_lik": log_lik, "weights": weights}
+
+
+def _unweighted(seed: int, *shape: int) -> dict[str, Any]:
+    return {**_densities(seed, *shape), "weights": None}
+
+
+def _deviances(seed: int, *shape: int) -> dict[str, Any]:
+    """Terms around their saturated log-likelihood, some at it and some above."""
+    arguments = _densities(seed, *shape)
+    saturated = np.round(Draws(seed + 100).uniform(shape[1], -3.0, 1.0), 2)
+    arguments["log_lik"][-1, ::3] = saturated[::3]
+    return arguments | {"saturated": saturated}

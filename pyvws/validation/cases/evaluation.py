@@ -13,22 +13,15 @@ from pyvws.validation._draws import Draws, Floats
 
 # Match risks
 
-_RADII_AS_SHARES: Final = (0.2, 0.3, 0.1, 0.05, 1.0)
-_RADII: Final = (4.0, 2.0, 1.0, 0.5, 40.0)
-
 
 def _one_outcome(seed: int, records: int) -> dict[str, Any]:
     """Whole distances, so that values lie on the edge of a ball, or shares of small amounts."""
     draws = Draws(seed)
     original = draws.amounts(records) if seed == 2 else draws.counts(records)
-    kind = "absolute" if seed % 2 else "percentage"
     return {
         "original": original,
         "synthetic": [original + draws.whole(records, 11) - 5.0 for _ in range(1 + seed % 4)],
-        "radius": _RADII[seed - 1] if seed % 2 else _RADII_AS_SHARES[seed - 1],
-        "radius_kind": kind,
         "known": Draws(seed + 50).whole(records, 3),
-        "ball": "open" if seed < 4 else "closed",
     }
 
 
@@ -71,8 +64,6 @@ _STATISTICS: Final = {
     "q90": lambda x: rarith.quantile(x, 0.9),
     "variance": rarith.var,
 }
-_NAMES: Final = ("mean", "q90", "variance", "median", "mean")
-_BOOTSTRAP_LEVELS: Final = (0.95, 0.9, 0.99, 0.95, 0.8)
 
 
 def bootstrap_interval(statistic: str, **arguments: Any) -> bootstrap.BootstrapInterval:
@@ -86,19 +77,11 @@ def _pooled(seed: int, records: int) -> dict[str, Any]:
     datasets = [draws.counts(records + number) for number in range(seed)]
     if seed % 2 == 0:
         datasets = [np.asarray(values) * 1.1 for values in datasets]
-    return {
-        "datasets": datasets,
-        "statistic": _NAMES[seed - 1],
-        "n": records if seed < 4 else records + 3,
-        "replicates": 40 + seed,
-        "seed": 100 * seed + records,
-        "level": _BOOTSTRAP_LEVELS[seed - 1],
-    }
+    n = records if seed < 4 else records + 3
+    return {"datasets": datasets, "n": n, "seed": 100 * seed + records}
 
 
 # Combining rules: both kinds, intervals, and a regression
-
-_INTERVAL_LEVELS: Final = (0.95, 0.9, 0.99, 0.5, 0.95)
 
 
 def interval(estimates: Any, variances: Any, level: float, **options: Any) -> Floats:
@@ -149,8 +132,7 @@ def _by_draw(seed: int, draws: int) -> dict[str, Any]:
 
 
 def _interval(seed: int, *shape: int) -> dict[str, Any]:
-    which = _partial if seed % 2 else _full
-    return {**which(seed, *shape), "level": _INTERVAL_LEVELS[seed - 1]}
+    return (_partial if seed % 2 else _full)(seed, *shape)
 
 
 def _regression(seed: int, datasets: int) -> dict[str, Any]:
@@ -200,20 +182,6 @@ def _designs(seed: int, records: int) -> dict[str, Any]:
     return {"original": design(records, 0.0), "synthetic": design(records + 10 * seed, 0.4)}
 
 
-# Top-coding by value and by quantile
-
-_TOP_LEVELS: Final = (0.975, 0.9, 0.5, 0.99, 0.75)
-
-
-def _quantile(seed: int, *shape: int) -> dict[str, Any]:
-    return {"original": Draws(seed).amounts(*shape), "quantile": _TOP_LEVELS[seed - 1]}
-
-
-def _value(seed: int, *shape: int) -> dict[str, Any]:
-    """Whole counts, some of them at the threshold."""
-    return {"original": Draws(seed).counts(*shape), "value": 80.0 + 10.0 * seed}
-
-
 # Quantiles and means, averaged over datasets, and their range
 
 _TABLE_LEVELS: Final = (
@@ -257,16 +225,8 @@ def _risks(seed: int, records: int) -> Floats:
 
 
 def _pair(seed: int, records: int) -> dict[str, Any]:
-    return {
-        "unweighted": _risks(seed, records),
-        "weighted": _risks(seed + 20, records),
-        "rise": (0.25, 0.5, 0.25, 0.1, 0.05)[seed - 1],
-    }
+    return {"unweighted": _risks(seed, records), "weighted": _risks(seed + 20, records)}
 
 
-def _one(seed: int, *shape: int) -> dict[str, Any]:
-    return {"risk": _risks(seed, shape[0]), "policy": (0.5, 0.25, 0.9, 0.5, 0.05)[seed - 1]}
-
-
-def _ranked(seed: int, records: int) -> dict[str, Any]:
-    return {"by": Draws(seed).counts(records), "risk": _risks(seed, records), "count": 3 * seed}
+def _risk(seed: int, records: int) -> dict[str, Any]:
+    return {"risk": _risks(seed, records)}

@@ -20,9 +20,9 @@ def terms_of_files(terms: Any, chains: int, kind: str) -> Floats:
         files = [Path(folder) / f"chain-{chain}.csv" for chain in range(chains)]
         for file, rows in zip(files, np.split(terms, chains), strict=True):
             lines = [",".join(["0", *map(repr, row.tolist())]) for row in rows]
-            said = [f"# num_samples = {len(rows)}", "# num_warmup = 0", "# save_warmup = 0"]
+            header = [f"# num_samples = {len(rows)}", "# num_warmup = 0", "# save_warmup = 0"]
             ended = "#  Elapsed Time: 1 seconds (Warm-up)"
-            file.write_text("\n".join([*said, ",".join(names), *lines, ended, ""]))
+            file.write_text("\n".join([*header, ",".join(names), *lines, ended, ""]))
         return package.from_cmdstan_csv(files).log_lik
 
 
@@ -32,16 +32,11 @@ def weighted_terms(terms: Any, weights: Any, chains: int) -> Floats:
 
 
 def _terms(seed: int, chains: int, draws: int, records: int) -> dict[str, Any]:
-    kind = ("stanfit", "array", "several")[seed % 3]
-    return {"terms": Draws(seed).log_lik(chains * draws, records), "chains": chains, "kind": kind}
+    return {"terms": Draws(seed).log_lik(chains * draws, records)}
 
 
 def _weighted(seed: int, chains: int, draws: int, records: int) -> dict[str, Any]:
     """Weights from 0 to 1, both among them."""
     stream = Draws(seed)
     weights = np.clip(stream.uniform(records, -0.3, 1.3), 0.0, 1.0)
-    return {
-        "terms": stream.log_lik(chains * draws, records),
-        "weights": weights,
-        "chains": chains,
-    }
+    return {"terms": stream.log_lik(chains * draws, records), "weights": weights}

@@ -49,13 +49,9 @@ def _cubes(seed: int, root: int) -> dict[str, Any]:
     return {"n": max(1, root**3 + (-2, -1, 0, 1, 2)[seed - 1])}
 
 
-def _ends(seed: int) -> dict[str, float]:
+def _ends(seed: int, *_: int) -> dict[str, Any]:
     low, width = Draws(seed + 40).uniform(2, 0.1, 40.0)
     return {"lower": float(-low), "upper": float(width)}
-
-
-def _range(seed: int, *shape: int) -> dict[str, Any]:
-    return {**_ends(seed), "bins": shape[0]}
 
 
 def _inside(seed: int, records: int, edges: Floats) -> Floats:
@@ -79,18 +75,13 @@ def _counted(seed: int, *shape: int) -> dict[str, Any]:
 
 
 def _loss(seed: int, *shape: int) -> dict[str, Any]:
-    epsilon = float(Draws(seed + shape[0]).uniform(1, 0.01, 8.0)[0])
-    return {"epsilon": epsilon, "neighbours": "loo" if seed % 2 else "replace"}
+    return {"epsilon": float(Draws(seed + shape[0]).uniform(1, 0.01, 8.0)[0])}
 
 
 def _noisy(seed: int, *shape: int) -> dict[str, Any]:
     """Noisy counts of both signs; none above 0 for seed 5."""
     counts = Draws(seed).amounts(*shape)
     return {"counts": -np.abs(counts) if seed == 5 else counts}
-
-
-def _noise(seed: int, *shape: int) -> dict[str, Any]:
-    return {"size": shape[0], "scale": 2.0 / _EPSILONS[seed - 1], "seed": 100 * seed}
 
 
 def _given_noise(seed: int, *shape: int) -> dict[str, Any]:

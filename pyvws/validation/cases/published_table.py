@@ -110,17 +110,4 @@ def _records(seed: int, *shape: int) -> dict[str, Any]:
             }
         )
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return {**joined, "datasets": datasets, "level": (0.95, 0.9, 0.5, 0.99, 0.8)[seed - 1]}
-
-
-def _noise(seed: int, *shape: int) -> dict[str, Any]:
-    """Units of several records for even seeds, weights that were exponents for odd ones."""
-    several = seed % 2 == 0
-    return {
-        "epsilon": (0.5, 1.0, 3.0, 0.01, 40.0)[seed - 1],
-        "statistics": shape[0],
-        "heaviest": 1.0 if several else 2.0 + seed,
-        "mean_weight": 1.0 if several else 1.5 * seed,
-        "largest": 10.0 * seed,
-        "members": seed if several else 1,
-    }
+    return {**joined, "datasets": datasets}

@@ -7,20 +7,14 @@ without parameters take more than the 624 words of R's state.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from pyvws.r_numbers.r_random import RRandom
 from pyvws.validation._draws import Draws, Floats
 
-Arguments = Callable[[int, tuple[int, ...]], dict[str, Any]]
-
 # R's sum, mean, var, quantile and ecdf
-
-
-def _values(seed: int, *shape: int) -> dict[str, Any]:
-    return {"x": Draws(seed).amounts(*shape)}
 
 
 def _log_lik(seed: int, *shape: int) -> dict[str, Any]:
@@ -45,11 +39,6 @@ def _points(seed: int, *shape: int) -> dict[str, Any]:
 
 
 # R's generators
-
-# The seeds include the smallest and the largest of R's integers.
-_SEEDS: Final = (123, 0, -2147483647, 2147483647, 1234)
-# 1, a power of 2 and the next number, a number above 16 bits, and a number of nearly 31 bits.
-_BELOW: Final = (1000, 1, 65536, 65537, 2147483646)
 
 
 def _drawn(method: str) -> Callable[..., Floats]:
@@ -128,42 +117,19 @@ def records(seed: int, mu: Floats, theta: Floats, prob: Floats) -> Floats:
     return np.concatenate(rows)
 
 
-def _seeded(seed: int, *shape: int) -> dict[str, Any]:
-    return {"seed": _SEEDS[seed - 1], "n": shape[0]}
-
-
-def _sample(seed: int, *shape: int) -> dict[str, Any]:
-    return {"seed": _SEEDS[seed - 1], "n": _BELOW[seed - 1], "size": shape[0]}
-
-
-def _distinct(seed: int, *shape: int) -> dict[str, Any]:
-    """Sizes for sampling without replacement; the last two are large enough for R's look-up."""
-    below = (1000, 401, 65537, 20_000_001, 2147483647)[seed - 1]
-    return {"seed": _SEEDS[seed - 1], "n": below, "size": shape[0]}
-
-
-def _weights(seed: int) -> Floats:
+def _weights(seed: int, *_: int) -> dict[str, Any]:
     """Weights that are equal, tied, partly 0, or all different; few weights, or more than 200."""
     some = Draws(seed).uniform(300)
     tied = 1.0 + np.floor(5.0 * some)
-    return (np.ones(7), tied[:30], np.maximum(tied - 2.0, 0.0)[:50], some[:201], tied)[seed - 1]
+    of_seeds = np.ones(7), tied[:30], np.maximum(tied - 2.0, 0.0)[:50], some[:201], tied
+    return {"prob": of_seeds[seed - 1]}
 
 
-def _weighted(seed: int, *shape: int) -> dict[str, Any]:
-    return {"seed": _SEEDS[seed - 1], "size": shape[0], "prob": _weights(seed)}
-
-
-def _rounded(seed: int, *shape: int) -> dict[str, Any]:
-    below = (1000, 1, 65536, 65537, 20_000_001)[seed - 1]
-    return {**_weighted(seed, *shape), "n": below}
-
-
-def _multinomial(seed: int, *shape: int) -> dict[str, Any]:
-    prob = _weights(seed)[:9]
-    return {"seed": _SEEDS[seed - 1], "n": shape[0], "size": 40 * seed - 39, "prob": prob}
+def _multinomial(seed: int, n: int) -> dict[str, Any]:
+    return {"n": n, "size": 40 * seed - 39, "prob": _weights(seed)["prob"][:9]}
 
 
 def _records(seed: int, *shape: int) -> dict[str, Any]:
     draws = Draws(seed)
     mu, theta = draws.uniform(shape[0], 0.1, 150.0), draws.uniform(shape[0], 0.1, 20.0)
-    return {"seed": _SEEDS[seed - 1], "mu": mu, "theta": theta, "prob": np.array([0.7, 0.3])}
+    return {"mu": mu, "theta": theta, "prob": np.array([0.7, 0.3])}

@@ -23,11 +23,11 @@ from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
+from pyvws.validation._case import in_steps
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth
 from pyvws.validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws
 
-_STEPS: Final = 2.0**30
 _EXACT: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 _OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
 
@@ -159,7 +159,7 @@ def clamped_release(
     bounds, outside = (
         records[name].to_numpy() for name in ("lipschitz_bound_final", "share_outside_window")
     )
-    return np.array([*_in_steps(bounds), *outside, *_in_steps(sums)])
+    return np.array([*in_steps(bounds), *outside, *in_steps(sums)])
 
 
 def _run(
@@ -203,9 +203,9 @@ def _figures(release: Release, engine: KnownByWidth) -> Floats:
     fitted = [_fitted(engine, q) for q in engine.draws]
     return np.array(
         [
-            *_in_steps([exact[name] for name in _EXACT]),
+            *in_steps([exact[name] for name in _EXACT]),
             *(released[name] for name in _EXACT),
-            *_in_steps(np.concatenate([*records, *fitted])),
+            *in_steps(np.concatenate([*records, *fitted])),
         ]
     )
 
@@ -219,11 +219,6 @@ def _fitted(engine: KnownByWidth, q: Floats) -> Floats:
     whole, prior = (either.density_and_gradient() for either in (target, nothing))
     terms = np.array([whole(point)[0] - prior(point)[0] for point in q])
     return np.asarray(terms - terms[0])
-
-
-def _in_steps(figures: Any) -> Floats:
-    """Round figures to steps of 2^-30, as the last digits depend on how code computes a density."""
-    return np.asarray(np.rint(np.asarray(figures) * _STEPS) / _STEPS)
 
 
 # Arguments
@@ -240,7 +235,6 @@ def _missing(seed: int, *shape: int) -> dict[str, Any]:
         **arguments,
         "log_odds": stream.uniform(S, -3.0, -1.0),
         "at_missing": stream.uniform(S, -1.0, 1.0),
-        **{"half_width": 16.0, "datasets": 1 + seed % 3},
     }
 
 
@@ -276,7 +270,7 @@ def _both(seed: int, *shape: int) -> dict[str, Any]:
 
 def _number(seed: int, *shape: int) -> dict[str, Any]:
     arguments = _both(seed, *shape)
-    kept = ("mean", "log_scale", "unit", "survey", "mean_weight", "datasets")
+    kept = ("mean", "log_scale", "unit", "survey", "mean_weight")
     return {"outcome": arguments["second"], **{name: arguments[name] for name in kept}}
 
 
@@ -294,7 +288,6 @@ def _members(seed: int, *shape: int) -> dict[str, Any]:
         **arguments,
         "log_odds": stream.uniform(S, -1.5, 1.5),
         "at_second": stream.uniform(S, -1.0, 1.0),
-        **{"half_width": 16.0, "datasets": 1 + seed % 3},
     }
 
 
@@ -303,7 +296,7 @@ def _truncated(seed: int, *shape: int) -> dict[str, Any]:
     low, high = ((-8.0, 0.5), (-0.5, 8.0), (-0.75, 0.5), (-8.0, 8.0), (-1.0, 2.0))[seed - 1]
     arguments = outcomes_and_draws(seed, *shape)
     arguments["outcome"] = np.clip(arguments["outcome"], low, high)
-    return {**arguments, "low": low, "high": high, "datasets": 1 + seed % 3}
+    return {**arguments, "low": low, "high": high}
 
 
 def _clamped(seed: int, *shape: int) -> dict[str, Any]:
@@ -315,7 +308,4 @@ def _clamped(seed: int, *shape: int) -> dict[str, Any]:
         "log_mean": stream.uniform(S, -1.0, 2.0),
         **{name: arguments[name] for name in ("intercept", "slope")},
         "log_scale": arguments["log_scale_2"],
-        "half_width": 8.0,
-        "epsilon": (6.0, 4.0, 12.0, 8.0, 5.25)[seed - 1],
-        "smallest_sd": (0.125, 0.5, 0.0625, 0.25, 0.125)[seed - 1],
     }

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from pyvws.validation._case import Arguments, also
+from pyvws.validation._case import Arguments
 from pyvws.validation._draws import Draws
-from pyvws.validation.cases.weights import SCALES
-
-_RISK_SHARES: Final = (0.2, 0.3, 0.1, 0.05, 1.0)
-_DISTANCES: Final = (10.0, 25.0, 1.0, 0.5, 100.0)
 
 
 def _amounts(seed: int, *shape: int) -> dict[str, Any]:
     """Amounts of both signs, and zeros, whose ball is one point; odd seeds take counts."""
     draws = Draws(seed)
-    original = draws.counts(*shape) if seed % 2 else draws.amounts(*shape)
-    return {"original": original, "radius": _RISK_SHARES[seed - 1]}
-
-
-def _absolute(seed: int, *shape: int) -> dict[str, Any]:
-    """Counts and whole distances: many values lie exactly on the edge of a ball."""
-    kind = "absolute" if seed % 2 else "fixed"
-    return {
-        "original": Draws(seed).counts(*shape),
-        "radius": _DISTANCES[seed - 1],
-        "radius_kind": kind,
-    }
+    return {"original": draws.counts(*shape) if seed % 2 else draws.amounts(*shape)}
 
 
 def _pattern(seed: int, records: int) -> dict[str, Any]:
@@ -40,8 +25,7 @@ def _pattern(seed: int, records: int) -> dict[str, Any]:
 def _patterns(seed: int, *shape: int) -> dict[str, Any]:
     """Two known columns whose values together make the pattern."""
     draws = Draws(seed + 50)
-    columns = [draws.whole(shape[0], 2), draws.whole(shape[0], 3)]
-    return {**_absolute(seed, *shape), "known": columns}
+    return {"known": [draws.whole(shape[0], 2), draws.whole(shape[0], 3)]}
 
 
 def _synthetic(*datasets: int) -> Arguments:
@@ -93,23 +77,13 @@ _several_synthetic = _synthetic(3, 4, 5, 2, 3)
 
 # Weights from pairs and from triples
 
-_paired = also(_amounts, radius=(0.2, 0.15, 0.3, 0.05, 1.0))
-_scaled = also(_paired, **SCALES)
-
 
 def _grouped(seed: int, records: int) -> dict[str, Any]:
-    """Whole distances; up to four patterns of two known columns, each with two or more records."""
+    """Up to four patterns of two known columns, each with two or more records."""
     groups = np.arange(records) % min(4, records // 2)
-    return {
-        "original": Draws(seed).counts(records),
-        "radius": _DISTANCES[seed - 1],
-        "radius_kind": "absolute" if seed % 2 else "fixed",
-        "known": [groups % 2, groups // 2],
-    }
+    return {"known": [groups % 2, groups // 2]}
 
 
 def _lonely(seed: int, records: int) -> dict[str, Any]:
     """Patterns of which about half have one record."""
-    known = Draws(seed + 50).whole(records, 2 * records)
-    kind = "weight-zero" if seed % 2 else "weight-one"
-    return {**_scaled(seed, records), "known": known, "singletons": kind}
+    return {**_amounts(seed, records), "known": Draws(seed + 50).whole(records, 2 * records)}

@@ -68,7 +68,3 @@ def _sample(seed: int, *shape: int) -> dict[str, Any]:
         "strata": stratum,
         "clusters": cluster if seed % 2 else np.arange(records),
     }
-
-
-def _levelled(seed: int, *shape: int) -> dict[str, Any]:
-    return {**_sample(seed, *shape), "level": (0.5, 0.3, 0.75, 0.6, 0.4)[seed - 1]}

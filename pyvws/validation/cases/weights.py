@@ -10,9 +10,6 @@ from pyvws.risks.identification_risk import identification_risk
 from pyvws.validation._draws import Draws, Floats
 from pyvws.weights import weights as package
 
-# (c, g): the default, a pair that clips at 1, one that clips at 0, one in between, a plain shift.
-SCALES: Final = {"c": (1.0, 1.7, 0.8, 0.9, 0.0), "g": (0.0, 0.3, -0.25, 0.05, 0.4)}
-
 
 def count_weights(original: Any, radius: float, c: float, g: float) -> Floats:
     """CW weights straight from the outcome: Algorithm 2, steps 1 to 4."""
@@ -32,10 +29,6 @@ def staged_weights(log_lik: Any, saturated: Any, scale: float, c: float, g: floa
     return package.fixed_scale_weights(sizes, high=scale, c=c, g=g)
 
 
-def _log_lik(seed: int, *shape: int) -> dict[str, Any]:
-    return {"log_lik": Draws(seed).log_lik(*shape)}
-
-
 def _not_finite(seed: int, *shape: int) -> dict[str, Any]:
     """Records at -Inf for one draw and at NaN for all; seeds 4 and 5 drop draws as well."""
     log_lik = Draws(seed).log_lik(*shape)
@@ -43,7 +36,7 @@ def _not_finite(seed: int, *shape: int) -> dict[str, Any]:
         log_lik[0, 1] = -np.inf
         if seed < 4:
             log_lik[:, 2] = np.nan
-    return {"log_lik": log_lik, "threshold": 1.0 if seed < 4 else 0.9}
+    return {"log_lik": log_lik}
 
 
 def _bounds(seed: int, *shape: int) -> dict[str, Any]:
@@ -60,10 +53,6 @@ def _risks(seed: int, records: int) -> dict[str, Any]:
     return {"risk": risk}
 
 
-def _outcome(seed: int, *shape: int) -> dict[str, Any]:
-    return {"original": Draws(seed).counts(*shape)}
-
-
 def _scalar(seed: int, *shape: int) -> dict[str, Any]:
     """A bound to meet; seed 1's bound lies above the unweighted bound, so that the weight is 1."""
     target, gap = Draws(seed).uniform(2, 2.0, 6.0)
@@ -75,8 +64,7 @@ def _scalar(seed: int, *shape: int) -> dict[str, Any]:
 
 
 def _column(seed: int, *shape: int) -> dict[str, Any]:
-    column = np.clip(Draws(seed).uniform(shape[0], -0.2, 1.2), 0.0, 1.0)
-    return {"column": column}
+    return {"column": np.clip(Draws(seed).uniform(shape[0], -0.2, 1.2), 0.0, 1.0)}
 
 
 def _sizes(seed: int, records: int) -> dict[str, Any]:

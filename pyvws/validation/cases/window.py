@@ -12,11 +12,11 @@ from pyvws.bounds.joint import joint_bounds
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
+from pyvws.validation._case import in_steps
 from pyvws.validation._draws import Draws
 from pyvws.validation._grid_engine import KnownByWidth
 from pyvws.validation.cases.accounting import SEED
 
-_STEPS: Final = 2.0**30
 _NEIGHBOURS: Final = ("leave-one-out", "replace-one")
 
 
@@ -25,7 +25,7 @@ def window_widths(first: Any, second: Any, third: Any, weights: Any) -> Floats:
     bounds = joint_bounds(
         [first, second, third], weights=weights, probabilities=[True, False, True]
     )
-    return _in_steps([*bounds.windows, bounds.database])
+    return in_steps([*bounds.windows, bounds.database])
 
 
 def probability_statement(**data: Any) -> Floats:
@@ -75,14 +75,13 @@ def _figures(
     key, names = "epsilon_of_window", ("of_window", "total_of_window")
     if key not in exact:  # Only densities: the papers' figure is the window's.
         key, names = "epsilon_per_dataset", ("per_dataset", "total")
-    both = [released["epsilon_by_neighbours"][of][name] for of in _NEIGHBOURS for name in names]
-    steps = _in_steps([exact["lipschitz_bound"], exact[key]])
+    both = [
+        released["epsilon_by_neighbours"][relation][name]
+        for relation in _NEIGHBOURS
+        for name in names
+    ]
+    steps = in_steps([exact["lipschitz_bound"], exact[key]])
     return np.array([*steps, released["epsilon_per_dataset"], released[key], *both])
-
-
-def _in_steps(figures: Any) -> Floats:
-    """Figures in whole steps of 2^-30 nats."""
-    return np.asarray(np.rint(np.asarray(figures) * _STEPS) / _STEPS)
 
 
 # Arguments

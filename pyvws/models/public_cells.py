@@ -1,0 +1,201 @@
+"""Probabilities of public cells of numbers under a family, and draws within a cell.
+
+A cell is an interval of the likelihood's scale: low < v <= high. Of a family of whole numbers both
+ends are whole numbers. An infinite end takes all that lies beyond.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import (
+    betainc,
+    betaincinv,
+    expit,
+    gammainc,
+    gammaincc,
+    gammainccinv,
+    gammaincinv,
+    ndtr,
+    ndtri,
+)
+
+from pyvws._base.checks import Floats
+from pyvws.models._outcome_scale import Scaled
+from pyvws.models.beta import Beta
+from pyvws.models.model import Draws, Model
+
+_TINY: Final = np.finfo(np.float64).tiny
+_INSIDE: Final = 2.0**-53
+_LARGEST: Final = 2.0**53
+_OPEN: Final = {
+    "normal": (-math.inf, math.inf),
+    "gamma": (0.0, math.inf),
+    "beta": (0.0, 1.0),
+    "poisson": (-1.0, math.inf),
+    "negative-binomial": (-1.0, math.inf),
+}
+"""Where the values of a family end, on the likelihood's scale; beyond its range too."""
+
+_BY_RANGE: Final = "truncated-normal"
+
+CELL_FAMILIES: Final = (*_OPEN, _BY_RANGE)
+"""Families of numbers whose probability of a cell is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """P(V <= v) and P(V > v), and for numbers that are not whole the v of either probability."""
+
+    below: Callable[[Floats], Floats]
+    above: Callable[[Floats], Floats]
+    of_below: Callable[[Floats], Floats] | None = None
+    of_above: Callable[[Floats], Floats] | None = None
+
+
+def _law(family: Model, draw: Draws, eta: Floats) -> _Law:
+    """The distribution of records of eta at a single draw (S = 1)."""
+    if family.name in ("normal", _BY_RANGE):
+        sigma = float(draw["sigma"][0])
+        return _Law(
+            lambda v: ndtr((v - eta) / sigma),
+            lambda v: ndtr((eta - v) / sigma),
+            lambda p: eta + sigma * ndtri(p),
+            lambda p: eta - sigma * ndtri(p),
+        )
+    if family.name == "gamma":
+        a = float(draw["shape"][0])
+        rate = a * np.exp(-eta)
+        return _Law(
+            lambda v: gammainc(a, np.maximum(v, 0.0) * rate),
+            lambda v: gammaincc(a, np.maximum(v, 0.0) * rate),
+            lambda p: np.maximum(gammaincinv(a, p) / rate, _TINY),
+            lambda p: np.maximum(gammainccinv(a, p) / rate, _TINY),
+        )
+    if family.name == "beta":
+        kappa = float(draw["kappa"][0])
+        a, b = kappa * expit(eta) + _TINY, kappa * expit(-eta) + _TINY
+        return _Law(
+            lambda v: betainc(a, b, np.clip(v, 0.0, 1.0)),
+            lambda v: betainc(b, a, 1.0 - np.clip(v, 0.0, 1.0)),
+            lambda p: np.clip(betaincinv(a, b, p), _INSIDE, 1.0 - _INSIDE),
+            lambda p: np.clip(1.0 - betaincinv(b, a, p), _INSIDE, 1.0 - _INSIDE),
+        )
+    if family.name == "poisson":
+        mu = np.exp(eta)
+        return _Law(lambda k: gammaincc(k + 1.0, mu), lambda k: gammainc(k + 1.0, mu))
+    phi = float(draw["phi"][0])
+    none = expit(math.log(phi) - eta)  # phi / (phi + mu)
+    some = expit(eta - math.log(phi))
+    return _Law(
+        lambda k: betainc(phi, k + 1.0, none),
+        lambda k: betainc(k + 1.0, phi, some),
+    )
+
+
+def open_ends(family: Model, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Ends of neighbouring cells (C,), the first and the last of which take what lies beyond.
+
+    Under a family that its range truncates nothing lies beyond.
+    """
+    if family.name == _BY_RANGE:
+        return low, high
+    first, last = _OPEN[family.name]
+    low, high = np.maximum(low, first), np.minimum(high, last)
+    low[0], high[-1] = first, last
+    return low, high
+
+
+def cell_probabilities(
+    family: Model, draw: Draws, eta: Floats, low: Floats, high: Floats
+) -> Floats:
+    """The probability (R, C) of each cell for each eta (R,), at a single draw (S = 1).
+
+    Cells stand side by side: high[c] is low[c + 1]. Those of a family that its range truncates add
+    up to 1.
+    """
+    law = _law(family, draw, eta[:, None])
+    ends = np.concatenate([low, high[-1:]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        below, above = _at(law.below, ends, 0.0, 1.0), _at(law.above, ends, 1.0, 0.0)
+    found = np.where(below[:, :-1] > 0.5, above[:, :-1] - above[:, 1:], np.diff(below))
+    if family.name == _BY_RANGE:
+        found /= np.maximum(found.sum(axis=1, keepdims=True), _TINY)
+    return np.asarray(np.clip(found, 0.0, 1.0))
+
+
+def _at(probability: Callable[[Floats], Floats], ends: Floats, first: float, last: float) -> Floats:
+    """A probability at ends (E,) for each row, where an infinite end needs no function."""
+    found = np.asarray(probability(np.where(np.isfinite(ends), ends, 0.0)[None, :]))
+    return np.where(ends == -np.inf, first, np.where(ends == np.inf, last, found))
+
+
+def drawn_in_cells(
+    family: Model,
+    draw: Draws,
+    eta: Floats,
+    low: Floats,
+    high: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """A number (N,) within low < v <= high (N,) for each eta (N,), at a single draw (S = 1).
+
+    In a cell too far away for any floating number it lies at the nearer end.
+    """
+    law = _law(family, draw, eta)
+    finite_low, finite_high = np.isfinite(low), np.isfinite(high)
+    from_low, from_high = np.where(finite_low, low, 0.0), np.where(finite_high, high, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        under = np.where(finite_low, law.below(from_low), 0.0)
+        until = np.where(finite_high, law.below(from_high), 1.0)
+        over = np.where(finite_low, law.above(from_low), 1.0)
+        beyond = np.where(finite_high, law.above(from_high), 0.0)
+        u = rng.random(len(eta))
+        upper = under > 0.5
+        p = np.where(upper, over - u * (over - beyond), under + u * (until - under))
+        if law.of_below is None or law.of_above is None:
+            return _whole(law, p, upper, low, high)
+        v = np.where(upper, law.of_above(p), law.of_below(p))
+    v = np.clip(v, low, high)
+    nearer = np.where(finite_low, low, high)
+    return np.asarray(np.where(np.isfinite(v), v, np.where(np.isfinite(nearer), nearer, eta)))
+
+
+def _whole(law: _Law, p: Floats, upper: Any, low: Floats, high: Floats) -> Floats:
+    """The least whole numbers (N,) above low whose probability reaches p, by halving."""
+
+    def reaches(k: Floats) -> Any:
+        return np.where(upper, law.above(k) <= p, law.below(k) >= p)
+
+    below, step = low.copy(), np.ones(len(low))
+    most = np.minimum(high, _LARGEST)
+    until = np.minimum(below + 1.0, most)
+    short = ~reaches(until) & (until < most)
+    while short.any():
+        step = np.where(short, 2.0 * step, step)
+        below = np.where(short, until, below)
+        until = np.where(short, np.minimum(until + step, most), until)
+        short &= ~reaches(until) & (until < most)
+    while (until - below > 1.0).any():
+        middle = np.floor(0.5 * (below + until))
+        middle = np.where(until - below > 1.0, middle, until)
+        reached = reaches(middle)
+        until = np.where(reached, middle, until)
+        below = np.where(reached, below, middle)
+        below = np.minimum(below, until - 1.0)
+    return until
+
+
+def decoded(family: Model, v: Floats) -> Floats:
+    """Outcomes (N,) from numbers of the likelihood's scale, the inverse of `encode`."""
+    if isinstance(family, Scaled):
+        return family.measured.decode(v)
+    if isinstance(family, Beta):
+        low, high = family.range
+        place = (v - family.squeeze) / (1.0 - 2.0 * family.squeeze)
+        return np.asarray(np.clip(low + (high - low) * place, low, high))
+    return v

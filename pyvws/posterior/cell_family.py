@@ -1,0 +1,262 @@
+"""The plan's own family of a column whose public cells are counted, and its chain given records.
+
+A category has the family's probability of each level. A number has the probability of its part, as
+the schema models parts, times the family's mass of the cell; the first and the last cell take what
+lies beyond the range. Predictors enter by their codes, a number by the middle of its cell. So the
+probabilities depend on the combination of the predictors' codes alone.
+
+The number behind a cell is missing data of the chain: it is drawn from the family within the cell,
+and the parameters move given these numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.errors import InputError
+from pyvws.models.model import Draws, Model
+from pyvws.models.of_schema import family_of, first_code
+from pyvws.models.public_cells import (
+    CELL_FAMILIES,
+    cell_probabilities,
+    decoded,
+    drawn_in_cells,
+    open_ends,
+)
+from pyvws.models.regression import linear_predictor
+from pyvws.posterior.short_run import ShortRun
+from pyvws.tables.design.cells import Cells, distinct_rows
+from pyvws.tables.design.public import public_design
+from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.parts import is_drawn, modelled_schema
+from pyvws.tables.schema.schema import Schema
+
+Places = NDArray[np.int64]
+
+NOT_COUNTED: Final = "counts-family"
+"""Key of the refusal of a family whose probabilities of public cells are not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Conditional:
+    """A family with its design by R combinations of predictors.
+
+    `rows` (D, K) are the distinct design rows, and `row_of` (R,) that of each combination.
+    """
+
+    family: Model
+    rows: Floats
+    row_of: Places
+
+
+@dataclass(frozen=True, eq=False)
+class _Levels(_Conditional):
+    """A category, or that of a number's parts: V levels, each with its code, -1 for all cells."""
+
+    codes: Places
+
+    @cached_property
+    def level_of(self) -> Places:
+        """The level of each code; of a cell, that of all cells, at the end."""
+        found = np.full(int(self.codes.max()) + 2, int(self.codes.argmin()), dtype=np.int64)
+        found[self.codes[self.codes >= 0]] = np.flatnonzero(self.codes >= 0)
+        return found
+
+    @cached_property
+    def grid(self) -> Cells:
+        """A cell for each design row and level."""
+        return self.cells(np.ones(len(self.rows) * len(self.codes)))
+
+    def cells(self, counts: Floats) -> Cells:
+        """Cells of the design rows and levels that have records, by counts (D V,) of them."""
+        D, V = len(self.rows), len(self.codes)
+        held = np.flatnonzero(counts)
+        if not len(held):
+            held = np.zeros(1, dtype=np.intp)
+        used, row = np.unique(held // V, return_inverse=True)
+        return Cells(
+            rows=self.rows if len(used) == D else self.rows[used],
+            values=np.arange(V) + 1.0 - first_code(self.family),
+            row_of_cell=row,
+            value_of_cell=held % V,
+            cell_of_record=np.arange(len(held)),
+            multiplicity=counts[held],
+        )
+
+    def counted(self, row: Places, code: Places) -> Cells:
+        """Cells of records (n,) of these combinations and codes."""
+        D, V = len(self.rows), len(self.codes)
+        level = self.level_of[np.minimum(code, len(self.level_of) - 1)]
+        at = self.row_of[row] * V + level
+        return self.cells(np.bincount(at, minlength=D * V).astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers(_Conditional):
+    """A number's C cells: their ends `within` the range, and `opened` beyond it, both (2, C)."""
+
+    within: Floats
+    opened: Floats
+
+    def middles(self, cell: Places) -> Floats:
+        """A number (n,) of each cell, to begin with."""
+        low, high = self.within[:, cell]
+        if self.family.whole_numbers:
+            return high
+        return np.asarray(np.where(np.isfinite(low), 0.5 * (low + high), high - 1.0))
+
+    def cells(self, row: Places, latent: Floats) -> Cells:
+        """Cells of records (n,) of these combinations and numbers."""
+        weights = None
+        if not len(row):  # One record that counts for nothing.
+            row, latent = np.zeros(1, dtype=np.int64), self.middles(np.zeros(1, dtype=np.int64))
+            weights = np.zeros(1)
+        used, of_row = np.unique(self.row_of[row], return_inverse=True)
+        values, value = np.unique(latent, return_inverse=True)
+        held, counts = np.unique(of_row * len(values) + value, return_counts=True)
+        return Cells(
+            rows=self.rows[used],
+            values=values,
+            row_of_cell=held // len(values),
+            value_of_cell=held % len(values),
+            cell_of_record=np.arange(len(held)),
+            multiplicity=counts.astype(np.float64) if weights is None else weights,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellFamily:
+    """What is public of a counted column that its family gives.
+
+    Attributes
+    ----------
+    size : int
+        The number L of its codes. A number's cells are the last ones.
+    levels : _Levels, optional
+        The category, or that of a number's parts; None where there are cells alone.
+    numbers : _Numbers, optional
+        The family of a number's cells; None for a category.
+    """
+
+    size: int
+    levels: _Levels | None
+    numbers: _Numbers | None
+
+    @property
+    def first(self) -> int:
+        """The code of the first cell."""
+        return self.size if self.numbers is None else self.size - self.numbers.within.shape[1]
+
+
+def cell_family(
+    schema: Schema,
+    name: str,
+    values: Mapping[str, Floats],
+    combinations: int,
+    *,
+    size: int,
+    ends: tuple[Floats, Floats],
+) -> CellFamily:
+    """The family of a column for each of R combinations of its predictors' codes.
+
+    `values` (R,) by variable stand for the combinations. `size` is L, and `ends` (C,) are the
+    numbers that cells begin with and end before, or end with where numbers are whole. Raises
+    InputError where the family's probabilities are not known, and for cells that have none.
+    """
+    column, whole = schema.columns[name], modelled_schema(schema)
+    if column.group_by is not None or not (column.categorical or column.model in CELL_FAMILIES):
+        what = "group_by" if column.group_by is not None else f"the model {column.model!r}"
+        raise InputError(
+            f"Column {name!r} has {what}, whose probabilities of public cells are not known. Take "
+            f"model {', '.join(CELL_FAMILIES)} for numbers, leave group_by out, or choose the "
+            "model classes.",
+            key=NOT_COUNTED,
+        )
+
+    def designed(variable: str) -> tuple[Model, Floats, Places]:
+        design = public_design(whole, variable)
+        matrix = design.matrix(values, n=combinations)
+        first, row_of = distinct_rows(matrix.T, combinations)
+        return family_of(whole, variable, design), matrix[first], row_of.astype(np.int64)
+
+    if column.categorical:
+        return CellFamily(size, _Levels(*designed(name), np.arange(column.n_drawn)), None)
+    levels, part = None, part_of(name)
+    if column.parts and is_drawn(schema, part):
+        own = whole.columns[part]
+        levels = _Levels(*designed(part), np.arange(len(own.coded_levels))[: own.n_drawn] - 1)
+    family, rows, row_of = designed(name)
+    with np.errstate(all="ignore"):
+        low, high = (np.nan_to_num(family.encode(end), nan=-np.inf, posinf=np.inf) for end in ends)
+    if family.whole_numbers:
+        low -= 1.0
+    opened = np.array(open_ends(family, low.copy(), high.copy()))
+    if not (opened[0] < opened[1]).all():
+        raise InputError(
+            f"Column {name!r} has public cells that model {column.model!r} gives no probability. "
+            "Raise the lower end of its range, or name a point of mass there.",
+            key=NOT_COUNTED,
+        )
+    return CellFamily(size, levels, _Numbers(family, rows, row_of, np.array([low, high]), opened))
+
+
+class FamilyChain:
+    """The parameters of one column's family, which move as its records do."""
+
+    def __init__(self, own: CellFamily) -> None:
+        self.own = own
+        self._runs = {
+            part: ShortRun(part.family) for part in (own.levels, own.numbers) if part is not None
+        }
+        self._draw: Draws = {}
+        self._eta = np.empty(0)
+
+    def move(self, row: Places, code: Places, rng: np.random.Generator, *, tuning: bool) -> Floats:
+        """Move the parameters given records (n,) of these combinations and codes.
+
+        Returns the probability (R, L) of each code by combination.
+        """
+        levels, numbers, first = self.own.levels, self.own.numbers, self.own.first
+        found = np.zeros((len((levels or numbers).row_of), self.own.size))  # type: ignore[union-attr]
+        cells = np.ones((1, 1))
+        if levels is not None:
+            draw = self._runs[levels].move(levels.counted(row, code), rng, tuning=tuning)
+            by_row = np.exp(levels.family.log_likelihood(draw, levels.grid)[0])
+            shares = by_row.reshape(-1, len(levels.codes))[levels.row_of]
+            found[:, levels.codes[levels.codes >= 0]] = shares[:, levels.codes >= 0]
+            cells = shares[:, levels.codes < 0]
+        if numbers is not None:
+            at, cell = row[code >= first], code[code >= first] - first
+            latent = numbers.middles(cell) if not self._draw else self._within(at, cell, rng)
+            records = numbers.cells(at, latent)
+            self._draw = self._runs[numbers].move(records, rng, tuning=tuning)
+            self._eta = linear_predictor(self._draw["beta"], numbers.rows)[0]
+            mass = cell_probabilities(numbers.family, self._draw, self._eta, *numbers.opened)
+            found[:, first:] = mass[numbers.row_of] * cells
+        return found
+
+    def numbers(self, row: Places, code: Places, rng: np.random.Generator) -> Floats:
+        """A number (n,) within the cell of each record; NaN for other codes."""
+        found = np.full(len(code), np.nan)
+        inside = code >= self.own.first
+        if self.own.numbers is not None:
+            cell = code[inside] - self.own.first
+            drawn = self._within(row[inside], cell, rng, beyond=False)
+            found[inside] = decoded(self.own.numbers.family, drawn)
+        return found
+
+    def _within(
+        self, row: Places, cell: Places, rng: np.random.Generator, *, beyond: bool = True
+    ) -> Floats:
+        numbers = self.own.numbers
+        assert numbers is not None
+        low, high = (numbers.opened if beyond else numbers.within)[:, cell]
+        eta = self._eta[numbers.row_of[row]]
+        return drawn_in_cells(numbers.family, self._draw, eta, low, high, rng)

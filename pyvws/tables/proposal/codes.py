@@ -1,0 +1,121 @@
+"""Tell what whole numbers are: amounts, ids of records, ids of a panel, or codes such as trades.
+
+Codes have no smooth law: a trade has ten times the records of the next one, and many numbers
+between two codes are none. Ids of a panel come once in each wave.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.tables.files.labels import label_of
+
+Codes = NDArray[np.intp]
+
+FEW: Final = 20  # Whole numbers with at most so many values are codes.
+_PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
+_DIGITS: Final = 6
+_RISING: Final = 0.9  # So many of the steps between neighbours go one way in ids of records.
+_UNLIKE: Final = 0.4  # Neighbours in a code differ by such a share of their records, half of them.
+_RECORDS_A_PAIR: Final = 8
+_LEAST_PAIRS: Final = 10
+_GAPS: Final = 0.5  # A code has at most such a share of the numbers that its span has.
+_BY_CHANCE: Final = 10.0  # Standard errors.
+_FAR_FROM_EVEN: Final = 2.0  # Distances from evenly spread ids, over the root of their number.
+_PAIRS_APART: Final = 10.0  # So many pairs of records would be alike if no id parted them.
+
+
+def numbers_records(values: Floats) -> bool:
+    """Whether whole numbers (n,) in the order of their rows look like ids of records.
+
+    All differ, and so they hardly would by chance: drawn from as many numbers as their span has,
+    several pairs would be alike; or they rise or fall with the row, have six digits or more, each
+    as many, and are spread evenly or have mostly one step. Amounts of a sorted file are not.
+    """
+    if not _differ(values):
+        return False
+    pairs_alike = 0.5 * len(values) ** 2 / (values.max() - values.min() + 1.0)
+    steps = np.diff(values)
+    up = float((steps > 0).mean())
+    ordered = max(up, 1.0 - up) >= _RISING
+    if pairs_alike >= _PAIRS:
+        return True
+    return ordered and may_number_records(values) and _are_even(values, steps)
+
+
+def _are_even(values: Floats, steps: Floats) -> bool:
+    """Whether numbers (n,) are spread evenly over their span, or half of the steps are one."""
+    if np.unique(steps, return_counts=True)[1].max() >= len(steps) / 2:
+        return True
+    y = np.sort(values)
+    even = (y - y[0]) / (y[-1] - y[0])
+    apart = np.abs(even - np.linspace(0.0, 1.0, len(y))).max()
+    return bool(apart <= _FAR_FROM_EVEN / np.sqrt(len(y)))
+
+
+def may_number_records(values: Floats) -> bool:
+    """Whether whole numbers (n,) all differ and have six digits or more, each as many."""
+    low, high = float(values.min()), float(values.max())
+    digits = {len(label_of(end)) for end in (low, high)}
+    return _differ(values) and low > 0 and len(digits) == 1 and min(digits) >= _DIGITS
+
+
+def _differ(values: Floats) -> bool:
+    return FEW < len(values) == len(np.unique(values))
+
+
+def look_like_codes(values: Floats) -> bool:
+    """Whether whole numbers (n,) look like codes: with gaps, and frequencies in no smooth order.
+
+    Neighbours are compared among equally round numbers, since people round amounts. Few records
+    tell nothing, so their numbers stay numbers.
+    """
+    known, counts = np.unique(values, return_counts=True)
+    if not len(known) > FEW or known[0] < 0:
+        return False
+    step = float(np.gcd.reduce(np.diff(known).astype(np.int64)))
+    if len(known) > _GAPS * ((known[-1] - known[0]) / step + 1.0):
+        return False
+    round_to = _roundness(known)
+    pairs = [
+        np.stack([own[:-1:2], own[1::2]])
+        for own in (counts[round_to == one] for one in np.unique(round_to))
+        if len(own) > 1
+    ]
+    a, b = np.concatenate(pairs, axis=1).astype(np.float64)
+    told = a + b >= _RECORDS_A_PAIR
+    if told.sum() < _LEAST_PAIRS or (a + b)[told].sum() < len(values) / 2:
+        return False
+    a, b = a[told], b[told]
+    by_chance = len(a) + _BY_CHANCE * np.sqrt(2.0 * len(a))
+    unlike = float(np.median(np.abs(a - b) / (a + b)))
+    return bool(((a - b) ** 2 / (a + b)).sum() > by_chance and unlike >= _UNLIKE)
+
+
+def _roundness(known: Floats) -> Codes:
+    """How round whole numbers (n,) are: by how many of 5, 10, 50, 100 and so on they divide."""
+    powers = 10.0 ** np.arange(1, 13)
+    steps = np.concatenate([powers / 2.0, powers])
+    return np.asarray((np.mod(known[:, None], steps) == 0.0).sum(axis=1), dtype=np.intp)
+
+
+def part_in_waves(ids: Codes, waves: Codes) -> bool:
+    """Whether codes (N,) come at most once in each of some waves (N,), as those of a panel do.
+
+    Else 10 pairs of records or more with one id would be of one wave by chance.
+    """
+    if min(ids.min(), waves.min()) < 0:  # Empty cells.
+        return False
+    own, of_wave = np.bincount(ids), np.bincount(waves)
+    if np.count_nonzero(of_wave) > np.count_nonzero(own):
+        return False
+    pairs = float((own * (own - 1.0)).sum() / 2.0)
+    shares = of_wave / len(waves)
+    if pairs * float((shares**2).sum()) < _PAIRS_APART:
+        return False
+    both: Any = ids.astype(np.int64) * len(of_wave) + waves
+    return len(np.unique(both)) == len(both)

@@ -1,0 +1,122 @@
+"""Why a proposal is as it is, in a line a column, and the rules that a few records break.
+
+No line has a value of a record, so that it can stand on a terminal. A count of records is
+confidential, as the proposal is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats
+from pyvws.tables.files.frame import open_frame
+from pyvws.tables.proposal.columns import shares_of_units
+from pyvws.tables.proposal.computed import nearly_summed
+from pyvws.tables.proposal.rules import Told, coded_parts
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.decided import is_decided
+from pyvws.tables.schema.schema import Schema
+
+MOST_LINES: Final = 20
+_BROKEN: Final = 0.01  # At most such a share of the records under a condition breaks a rule.
+_CHANCE: Final = float(np.log(1e6))  # Nats.
+
+
+def reasons(columns: Mapping[str, Column], shown: Mapping[str, str]) -> list[str]:
+    """A line for each column that is no plain category or number, at most 20 in all.
+
+    `shown` is what each column is called.
+    """
+    found: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        if why := "; ".join(_why(column, columns, shown)):
+            found.setdefault(why, []).append(shown[name])
+    lines = [f"{', '.join(names)}: {why}." for why, names in found.items()]
+    if any("predictors" in one.review for one in columns.values()):
+        lines.append(
+            "Predictors are the one or two earlier columns that tell most of a column, since a "
+            "sampler would take too long for all of them."
+        )
+    if len(lines) > MOST_LINES:
+        more = len(lines) - MOST_LINES + 1
+        lines = [*lines[: MOST_LINES - 1], f"{more} more reasons follow from the entries."]
+    return lines
+
+
+def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]) -> Iterator[str]:
+    if column.role != "synthesize":
+        return
+    read = " and ".join(
+        dict.fromkeys(shown[other] for rule in column.rules for other in rule.columns)
+    )
+    if column.lookup:
+        yield f"each level of {read} has one value of it"
+    elif column.is_computed:
+        yield f"it is computed from {read} in all records"
+    elif column.rule and is_decided(column, dict(columns)):
+        yield f"its levels are intervals of {read} in all records"
+    elif column.is_constant:
+        yield "it has one value"
+    else:
+        if column.outcome_scale:
+            yield f"the scale {column.outcome_scale} is the likeliest of those that a number has"
+        elif column.model not in (None, "nominal", "table", "ordinal"):
+            yield f"{column.model} is the likeliest family"
+        if column.mass:
+            yield "many records have one number, a point of mass"
+        if column.rule:
+            yield f"{read} leaves one value in all records, hardly by chance"
+
+
+def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[str]:
+    """Rules that all records of a table but a few keep, with how many break them: confidential.
+
+    At most 1 % of the records under a condition break it. Such a rule may be one of the
+    questionnaire, with mistakes in the table. No rule comes from one unit.
+    """
+    table = open_frame(frame, least=1)
+    values, each = schema.coded(table), shares_of_units(table, schema.columns)
+    lines, earlier = [], list[str]()
+    for name in schema.synthesized:
+        column = schema.columns[name]
+        if name in schema.computed:
+            continue
+        coded, found = coded_parts(name, column, values), list[tuple[float, tuple[str, ...], int]]()
+        if coded is not None and not column.rule:
+            found += _by_column(coded[0], earlier, schema, values, each)
+        if not column.categorical:
+            numbers = [x for x in earlier if not schema.columns[x].categorical]
+            sums = nearly_summed(values[name], numbers, values, _BROKEN)
+            found += [(float(len(each)), *one) for one in sums if one[1]]
+        earlier.append(name)
+        if found:
+            _, others, broken = max(found, key=lambda one: one[0])
+            read = " and ".join(shown[other] for other in others)
+            lines.append(f"{shown[name]}: a rule by {read} holds but for {broken} records.")
+    return lines
+
+
+def _by_column(
+    codes: Any, earlier: list[str], schema: Schema, values: Mapping[str, Floats], each: Floats
+) -> Iterator[tuple[float, tuple[str, ...], int]]:
+    """Conditions on one earlier column under which nearly all records have one code (N,)."""
+    told, L = Told(codes, each), int(codes.max()) + 1
+    for other in earlier:
+        parts = coded_parts(other, schema.columns[other], values)
+        if parts is None:
+            continue
+        own = parts[0]
+        table = np.bincount(own * L + codes, minlength=len(parts[1]) * L).reshape(-1, L)
+        of_level = table.sum(axis=1)
+        for code in range(L):
+            broken = of_level - table[:, code]
+            whole = (of_level > 0) & (broken <= _BROKEN * of_level)
+            holds = whole[own]
+            if not broken[whole].any() or whole[of_level > 0].all():
+                continue
+            units = float(each[holds].sum())
+            if units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds):
+                yield units, (other,), int(broken[whole].sum())

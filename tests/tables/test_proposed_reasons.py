@@ -1,0 +1,75 @@
+"""Why a proposal is as it is: few lines, no value of a record, and what a few records break."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyvws.tables.proposal.reasons import MOST_LINES, broken_rules, reasons
+from pyvws.tables.schema.schema import Schema
+
+N = 1500
+
+
+def people(broken: int) -> pl.DataFrame:
+    """Persons of whom a few are single and have a year of marriage, or a wrong total."""
+    rng = np.random.default_rng(3)
+    marital = rng.choice(["single-Zx81", "married", "widowed"], N, p=[0.3, 0.5, 0.2])
+    year = np.where(marital == "single-Zx81", np.nan, rng.integers(1950, 2020, N))
+    year[np.flatnonzero(marital == "single-Zx81")[:broken]] = 1999
+    year[np.flatnonzero(marital == "widowed")[:20]] = np.nan
+    wage, tax = rng.lognormal(9, 1, N).round(2), rng.lognormal(7, 1, N).round(2)
+    net = (wage - tax).round(2)
+    net[:broken] += 17.0
+    frame = {"marital": marital, "year": year, "wage": wage, "tax": tax, "net": net}
+    return pl.DataFrame(frame).with_columns(pl.col("year").fill_nan(None).cast(pl.Int64))
+
+
+@pytest.mark.parametrize("broken", [0, 1, 4])
+def test_rules_that_a_few_records_break_are_counted_and_not_proposed(broken: int) -> None:
+    table = people(broken)
+    schema = Schema.propose(table)
+    shown = {name: name for name in schema.columns}
+    found = broken_rules(schema, table, shown)
+    if not broken:
+        assert found == []
+        assert schema.columns["year"].rule is not None
+        assert schema.columns["net"].rule == "= wage - tax"
+        return
+    assert schema.columns["year"].rule is schema.columns["net"].rule is None
+    assert len(found) == 2
+    assert found[0].startswith("year: a rule by marital")
+    assert found[1].startswith("net: a rule by wage and tax")
+    assert all(f"but for {broken} records" in line for line in found)
+
+
+def test_what_many_break_or_chance_makes_is_no_rule() -> None:
+    rng = np.random.default_rng(4)
+    noise = pl.DataFrame(
+        {
+            "a": rng.choice(["x", "y"], N),
+            "b": np.where(rng.random(N) < 0.995, 0.0, rng.normal(size=N)),
+            "c": np.where(rng.random(N) < 0.995, 0.0, rng.normal(size=N)),
+            "d": rng.normal(size=N),
+        }
+    )
+    for table in (noise, people(40)):
+        schema = Schema.propose(table)
+        assert broken_rules(schema, table, {name: name for name in schema.columns}) == []
+
+
+def test_lines_of_why_are_few_and_have_no_value() -> None:
+    table = people(0)
+    rng = np.random.default_rng(5)
+    more = {f"pay {k}": rng.lognormal(k, 1 + k / 40, N).round(2) for k in range(30)}
+    wide = table.with_columns(**more, **{f"net {k}": x + 1 for k, x in enumerate(more.values())})
+    for one in (table, wide):
+        columns = Schema.propose(one).columns
+        lines = reasons(columns, {name: name.upper() for name in columns})
+        assert 0 < len(lines) <= MOST_LINES
+        said = " ".join(lines)
+        assert "MARITAL leaves one value" in said
+        assert "Zx81" not in said
+        assert "1950" not in said
+        assert "NET: it is computed from WAGE and TAX" in said

@@ -22,3 +22,22 @@ log_likelihood <- function(pattern, level, share) {
   }
   found
 }
+
+# Quantity: the log density of two conditional tables under a clamp, at one draw of their shares. The
+# shares are those of gamma variables of sum 1 by pattern, each of shape concentration / L. Each
+# record's weighted sum of log shares stays within [-epsilon, 0].
+clamped_density <- function(pattern, level, share, other_pattern, other_level, other_share,
+                            weights, epsilon, concentration) {
+  value <- 0
+  for (own in list(share, other_share)) {
+    for (p in seq_len(nrow(own))) {
+      value <- value + concentration / ncol(own) * sum(log(own[p, ])) - 1
+    }
+  }
+  for (i in seq_along(weights)) {
+    both <- log(share[pattern[i] + 1, level[i] + 1]) +
+      log(other_share[other_pattern[i] + 1, other_level[i] + 1])
+    value <- value + max(weights[i] * both, -epsilon)
+  }
+  value
+}

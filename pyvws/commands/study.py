@@ -282,6 +282,21 @@ def _tables(
     return study, file, {**own, "synthesize": synthesize, "others": others}
 
 
+def _misfit(
+    file: Annotated[Path, typer.Option(help="A public file, such as ma2019.csv (NIST).")],
+    schema: Annotated[Path, typer.Option(help="The schema of the file's columns.")],
+    columns: Annotated[
+        str, typer.Option(help="How many of the schema's conditional tables to take.")
+    ] = "5,10,19",
+) -> _Asked:
+    """The constant weight of strict tables, min(1, epsilon / W), by a public reference."""
+    from pyvws.release.synthesize import synthesize
+    from pyvws.studies import misfit as study
+
+    numbers = read_numbers(columns, "--columns", two=False)
+    return study, file, {"schema": schema, "synthesize": synthesize, "columns": numbers}
+
+
 def _noisy_counts(
     file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
     runs: Annotated[int, typer.Option(help="Runs of each row, under fresh noise.", min=1)] = 5,
@@ -344,5 +359,6 @@ study.command("sdr")(_joined(_sdr, _run))
 study.command("sdr-2024")(_joined(_sdr_2024, _run))
 study.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
 study.command("tables")(_joined(_tables, _run))
+study.command("strict-weights")(_joined(_misfit, _run))
 study.command("survey")(_joined(_survey, _run_replicates))
 study.command("noisy-counts")(_joined(_noisy_counts, _run))

@@ -16,7 +16,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from importlib.metadata import version
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Draws, SampledScale, Start
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
+from pyvws.models.sequence import Conditional, draws_of
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose, independent_draws
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
@@ -85,6 +87,12 @@ class NativeEngine:
                 seconds=time.perf_counter() - began,
                 engine=self.name,
             )
+        if isinstance(target.model, ConditionalTable):
+            column = Conditional("y", target.model, target.cells)
+            given = target.weights, cast(Clamp, target.clamp), target.cells.multiplicity
+            joint = JointTarget((column,), *given)
+            fit = sample_rows(joint, settings, seed=seed, progress=progress)
+            return replace(fit, draws=draws_of(fit.draws, column.column))
         settings = settings.after(previous, share=_REFIT_SHARE)
         remedy = failure_remedy(target.cells.rows)
         total = settings.chains * (settings.draws + settings.warmup)

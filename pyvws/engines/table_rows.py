@@ -31,7 +31,7 @@ from pyvws.posterior.diagnostics import diagnose, together
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import DistinctRecords, JointTarget
 
-_RARE = 30.0  # Weighted records of a cell up to which its share moves by itself too.
+_RARE = 80.0  # Weighted records of a cell up to which its share moves by itself too.
 _PARTS = 3  # Parts of such a cell's records in the proposals.
 _AT_ONCE = 5  # Iterations between two looks at progress and interrupts.
 

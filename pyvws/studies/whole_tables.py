@@ -43,10 +43,14 @@ from pyvws.tables.schema.schema import Schema
 
 DATASETS: Final = 5
 _STRICT: Final = ((16.0, 1.0), (16.0, 0.45), (12.0, 0.34))
-"""The epsilons of a table under the clamp, and the weight that all records have there."""
+"""The epsilons of a table of regressions under the clamp, and the weight of all records there."""
+
+_EPSILONS: Final = (1.0, 2.0, 4.0, 8.0)
+_MISFIT: Final = 16.0
+"""Of conditional tables under the clamp: epsilons, and W of the weight min(1, epsilon / W)."""
 
 _LONGER: Final = {"draws": 10, "warmup": 2}  # Times those of other rows: `dp` needs R-hat at 1.01.
-_ONE: Final = "one"
+_ROWS_LONGER: Final = {"draws": 4, "warmup": 1}
 _CONCENTRATION: Final = 2.0
 _COEFFICIENT_SD: Final = 2.0
 
@@ -65,14 +69,17 @@ class StudyDesign:
     prepare: Callable[[pl.DataFrame], pl.DataFrame]
     bins: Mapping[str, tuple[float, ...]]
 
-    def schema(self, *, exact: bool = False) -> Schema:
-        """What is public of the table; `exact` makes the categories conditional tables."""
+    def schema(self, *, exact: bool = False, most: int = 2) -> Schema:
+        """What is public of the table; `exact` makes the categories conditional tables.
+
+        A conditional table then has at most the first `most` of its predictors.
+        """
         columns = dict(self.columns)
         for name, predictors in self.patterns.items() if exact else ():
             columns[name] = replace(
                 columns[name],
                 model="table",
-                predictors=predictors,
+                predictors=predictors[:most],
                 settings={"concentration": _CONCENTRATION},
             )
         return Schema(columns)
@@ -201,15 +208,14 @@ def run(
 
     `synthesize` is `vws.synthesize`: the study stands below the runs that it makes. `strict` also
     runs the deviance clamp, all records at one public weight, which takes the longest. `exact`
-    makes categories conditional tables of few predictors, whose draws are exact. `copies` is how
-    many times each record stands in the table. `sampling` is how synthetic records are drawn.
+    makes categories conditional tables of few predictors, whose draws are exact without a clamp.
+    `copies` is how many times each record stands in the table. `sampling` is how synthetic records
+    are drawn.
     `others` is a Python interpreter that may have dpmm: the table is then also made by the tools
     that are installed, synthpop, and MST and AIM of dpmm. Each fit has four chains of 250 draws if
-    `settings` are not given. Raises InputError for a file of no design, for `strict` with `exact`,
-    and for other tools on a table that has more than categories.
+    `settings` are not given. Raises InputError for a file of no design, and for other tools on a
+    table that has more than categories.
     """
-    if strict and exact:
-        raise InputError("No clamp takes conditional tables. Leave strict or exact out.")
     whole = read_table(Path(file)).frame
     design = _design(whole.columns)
     schema = design.schema(exact=exact)
@@ -233,18 +239,22 @@ def run(
             "LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most
         )
         study.add_unless_failed("SW, at most LW's epsilon", "sw", **at_most)
-    longer = {name: times * how[name] for name, times in _LONGER.items()}
-    weighted = replace(study, frame=frame.with_columns(pl.lit(1.0).alias(_ONE)))
-    for epsilon, c in _STRICT if strict else ():
-        public = {"weights": "public", "weight_column": _ONE, "c": c}
-        weights = public if c < 1.0 else {"weights": "none"}
-        clamp = make_mechanism("censored", epsilon=epsilon, **weights)
+    if strict and exact:
+        study.add_rows_under_clamp({name: n * how[name] for name, n in _ROWS_LONGER.items()})
+    for epsilon, c in _STRICT if strict and not exact else ():
+        longer = {name: times * how[name] for name, times in _LONGER.items()}
         name = f"deviance clamp {epsilon:g}, weights {c:g}"
-        weighted.add_unless_failed(name, clamp, **longer)
+        study.add_unless_failed(name, _clamp(epsilon, c), **longer)
     for tool in tools:
         study.add_tool(tool)
     scale = study.scored([])
     return TableStudy(len(frame), study.rows, scale[1], scale[2], study.left_out)
+
+
+def _clamp(epsilon: float, c: float) -> Mechanism:
+    """The deviance clamp, all records at the weight c."""
+    weights = {"weights": "constant", "c": c} if c < 1.0 else {"weights": "none"}
+    return make_mechanism("censored", epsilon=epsilon, **weights)
 
 
 def _design(columns: list[str]) -> StudyDesign:
@@ -286,6 +296,15 @@ class _Study:
             self.add(name, mechanism, **settings)
         except (ConvergenceError, SearchError) as error:
             self.left_out.append(f"Left out: {name}. {error}")
+
+    def add_rows_under_clamp(self, longer: Mapping[str, int]) -> None:
+        """The rows of conditional tables under the clamp, of at most one predictor and of two."""
+        for most in (1, 2):
+            schema = self.design.schema(exact=True, most=most)
+            for epsilon in _EPSILONS:
+                name = f"deviance clamp {epsilon:g}, at most {most} predictors"
+                clamp = _clamp(epsilon, min(1.0, epsilon / _MISFIT))
+                self.add_unless_failed(name, clamp, schema=schema, **longer)
 
     def add_tool(self, tool: Tool) -> None:
         """The row of another tool on the whole table, added to the rows."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.models.beta import Beta
+from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.gamma import Gamma
 from pyvws.models.logistic import Logistic
 from pyvws.models.model import Model
@@ -296,6 +297,14 @@ _COINS: Final[dict[str, Any]] = {
     "bases": (((0.0, 0.0),) * 2, ((1.0, 1.0),) * 4, ((0.0, 1.0), (0.0, 1.0), (1.0, 0.0))),
     "extremes": ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)),
 }
+_SHARES: Final[dict[str, Any]] = {
+    "models": tuple(
+        ConditionalTable(levels=("1", "2"), concentration=0.01, patterns=P) for P in (1, 2)
+    ),
+    "points": grid(*([-30.0, 0.0],) * 6),
+    "bases": (((1.0, 1.0),) * 40, ((2.0, 2.0),) * 40, ((1.0, 2.0), (1.0, 2.0), (2.0, 1.0))),
+    "extremes": ((1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (2.0, 2.0)),
+}
 _COUNT_AND_AMOUNT: Final[dict[str, Any]] = {
     "models": (Poisson(), _NORMAL),
     "points": grid(
@@ -311,6 +320,11 @@ TABLES: Final[dict[str, tuple[TableTargets, Share]]] = {
     "deviance-two-logistic": (TableTargets(clamp="deviance", **_COINS), WHOLE),
     "deviance-weights-0.45": (TableTargets(clamp="deviance", weight=0.45, **_COINS), WHOLE),
     "censored-two-logistic": (TableTargets(clamp="half", **_COINS), _PART),
+    "deviance-two-tables": (TableTargets(clamp="deviance", patterned=True, **_SHARES), WHOLE),
+    "deviance-tables-weights-0.45": (
+        TableTargets(clamp="deviance", weight=0.45, patterned=True, **_SHARES),
+        WHOLE,
+    ),
     "deviance-poisson-normal": (TableTargets(clamp="deviance", **_COUNT_AND_AMOUNT), WHOLE),
     "censored-poisson-normal": (TableTargets(clamp="half", **_COUNT_AND_AMOUNT), _SLOPED),
 }

@@ -128,8 +128,6 @@ def test_conditional_tables_have_exact_draws_and_other_tools_stand_beside(
     drawn = (tmp_path / "tables.svg").read_text()
     for name in ("copy", "noise", "bootstrap", "independent columns", "SW"):
         assert f"<!-- {name} -->" in drawn
-    with pytest.raises(InputError, match="No clamp takes conditional tables"):
-        whole_tables.run(acs[0], strict=True, **given)
 
 
 def test_under_the_clamp_all_records_have_one_public_weight(
@@ -143,7 +141,6 @@ def test_under_the_clamp_all_records_have_one_public_weight(
             return _release(frame, mechanism, 40.0)
         asked.append((mechanism.epsilon, mechanism.weights, mechanism.c))
         assert (given["draws"], given["warmup"], mechanism.facts.claim) == (200, 200, "dp")
-        assert frame["one"].to_list() == [1.0] * 60
         if mechanism.epsilon < 16.0:
             raise ConvergenceError("The chains fail.")
         return _release(frame, "dp", mechanism.epsilon)
@@ -151,12 +148,33 @@ def test_under_the_clamp_all_records_have_one_public_weight(
     settings = SamplerSettings(draws=20, warmup=100)
     given = {"synthesize": recorded, "seed": 1, "settings": settings, "sampling": "systematic"}
     result = whole_tables.run(acs[0], strict=True, **given)
-    assert asked == [(16.0, "none", 1.0), (16.0, "public", 0.45), (12.0, "public", 0.34)]
+    assert asked == [(16.0, "none", 1.0), (16.0, "constant", 0.45), (12.0, "constant", 0.34)]
     row = result.rows[-1]
     assert (row.name, row.guarantee, row.epsilon) == ("deviance clamp 16, weights 0.45", "dp", 16.0)
-    assert row.score == 1000.0  # Of the ten columns: the weights' column is not among them.
+    assert row.score == 1000.0
     problem = "Left out: deviance clamp 12, weights 0.34. The chains fail."
     assert result.problems == [problem]
+
+
+def test_conditional_tables_under_the_clamp_have_one_weight_and_few_predictors(
+    acs: tuple[Path, pl.DataFrame],
+) -> None:
+    asked = []
+
+    def recorded(frame: pl.DataFrame, *, mechanism: Any, schema: Any, **given: Any) -> Any:
+        if isinstance(mechanism, str):
+            return _release(frame, mechanism, 40.0)
+        predictors = [column.predictors for column in schema.columns.values()]
+        most = max(map(len, predictors))
+        asked.append((most, mechanism.epsilon, mechanism.c, given["draws"], given["warmup"]))
+        return _release(frame, "dp", mechanism.epsilon)
+
+    settings = SamplerSettings(draws=20, warmup=100)
+    given = {"synthesize": recorded, "seed": 1, "settings": settings}
+    result = whole_tables.run(acs[0], strict=True, exact=True, **given)
+    weights = [(epsilon, epsilon / 16.0, 80, 100) for epsilon in (1.0, 2.0, 4.0, 8.0)]
+    assert asked == [(most, *own) for most in (1, 2) for own in weights]
+    assert {row.guarantee for row in result.rows[-8:]} == {"dp"}
 
 
 def _release(frame: pl.DataFrame, guarantee: str, epsilon: float) -> SimpleNamespace:

@@ -1,0 +1,115 @@
+"""Rows of conditional tables under a clamp: exact moments on tiny tables, by sums over a grid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pyvws._base.checks import Floats
+from pyvws._base.cores import one_core
+from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.models.conditional_table import ConditionalTable
+from pyvws.models.sequence import Conditional
+from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.joint_target import JointTarget
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.tables.design.cells import make_cells
+
+_GRID = 50
+_FIRST = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0])
+_SECOND = np.array([1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 2.0])
+_WEIGHTS = np.array([1.0, 1.0, 0.5, 1.0, 1.0, 0.0, 1.0])
+_COIN = ConditionalTable(levels=("x", "y"))
+
+
+def _target(epsilon: float, kind: str = "deviance") -> JointTarget:
+    """Two columns of two levels, the second by the first, of seven records."""
+    columns = (
+        Conditional("a", replace(_COIN, patterns=1), make_cells(_FIRST, np.zeros((7, 1)))),
+        Conditional("b", replace(_COIN, patterns=2), make_cells(_SECOND, _FIRST[:, None] - 1.0)),
+    )
+    return JointTarget(columns, _WEIGHTS, Clamp(epsilon, kind))
+
+
+def _moments(epsilon: float, low: float) -> tuple[Floats, Floats]:
+    """Means and standard deviations of P(a = x), P(b = x | a = x), P(b = x | a = y), by sums.
+
+    Under Dirichlet(1/2, 1/2) a share is sin(angle)^2 with a uniform angle.
+    """
+    share = np.sin((np.arange(_GRID) + 0.5) / _GRID * np.pi / 2.0) ** 2
+    shares = np.stack(np.meshgrid(share, share, share, indexing="ij")).reshape(3, -1)
+    logs = np.log([shares, 1.0 - shares])
+    log_density = np.zeros(shares.shape[1])
+    for a, b, weight in zip(_FIRST, _SECOND, _WEIGHTS, strict=True):
+        term = logs[int(a) - 1, 0] + logs[int(b) - 1, int(a)]
+        log_density += np.clip(weight * term, low, 0.0)
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    mean = shares @ density
+    return mean, np.sqrt((shares - mean[:, None]) ** 2 @ density)
+
+
+@pytest.mark.draws
+@pytest.mark.parametrize(("epsilon", "kind"), [(1.5, "deviance"), (3.0, "deviance"), (6.0, "half")])
+def test_draws_have_the_moments_of_the_clamped_target(epsilon: float, kind: str) -> None:
+    settings = SamplerSettings(draws=2000, warmup=100, chains=4)
+    posterior = NativeEngine().sample_table(_target(epsilon, kind), settings, seed=4)
+    first, second = (np.exp(posterior.draws[f"{name}.log_theta"]) for name in "ab")
+    assert np.allclose(second.sum(axis=2), 1.0)
+    drawn = np.column_stack([first[:, 0, 0], second[:, :, 0]])
+    mean, sd = _moments(epsilon, -epsilon if kind == "deviance" else -epsilon / 2.0)
+    error = sd / np.sqrt(posterior.diagnostics.ess_bulk_min)
+    assert (np.abs(drawn.mean(axis=0) - mean) < 4.0 * error + 2e-3).all()
+    assert np.allclose(drawn.std(axis=0), sd, rtol=0.1)
+
+
+def test_the_density_is_that_of_shares_and_its_slope_follows() -> None:
+    target = _target(3.0)
+    density = target.density_and_gradient()
+    q = np.random.default_rng(3).normal(size=target.dimension)
+    value, slope = density(q)
+    moved = np.eye(len(q)) * 1e-6
+    steps = [(density(q + step)[0] - density(q - step)[0]) / 2e-6 for step in moved]
+    assert np.allclose(slope, steps, atol=1e-6)
+    # A larger exp(q) of all levels of a pattern leaves the shares: the gamma density alone moves.
+    wider = q + np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    gone = np.exp(q[:2]).sum() * (np.e - 1.0)
+    assert density(wider)[0] - value == pytest.approx(2 * 0.5 - gone)
+    assert np.allclose(target.terms()(wider), target.terms()(q))
+
+
+def test_one_column_is_a_table_of_one() -> None:
+    cells = make_cells(_FIRST, np.zeros((7, 1)))
+    model, clamp = replace(_COIN, patterns=1), Clamp(2.0, "deviance")
+    settings = SamplerSettings(draws=50, warmup=100, chains=2)
+    alone = NativeEngine().sample(PseudoPosterior(model, cells, _WEIGHTS, clamp), settings, seed=2)
+    target = JointTarget((Conditional("y", model, cells),), _WEIGHTS, clamp)
+    with one_core():
+        joint = NativeEngine().sample_table(target, settings, seed=2)
+    assert np.array_equal(alone.draws["log_theta"], joint.draws["y.log_theta"])
+
+
+def test_equal_records_and_counts_of_them_have_one_target() -> None:
+    each = np.repeat(np.arange(7), [1, 3, 1, 2, 1, 1, 2])
+    settings = SamplerSettings(draws=20, warmup=100, chains=1)
+
+    def sampled(counted: bool) -> Floats:
+        at, count = (
+            (np.arange(7), np.bincount(each).astype(np.float64)) if counted else (each, None)
+        )
+        columns = tuple(
+            replace(column, cells=make_cells(y[at], design[at], count))
+            for column, y, design in zip(
+                _target(3.0).columns,
+                (_FIRST, _SECOND),
+                (np.zeros((7, 1)), _FIRST[:, None] - 1.0),
+                strict=True,
+            )
+        )
+        target = JointTarget(columns, _WEIGHTS[at], Clamp(3.0, "deviance"), count)
+        return NativeEngine().sample_table(target, settings, seed=1).draws["b.log_theta"]
+
+    assert np.allclose(sampled(True), sampled(False), rtol=1e-9)

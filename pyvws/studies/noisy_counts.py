@@ -157,9 +157,9 @@ def run(
         listener.line(
             f"  epsilon {epsilon:g}, delta {delta:g}: {seconds:.0f} s of processors a run"
         )
-    ends = [_judged(design, own, [shuffled]), _judged(design, own, [sample])]
+    independent, bootstrap = (_judged(design, own, [table]) for table in (shuffled, sample))
     tools, problems = ([], []) if others is None else installed(others, _PEERS)
-    beside = {}
+    beside: dict[str, tuple[float, ...]] = {}
     levels = {name: column.levels or () for name, column in design.schema.columns.items()}
     for tool in tools:
         made = made_by(tool, frame, levels, datasets=DATASETS, seed=seed)
@@ -168,7 +168,15 @@ def run(
         else:
             beside[tool.name] = _judged(design, own, made[0])
             listener.line(f"  {tool.name}: {made[1]:.0f} s of processors")
-    return CountsStudy(len(frame), runs, rows, *ends, beside, problems)
+    return CountsStudy(
+        n=len(frame),
+        runs=runs,
+        rows=rows,
+        independent=independent,
+        bootstrap=bootstrap,
+        others=beside,
+        problems=problems,
+    )
 
 
 def _judged(

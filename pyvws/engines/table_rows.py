@@ -250,13 +250,17 @@ class TableRows:
         model, both = cast(ConditionalTable, column.model), (records.weight, records.count)
         sums = records.weight[has] * records.count[has]
         counts = weighted_counts(pattern, level, sums, P, len(model.levels))
-        some = np.nonzero((counts > 0.0) & (counts < _RARE))
-        return cls(column, cell, entries, (*some, counts[some]), both, records.window)
+        rows, levels = np.nonzero((counts > 0.0) & (counts < _RARE))
+        rare = rows, levels, counts[rows, levels]
+        return cls(column, cell, entries, rare, both, records.window)
 
     def terms(self, shares: Floats) -> Floats:
         """The log share of each distinct record's level (M,), 0 without one."""
         by_cell = self.column.model.log_likelihood({"log_theta": shares[None]}, self.column.cells)
-        return np.where(self.cell >= 0, by_cell[0][self.cell], 0.0) if by_cell.size else 0.0
+        found = np.zeros(len(self.cell))
+        has = self.cell >= 0
+        found[has] = by_cell[0][self.cell[has]]
+        return found
 
     def first(self, weights: Floats, rng: np.random.Generator) -> Floats:
         """Log shares (P, L) of the posterior under the records' weights (N,), without a clamp."""

@@ -51,7 +51,7 @@ def clamped_density(
     concentration: float,
 ) -> Floats:
     """The log density of a table of two conditional tables at shares (P, L) and (Q, M)."""
-    columns = []
+    columns: list[Conditional] = []
     for own, places, codes in (
         (share, pattern, level),
         (other_share, other_pattern, other_level),

@@ -80,9 +80,13 @@ def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(tmp_path: Path) -
             pl.read_csv(table), schema=schema, mechanism="noisy-counts", epsilon=4.0, datasets=1
         )
         settings = made.privacy["relies_on"]["public_settings"]
-        claims.append((made.privacy["guarantee"], settings.get("schema_was_proposed", False)))
+        keys = {caveat["key"] for caveat in made.privacy["caveat_keys"]}
+        signed = "proposed-and-signed" in keys
+        claims.append(
+            (made.privacy["guarantee"], settings.get("schema_was_proposed", False), signed)
+        )
         assert "A. Person" not in json.dumps(made.privacy)
-    assert claims == [("none", True), ("dp", True), ("dp", False)]
+    assert claims == [("none", True, False), ("dp", True, True), ("dp", False, False)]
     for words, message in (
         ((mine, "--accept", "B", "--out", tmp_path / "x.toml"), "is no proposal"),
         ((out, "--accept", "B", "--plan", "--out", tmp_path / "x.toml"), "--plan forecasts"),

@@ -66,6 +66,11 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
     }.get(privacy["guarantee"], "")
     if privacy["guarantee"] == "dp" and "as-if-exact" in keys:
         condition = "The claim is for exact draws, and the sampler only comes near them. "
+    if privacy["guarantee"] != "none" and "proposed-and-signed" in keys:
+        condition = (
+            "A look at the table proposed the schema. The figures rest on the word of who signed "
+            f"that all of it is public. {condition}"
+        )
     replaced = neighbours == "replace-one"
     change = "replacing" if replaced else "adding or removing"
     if not condition.endswith(", "):

@@ -28,7 +28,7 @@ from pyvws.statement.ledger import (
 )
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.several_draws import total_epsilon
-from pyvws.statement.statement import Statement
+from pyvws.statement.statement import Statement, of_proposal
 from pyvws.statement.words import EXACT_TRUST
 
 DELTAS = (1e-6, 1e-9)
@@ -296,7 +296,7 @@ class PrivacyStatement(Statement):
             "window": self.window is not None,
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
-            "proposed": self.proposed,
+            **of_proposal(self.proposed, self.public_settings),
             "compared": self.compared,
             "composition": not any(fewer.values()),
             "composition-of-draws": any(fewer.values()),

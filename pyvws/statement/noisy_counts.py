@@ -9,7 +9,7 @@ from typing import Any
 from pyvws._base.phrase import Phrase
 from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.relied_on import ReliesOn
-from pyvws.statement.statement import Statement
+from pyvws.statement.statement import Statement, of_proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class NoisyCountsStatement(Statement):
             "records": self.records == "exact",
             "public-records": self.records == "public",
             "counts-records": self.records == "noisy",
-            "proposed": self.proposed,
+            **of_proposal(self.proposed, self.public_settings),
             "compared": self.compared,
         }
         values: dict[str, dict[str, Any]] = {

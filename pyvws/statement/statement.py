@@ -21,6 +21,12 @@ ROW_ORDERS = ("random", "as in the table")
 """A statement's words for the order of rows: without and with keep_order."""
 
 
+def of_proposal(proposed: bool, public_settings: Mapping[str, Any]) -> dict[str, bool]:
+    """The caveats on a schema that a look at the table proposed: in review, or signed."""
+    signed = "schema_was_proposed" in public_settings and not proposed
+    return {"proposed": proposed, "proposed-and-signed": signed}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """The facts that the statements of all mechanisms hold.

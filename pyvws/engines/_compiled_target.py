@@ -179,7 +179,9 @@ def _normal(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, _address
 
 
 def _same(dimension: Any, _length: Any, z_at: Any, q_at: Any, _address: Any) -> int:
-    carray(q_at, dimension)[:] = carray(z_at, dimension)
+    z, q = carray(z_at, dimension), carray(q_at, dimension)
+    for i in range(len(z)):
+        q[i] = z[i]
     return 0
 
 

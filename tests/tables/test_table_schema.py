@@ -220,8 +220,9 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
         ({"model": "normal", "rule": "no where age < 3"}, "a value that the column cannot have"),
         ({"model": "normal", "rule": "0 where agee < 3"}, "'agee' is no column of the schema. Did"),
         ({"model": "normal", "rule": "0 where later < 3"}, "'later' comes later in the order"),
-        ({"model": "normal", "rule": ">= age + 3"}, "takes names of columns, + and -"),
-        ({"model": "normal", "rule": ">= age - gone"}, "bounds by more than one column"),
+        ({"model": "normal", "rule": "= age * 3"}, "takes names of columns, numbers, + and -"),
+        ({"model": "normal", "rule": ">= age + 3"}, "bounds by something else than one column"),
+        ({"model": "normal", "rule": ">= age - gone"}, "bounds by something else than one column"),
         (
             {"model": "normal", "rule": "= age + age"},
             "a sum or a lookup has no other rule, model or mass",

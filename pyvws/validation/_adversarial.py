@@ -151,6 +151,12 @@ _FAMILIES: Final[dict[str, tuple[Model, Floats, dict[str, Any]]]] = {
         grid([-30.0, 30.0], [-30.0, 60.0], [-30.0, 90.0], [2.0, 4.0]),
         _LEVELS,
     ),
+    "table": (
+        ConditionalTable(levels=("1", "2", "3", "4")),
+        # Log sizes of the four levels; their shares are the sizes by their sum.
+        grid([-60.0, 0.0], [-30.0, 30.0], [-90.0, 15.0, 60.0], [-45.0, 90.0]),
+        _LEVELS,
+    ),
     "beta": (
         _BETA,
         grid(
@@ -183,6 +189,7 @@ _MASSES: Final = (
     "logistic",
     "ordinal",
     "nominal",
+    "table",
 )
 WHOLE: Final = {"leave-one-out": 0.985, "replace-one": 0.9}
 _SLOPED: Final = {"leave-one-out": 0.985, "replace-one": 0.5}

@@ -28,6 +28,7 @@ from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
@@ -37,6 +38,8 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.design.cells import make_cells
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._grid_engine import (
     EnumeratedGrid,
     Enumerating,
@@ -157,13 +160,17 @@ class _Clamped(Runs):
         pairs = [record if isinstance(record, tuple) else (record,) for record in outcomes]
         names = ["y", "x"][: len(pairs[0])]
         table = pl.DataFrame(pairs, schema=dict.fromkeys(names, pl.Float64), orient="row")
+        if isinstance(self.model, ConditionalTable):  # Its levels are a schema's.
+            column = Column(model="table", levels=self.model.levels, predictors=[])
+            what: dict[str, Any] = {"schema": Schema({"y": column})}
+        else:
+            formula = "~ x" if "x" in names else "~ 1"
+            what = {"outcome": "y", "model": self.model, "formula": formula}
         run = Synthesizer(
-            outcome="y",
-            model=self.model,
+            **what,
             mechanism=Censored(
                 epsilon=epsilon, clamp=self.clamp, **({"weights": "none"} if own is None else own)
             ),
-            formula="~ x" if "x" in names else "~ 1",
             settings=settings or SamplerSettings(draws=100, chains=1),
             engine=engine,
             **{"datasets": 1, **given},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,36 @@ def no_shift(_: Any) -> Any:
 
 _COINS, _AMOUNTS = "table-deviance-two-logistic", "table-deviance-poisson-normal"
 _WEIGHTED = "table-deviance-weights-0.45"
+
+
+def _of_target(density: Wrong) -> Wrong:
+    """The class of targets, whose density is another one."""
+
+    def wrong(target: Any) -> Any:
+        return lambda *given: SimpleNamespace(
+            density_and_gradient=lambda: density(None)(target(*given))
+        )
+
+    return wrong
+
+
+def _weights_of_1(target: Any) -> Any:
+    return lambda columns, weights, clamp: target(columns, np.ones_like(weights), clamp)
+
+
+CONDITIONAL_TABLE_MISTAKES: tuple[tuple[str, str, Wrong], ...] = tuple(
+    (
+        "pyvws.validation.cases.conditional_table:clamped_density",
+        "pyvws.validation.cases.conditional_table:JointTarget",
+        wrong,
+    )
+    for wrong in (
+        _weights_of_1,
+        _of_target(a_window_a_column),
+        _of_target(the_last_column_left_out),
+    )
+)
+
 _ROWS, _WEIGHTED_ROWS = "table-deviance-two-tables", "table-deviance-tables-weights-0.45"
 
 TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(

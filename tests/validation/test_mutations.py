@@ -19,6 +19,7 @@ from fit_mistakes import FIT_MISTAKES
 from noise_mistakes import TABLE_OF_ESTIMATES_MISTAKES
 from random_mistakes import RANDOM_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
+from table_mistakes import CONDITIONAL_TABLE_MISTAKES
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
 
 from pyvws.bounds.joint import JointBounds
@@ -754,6 +755,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (SYSTEMATIC, UNIFORMS, without_their_shift),
     *FIT_MISTAKES,
     *TABLE_OF_ESTIMATES_MISTAKES,
+    *CONDITIONAL_TABLE_MISTAKES,
     *COUNTED_RECORDS_MISTAKES,
     *RANDOM_MISTAKES,
     *STATEMENT_MISTAKES,

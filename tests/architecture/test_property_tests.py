@@ -62,6 +62,7 @@ NOT_PURE_FUNCTIONS = {
     ),
     "mechanisms.histogram.discrete_laplace.laplace": "secret noise, the same never twice",
     "statement.releases.has_costs": "reads the entries of a statement",
+    "statement.statement.of_proposal": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
     "statement.releases.releases_known": "reads one entry of a statement",
     "evaluation.combining_rules.rule_in_words": "words",

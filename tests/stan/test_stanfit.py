@@ -111,7 +111,6 @@ def test_weights_that_a_fit_has_itself_are_read_with_it():
     assert found["chains"].tolist() == [2]
 
 
-@pytest.mark.draws
 @pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 @pytest.mark.parametrize("package", ["brms", "rstanarm"])
 def test_a_fit_of_a_package_of_r_ends_in_a_release(package, file_of, need, tmp_path):

@@ -195,12 +195,12 @@ def _reduced(
 
     def reduce(block: Block) -> None:
         rows, columns, compute = block
-        found = compute()
+        log_lik = compute()
         if not kept[rows].all():
-            found = found[kept[rows]]
-        found = np.ascontiguousarray(found)
-        by_row, by_column = np.zeros(len(found)), np.zeros(found.shape[1])
-        add_largest(found, largest_weights[columns], by_row, by_column)
+            log_lik = log_lik[kept[rows]]
+        log_lik = np.ascontiguousarray(log_lik)
+        by_row, by_column = np.zeros(len(log_lik)), np.zeros(log_lik.shape[1])
+        add_largest(log_lik, largest_weights[columns], by_row, by_column)
         with lock:
             places = np.flatnonzero(kept[rows]) + rows.start
             by_draw[places] = np.maximum(by_draw[places], by_row)

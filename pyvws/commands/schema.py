@@ -116,21 +116,25 @@ def _accept(proposal: Path, by: str, out: Path, plan: bool, quiet: bool, as_json
 
     if plan:
         raise UsageError("--plan forecasts from a table, and --accept takes a proposal. Leave one.")
-    found = Schema.read(proposal)
-    if found.reviewed is None:
+    proposed = Schema.read(proposal)
+    if proposed.reviewed is None:
         raise UsageError(f"{proposal.name} is no proposal, so it needs no signature.")
-    signed = found.accepted(by)
+    signed = proposed.accepted(by)
     signed.write(out)
     if as_json:
-        taken = {name: one.review for name, one in found.columns.items() if one.review}
+        taken = {name: column.review for name, column in proposed.columns.items() if column.review}
         print_json({"schema": str(out), "reviewed": by, "accepted": taken})
     elif not quiet:
         print_table(
             f"{out}: signed by {by}",
             ("you say that these are public",),
-            ((name, ", ".join(one.review)) for name, one in found.columns.items() if one.review),
-            f"You say of {len(found.to_review)} entries that anybody may know them without a look "
-            "at the records, as from a questionnaire, a codebook or an earlier publication.",
+            (
+                (name, ", ".join(column.review))
+                for name, column in proposed.columns.items()
+                if column.review
+            ),
+            f"You say of {len(proposed.to_review)} entries that anybody may know them without a "
+            "look at the records, as from a questionnaire, a codebook or an earlier publication.",
             "No epsilon covers an entry that only the records tell. A strict claim of a run rests "
             "on your word, and its statement says that the schema was proposed from the table.",
         )

@@ -125,7 +125,7 @@ def tabulate(
 
 def _counted(
     counts: Any,
-    of: Any,
+    of_what: Any,
     level: float,
     out: Path | None,
     overwrite: bool,
@@ -145,18 +145,18 @@ def _counted(
             "--counted reads counts.parquet of a release from noisy-counts, and the files have "
             "none beside them. Name the folder of such a run."
         )
-    cells = counted_cells(counts.frame, noise=counts.noise, of=of, level=level)
+    cells = counted_cells(counts.frame, noise=counts.noise, of=of_what, level=level)
     rows = list(zip(*cells.values(), strict=True))
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:
             pl.DataFrame(cells).write_csv(folder / "counted.csv")
     if as_json:
-        how = {"of": of, "level": level, "noise": counts.noise}
+        how = {"of": of_what, "level": level, "noise": counts.noise}
         print_json({**how, "rows": [dict(zip(cells, row, strict=True)) for row in rows]})
     elif not quiet:
         ends = (f"lower {level:.0%}", "upper")
         print_table(
-            f"cells from noisy counts and their noise alone, shares of the {of}",
+            f"cells from noisy counts and their noise alone, shares of the {of_what}",
             ("count", *ends, "share", *ends),
             (
                 (f"{name}: {label}", *map(str, numbers[:3]), *(f"{x:.4g}" for x in numbers[3:]))

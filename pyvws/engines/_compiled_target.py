@@ -119,13 +119,13 @@ def _clamped(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address
     value = _density(q, *groups[1], gradient)
     rows, row_of_cell = groups[2][0], groups[2][1]
     cells = len(row_of_cell)
-    found = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
+    terms = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
     inside = np.empty(cells)
-    _terms(q, rows, row_of_cell, groups[2][2:], found)
+    _terms(q, rows, row_of_cell, groups[2][2:], terms)
     cell, weight, count, low, high, shift, _ = groups[3]
-    clamps: Any = (cell, weight, count, low, high, shift, found[0], inside)
+    clamps: Any = (cell, weight, count, low, high, shift, terms[0], inside)
     value += add_terms_inside(*clamps)
-    _slopes(q, rows, row_of_cell, groups[2][2:], found, inside, gradient)
+    _slopes(q, rows, row_of_cell, groups[2][2:], terms, inside, gradient)
     value += jacobian
     _pull_back(state, q, *groups[0], gradient)
     value_at[0] = value
@@ -140,13 +140,13 @@ def _given_others(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, ad
     value = _density(q, *groups[1], gradient)
     rows, row_of_cell = groups[2][0], groups[2][1]
     cells = len(row_of_cell)
-    found = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
+    terms = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
     inside = np.empty(cells)
-    _terms(q, rows, row_of_cell, groups[2][2:], found)
+    _terms(q, rows, row_of_cell, groups[2][2:], terms)
     cell, weight, count, low, high, shift, _, others, own = groups[3]
-    clamps: Any = (cell, weight, count, low, high, shift, found[0], others, own, inside)
+    clamps: Any = (cell, weight, count, low, high, shift, terms[0], others, own, inside)
     value += add_sums_inside(*clamps)
-    _slopes(q, rows, row_of_cell, groups[2][2:], found, inside, gradient)
+    _slopes(q, rows, row_of_cell, groups[2][2:], terms, inside, gradient)
     value += jacobian
     _pull_back(state, q, *groups[0], gradient)
     value_at[0] = value

@@ -78,15 +78,15 @@ def nuts_step(
     z: Any,
     value: float,
     gradient: Any,
-    found: Any,
+    noted: Any,
     seen: Any,
     variances: Any,
     size: float,
     counts: Any,
 ) -> tuple[float, float, bool]:
-    """Move z (D,) with its gradient (D,) and what the density has `found` there (M,), in place.
+    """Move z (D,) with its gradient (D,) and what the density has `noted` there (M,), in place.
 
-    The density writes what it finds at a point to `seen` (M,). `variances` (D,) scale the steps,
+    The density notes what it finds at a point in `seen` (M,). `variances` (D,) scale the steps,
     and `size` is in their unit. Returns the new log density, the mean acceptance, and whether the
     trajectory broke off.
     """
@@ -97,7 +97,7 @@ def nuts_step(
     totals = np.empty((_DEEPEST, D))
     levels = np.empty(_DEEPEST, np.int64)
     total, drawn, drawn_slope = np.empty(D), np.empty(D), np.empty(D)
-    drawn_found = np.empty(len(found))
+    drawn_noted = np.empty(len(noted))
     energy = value
     for i in range(D):
         p[i] = rng.standard_normal() / math.sqrt(variances[i])
@@ -127,7 +127,7 @@ def nuts_step(
             accepted += math.exp(min(0.0, gain))
             grown = _log_sum(grown, gain)
             if math.log(rng.random()) < gain - grown:
-                drawn[:], drawn_slope[:], drawn_found[:], drawn_value = at, g, seen, now
+                drawn[:], drawn_slope[:], drawn_noted[:], drawn_value = at, g, seen, now
             first[top], last[top], totals[top], levels[top] = p, p, p, 0
             top += 1
             while top > 1 and levels[top - 1] == levels[top - 2]:
@@ -145,7 +145,7 @@ def nuts_step(
         if stopped:
             break
         if math.log(rng.random()) < grown - log_weight:
-            z[:], gradient[:], found[:], value = drawn, drawn_slope, drawn_found, drawn_value
+            z[:], gradient[:], noted[:], value = drawn, drawn_slope, drawn_noted, drawn_value
         log_weight = _log_sum(log_weight, grown)
         far, near = momenta[1 - side], momenta[side]
         turned = _turned(far, near, total, first[0], last[0], totals[0], variances)
@@ -260,7 +260,7 @@ def sample_chain(
     """Run one chain: fill drawn (draws, D), and count in `counts`; whether it found a start.
 
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
-    the sum of the `others`' terms (M,) and writes its own to `seen` (M,). Block k has the places
+    the sum of the `others`' terms (M,) and notes its own in `seen` (M,). Block k has the places
     blocks[k] to blocks[k + 1] - 1 of the D parameters. `window_ends` (warmup,) tells where a window
     of the variances ends. A chain starts within `jitter` of 0, after `tries` at most, and its first
     variances come from as many points `near`.

@@ -152,23 +152,23 @@ def _run(chains: Sequence[_Chain], settings: SamplerSettings, progress: Progress
         try:
             while waiting:
                 ended, waiting = wait(waiting, _POLL_SECONDS, FIRST_EXCEPTION)
-                for one in ended:
-                    one.result()
+                for future in ended:
+                    future.result()
                 if progress is not None:
                     progress(sum(chain.done for chain in chains), total)
         finally:
-            for one in waiting:
-                one.cancel()
+            for future in waiting:
+                future.cancel()
             for chain in chains:
                 chain.stop()
 
 
 def function_list(signature: Any, functions: Sequence[Any]) -> Any:
     """C functions of one signature, as a list that compiled code reads."""
-    made = List.empty_list(types.FunctionType(signature))
+    pointers = List.empty_list(types.FunctionType(signature))
     for function in functions:
-        made.append(function)
-    return made
+        pointers.append(function)
+    return pointers
 
 
 def window_ends(warmup: int) -> NDArray[np.bool_]:
@@ -181,9 +181,9 @@ def window_ends(warmup: int) -> NDArray[np.bool_]:
         at += length
     if ends and at - length < last - 0.5 * length:
         ends.append(int(last))
-    found = np.zeros(warmup, dtype=np.bool_)
-    found[np.array(ends, dtype=np.intp) - 1] = True
-    return found
+    is_end = np.zeros(warmup, dtype=np.bool_)
+    is_end[np.array(ends, dtype=np.intp) - 1] = True
+    return is_end
 
 
 def diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:

@@ -215,7 +215,7 @@ def _filled(
 
     An unknown field without a default is None. `kept` lives for as long as a chain runs.
     """
-    made = known_nutpie().compile_pymc.CompiledPyMCModel
+    model_class = known_nutpie().compile_pymc.CompiledPyMCModel
     known = {
         "dims": None,
         "compiled_logp_func": density,
@@ -230,10 +230,10 @@ def _filled(
     }
     unknown = [
         field.name
-        for field in fields(made)
+        for field in fields(model_class)
         if field.init and field.default is MISSING and field.default_factory is MISSING
     ]
-    return made(**dict.fromkeys(unknown) | known)
+    return model_class(**dict.fromkeys(unknown) | known)
 
 
 @cache

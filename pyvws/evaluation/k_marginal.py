@@ -208,18 +208,18 @@ def chained_k_marginal(original: Codes, *, replicates: int = 5, seed: int = 1) -
         chosen.append(int(np.argmax(tied)))
     scores = []
     for _ in range(replicates):
-        made = np.empty_like(original)
+        chained = np.empty_like(original)
         for d, e in enumerate(chosen):
             if e < 0:
-                made[:, d] = rng.choice(original[:, d], N)
+                chained[:, d] = rng.choice(original[:, d], N)
                 continue
             order = np.argsort(original[:, e], kind="stable")
             counts = np.bincount(original[:, e], minlength=widths[e])
             ends = np.cumsum(counts)
-            own = made[:, e]
+            own = chained[:, e]
             at = ends[own] - 1 - (rng.random(N) * counts[own]).astype(np.intp)
-            made[:, d] = original[order[at], d]
-        scores.append(pair_distances(original, made).score)
+            chained[:, d] = original[order[at], d]
+        scores.append(pair_distances(original, chained).score)
     return rarith.mean(scores)
 
 

@@ -179,10 +179,10 @@ def log_density(
 
 
 @kernel
-def cell_terms(q: Any, _rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def cell_terms(q: Any, _rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log P(level) of each cell, and its derivatives in the n etas of its row."""
     n, start, column, value, level = data
-    log_lik, _, by_eta = found
+    log_lik, _, by_eta = terms
     R = len(start) - 1
     height, eta, p = np.empty(R), np.empty((R, n + 1)), np.empty((R, n + 1))
     for r in range(R):
@@ -197,11 +197,11 @@ def cell_terms(q: Any, _rows: Any, row_of_cell: Any, data: Any, found: Any) -> N
 
 @kernel
 def cell_slopes(
-    _q: Any, _rows: Any, row_of_cell: Any, data: Any, found: Any, weight: Any, gradient: Any
+    _q: Any, _rows: Any, row_of_cell: Any, data: Any, terms: Any, weight: Any, gradient: Any
 ) -> None:
     """Adds the gradient of sum_c weight_c l_c."""
     n, start, column, value, _ = data
-    by_eta = found[2]
+    by_eta = terms[2]
     for c in range(len(row_of_cell)):
         if weight[c] == 0.0:
             continue
@@ -214,9 +214,16 @@ def cell_slopes(
 
 @kernel
 def log_likelihood(
-    beta: Any, n: int, start: Any, column: Any, value: Any, row_of_cell: Any, level: Any, found: Any
+    beta: Any,
+    n: int,
+    start: Any,
+    column: Any,
+    value: Any,
+    row_of_cell: Any,
+    level: Any,
+    log_lik: Any,
 ) -> None:
-    """Fills found (S, C) with log P(level) of each cell under beta (S, K n)."""
+    """Fills log_lik (S, C) with log P(level) of each cell under beta (S, K n)."""
     R = len(start) - 1
     height, eta, p = np.empty(R), np.empty((R, n + 1)), np.empty(n + 1)
     for s in range(len(beta)):
@@ -225,7 +232,7 @@ def log_likelihood(
             height[r] = _shares(eta[r], p)
         for c in range(len(level)):
             r = row_of_cell[c]
-            found[s, c] = eta[r, level[c]] - height[r]
+            log_lik[s, c] = eta[r, level[c]] - height[r]
 
 
 @kernel

@@ -109,9 +109,9 @@ def _log_density(q: Any, rows: Any, weight: Any, log_v: Any, log_rest: Any, grad
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log Beta(v | mu kappa, (1 - mu) kappa) of each cell, derivatives in eta and log 1/kappa."""
-    (eta, kappa), (log_v, log_rest), (log_lik, by_eta, by_extra) = parts, data, found
+    (eta, kappa), (log_v, log_rest), (log_lik, by_eta, by_extra) = parts, data, terms
     whole = stirling_gap(kappa)
     row = -1
     part = _row(eta[0], kappa, whole)

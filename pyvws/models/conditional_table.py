@@ -77,10 +77,10 @@ def log_density(q: Any, counts: Any, prior: float, gradient: Any) -> float:
 
 
 @kernel
-def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """The log share of each cell's level in its pattern."""
     level, L = data
-    log_lik, log_totals, _ = found
+    log_lik, log_totals, _ = terms
     for c in range(len(level)):
         first = int(rows[row_of_cell[c], 0]) * L
         if c > 0 and row_of_cell[c] == row_of_cell[c - 1]:
@@ -92,11 +92,11 @@ def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> No
 
 @kernel
 def cell_slopes(
-    q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any, weight: Any, gradient: Any
+    q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any, weight: Any, gradient: Any
 ) -> None:
     """Add the slopes of the weighted log shares."""
     level, L = data
-    _, log_totals, _ = found
+    _, log_totals, _ = terms
     for c in range(len(level)):
         if weight[c] != 0.0:
             first = int(rows[row_of_cell[c], 0]) * L

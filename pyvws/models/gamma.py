@@ -62,9 +62,9 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log Gamma(y | shape, shape / mu) of each cell, derivatives in eta and log 1/shape."""
-    (eta, shape), (log_y,), (log_lik, by_eta, by_extra) = parts, data, found
+    (eta, shape), (log_y,), (log_lik, by_eta, by_extra) = parts, data, terms
     gap, gap_slope = stirling_gap(shape)
     for c in range(len(log_y)):
         d = log_y[c] - eta[row_of_cell[c]]

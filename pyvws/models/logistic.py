@@ -34,20 +34,20 @@ def _log_density(q: Any, rows: Any, ones: Any, zeros: Any, grad: Any) -> float:
     logp = log_coefficient_prior(q, rows.shape[1], grad)
     for r in range(len(rows)):
         eta = linear(q, rows, r)
-        log_one, zero = log_sigmoid(eta)
-        log_zero, one = log_sigmoid(-eta)
+        log_one, p_zero = log_sigmoid(eta)
+        log_zero, p_one = log_sigmoid(-eta)
         if ones[r] > 0.0:
             logp += ones[r] * log_one
         if zeros[r] > 0.0:
             logp += zeros[r] * log_zero
-        add_slope(grad, ones[r] * zero - zeros[r] * one, rows, r)
+        add_slope(grad, ones[r] * p_zero - zeros[r] * p_one, rows, r)
     return logp
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log p(y) of each cell, and its derivative in eta; eta by row."""
-    (eta,), (y,), (log_lik, by_eta, _) = parts, data, found
+    (eta,), (y,), (log_lik, by_eta, _) = parts, data, terms
     for c in range(len(y)):
         sign = 1.0 if y[c] > 0.0 else -1.0
         log_lik[c], missing = log_sigmoid(sign * eta[row_of_cell[c]])

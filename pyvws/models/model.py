@@ -127,10 +127,10 @@ class Terms(Protocol):
 
     @property
     def cell_slopes(self) -> Callable[..., None] | None:
-        """A kernel f(q, rows, row_of_cell, term_data, found, weight, gradient), or None.
+        """A kernel f(q, rows, row_of_cell, term_data, terms, weight, gradient), or None.
 
         f adds to gradient (D,) the gradient of the sum of weight (C,) times the cells'
-        log-likelihoods, from `found` as `cell_terms` fills it.
+        log-likelihoods, from `terms` as `cell_terms` fills it.
         """
 
     def slope_width(self, K: int) -> int:

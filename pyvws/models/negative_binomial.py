@@ -71,13 +71,13 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log NB(y | mu, phi) of each cell, and its derivatives in eta and in u = log 1/phi; eta by
     row.
     """
     eta, mu, log_ratio, phi, u = parts
     values, value_of_cell, log_factorial = data
-    log_lik, by_eta, by_extra = found
+    log_lik, by_eta, by_extra = terms
     base, base_slope = log_gamma(phi)
     rising, slope = np.empty(len(values)), np.empty(len(values))
     for v in range(len(values)):

@@ -255,11 +255,11 @@ def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Flo
             step = np.linalg.solve(precision(shares), slope.ravel()).reshape(K, n)
             size = 1.0
             while size > 1e-3:
-                higher, found = value_at(beta + size * step)
+                higher, shares_there = value_at(beta + size * step)
                 if higher >= height - 1e-9:
                     break
                 size *= 0.5
-            beta, shares, risen = beta + size * step, found, higher - height
+            beta, shares, risen = beta + size * step, shares_there, higher - height
             height = higher
             if risen < _ENOUGH:
                 break

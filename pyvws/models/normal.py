@@ -53,9 +53,9 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log N(y | eta, sigma) of each cell, its derivatives in eta and u = log sigma; eta by row."""
-    (eta, sigma, u), (y,), (log_lik, by_eta, by_extra) = parts, data, found
+    (eta, sigma, u), (y,), (log_lik, by_eta, by_extra) = parts, data, terms
     inverse = 1.0 / sigma
     for c in range(len(y)):
         z = (y[c] - eta[row_of_cell[c]]) / sigma

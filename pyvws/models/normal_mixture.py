@@ -209,17 +209,17 @@ def _records(
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """The log-likelihood of each cell, (C,); `_cell_slopes` computes the slopes anew."""
     y, C, floor = data
     _, _, beta, above, _ = _components(q, C, rows.shape[1], floor)
     log_pi = _log_shares(q[len(q) - 1 - C : len(q) - 1])
-    _records(beta, floor + above, log_pi, rows, row_of_cell, y, found[0])
+    _records(beta, floor + above, log_pi, rows, row_of_cell, y, terms[0])
 
 
 @kernel
 def _cell_slopes(
-    q: Any, rows: Any, row_of_cell: Any, data: Any, _found: Any, weight: Any, gradient: Any
+    q: Any, rows: Any, row_of_cell: Any, data: Any, _terms: Any, weight: Any, gradient: Any
 ) -> None:
     y, C, floor = data
     parts = _components(q, C, rows.shape[1], floor)
@@ -229,14 +229,14 @@ def _cell_slopes(
 @kernel
 def _log_shares(v: Any) -> Any:
     """log pi (C,) of log sizes v (C,)."""
-    largest, total, found = -np.inf, 0.0, np.empty(len(v))
+    largest, total, log_shares = -np.inf, 0.0, np.empty(len(v))
     for c in range(len(v)):
         largest = v[c] if v[c] > largest else largest
     for c in range(len(v)):
         total += math.exp(v[c] - largest)
     for c in range(len(v)):
-        found[c] = v[c] - (largest + math.log(total))
-    return found
+        log_shares[c] = v[c] - (largest + math.log(total))
+    return log_shares
 
 
 @dataclass(frozen=True, slots=True)

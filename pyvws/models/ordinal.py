@@ -103,9 +103,9 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log P(level) of each cell, and its derivatives in eta and in the log gaps; eta by row."""
-    (eta, gaps), (level, J), (log_lik, by_eta, by_extra) = parts, data, found
+    (eta, gaps), (level, J), (log_lik, by_eta, by_extra) = parts, data, terms
     cuts, inner = _cuts(gaps)
     for c in range(len(level)):
         j = level[c]
@@ -124,9 +124,9 @@ def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
-    gaps = np.exp(q[len(q) - found[2].shape[1] :])
-    _records((predictors(q, rows), gaps), row_of_cell, data, found)
+def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+    gaps = np.exp(q[len(q) - terms[2].shape[1] :])
+    _records((predictors(q, rows), gaps), row_of_cell, data, terms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,12 @@ def _log_density(q: Any, rows: Any, count: Any, total: Any, grad: Any) -> float:
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log p = y eta - mu - log y!, and its derivative in eta, of each cell; eta and mu by row.
 
     From LARGE_COUNT on, y log y - y is left out of the sum and of log y! alike.
     """
-    (eta, mu), (y, log_factorial), (log_lik, by_eta, _) = parts, data, found
+    (eta, mu), (y, log_factorial), (log_lik, by_eta, _) = parts, data, terms
     for c in range(len(y)):
         r = row_of_cell[c]
         log_lik[c] = _weighted(eta[r], mu[r], 1.0, y[c], LARGE_COUNT) - log_factorial[c]

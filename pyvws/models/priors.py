@@ -153,10 +153,10 @@ def pull_back_factor(q: Any, first: int, by_L: Any, grad: Any) -> None:
 def _factors(q: Any, first: int, K: int) -> Any:
     L = np.empty((len(q), K, K))
     for s in range(len(q)):
-        found = cholesky_factor(q[s], first, K)
+        factor = cholesky_factor(q[s], first, K)
         for i in range(K):
             for j in range(K):
-                L[s, i, j] = found[i, j]
+                L[s, i, j] = factor[i, j]
     return L
 
 

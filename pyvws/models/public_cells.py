@@ -138,16 +138,16 @@ def cell_probabilities(
     ends = np.concatenate([low, high[-1:]])
     with np.errstate(over="ignore", invalid="ignore"):
         below, above = _at(law.below, ends, 0.0, 1.0), _at(law.above, ends, 1.0, 0.0)
-    found = np.where(below[:, :-1] > 0.5, above[:, :-1] - above[:, 1:], np.diff(below))
+    probabilities = np.where(below[:, :-1] > 0.5, above[:, :-1] - above[:, 1:], np.diff(below))
     if family.name == _BY_RANGE:
-        found /= np.maximum(found.sum(axis=1, keepdims=True), _TINY)
-    return np.asarray(np.clip(found, 0.0, 1.0))
+        probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), _TINY)
+    return np.asarray(np.clip(probabilities, 0.0, 1.0))
 
 
 def _at(probability: Callable[[Floats], Floats], ends: Floats, first: float, last: float) -> Floats:
     """A probability at ends (E,) for each row, where an infinite end needs no function."""
-    found = np.asarray(probability(np.where(np.isfinite(ends), ends, 0.0)[None, :]))
-    return np.where(ends == -np.inf, first, np.where(ends == np.inf, last, found))
+    at_finite = np.asarray(probability(np.where(np.isfinite(ends), ends, 0.0)[None, :]))
+    return np.where(ends == -np.inf, first, np.where(ends == np.inf, last, at_finite))
 
 
 def drawn_in_cells(
@@ -165,13 +165,13 @@ def drawn_in_cells(
     law = _law(family, draw, eta)
     if law.h is None or law.slope is None:
         return _inverted(law, low, high, rng.random(len(eta)))
-    found = np.empty(len(eta))
+    numbers = np.empty(len(eta))
     near = high - low <= _NEAR
     for at, drawn in ((near, _among_few), (~near, _halved)):
         if at.any():
             own = _law(family, draw, eta[at])
-            found[at] = drawn(own, low[at], high[at], rng.random(int(at.sum())))
-    return found
+            numbers[at] = drawn(own, low[at], high[at], rng.random(int(at.sum())))
+    return numbers
 
 
 def _bounds(law: _Law, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:

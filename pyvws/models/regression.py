@@ -75,10 +75,10 @@ def sigmoid_parts(eta: float) -> tuple[float, float, float, float]:
 
 @kernel
 def _cell_slopes(
-    q: Any, rows: Any, row_of_cell: Any, _data: Any, found: Any, weight: Any, gradient: Any
+    q: Any, rows: Any, row_of_cell: Any, _data: Any, terms: Any, weight: Any, gradient: Any
 ) -> None:
     """Adds the gradient of sum_c weight_c l_c; the family's own entries end q."""
-    _, by_eta, by_extra = found
+    _, by_eta, by_extra = terms
     first = len(q) - by_extra.shape[1]
     for c in range(len(row_of_cell)):
         if weight[c] == 0.0:
@@ -202,7 +202,7 @@ class Regression(Family, ABC):
     cell_slopes: ClassVar[Callable[..., None]] = staticmethod(_cell_slopes)
 
     records: ClassVar[Callable[..., None]]
-    """A kernel f(parts, row_of_cell, term_data, found), as `Model.cell_terms`, from one draw's."""
+    """A kernel f(parts, row_of_cell, term_data, terms), as `Model.cell_terms`, from one draw's."""
 
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
         """First argument of `records`, from eta (S, R): arrays whose first axis runs over draws."""

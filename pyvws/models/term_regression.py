@@ -74,15 +74,15 @@ class TermRegression(Regression):
 def _kernels(term: Term) -> tuple[Callable[..., Any], ...]:
     """`records`, `cell_terms` and `log_density` of a family by its term."""
 
-    def records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
-        (eta,), (y,), (log_lik, by_eta, _) = parts, data, found
+    def records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+        (eta,), (y,), (log_lik, by_eta, _) = parts, data, terms
         for c in range(len(y)):
             log_lik[c], by_eta[c] = term(eta[row_of_cell[c]], y[c])
 
     compiled_records = _compiled(records, term)
 
-    def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, found: Any) -> None:
-        compiled_records((predictors(q, rows),), row_of_cell, data, found)
+    def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+        compiled_records((predictors(q, rows),), row_of_cell, data, terms)
 
     def log_density(q: Any, rows: Any, row_of_cell: Any, y: Any, weight: Any, grad: Any) -> float:
         grad[:] = 0.0

@@ -114,9 +114,9 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, found: Any) -> None:
+def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log f(v) of each cell, its derivatives in eta and u = log sigma; eta by row."""
-    (eta, sigma, u), (y, low, high), (log_lik, by_eta, by_extra) = parts, data, found
+    (eta, sigma, u), (y, low, high), (log_lik, by_eta, by_extra) = parts, data, terms
     row = -1
     side, t, normaliser, (G, F) = _row(eta[0], sigma, low, high)
     for c in range(len(y)):

@@ -276,11 +276,13 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
         axis.set_title(title, fontsize=11)
     axes[0].set_ylabel("identification risk")
     axes[0].set_ylim(-0.02, 1.02)
-    letters = [one for one in _LETTERS if any(one in by_label for by_label in risks.values())]
+    letters = [
+        letter for letter in _LETTERS if any(letter in by_label for by_label in risks.values())
+    ]
     if letters:
         figure.legend(
-            [Patch(facecolor=colours([one])[one], alpha=0.45) for one in letters],
-            [f"{one}: {_LETTERS[one]}" for one in letters],
+            [Patch(facecolor=colours([letter])[letter], alpha=0.45) for letter in letters],
+            [f"{letter}: {_LETTERS[letter]}" for letter in letters],
             loc="outside lower center", ncols=2, frameon=False, fontsize=9,
         )  # fmt: skip
     return figure

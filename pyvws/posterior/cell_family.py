@@ -66,9 +66,9 @@ class _Levels(_Conditional):
     @cached_property
     def level_of(self) -> Places:
         """The level of each code; of a cell, that of all cells, at the end."""
-        found = np.full(int(self.codes.max()) + 2, int(self.codes.argmin()), dtype=np.int64)
-        found[self.codes[self.codes >= 0]] = np.flatnonzero(self.codes >= 0)
-        return found
+        level_of = np.full(int(self.codes.max()) + 2, int(self.codes.argmin()), dtype=np.int64)
+        level_of[self.codes[self.codes >= 0]] = np.flatnonzero(self.codes >= 0)
+        return level_of
 
     @cached_property
     def grid(self) -> Cells:
@@ -226,13 +226,13 @@ class FamilyChain:
         Returns the probability (R, L) of each code by combination.
         """
         levels, numbers, first = self.own.levels, self.own.numbers, self.own.first
-        found = np.zeros((len((levels or numbers).row_of), self.own.size))  # type: ignore[union-attr]
+        probabilities = np.zeros((len((levels or numbers).row_of), self.own.size))  # type: ignore[union-attr]
         cells = np.ones((1, 1))
         if levels is not None:
             draw = self._runs[levels].move(levels.counted(row, code), rng, tuning=tuning)
             by_row = np.exp(levels.family.log_likelihood(draw, levels.grid)[0])
             shares = by_row.reshape(-1, len(levels.codes))[levels.row_of]
-            found[:, levels.codes[levels.codes >= 0]] = shares[:, levels.codes >= 0]
+            probabilities[:, levels.codes[levels.codes >= 0]] = shares[:, levels.codes >= 0]
             cells = shares[:, levels.codes < 0]
         if numbers is not None:
             at, cell = row[code >= first], code[code >= first].astype(np.int64) - first
@@ -241,18 +241,18 @@ class FamilyChain:
             self._draw = self._runs[numbers].move(records, rng, tuning=tuning)
             self._eta = linear_predictor(self._draw["beta"], numbers.rows)[0]
             mass = cell_probabilities(numbers.family, self._draw, self._eta, *numbers.opened)
-            found[:, first:] = mass[numbers.row_of] * cells
-        return found
+            probabilities[:, first:] = mass[numbers.row_of] * cells
+        return probabilities
 
     def numbers(self, row: Places, code: Codes, rng: np.random.Generator) -> Floats:
         """A number (n,) within the cell of each record; NaN for other codes."""
-        found = np.full(len(code), np.nan)
+        values = np.full(len(code), np.nan)
         inside = code >= self.own.first
         if self.own.numbers is not None:
             cell = code[inside].astype(np.int64) - self.own.first
             drawn = self._within(row[inside], cell, rng, beyond=False)
-            found[inside] = decoded(self.own.numbers.family, drawn)
-        return found
+            values[inside] = decoded(self.own.numbers.family, drawn)
+        return values
 
     def _within(
         self, row: Places, cell: Places, rng: np.random.Generator, *, beyond: bool = True

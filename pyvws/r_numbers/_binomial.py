@@ -151,8 +151,8 @@ def _few(stream: Stream, n: float, p: float) -> float:
         return 0.0
     if p == 1.0:
         return n
-    found = _by_inversion(stream, n, min(p, 1.0 - p))
-    return n - found if p > 0.5 else found
+    successes = _by_inversion(stream, n, min(p, 1.0 - p))
+    return n - successes if p > 0.5 else successes
 
 
 @inlined_kernel
@@ -161,8 +161,8 @@ def binomial(stream: Stream, n: float, p: float) -> float:
     if _is_few(n, p):
         return _few(stream, n, p)
     rarer = min(p, 1.0 - p)
-    found = _btpe(stream, n, rarer, _hat(n, rarer))
-    return n - found if p > 0.5 else found
+    successes = _btpe(stream, n, rarer, _hat(n, rarer))
+    return n - successes if p > 0.5 else successes
 
 
 @kernel
@@ -179,8 +179,8 @@ def fill_binomial(stream: Stream, size: Floats, prob: Floats, values: Floats) ->
         if n != last_n or rarer != last:
             last_n, last = n, rarer
             hat = _hat(n, rarer)
-        found = _btpe(stream, n, rarer, hat)
-        values[i] = n - found if p > 0.5 else found
+        successes = _btpe(stream, n, rarer, hat)
+        values[i] = n - successes if p > 0.5 else successes
 
 
 def conditional_shares(shares: Floats) -> Floats:

@@ -127,8 +127,8 @@ def _one_number(
     return text, parts
 
 
-def _three(found: Any) -> tuple[float, float, float]:
-    return found.estimate, found.lower, found.upper
+def _three(interval: Any) -> tuple[float, float, float]:
+    return interval.estimate, interval.lower, interval.upper
 
 
 def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[PagePicture | Table]:

@@ -148,10 +148,10 @@ def regression_of(
     Records that lack a number of it are left out, and no education counts as 0. Errors of no more
     records than coefficients are NaN.
     """
-    wanted = [_number(one) for one in REGRESSIONS[name]]
+    wanted = [_number(number) for number in REGRESSIONS[name]]
     known = frame.select(
-        one.fill_null(0.0) if column == "EDU" and column != REGRESSIONS[name][0] else one
-        for column, one in zip(REGRESSIONS[name], wanted, strict=True)
+        number.fill_null(0.0) if column == "EDU" and column != REGRESSIONS[name][0] else number
+        for column, number in zip(REGRESSIONS[name], wanted, strict=True)
     ).drop_nulls()
     values = known.to_numpy()
     design = np.column_stack([np.ones(len(values)), values[:, 1:]])

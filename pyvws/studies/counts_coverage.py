@@ -151,27 +151,29 @@ def _rows(
     z = float(ndtri(0.5 + 0.5 * level))
     held: dict[tuple[str, str, str], list[tuple[bool, float]]] = {}
 
-    def see(method: str, of: str, figure: _Figure, ends: tuple[float, float], truth: float) -> None:
-        seen = held.setdefault((method, of, figure.kind), [])
+    def see(
+        method: str, whose: str, figure: _Figure, ends: tuple[float, float], truth: float
+    ) -> None:
+        seen = held.setdefault((method, whose, figure.kind), [])
         seen.append((ends[0] <= truth <= ends[1], ends[1] - ends[0]))
 
     for figure in figures:
         own = figure.of(records)
         truth = {"population": figure.share, "table": own}
-        made = np.array([figure.of(codes) for codes in datasets])
-        variances = [q * (1.0 - q) / len(codes) for q, codes in zip(made, datasets, strict=True)]
-        for of in OF:
-            found = combine(made, variances, of="table" if of == "table" else "population")
-            see("imputed", of, figure, found.interval(level), truth[of])
+        shares = np.array([figure.of(codes) for codes in datasets])
+        variances = [q * (1.0 - q) / len(codes) for q, codes in zip(shares, datasets, strict=True)]
+        for whose in OF:
+            combined = combine(shares, variances, of="table" if whose == "table" else "population")
+            see("imputed", whose, figure, combined.interval(level), truth[whose])
         half = z * (own * (1.0 - own) / len(records)) ** 0.5
         see("confidential", "population", figure, (own - half, own + half), figure.share)
         half = z * variances[0] ** 0.5
-        see("one dataset", "population", figure, (made[0] - half, made[0] + half), figure.share)
-    for (method, of, kind), seen in held.items():
+        see("one dataset", "population", figure, (shares[0] - half, shares[0] + half), figure.share)
+    for (method, whose, kind), seen in held.items():
         within, width = np.mean(seen, axis=0)
         yield {
             "method": method,
-            "of": of,
+            "of": whose,
             "kind": kind,
             "figures": len(seen),
             "within": float(within),
@@ -234,14 +236,14 @@ def _table(run: Mapping[str, Any], name: str, lines: list[dict[str, Any]]) -> An
         right=kinds,
     )
     for method in METHODS:
-        for of in OF:
-            by_kind = {x["kind"]: x for x in lines if (x["method"], x["of"]) == (method, of)}
+        for whose in OF:
+            by_kind = {x["kind"]: x for x in lines if (x["method"], x["of"]) == (method, whose)}
             if by_kind:
                 entries = (
                     f"{100 * by_kind[kind]['within']:.1f} ({by_kind[kind]['width']:.3f})"
                     for kind in kinds
                 )
-                table.add_row(method, of, *entries)
+                table.add_row(method, whose, *entries)
     return table
 
 

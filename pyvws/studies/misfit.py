@@ -94,15 +94,15 @@ def run(
 
 def table(result: MisfitStudy) -> Any:
     """The rows as a table for a terminal."""
-    made = terminal_table(
+    weights_table = terminal_table(
         f"A reference of {result.reference} records",
         left=[],
         right=["columns", "W", "c at epsilon 1", "c at epsilon 4", "c at epsilon 8"],
     )
     for row in result.rows:
         weights = (min(1.0, epsilon / row.W) for epsilon in (1.0, 4.0, 8.0))
-        made.add_row(str(row.columns), f"{row.W:.1f}", *(f"{c:.3f}" for c in weights))
-    return made
+        weights_table.add_row(str(row.columns), f"{row.W:.1f}", *(f"{c:.3f}" for c in weights))
+    return weights_table
 
 
 def write(result: MisfitStudy, folder: Path) -> list[str]:

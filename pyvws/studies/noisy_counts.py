@@ -117,12 +117,12 @@ def run(
     )
     sample = frame[rng.integers(0, len(frame), len(frame))]
     rows = []
-    asked = [*((*one, "") for one in BUDGETS), (*_REGRESSED, "coarse")]
+    asked = [*((*budget, "") for budget in BUDGETS), (*_REGRESSED, "coarse")]
     asked += [(*_REGRESSED, _FAMILY) for _ in design.by_family]
     for epsilon, delta, further in asked:
         if chosen is not None and epsilon not in chosen:
             continue
-        found, misfits, began = [], [], time.process_time()
+        scores, misfits, began = [], [], time.process_time()
         for number in range(runs):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MisfitWarning)  # The table has the score.
@@ -137,17 +137,17 @@ def run(
                     datasets=DATASETS,
                     seed=seed + number,
                 )
-            found.append(_judged(design, own, release.datasets))
+            scores.append(_judged(design, own, release.datasets))
             misfits.append(release.summary["imputation"]["misfit"])
         seconds = (time.process_time() - began) / runs
-        pairs, triples, *distances = np.mean(found, axis=0).tolist()
+        pairs, triples, *distances = np.mean(scores, axis=0).tolist()
         rows.append(
             CountsRow(
                 epsilon=epsilon,
                 delta=delta,
                 further=further,
                 pairs=pairs,
-                spread=float(np.std([score[0] for score in found])),
+                spread=float(np.std([score[0] for score in scores])),
                 triples=triples,
                 **dict(zip(REGRESSIONS, distances, strict=True)),
                 misfit=float(np.mean(misfits)),
@@ -162,12 +162,12 @@ def run(
     beside: dict[str, tuple[float, ...]] = {}
     levels = {name: column.levels or () for name, column in design.schema.columns.items()}
     for tool in tools:
-        made = made_by(tool, frame, levels, datasets=DATASETS, seed=seed)
-        if isinstance(made, str):
-            problems.append(made)
+        made_or_reason = made_by(tool, frame, levels, datasets=DATASETS, seed=seed)
+        if isinstance(made_or_reason, str):
+            problems.append(made_or_reason)
         else:
-            beside[tool.name] = _judged(design, own, made[0])
-            listener.line(f"  {tool.name}: {made[1]:.0f} s of processors")
+            beside[tool.name] = _judged(design, own, made_or_reason[0])
+            listener.line(f"  {tool.name}: {made_or_reason[1]:.0f} s of processors")
     return CountsStudy(
         n=len(frame),
         runs=runs,

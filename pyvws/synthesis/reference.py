@@ -97,7 +97,7 @@ def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> R
 def _of_columns(plan: Plan, records: nw.DataFrame[Any], coded: CodedTable) -> Reference:
     """The public records of a table of several columns, of whose own records nothing is asked."""
     public = plan.coded(records, None, None, records.columns)
-    values = [[own.y for own in of.synthesized.values()] for of in (public, coded)]
+    values = [[own.y for own in table.synthesized.values()] for table in (public, coded)]
     refuse_same(*(np.column_stack(columns) for columns in values))
     columns = tuple(outcome.conditional(None) for outcome in public.outcomes)
     cells = TableCells.of(columns, len(records))

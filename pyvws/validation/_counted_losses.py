@@ -150,36 +150,36 @@ class CountedRuns(Runs):
     def losses(self, epsilon: float) -> Losses:
         """Losses of the neighbours that the claim is for."""
         self.known.clear()
-        found = super().losses(epsilon)
+        losses = super().losses(epsilon)
         own = _RELATIONS[self.neighbours]
-        found.by_neighbours = {own: found.by_neighbours[own]}
-        return found
+        losses.by_neighbours = {own: losses.by_neighbours[own]}
+        return losses
 
-    def shown(self, outcomes: Any, epsilon: float, found: Losses) -> Floats:
+    def shown(self, outcomes: Any, epsilon: float, losses: Losses) -> Floats:
         """The counts over their scales (C + 1, 2) of a run, after a mark of all else that left."""
         if outcomes not in self.known:
             release, seen = self._run(outcomes, epsilon)
-            self._hear(release.privacy, epsilon, found)
+            self._hear(release.privacy, epsilon, losses)
             self.known[outcomes] = np.column_stack(
                 [
-                    np.concatenate([[_mark(release)], *(one.counts for one in seen)]),
-                    np.concatenate([[epsilon], *(one.scales for one in seen)]),
+                    np.concatenate([[_mark(release)], *(call.counts for call in seen)]),
+                    np.concatenate([[epsilon], *(call.scales for call in seen)]),
                 ]
             )
         return self.known[outcomes]
 
-    def distance(self, one: Floats, other: Floats) -> float:
+    def distance(self, first: Floats, other: Floats) -> float:
         """The loss at delta; infinite where other things than the counts differ."""
-        if one.shape != other.shape or (one[0] != other[0]).any():
+        if first.shape != other.shape or (first[0] != other[0]).any():
             return math.inf
-        if not np.array_equal(one[:, 1], other[:, 1]):
+        if not np.array_equal(first[:, 1], other[:, 1]):
             return math.inf  # The noise itself would tell the tables apart.
-        moves, scales = np.abs(one[1:, 0] - other[1:, 0]), one[1:, 1]
+        moves, scales = np.abs(first[1:, 0] - other[1:, 0]), first[1:, 1]
         if self.delta == 0.0:
             return float((moves / scales).sum())
         moved = moves > 0.0
         pairs = sorted(zip(moves[moved].tolist(), scales[moved].tolist(), strict=True))
-        return gaussian_loss(tuple(pairs), self.delta, step=one[0, 1] / _STEPS)
+        return gaussian_loss(tuple(pairs), self.delta, step=first[0, 1] / _STEPS)
 
     def _run(self, outcomes: Any, epsilon: float) -> tuple[Release, list[SeenCounts]]:
         """The release of a table, and what the noise was asked for."""
@@ -207,7 +207,7 @@ class CountedRuns(Runs):
                 seed=_SEED,
             )
         released = release.public_tables["counts.parquet"].filter(pl.col("set") != "records")
-        answers = np.concatenate([one.answers for one in seen])[: len(released)]
+        answers = np.concatenate([call.answers for call in seen])[: len(released)]
         if not np.array_equal(released["count"].to_numpy(), answers):
             raise PyvwsError("The release has counts that are not those of the noise.")
         return release, seen
@@ -219,17 +219,17 @@ class CountedRuns(Runs):
         frame = pl.DataFrame(rows, schema=names, orient="row")
         return frame if self.cap else frame.drop(_UNIT)
 
-    def _hear(self, statement: dict[str, Any], epsilon: float, found: Losses) -> None:
+    def _hear(self, statement: dict[str, Any], epsilon: float, losses: Losses) -> None:
         """The smallest figure that the statement has for all datasets under its neighbours."""
         own, strict = _RELATIONS[self.neighbours], statement["certified"]
         claims = [epsilon, statement["epsilon_by_neighbours"][own]["total"]]
         claims += [] if strict is None else [strict["epsilon_total"]]
         if statement["neighbours"] == own and statement["delta"] <= self.delta:
             claims.append(statement["epsilon_total"])
-            found.words.add(word(statement))
+            losses.words.add(word(statement))
         else:
-            found.words.add(("none", "none"))
-        found.claims[own] = min([found.claims.get(own, math.inf), *claims])
+            losses.words.add(("none", "none"))
+        losses.claims[own] = min([losses.claims.get(own, math.inf), *claims])
 
 
 def _mark(release: Release) -> float:
@@ -281,9 +281,9 @@ def loss_distribution(
     return step * (lowest + np.arange(len(total), dtype=np.float64)), total
 
 
-def _convolved(one: Floats, other: Floats) -> Floats:
+def _convolved(first: Floats, other: Floats) -> Floats:
     """The distribution of a sum of two whole numbers; the sparse one has few masses."""
-    found = np.zeros(len(one) + len(other) - 1)
+    sums = np.zeros(len(first) + len(other) - 1)
     for place in np.flatnonzero(other):
-        found[place : place + len(one)] += other[place] * one
-    return found
+        sums[place : place + len(first)] += other[place] * first
+    return sums

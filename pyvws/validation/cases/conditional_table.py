@@ -69,7 +69,7 @@ def clamped_density(
 
 def _clamped(seed: int, *shape: int) -> dict[str, Any]:
     """Two columns of one table; at a small epsilon most records are at an end of the window."""
-    first, second = (_drawn(of, *shape) for of in (seed, seed + 1))
+    first, second = (_drawn(own_seed, *shape) for own_seed in (seed, seed + 1))
     return {
         **first,
         **{f"other_{name}": values for name, values in second.items()},

@@ -64,7 +64,7 @@ def state_means(
     places = np.asarray(first, dtype=np.int64) * wide + np.asarray(second, dtype=np.int64)
     counts[places] = noisy
     counts[2 * wide :] = noisy_first
-    made = impute(
+    imputed = impute(
         NoisyTables(
             table=table,
             counts=counts,
@@ -77,7 +77,7 @@ def state_means(
         sweeps=_SWEEPS,
         seed=5,
     ).codes
-    codes = np.array(made, dtype=np.int64)
+    codes = np.array(imputed, dtype=np.int64)
     state = codes[:, :, 0] * wide + codes[:, :, 1]
     return 1.0 + np.array([(state == place).mean() for place in places])
 

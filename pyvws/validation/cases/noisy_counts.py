@@ -102,8 +102,8 @@ class FreshNoise(MeasuredRow):
 
     def found(self) -> Findings:
         """Make both releases now."""
-        one, other = (_release(RECORDS, 0.1, self.delta).public_tables for _ in range(2))
-        moved = one["counts.parquet"]["count"] != other["counts.parquet"]["count"]
+        first, other = (_release(RECORDS, 0.1, self.delta).public_tables for _ in range(2))
+        moved = first["counts.parquet"]["count"] != other["counts.parquet"]["count"]
         what = f"share of {len(moved)} counts that differ"
         return Findings((Measurement(what, float(np.mean(moved.to_numpy())), 0.5, 1.0),))
 

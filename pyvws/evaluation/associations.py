@@ -32,15 +32,10 @@ Codes = NDArray[np.intp]
 class Associations:
     """Associations of the K columns of a table.
 
-    Attributes
-    ----------
-    names : tuple of str, length K
-        The columns, in the table's order.
-    categorical : tuple of bool, length K
-        Whether each column counts as categories.
-    matrix : ndarray, shape (K, K)
-        Symmetric, without unit: rank correlations in [-1, 1], others in [0, 1]; 0 = the columns do
-        not go together. The diagonal is 1. A column of one value has NaN throughout.
+    - `names` (tuple of str, length K): The columns, in the table's order.
+    - `categorical` (tuple of bool, length K): Whether each column counts as categories.
+    - `matrix` (K, K): Symmetric, without unit: rank correlations in [-1, 1], others in [0, 1]; 0 =
+      the columns do not go together. The diagonal is 1. A column of one value has NaN throughout.
     """
 
     names: tuple[str, ...]

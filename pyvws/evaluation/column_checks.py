@@ -86,16 +86,11 @@ class ColumnCheck:
 class Predictor:
     """A predictor of the column that is checked, in the same coding in all datasets.
 
-    Attributes
-    ----------
-    name : str
-        Name of the predictor.
-    original : array_like, shape (N,)
-        Its values in the confidential data.
-    synthetic : sequence of array_like, each of shape (N_l,)
-        Its values in the synthetic datasets.
-    trouble : str
-        The key of `TROUBLES` where the column parts from its data given the predictor.
+    - `name`: Name of the predictor.
+    - `original` (N,): Its values in the confidential data.
+    - `synthetic` (sequence of array_like, each of shape (N_l,)): Its values in the synthetic
+      datasets.
+    - `trouble`: The key of `TROUBLES` where the column parts from its data given the predictor.
     """
 
     name: str

@@ -48,21 +48,14 @@ class PairDistances:
 class KMarginal:
     """k-marginal scores in [0, 1000]; larger = nearer to the original.
 
-    Attributes
-    ----------
-    score : float
-        Mean over the synthetic datasets.
-    by_dataset : tuple of float
-        The score of each dataset.
-    independent : float
-        The score of the original with each column in a random order of its own: right shares of
-        each column, and nothing that ties columns together.
-    bootstrap : float
-        The score of records drawn from the original with replacement: what a second sample would
-        about have.
-    by_pair : dict
-        The distance of each pair of columns, from 0 to 2, as a mean over the datasets; larger =
-        worse.
+    - `score`: Mean over the synthetic datasets.
+    - `by_dataset`: The score of each dataset.
+    - `independent`: The score of the original with each column in a random order of its own: right
+      shares of each column, and nothing that ties columns together.
+    - `bootstrap`: The score of records drawn from the original with replacement: what a second
+      sample would about have.
+    - `by_pair`: The distance of each pair of columns, from 0 to 2, as a mean over the datasets;
+      larger = worse.
     """
 
     score: float

@@ -143,22 +143,15 @@ def shared_codes(cells: Iterable[tuple[Any, Sequence[Any]]]) -> tuple[list[Codes
 class PlainTables:
     """The same K columns of an original and of m synthetic datasets.
 
-    Attributes
-    ----------
-    original : dict
-        Columns (N,) by name: whole numbers are codes of a category, floats are numbers, NaN if
-        missing.
-    synthetic : list of dict
-        The same columns of each dataset, (N_l,). Equal labels of a category have equal codes.
-    edges : dict
-        Rising edges of each number's bins.
-    gone : dict
-        The codes of each category that stand for a missing value.
-    left_out : tuple of str
-        Columns of the original that are identifiers or constant, or that the schema drops
-        or numbers anew.
-    by_data : tuple of str
-        Numbers whose bins are tenths of the original.
+    - `original`: Columns (N,) by name: whole numbers are codes of a category, floats are numbers,
+      NaN if missing.
+    - `synthetic`: The same columns of each dataset, (N_l,). Equal labels of a category have equal
+      codes.
+    - `edges`: Rising edges of each number's bins.
+    - `gone`: The codes of each category that stand for a missing value.
+    - `left_out`: Columns of the original that are identifiers or constant, or that the schema drops
+      or numbers anew.
+    - `by_data`: Numbers whose bins are tenths of the original.
     """
 
     original: dict[str, NDArray[Any]]

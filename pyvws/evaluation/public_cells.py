@@ -41,18 +41,12 @@ class CellStatistic:
 class TablePlan:
     """What is public of a table of estimates.
 
-    Attributes
-    ----------
-    by : dict
-        The levels, as text, of each column that makes cells. The cells are all combinations.
-    statistics : tuple of CellStatistic
-        At least one.
-    weights, strata, clusters : str or None
-        Columns of the survey's design.
-    missing : dict
-        The codes of missing values of the columns of a schema.
-    to_review : tuple of (str, str)
-        The columns and entries of a schema that the table takes and that are still under review.
+    - `by`: The levels, as text, of each column that makes cells. The cells are all combinations.
+    - `statistics`: At least one.
+    - `weights`, `strata`, `clusters`: Columns of the survey's design.
+    - `missing`: The codes of missing values of the columns of a schema.
+    - `to_review`: The columns and entries of a schema that the table takes and that are still under
+      review.
     """
 
     by: dict[str, tuple[str, ...]]
@@ -76,18 +70,12 @@ class TablePlan:
 class CellRecords:
     """N records by cell.
 
-    Attributes
-    ----------
-    cell : ndarray of int, shape (N,)
-        Each record's cell from 0, or -1 in none.
-    weights : ndarray, shape (N,)
-        Survey weights, 1 without a column of them.
-    numbers : dict
-        Columns (N,), NaN where missing.
-    levels : dict
-        The place (N,) of each record among the levels of a share, -1 where it has none of them.
-    strata, clusters : ndarray of int, shape (N,), or None
-        Codes.
+    - `cell` (N,): Each record's cell from 0, or -1 in none.
+    - `weights` (N,): Survey weights, 1 without a column of them.
+    - `numbers`: Columns (N,), NaN where missing.
+    - `levels`: The place (N,) of each record among the levels of a share, -1 where it has none of
+      them.
+    - `strata`, `clusters` (N,): Codes.
     """
 
     cell: NDArray[np.intp]

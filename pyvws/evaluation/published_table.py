@@ -57,29 +57,20 @@ from pyvws.tables.schema.schema import Schema
 class CellFigure:
     """One figure of a published table.
 
-    Attributes
-    ----------
-    cell : tuple of str
-        The cell's levels, in the order of `PublishedTable.by`.
-    statistic, column : str
-        "count", "total", "mean", "share" or "quantile", and of which column; "" for a count.
-    point : str
-        The level of a share, or the level of a quantile between 0 and 1; else "".
-    estimate, standard_error, df, lower, upper : float
-        By the combining rules; in the column's unit. NaN where a dataset gives none. A larger
-        standard error is less certain.
-    records : float
-        Mean over the datasets of the number of synthetic records that the estimate is of: those in
-        the cell that have a value of the column, for a share one of the levels.
-    empty : int
-        The number of datasets without such a record.
-    laplace, laplace_noise : float
-        The figure by the Laplace mechanism, and the standard error of its noise alone; NaN without
-        confidential records. No standard error stands beside a quantile.
-    counted : bool or None
-        Whether noisy counts measured the figure, so that it does not rest on the model; None for
-        datasets of which that is unknown. Totals, means and quantiles of numbers rest on the model
-        within cells.
+    - `cell`: The cell's levels, in the order of `PublishedTable.by`.
+    - `statistic`, `column`: "count", "total", "mean", "share" or "quantile", and of which column;
+      "" for a count.
+    - `point`: The level of a share, or the level of a quantile between 0 and 1; else "".
+    - `estimate`, `standard_error`, `df`, `lower`, `upper`: By the combining rules; in the column's
+      unit. NaN where a dataset gives none. A larger standard error is less certain.
+    - `records`: Mean over the datasets of the number of synthetic records that the estimate is of:
+      those in the cell that have a value of the column, for a share one of the levels.
+    - `empty`: The number of datasets without such a record.
+    - `laplace`, `laplace_noise`: The figure by the Laplace mechanism, and the standard error of its
+      noise alone; NaN without confidential records. No standard error stands beside a quantile.
+    - `counted`: Whether noisy counts measured the figure, so that it does not rest on the model;
+      None for datasets of which that is unknown. Totals, means and quantiles of numbers rest on the
+      model within cells.
     """
 
     cell: tuple[str, ...]

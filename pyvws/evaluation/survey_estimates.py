@@ -32,14 +32,9 @@ _UPPER: Final = 0.975  # Woodruff's interval has the level 95 %, as svyquantile'
 class SurveyDesign:
     """Weights and design of N records.
 
-    Attributes
-    ----------
-    weights : ndarray, shape (N,)
-        Survey weights, at least 0.
-    stratum, cluster : ndarray of int, shape (N,)
-        Codes from 0. Every cluster lies in one stratum.
-    sizes : ndarray of int, shape (H,)
-        The number of clusters in each stratum, at least 2.
+    - `weights` (N,): Survey weights, at least 0.
+    - `stratum`, `cluster` (N,): Codes from 0. Every cluster lies in one stratum.
+    - `sizes` (H,): The number of clusters in each stratum, at least 2.
     """
 
     weights: Floats

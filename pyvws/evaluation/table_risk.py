@@ -51,20 +51,12 @@ BLIND: Final = {
 class RiskScore:
     """One risk of the synthetic datasets, in [0, 1]; larger = riskier.
 
-    Attributes
-    ----------
-    name : str
-        Such as "replicated_uniques"; of an attribute "disco TARGET".
-    value : float
-        Mean over the datasets.
-    by_dataset : tuple of float
-        The risk of each dataset.
-    without_synthesis : float
-        The risk of the original as it is.
-    independent : float
-        The risk of independent columns with the original's margins.
-    blind : str
-        What the risk cannot see.
+    - `name`: Such as "replicated_uniques"; of an attribute "disco TARGET".
+    - `value`: Mean over the datasets.
+    - `by_dataset`: The risk of each dataset.
+    - `without_synthesis`: The risk of the original as it is.
+    - `independent`: The risk of independent columns with the original's margins.
+    - `blind`: What the risk cannot see.
     """
 
     name: str

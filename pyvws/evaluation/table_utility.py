@@ -59,24 +59,16 @@ BLIND: Final = {
 class Score:
     """One score of the synthetic datasets, and what gives it a scale.
 
-    Attributes
-    ----------
-    name : str
-        Such as "k_marginal".
-    value : float
-        Mean over the datasets.
-    by_dataset : tuple of float
-        The score of each dataset.
-    bootstrap : float
-        The score of records drawn from the original with replacement: as good as a second sample.
-    independent : float
-        The score of independent columns with the original's margins.
-    best, worst : float
-        The ends of the score for this table. A copy of the original has the best one.
-    larger_is_better : bool
-        The direction.
-    blind : str
-        What the score cannot see.
+    - `name`: Such as "k_marginal".
+    - `value`: Mean over the datasets.
+    - `by_dataset`: The score of each dataset.
+    - `bootstrap`: The score of records drawn from the original with replacement: as good as a
+      second sample.
+    - `independent`: The score of independent columns with the original's margins.
+    - `best`, `worst`: The ends of the score for this table. A copy of the original has the best
+      one.
+    - `larger_is_better`: The direction.
+    - `blind`: What the score cannot see.
     """
 
     name: str
@@ -94,19 +86,15 @@ class Score:
 class ColumnUtility:
     """One column in the original and in the datasets.
 
-    Attributes
-    ----------
-    name, kind : str
-        The column; "category" or "number".
-    margin : float
-        Of a category half the sum of the differences of shares, its missing values as a level; of
-        a number U_m, the largest difference of the distribution functions of its values. Mean over
-        the datasets, in [0, 1]; 0 = best.
-    missing, missing_synthetic : float
-        Shares of missing values in the original and, as a mean, in the datasets.
-    associations_kept : float
-        1 - sum |difference of the column's associations| / the same sum of independent columns: 1 =
-        the original's associations, 0 or below = those of a permuted column. NaN without any.
+    - `name`, `kind`: The column; "category" or "number".
+    - `margin`: Of a category half the sum of the differences of shares, its missing values as a
+      level; of a number U_m, the largest difference of the distribution functions of its values.
+      Mean over the datasets, in [0, 1]; 0 = best.
+    - `missing`, `missing_synthetic`: Shares of missing values in the original and, as a mean, in
+      the datasets.
+    - `associations_kept`: 1 - sum |difference of the column's associations| / the same sum of
+      independent columns: 1 = the original's associations, 0 or below = those of a permuted column.
+      NaN without any.
     """
 
     name: str
@@ -121,18 +109,12 @@ class ColumnUtility:
 class AssociationChange:
     """Associations of K columns before and after, as `pyvws.associations` measures them.
 
-    Attributes
-    ----------
-    names : tuple of str, length K
-        The columns.
-    categorical : tuple of bool, length K
-        Whether each column counts as categories.
-    original, synthetic : ndarray, shape (K, K)
-        Associations in the original, and their means over the datasets.
-    by_dataset : ndarray, shape (m, K, K)
-        Associations in each dataset.
-    independent : ndarray, shape (K, K)
-        Associations of independent columns: of the size of chance.
+    - `names` (tuple of str, length K): The columns.
+    - `categorical` (tuple of bool, length K): Whether each column counts as categories.
+    - `original`, `synthetic` (K, K): Associations in the original, and their means over the
+      datasets.
+    - `by_dataset` (m, K, K): Associations in each dataset.
+    - `independent` (K, K): Associations of independent columns: of the size of chance.
     """
 
     names: tuple[str, ...]

@@ -22,58 +22,36 @@ Claim = Literal["dp", "approximate-dp", "dp-if-bounded", "asymptotic-dp", "none"
 class Facts:
     """What a mechanism declares of itself; the defaults promise nothing and refuse nothing.
 
-    Attributes
-    ----------
-    name : str
-        The mechanism's word on the command line and in the statement.
-    explanation : str
-        A sentence or two for the reader of a release.
-    title : str
-        Its name on pages and figures; `name` with a capital if not given.
-    claim : Claim
-        The strongest claim that a statement may have; choices of a run can only weaken it.
-    caveats : tuple of Phrase
-        Caveats of the statement; a user's own caveat brings its words.
-    known : tuple of str
-        Names of the columns that the mechanism reads beside the outcome.
-    weight_column : str, optional
-        Name of a public column of weights that the mechanism reads.
-    reference : str, optional
-        Path of public records that the mechanism has a model fitted to.
-    weights_source : str
-        The statement's word for the source of the weights; "table" for the whole table.
-    own_epsilon : float, optional
-        The epsilon among the mechanism's settings.
-    fits_model : bool
-        Whether it weighs fits of a model; the perturbed histogram has no model.
-    takes_table : bool
-        Whether a mechanism without fits takes the columns of a schema.
-    in_steps : bool
-        Whether it can weigh a tally, where a row stands for several records.
-    weights_from_data : bool
-        Whether any weight depends on confidential data that no epsilon accounts for. False where
-        each weight is a function of its own record, of public values, and of draws that the ledger
-        counts.
-    clamps, clamps_every_fit : bool
-        Whether the fit that makes the datasets, and whether each fit, clamps its terms.
-    windows : tuple of Clamp
-        The clamps of its fits to the table, as its settings name them.
-    counts_in_radius : bool
-        Whether weights come from counts of outcomes within a radius, which refuses categories.
-    refuses_constant : bool
-        Whether a constant outcome is refused, which gives LW no scale.
-    reweights, takes_target : bool
-        Whether Algorithm 3 may raise its weights, and whether it can search its constant for a
-        `Request.epsilon`.
-    takes_units : bool
-        Whether it can weigh units of several records, such as households. Of its fits' bounds and
-        weights (H,) it may then read nothing but the loop's.
-    by_column : bool
-        Whether a record of a table has a weight for each column.
-    names_bound : bool
-        Whether the settings name a bound to meet, which excludes a target.
-    protects_records : bool
-        Whether the mechanism protects the number of records too.
+    - `name`: The mechanism's word on the command line and in the statement.
+    - `explanation`: A sentence or two for the reader of a release.
+    - `title`: Its name on pages and figures; `name` with a capital if not given.
+    - `claim`: The strongest claim that a statement may have; choices of a run can only weaken it.
+    - `caveats`: Caveats of the statement; a user's own caveat brings its words.
+    - `known`: Names of the columns that the mechanism reads beside the outcome.
+    - `weight_column`: Name of a public column of weights that the mechanism reads.
+    - `reference`: Path of public records that the mechanism has a model fitted to.
+    - `weights_source`: The statement's word for the source of the weights; "table" for the whole
+      table.
+    - `own_epsilon`: The epsilon among the mechanism's settings.
+    - `fits_model`: Whether it weighs fits of a model; the perturbed histogram has no model.
+    - `takes_table`: Whether a mechanism without fits takes the columns of a schema.
+    - `in_steps`: Whether it can weigh a tally, where a row stands for several records.
+    - `weights_from_data`: Whether any weight depends on confidential data that no epsilon accounts
+      for. False where each weight is a function of its own record, of public values, and of draws
+      that the ledger counts.
+    - `clamps`, `clamps_every_fit`: Whether the fit that makes the datasets, and whether each fit,
+      clamps its terms.
+    - `windows`: The clamps of its fits to the table, as its settings name them.
+    - `counts_in_radius`: Whether weights come from counts of outcomes within a radius, which
+      refuses categories.
+    - `refuses_constant`: Whether a constant outcome is refused, which gives LW no scale.
+    - `reweights`, `takes_target`: Whether Algorithm 3 may raise its weights, and whether it can
+      search its constant for a `Request.epsilon`.
+    - `takes_units`: Whether it can weigh units of several records, such as households. Of its fits'
+      bounds and weights (H,) it may then read nothing but the loop's.
+    - `by_column`: Whether a record of a table has a weight for each column.
+    - `names_bound`: Whether the settings name a bound to meet, which excludes a target.
+    - `protects_records`: Whether the mechanism protects the number of records too.
     """
 
     name: str

@@ -24,26 +24,16 @@ from pyvws.tables.schema.parts import UnitsDrawn
 class OutcomeColumn:
     """A conditional to fit: a column to synthesize, or the parts of one.
 
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    y : ndarray, shape (N,)
-        The values in the column's own unit, or codes 1 to L of categories; NaN where missing.
-    model : Model
-        The column's family, prepared.
-    design : ndarray, shape (N, K)
-        Design rows of the records; with `rows`, distinct ones.
-    terms, predictors : tuple of str
-        Names of the design's columns, and of the columns that these come from.
-    coded, first, finish
-        As of `DrawnColumn`.
-    categorical : bool
-        Whether no distance between values has a meaning.
-    records : ndarray of int, shape (n,), optional
-        Places of the records that have a term in the conditional; all N if not given.
-    rows : ndarray of int, shape (N,), optional
-        Each record's row of the design; its own if not given.
+    - `name`: Name of the column.
+    - `y` (N,): The values in the column's own unit, or codes 1 to L of categories; NaN where
+      missing.
+    - `model`: The column's family, prepared.
+    - `design` (N, K): Design rows of the records; with `rows`, distinct ones.
+    - `terms`, `predictors`: Names of the design's columns, and of the columns that these come from.
+    - `coded`, `first`, `finish`: As of `DrawnColumn`.
+    - `categorical`: Whether no distance between values has a meaning.
+    - `records` (n,): Places of the records that have a term in the conditional; all N if not given.
+    - `rows` (N,): Each record's row of the design; its own if not given.
     """
 
     name: str
@@ -93,21 +83,14 @@ class OutcomeColumn:
 class ReleasedColumn:
     """A synthesized column as it is released.
 
-    Attributes
-    ----------
-    y : ndarray, shape (N,)
-        The confidential values before any rounding, codes of categories, or days of dates since
-        `days_since`; NaN where missing.
-    kind : OutcomeKind
-        What the values are; of categories, the levels that the codes stand for.
-    written : function of synthetic values by column and a backend of narwhals
-        Makes the column of the table's kind.
-    breaking : int
-        The number of records that break a rule of the column.
-    keeping : ndarray of bool, shape (N,), optional
-        Whether a record keeps the rules of the column; all do if not given.
-    days_since : str, optional
-        The date, as ISO text, since which the days of dates are counted.
+    - `y` (N,): The confidential values before any rounding, codes of categories, or days of dates
+      since `days_since`; NaN where missing.
+    - `kind`: What the values are; of categories, the levels that the codes stand for.
+    - `written` (function of synthetic values by column and a backend of narwhals): Makes the column
+      of the table's kind.
+    - `breaking`: The number of records that break a rule of the column.
+    - `keeping` (N,): Whether a record keeps the rules of the column; all do if not given.
+    - `days_since`: The date, as ISO text, since which the days of dates are counted.
     """
 
     y: Floats
@@ -127,22 +110,13 @@ class ReleasedColumn:
 class CodedTable:
     """What a plan makes of a table's columns.
 
-    Attributes
-    ----------
-    outcomes : tuple of OutcomeColumn
-        The conditionals to fit.
-    drawn : tuple of DrawnColumn
-        How synthetic values are drawn, in order; a histogram draws its own.
-    synthesized : mapping of str to ReleasedColumn
-        The synthesized columns as they are released.
-    values, public : mapping of str to ndarray, shape (N,)
-        All columns that were coded, and the public predictors among them.
-    ids : mapping of str to functions of numbers and a backend of narwhals
-        Makes new ids.
-    levels : mapping
-        The levels that a schema gives public columns.
-    members : UnitsDrawn, optional
-        How units are drawn, where whole units are.
+    - `outcomes`: The conditionals to fit.
+    - `drawn`: How synthetic values are drawn, in order; a histogram draws its own.
+    - `synthesized`: The synthesized columns as they are released.
+    - `values`, `public` (N,): All columns that were coded, and the public predictors among them.
+    - `ids` (mapping of str to functions of numbers and a backend of narwhals): Makes new ids.
+    - `levels`: The levels that a schema gives public columns.
+    - `members`: How units are drawn, where whole units are.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -159,16 +133,10 @@ class CodedTable:
 class Beside:
     """M public records, and a table's N records in their coding.
 
-    Attributes
-    ----------
-    model : Model
-        The family, prepared for the public records.
-    outcome, design : ndarray, shape (M,) and (M, K)
-        The public records.
-    y, own : ndarray, shape (N,) and (N, K)
-        The table's records; rows that are not `known` mean nothing.
-    known : ndarray of bool, shape (N,)
-        Which records have only levels that the public records have.
+    - `model`: The family, prepared for the public records.
+    - `outcome`, `design` (M,) and (M, K): The public records.
+    - `y`, `own` (N,) and (N, K): The table's records; rows that are not `known` mean nothing.
+    - `known` (N,): Which records have only levels that the public records have.
     """
 
     model: Model

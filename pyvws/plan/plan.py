@@ -51,29 +51,18 @@ class PlannedConditional:
 class Plan(ABC):
     """The columns of a run, and what is public of them.
 
-    Attributes
-    ----------
-    run : RunSettings
-        The settings that the plan follows.
-    conditionals : tuple of PlannedConditional
-        What is fitted, in the order of synthesis.
-    outcomes, predictors, kept, ids : tuple of str
-        The table's columns to synthesize, public ones that designs read, further ones to release as
-        they are, and those that get new ids.
-    unit : str, optional
-        Column whose values name the units of privacy; a record is a unit if not given.
-    members : Members, optional
-        What is public of the members of units that are drawn whole.
-    exponents, mean_exponent
-        Column of survey weights that are exponents, and their public mean, where there are any.
-    proposed : bool
-        Whether an entry may come from the table, since its schema is under review.
-    rows : int, optional
-        A public number of rows of a dataset.
-    header : tuple of str
-        The columns of the table; empty before a table is named.
-    written : mapping
-        Settings by name that the run's files have in the place of those that were given.
+    - `run`: The settings that the plan follows.
+    - `conditionals`: What is fitted, in the order of synthesis.
+    - `outcomes`, `predictors`, `kept`, `ids`: The table's columns to synthesize, public ones that
+      designs read, further ones to release as they are, and those that get new ids.
+    - `unit`: Column whose values name the units of privacy; a record is a unit if not given.
+    - `members`: What is public of the members of units that are drawn whole.
+    - `exponents`, `mean_exponent`: Column of survey weights that are exponents, and their public
+      mean, where there are any.
+    - `proposed`: Whether an entry may come from the table, since its schema is under review.
+    - `rows`: A public number of rows of a dataset.
+    - `header`: The columns of the table; empty before a table is named.
+    - `written`: Settings by name that the run's files have in the place of those that were given.
     """
 
     run: Any = field(compare=False)

@@ -136,14 +136,9 @@ class _Numbers(_Conditional):
 class CellFamily:
     """What is public of a counted column that its family gives.
 
-    Attributes
-    ----------
-    size : int
-        The number L of its codes. A number's cells are the last ones.
-    levels : _Levels, optional
-        The category, or that of a number's parts; None where there are cells alone.
-    numbers : _Numbers, optional
-        The family of a number's cells; None for a category.
+    - `size`: The number L of its codes. A number's cells are the last ones.
+    - `levels`: The category, or that of a number's parts; None where there are cells alone.
+    - `numbers`: The family of a number's cells; None for a category.
     """
 
     size: int

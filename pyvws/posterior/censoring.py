@@ -28,17 +28,11 @@ from pyvws._base.checks import (
 class CensoredShare:
     """How much of a log-likelihood a bound clamps; larger = further from the model.
 
-    Attributes
-    ----------
-    by_record : ndarray, shape (N,)
-        Share of the draws at which a record is clamped.
-    by_draw : ndarray, shape (S,)
-        Share of the records that are clamped at a draw.
-    overall : float
-        Share of all S N terms.
-    constant : bool
-        True where every term is clamped or has weight 0: the draws then tell nothing of the data,
-        and a sampler would draw from the prior.
+    - `by_record` (N,): Share of the draws at which a record is clamped.
+    - `by_draw` (S,): Share of the records that are clamped at a draw.
+    - `overall`: Share of all S N terms.
+    - `constant`: True where every term is clamped or has weight 0: the draws then tell nothing of
+      the data, and a sampler would draw from the prior.
     """
 
     by_record: Floats

@@ -30,13 +30,10 @@ CLAMPS: Final = ("deviance", "half")
 class Clamp:
     """The window of each record's term in a fit.
 
-    Attributes
-    ----------
-    epsilon : float
-        Width of the window in nats, above 0 and finite; larger = riskier.
-    kind : {"half", "deviance"}
-        "half" clamps alpha_i l_i to [-epsilon / 2, epsilon / 2]. "deviance" clamps
-        alpha_i (l_i - a_i) to [-epsilon, 0], a_i the family's saturated log-likelihood.
+    - `epsilon`: Width of the window in nats, above 0 and finite; larger = riskier.
+    - `kind` {"half", "deviance"}: "half" clamps alpha_i l_i to [-epsilon / 2, epsilon / 2].
+      "deviance" clamps alpha_i (l_i - a_i) to [-epsilon, 0], a_i the family's saturated
+      log-likelihood.
 
     Raises
     ------

@@ -16,20 +16,12 @@ Y_REP: Final = "y_rep"
 class Posterior:
     """Draws of one fit.
 
-    Attributes
-    ----------
-    draws : dict of ndarray, each of shape (S, ...)
-        Parameters by name, chain after chain.
-    chains : int
-        Number of chains; S is a multiple of it.
-    diagnostics : Diagnostics
-        R-hat, effective sample sizes, divergences.
-    seconds : float
-        Time that sampling took.
-    engine : str
-        Name of the engine that drew; of a table, the names of all that drew a column.
-    engines : tuple of str
-        The engine of each column of a table; empty where one fit drew all.
+    - `draws` (dict of ndarray, each of shape (S, ...)): Parameters by name, chain after chain.
+    - `chains`: Number of chains; S is a multiple of it.
+    - `diagnostics`: R-hat, effective sample sizes, divergences.
+    - `seconds`: Time that sampling took.
+    - `engine`: Name of the engine that drew; of a table, the names of all that drew a column.
+    - `engines`: The engine of each column of a table; empty where one fit drew all.
     """
 
     draws: Draws

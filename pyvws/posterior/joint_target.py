@@ -86,13 +86,9 @@ def add_sums_inside(
 class GivenOthers:
     """The joint target as one of a single column's parameters, the other columns given.
 
-    Attributes
-    ----------
-    others : ndarray, shape (M,)
-        The sum of the other columns' l - a of the table's M distinct records, before weights and
-        window. A sampler writes it; all columns' targets can share it.
-    own : ndarray, shape (M,)
-        The column's own l - a at the point where the density was last evaluated.
+    - `others` (M,): The sum of the other columns' l - a of the table's M distinct records, before
+      weights and window. A sampler writes it; all columns' targets can share it.
+    - `own` (M,): The column's own l - a at the point where the density was last evaluated.
     """
 
     part: _Part
@@ -118,17 +114,12 @@ class JointTarget:
 
     The unconstrained vector holds the columns' vectors one after the other.
 
-    Attributes
-    ----------
-    columns : tuple of Conditional
-        K columns, each with a name of its own. Record i is the same record in all of them, unless
-        a column has terms of some `records` alone.
-    weights : ndarray, shape (N,)
-        alpha_i in [0, 1] of each record, for all of its columns; smaller = more protected.
-    clamp : Clamp
-        The window of alpha_i sum_k (l_ik - a_ik), in nats.
-    multiplicity : ndarray, shape (N,), optional
-        Number of equal records that each of the N stands for; by default 1.
+    - `columns`: K columns, each with a name of its own. Record i is the same record in all of them,
+      unless a column has terms of some `records` alone.
+    - `weights` (N,): alpha_i in [0, 1] of each record, for all of its columns; smaller = more
+      protected.
+    - `clamp`: The window of alpha_i sum_k (l_ik - a_ik), in nats.
+    - `multiplicity` (N,): Number of equal records that each of the N stands for; by default 1.
 
     Raises
     ------

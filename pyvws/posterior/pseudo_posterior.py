@@ -25,19 +25,13 @@ from pyvws.tables.design.cells import Cells, make_cells
 class PseudoPosterior:
     """A model, its cells and the records' weights.
 
-    Attributes
-    ----------
-    model : Model
-        Family with priors.
-    cells : Cells
-        Data of N records.
-    weights : ndarray, shape (N,)
-        alpha_i in [0, 1]; smaller = more protected; 1 everywhere is the ordinary posterior.
-    clamp : Clamp, optional
-        The window of each record's term. None clamps nothing.
-    exponents : ndarray, shape (N,), optional
-        e_i of at least 0, such as survey weights over their public mean. The target takes e_i
-        alpha_i for `weights`, which may exceed 1 then.
+    - `model`: Family with priors.
+    - `cells`: Data of N records.
+    - `weights` (N,): alpha_i in [0, 1]; smaller = more protected; 1 everywhere is the ordinary
+      posterior.
+    - `clamp`: The window of each record's term. None clamps nothing.
+    - `exponents` (N,): e_i of at least 0, such as survey weights over their public mean. The target
+      takes e_i alpha_i for `weights`, which may exceed 1 then.
     """
 
     model: Model

@@ -28,20 +28,14 @@ _EPOCH = date(1970, 1, 1)
 class RColumn:
     """Values of one kind.
 
-    Attributes
-    ----------
-    kind : str
-        "real" (float64), "integer", "logical" (bool), "text" (object array of str), "factor"
-        (codes from 0), "date" (whole days since 1970-01-01), "instant" (whole microseconds since
-        1970-01-01 UTC).
-    values : ndarray, shape (N,), or (N, P) for a matrix
-        Values; an entry at a missing place means nothing, and is None in text.
-    missing : ndarray of bool, same shape
-        True where R has NA. A NaN that is not NA is a value.
-    levels : tuple of str
-        Levels of a factor.
-    ordered : bool
-        Whether a factor is ordered.
+    - `kind`: "real" (float64), "integer", "logical" (bool), "text" (object array of str), "factor"
+      (codes from 0), "date" (whole days since 1970-01-01), "instant" (whole microseconds since
+      1970-01-01 UTC).
+    - `values` (ndarray, shape (N,), or (N, P) for a matrix): Values; an entry at a missing place
+      means nothing, and is None in text.
+    - `missing` (ndarray of bool, same shape): True where R has NA. A NaN that is not NA is a value.
+    - `levels`: Levels of a factor.
+    - `ordered`: Whether a factor is ordered.
     """
 
     kind: Kind

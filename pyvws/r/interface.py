@@ -218,18 +218,12 @@ def _received_array(column: RColumn) -> NDArray[Any]:
 class Sent:
     """What R makes a value of.
 
-    Attributes
-    ----------
-    form : {"vector", "frame", "list", "function", "class", "object"}
-        What it becomes in R.
-    items : list
-        The columns of a frame as `Sent`, or the values of a list.
-    names : list of str
-        Names of the items, or none.
-    rows : int
-        Rows of a frame.
-    kind, data, missing, classes, levels, zone, shape
-        Of a vector, as `received` takes them; `data` is one block.
+    - `form` ({"vector", "frame", "list", "function", "class", "object"}): What it becomes in R.
+    - `items`: The columns of a frame as `Sent`, or the values of a list.
+    - `names`: Names of the items, or none.
+    - `rows`: Rows of a frame.
+    - `kind`, `data`, `missing`, `classes`, `levels`, `zone`, `shape`: Of a vector, as `received`
+      takes them; `data` is one block.
     """
 
     form: str

@@ -29,16 +29,10 @@ _MOST_SECONDS: Final = 9.2e12  # As microseconds, so many seconds stay within 64
 class StoredVector:
     """The values of an R vector with the attributes that say what they mean.
 
-    Attributes
-    ----------
-    kind : {"double", "integer", "logical", "character"}
-        R's storage type.
-    values : ndarray of float64 or int32, or list of str or None
-        Shape (N,), with R's NA inside.
-    classes : tuple of str
-        R's class attribute.
-    levels : tuple of str, optional
-        Levels of a factor.
+    - `kind` {"double", "integer", "logical", "character"}: R's storage type.
+    - `values`: Shape (N,), with R's NA inside.
+    - `classes`: R's class attribute.
+    - `levels`: Levels of a factor.
     """
 
     kind: Literal["double", "integer", "logical", "character"]

@@ -54,92 +54,67 @@ def growth_per_doubling(by_draw: Floats) -> float:
 class PrivacyStatement(Statement):
     """The facts of a release from a pseudo posterior.
 
-    Attributes
-    ----------
-    model : str
-        Name as on the command line; of a table, the names of its columns' families.
-    columns : tuple of ColumnCost
-        The conditionals of a table's columns, in their order; empty for a run on one outcome.
-    columns_synthesized : tuple of str
-        The columns of a table that are synthesized together; some are several conditionals or none.
-    columns_numbered : tuple of str
-        The columns of a table that number the synthetic records, in the place of ids.
-    members : bool
-        Whether whole units are drawn; the number of rows below is then that of units.
-    proposed : bool
-        Whether the table's schema is under review, so that entries may come from the table.
-    claim : {"dp", "asymptotic-dp", "none"}
-        The strongest guarantee that the mechanism may claim.
-    unchecked : tuple of {"mechanism", "model", "engine"}
-        The parts that are the agency's own. The package checks no claim of these parts.
-    mechanism_words : mapping of str to str
-        Title and explanation of a mechanism of the agency's own; empty for the package's own.
-    reweighted, searched : bool
-        Whether Algorithm 3 ran, and whether the run searched a constant over refits.
-    found : tuple of str
-        Keys of caveats on the choice of constants: "shift", "room" and "reweighted-below".
-    lipschitz_bound : float
-        Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less private. For a
-        censored fit, the bound that the fit enforces.
-    enforced, data_weights, prepared_from_data : bool
-        Whether the fit clamps each record's term to a window twice as wide as the bound, whether
-        weights come from the data, and whether the model's levels come from the data.
-    downweights : bool
-        Whether any weight of the fit that made the datasets is below 1.
-    confirmed : bool
-        Whether the bound is the larger of two: a fit's, and that of a longer fit under the same
-        weights, whose draws no search or truncation has seen.
-    window : float, optional
-        max_i w_i of that fit: what one of its draws costs under leave-one-out with the weights held
-        fixed. None where no term is known to be a log probability.
-    accounting : {"papers", "window"}
-        Whether a search aimed at 2 Delta or at the window's figure.
-    target : float, optional
-        The epsilon that the settings ask for.
-    delta : float, optional
-        The public delta that the settings name for a total of all draws.
-    growth : float
-        How much the bound rises when the number of draws doubles, in nats.
-    draws : int
-        Posterior draws S behind the bound.
-    draws_per_release : int, optional
-        Posterior draws d that the datasets come from; one draw a dataset if None.
-    threshold : float
-        Quantile of the draws' maxima that the bound takes; 1 = the maximum.
-    reads_outcome : bool
-        Whether a synthetic value depends on the record's own outcome besides the draw.
-    mechanism_caveats, model_caveats : tuple of Phrase
-        The caveats that the mechanism and the model's family add.
-    own_program : {"", "own-program", "unchecked-program"}
-        Whether the model is a Stan program of the agency's own, and whether the engine compared the
-        program's log_lik with its target.
-    problems : tuple of str
-        Sentences on convergence of the fit that made the datasets.
-    short_seed : bool
-        Whether an intruder can find the seed by trying all seeds that are as small.
-    uses : tuple of Phrase
-        Uses of the confidential data that epsilon does not account for, in their order.
-    accepts_unconverged : bool
-        Whether the settings accept chains that fail their diagnostics, which gives up "dp".
-    records : {"exact", "public", "noisy"}
-        Where the number of rows comes from: the table, the settings, or the table with noise.
-    records_epsilon : float
-        The epsilon of a noisy number of rows, once for all datasets; 0 otherwise.
-    weights_source : {"none", "public", "reference", "staged", "table"}
-        Where the weights come from: nowhere (all are 1), a public column, a fit to public records,
-        one draw of an earlier clamped fit, or the whole confidential table.
-    stage_epsilon : float
-        The epsilon of the draw that staged weights come from, once for all datasets; 0 otherwise.
-    clamp : {"deviance", "half"}
-        The kind of the clamp of an enforced bound.
-    engine : str
-        Name of the engine that drew.
-    exact_draws : bool
-        Whether the engine draws from the clamped target itself, without a chain.
-    approximated : bool
-        Whether any draws are resampled from an approximation, which is never "dp".
-    public_settings : mapping of str to values
-        Settings that the guarantee takes as chosen without the confidential data.
+    - `model`: Name as on the command line; of a table, the names of its columns' families.
+    - `columns`: The conditionals of a table's columns, in their order; empty for a run on one
+      outcome.
+    - `columns_synthesized`: The columns of a table that are synthesized together; some are several
+      conditionals or none.
+    - `columns_numbered`: The columns of a table that number the synthetic records, in the place of
+      ids.
+    - `members`: Whether whole units are drawn; the number of rows below is then that of units.
+    - `proposed`: Whether the table's schema is under review, so that entries may come from the
+      table.
+    - `claim` {"dp", "asymptotic-dp", "none"}: The strongest guarantee that the mechanism may claim.
+    - `unchecked` {"mechanism", "model", "engine"}: The parts that are the agency's own. The package
+      checks no claim of these parts.
+    - `mechanism_words`: Title and explanation of a mechanism of the agency's own; empty for the
+      package's own.
+    - `reweighted`, `searched`: Whether Algorithm 3 ran, and whether the run searched a constant
+      over refits.
+    - `found`: Keys of caveats on the choice of constants: "shift", "room" and "reweighted-below".
+    - `lipschitz_bound`: Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less
+      private. For a censored fit, the bound that the fit enforces.
+    - `enforced`, `data_weights`, `prepared_from_data`: Whether the fit clamps each record's term to
+      a window twice as wide as the bound, whether weights come from the data, and whether the
+      model's levels come from the data.
+    - `downweights`: Whether any weight of the fit that made the datasets is below 1.
+    - `confirmed`: Whether the bound is the larger of two: a fit's, and that of a longer fit under
+      the same weights, whose draws no search or truncation has seen.
+    - `window`: max_i w_i of that fit: what one of its draws costs under leave-one-out with the
+      weights held fixed. None where no term is known to be a log probability.
+    - `accounting` {"papers", "window"}: Whether a search aimed at 2 Delta or at the window's
+      figure.
+    - `target`: The epsilon that the settings ask for.
+    - `delta`: The public delta that the settings name for a total of all draws.
+    - `growth`: How much the bound rises when the number of draws doubles, in nats.
+    - `draws`: Posterior draws S behind the bound.
+    - `draws_per_release`: Posterior draws d that the datasets come from; one draw a dataset if
+      None.
+    - `threshold`: Quantile of the draws' maxima that the bound takes; 1 = the maximum.
+    - `reads_outcome`: Whether a synthetic value depends on the record's own outcome besides the
+      draw.
+    - `mechanism_caveats`, `model_caveats`: The caveats that the mechanism and the model's family
+      add.
+    - `own_program` {"", "own-program", "unchecked-program"}: Whether the model is a Stan program of
+      the agency's own, and whether the engine compared the program's log_lik with its target.
+    - `problems`: Sentences on convergence of the fit that made the datasets.
+    - `short_seed`: Whether an intruder can find the seed by trying all seeds that are as small.
+    - `uses`: Uses of the confidential data that epsilon does not account for, in their order.
+    - `accepts_unconverged`: Whether the settings accept chains that fail their diagnostics, which
+      gives up "dp".
+    - `records` {"exact", "public", "noisy"}: Where the number of rows comes from: the table, the
+      settings, or the table with noise.
+    - `records_epsilon`: The epsilon of a noisy number of rows, once for all datasets; 0 otherwise.
+    - `weights_source` {"none", "public", "reference", "staged", "table"}: Where the weights come
+      from: nowhere (all are 1), a public column, a fit to public records, one draw of an earlier
+      clamped fit, or the whole confidential table.
+    - `stage_epsilon`: The epsilon of the draw that staged weights come from, once for all datasets;
+      0 otherwise.
+    - `clamp` {"deviance", "half"}: The kind of the clamp of an enforced bound.
+    - `engine`: Name of the engine that drew.
+    - `exact_draws`: Whether the engine draws from the clamped target itself, without a chain.
+    - `approximated`: Whether any draws are resampled from an approximation, which is never "dp".
+    - `public_settings`: Settings that the guarantee takes as chosen without the confidential data.
     """
 
     model: str

@@ -16,25 +16,18 @@ from pyvws.statement.statement import Statement
 class HistogramStatement(Statement):
     """The facts of a release from one noisy histogram [wasserman2010].
 
-    Attributes
-    ----------
-    guarantee : {"dp-if-bounded", "none"}
-        The guarantee that the noise and the edges allow the release to claim.
-    epsilon : float
-        The cost of the noisy counts, once for all datasets; larger = less private.
-    neighbours : {"replace", "loo"}
-        The neighbours that epsilon holds for: one record replaced, or one record left out.
-    bins : int
-        Bins of the histogram.
-    noise_scale : float
-        Scale of the noise on each count, in records; larger = more private.
-    publishable : bool
-        Whether the noise is secret.
-    range : (float, float), optional
-        The public range of the outcome; None where the range is the data's.
-    bins_from_records, edges_from_data, allows_outside : bool
-        Whether the number of bins follows the number of records, whether the range is the data's,
-        and whether the end bins count the values outside the range.
+    - `guarantee` {"dp-if-bounded", "none"}: The guarantee that the noise and the edges allow the
+      release to claim.
+    - `epsilon`: The cost of the noisy counts, once for all datasets; larger = less private.
+    - `neighbours` {"replace", "loo"}: The neighbours that epsilon holds for: one record replaced,
+      or one record left out.
+    - `bins`: Bins of the histogram.
+    - `noise_scale`: Scale of the noise on each count, in records; larger = more private.
+    - `publishable`: Whether the noise is secret.
+    - `range`: The public range of the outcome; None where the range is the data's.
+    - `bins_from_records`, `edges_from_data`, `allows_outside`: Whether the number of bins follows
+      the number of records, whether the range is the data's, and whether the end bins count the
+      values outside the range.
     """
 
     guarantee: str

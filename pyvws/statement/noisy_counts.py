@@ -16,39 +16,23 @@ from pyvws.statement.statement import Statement, of_proposal
 class NoisyCountsStatement(Statement):
     """The facts of a release from noisy counts.
 
-    Attributes
-    ----------
-    epsilon, delta : float
-        The cost of the noisy counts, once for all datasets; larger = less private. delta is 0 for
-        pure differential privacy.
-    neighbours : {"loo", "replace"}
-        The neighbours that the cost is for: one unit left out, or one replaced.
-    records : {"noisy", "public", "exact"}
-        Where the number of imputed records comes from.
-    columns_synthesized : tuple of str
-        The synthesized columns, in their order.
-    columns_numbered : tuple of str
-        The columns that number the synthetic records, in the place of ids.
-    proposed : bool
-        Whether the schema is under review, so that entries may come from the table.
-    cap : int
-        The most records of a unit that are counted.
-    noise : {"laplace", "gaussian"}
-        The kind of the discrete noise.
-    model : {"classes", "conditionals"}
-        The model whose posterior gives the imputed records.
-    sets, cells : int
-        Sets of columns, and cells that are counted in all of them.
-    least_scale, largest_scale : float
-        Scales of the noise, in records; larger = more private.
-    rho : float, optional
-        The zero-concentrated differential privacy of Gaussian noise; larger = less private.
-    conversion : {"", "privacy-loss", "zcdp"}
-        How (epsilon, delta) follows from the noise.
-    public_seed : int
-        The seed of all that follows the counts.
-    public_settings : mapping of str to values
-        Settings that must have been chosen without the confidential data.
+    - `epsilon`, `delta`: The cost of the noisy counts, once for all datasets; larger = less
+      private. delta is 0 for pure differential privacy.
+    - `neighbours` {"loo", "replace"}: The neighbours that the cost is for: one unit left out, or
+      one replaced.
+    - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
+    - `columns_synthesized`: The synthesized columns, in their order.
+    - `columns_numbered`: The columns that number the synthetic records, in the place of ids.
+    - `proposed`: Whether the schema is under review, so that entries may come from the table.
+    - `cap`: The most records of a unit that are counted.
+    - `noise` {"laplace", "gaussian"}: The kind of the discrete noise.
+    - `model` {"classes", "conditionals"}: The model whose posterior gives the imputed records.
+    - `sets`, `cells`: Sets of columns, and cells that are counted in all of them.
+    - `least_scale`, `largest_scale`: Scales of the noise, in records; larger = more private.
+    - `rho`: The zero-concentrated differential privacy of Gaussian noise; larger = less private.
+    - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
+    - `public_seed`: The seed of all that follows the counts.
+    - `public_settings`: Settings that must have been chosen without the confidential data.
     """
 
     epsilon: float

@@ -14,26 +14,17 @@ from pyvws.statement.words import NOT_COVERED
 class ReliesOn:
     """The parts of a run that the guarantee's proof takes as they are.
 
-    Attributes
-    ----------
-    neighbours : {"replace-one", "leave-one-out"}
-        The neighbours that the claim is for.
-    clamp : {"deviance", "half", ""}
-        The kind of the clamp of each record's term; empty for terms without a clamp.
-    epsilon : float
-        Width of the clamp's window in nats; larger = less private.
-    weights_source : str
-        Where the weights come from; "none" for weights of 1.
-    stage_epsilon : float
-        The epsilon of the draw that staged weights come from; 0 otherwise.
-    engine : str
-        Name of the engine that drew, or of the noise of a histogram.
-    exact_draws : bool
-        Whether the draws are exact; else the guarantee holds as if the chains had converged.
-    approximated : bool
-        Whether draws were resampled from an approximation.
-    public_settings : mapping of str to values
-        Settings that must have been chosen without the confidential data.
+    - `neighbours` {"replace-one", "leave-one-out"}: The neighbours that the claim is for.
+    - `clamp` {"deviance", "half", ""}: The kind of the clamp of each record's term; empty for terms
+      without a clamp.
+    - `epsilon`: Width of the clamp's window in nats; larger = less private.
+    - `weights_source`: Where the weights come from; "none" for weights of 1.
+    - `stage_epsilon`: The epsilon of the draw that staged weights come from; 0 otherwise.
+    - `engine`: Name of the engine that drew, or of the noise of a histogram.
+    - `exact_draws`: Whether the draws are exact; else the guarantee holds as if the chains had
+      converged.
+    - `approximated`: Whether draws were resampled from an approximation.
+    - `public_settings`: Settings that must have been chosen without the confidential data.
     """
 
     neighbours: str

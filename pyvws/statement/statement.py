@@ -31,23 +31,15 @@ def of_proposal(proposed: bool, public_settings: Mapping[str, Any]) -> dict[str,
 class Statement:
     """The facts that the statements of all mechanisms hold.
 
-    Attributes
-    ----------
-    mechanism : str
-        Name as on the command line.
-    datasets : int
-        Synthetic datasets released.
-    columns_released_unchanged : tuple of str
-        Columns that the agency treats as public and releases as they are.
-    rounded : bool
-        Whether the outcome was rounded to whole numbers first.
-    keep_order, compared : bool
-        Whether rows stand in the table's order, not a random one; and whether settings were
-        compared on this table first.
-    unit : str, optional
-        The column whose values name the units of privacy; a record is a unit if not given.
-    earlier : tuple of mapping
-        Statements of earlier releases of the same table.
+    - `mechanism`: Name as on the command line.
+    - `datasets`: Synthetic datasets released.
+    - `columns_released_unchanged`: Columns that the agency treats as public and releases as they
+      are.
+    - `rounded`: Whether the outcome was rounded to whole numbers first.
+    - `keep_order`, `compared`: Whether rows stand in the table's order, not a random one; and
+      whether settings were compared on this table first.
+    - `unit`: The column whose values name the units of privacy; a record is a unit if not given.
+    - `earlier`: Statements of earlier releases of the same table.
     """
 
     mechanism: str

@@ -33,17 +33,12 @@ from pyvws.tables.files.read import FORMATS, read_table
 class Reference:
     """M public records, and the N records of a table in the coding of the public records.
 
-    Attributes
-    ----------
-    model : Model or TableModel
-        The run's family, prepared for the public records, or those of all columns of a table.
-    cells : Cells or TableCells
-        The public records.
-    table : Cells, optional
-        The table's records whose levels the public records have; None if there is no such record,
-        or if weights need none.
-    known : ndarray of bool, shape (N,)
-        Which records these are.
+    - `model`: The run's family, prepared for the public records, or those of all columns of a
+      table.
+    - `cells`: The public records.
+    - `table`: The table's records whose levels the public records have; None if there is no such
+      record, or if weights need none.
+    - `known` (N,): Which records these are.
     """
 
     model: Model | TableModel

@@ -42,31 +42,20 @@ class Cell:
 class Case:
     """One quantity to compare with R.
 
-    Attributes
-    ----------
-    id : str
-        "module/quantity", unique.
-    paper, cites : str
-        Key of `pyvws._base.references`, and the place in the paper.
-    script, r_function : str
-        A file of `r_reference`, without ``.R``, and a function in that file.
-    python_function : str
-        "module:function", imported when the case runs. The function belongs to the package, or to
-        the case's own module and combines functions of the package.
-    part : str, optional
-        The attribute of the Python result that the case compares.
-    arguments : callable
-        (seed, *shape) -> the keyword arguments of both functions.
-    seeds, shapes : tuple
-        At least 5 seeds and 3 shapes; the case tries every seed with every shape.
-    kind : {"exact", "density", "posterior", "statement"}
-        The level of the comparison. An "exact" case with a tolerance is of level "close".
-    tolerance : int
-        Largest difference that passes, in units in the last place.
-    expect : {"same", "differs"}
-        "differs" marks a known slip of a published listing: the case fails when both agree.
-    why : str
-        Reason for a tolerance above 0 or for a difference.
+    - `id`: "module/quantity", unique.
+    - `paper`, `cites`: Key of `pyvws._base.references`, and the place in the paper.
+    - `script`, `r_function`: A file of `r_reference`, without ``.R``, and a function in that file.
+    - `python_function`: "module:function", imported when the case runs. The function belongs to the
+      package, or to the case's own module and combines functions of the package.
+    - `part`: The attribute of the Python result that the case compares.
+    - `arguments`: (seed, *shape) -> the keyword arguments of both functions.
+    - `seeds`, `shapes`: At least 5 seeds and 3 shapes; the case tries every seed with every shape.
+    - `kind` {"exact", "density", "posterior", "statement"}: The level of the comparison. An "exact"
+      case with a tolerance is of level "close".
+    - `tolerance`: Largest difference that passes, in units in the last place.
+    - `expect` {"same", "differs"}: "differs" marks a known slip of a published listing: the case
+      fails when both agree.
+    - `why`: Reason for a tolerance above 0 or for a difference.
     """
 
     id: str

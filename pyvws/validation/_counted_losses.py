@@ -119,22 +119,13 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
 class CountedRuns(Runs):
     """Runs of noisy counts; a record has the `columns`, and is a tuple of records with a `cap`.
 
-    Attributes
-    ----------
-    columns : mapping of str to Column
-        What the schema says of each entry of a record.
-    neighbours : {"loo", "replace"}
-        The neighbours that the runs are for.
-    delta : float
-        0 for Laplace noise.
-    cap : int, optional
-        The most records of a unit that are counted. With it, each entry of a table is a unit.
-    records : int, optional
-        A public number of records.
-    measure, tables : tuple of str
-        The sets that are counted, and the columns that tables give.
-    model : {"classes", "conditionals"}
-        The model that imputes records.
+    - `columns`: What the schema says of each entry of a record.
+    - `neighbours` {"loo", "replace"}: The neighbours that the runs are for.
+    - `delta`: 0 for Laplace noise.
+    - `cap`: The most records of a unit that are counted. With it, each entry of a table is a unit.
+    - `records`: A public number of records.
+    - `measure`, `tables`: The sets that are counted, and the columns that tables give.
+    - `model` {"classes", "conditionals"}: The model that imputes records.
     """
 
     columns: Mapping[str, Column] = field(default_factory=lambda: COLUMNS)

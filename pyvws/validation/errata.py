@@ -26,27 +26,18 @@ _SOURCES: Final = {"slides", "authors"} | set(REFERENCES)
 class Erratum:
     """One slip.
 
-    Attributes
-    ----------
-    id : str
-        Unique name that named edits and rows refer to.
-    sources : tuple of str
-        Keys of `pyvws._base.references`, "slides" or "authors" (the risk-efficient paper's
-        scripts).
-    place : str
-        Section, equation, step or function.
-    says, meant : str
-        The source's statement, and the statement that the authors meant, with the reason.
-    number : str
-        The quantity that `as_printed` and `as_meant` measure.
-    as_printed, as_meant : float or str
-        The quantity's value under either statement; "stops" or "nan" where there is no value.
-    test : str
-        The pytest node that computes both values.
-    package : str
-        The package's own choice.
-    quotes : tuple of str
-        The sources' text, word for word except for white space; empty for scripts.
+    - `id`: Unique name that named edits and rows refer to.
+    - `sources`: Keys of `pyvws._base.references`, "slides" or "authors" (the risk-efficient paper's
+      scripts).
+    - `place`: Section, equation, step or function.
+    - `says`, `meant`: The source's statement, and the statement that the authors meant, with the
+      reason.
+    - `number`: The quantity that `as_printed` and `as_meant` measure.
+    - `as_printed`, `as_meant`: The quantity's value under either statement; "stops" or "nan" where
+      there is no value.
+    - `test`: The pytest node that computes both values.
+    - `package`: The package's own choice.
+    - `quotes`: The sources' text, word for word except for white space; empty for scripts.
     """
 
     id: str

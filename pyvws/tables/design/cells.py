@@ -15,13 +15,9 @@ from pyvws._base.checks import Floats
 class Records:
     """N records of which equal ones share a cell: what weights and means by record need.
 
-    Attributes
-    ----------
-    cell_of_record : ndarray of int, shape (N,)
-        Place of each record's cell.
-    multiplicity : ndarray, shape (N,), optional
-        Number of table records that each of the N stands for, in a table that was tallied before;
-        by default 1.
+    - `cell_of_record` (N,): Place of each record's cell.
+    - `multiplicity` (N,): Number of table records that each of the N stands for, in a table that
+      was tallied before; by default 1.
     """
 
     __slots__ = ()
@@ -79,16 +75,11 @@ class Records:
 class Cells(Records):
     """A table with equal records counted together: C cells, R design rows and V outcome values.
 
-    Attributes
-    ----------
-    rows : ndarray, shape (R, K)
-        Distinct rows of the design matrix.
-    values : ndarray, shape (V,)
-        Distinct outcomes, rising, in the outcome's unit.
-    row_of_cell, value_of_cell : ndarray of int, shape (C,)
-        Places of each cell's design row and of each cell's value.
-    cell_of_record, multiplicity : ndarray, shape (N,)
-        As in `Records`.
+    - `rows` (R, K): Distinct rows of the design matrix.
+    - `values` (V,): Distinct outcomes, rising, in the outcome's unit.
+    - `row_of_cell`, `value_of_cell` (C,): Places of each cell's design row and of each cell's
+      value.
+    - `cell_of_record`, `multiplicity` (N,): As in `Records`.
     """
 
     rows: Floats

@@ -29,13 +29,9 @@ from pyvws.tables.schema.schema import Schema
 class PatternDesign:
     """The patterns of one synthesized column: a design with one column, the pattern from 0.
 
-    Attributes
-    ----------
-    predictors : tuple of str
-        Columns that make the pattern; the last changes fastest.
-    places : tuple of (ndarray or None, ndarray), one a predictor
-        Cut points, None for a category, and the place among the pattern's values of each interval,
-        or of each code.
+    - `predictors`: Columns that make the pattern; the last changes fastest.
+    - `places` (tuple of (ndarray or None, ndarray), one a predictor): Cut points, None for a
+      category, and the place among the pattern's values of each interval, or of each code.
     """
 
     predictors: tuple[str, ...]

@@ -42,12 +42,8 @@ class PublicScale:
 class PublicDesign:
     """The design of one synthesized column: K columns, their `names` as R's ``model.matrix`` has.
 
-    Attributes
-    ----------
-    predictors : tuple of str
-        Columns that the design reads.
-    names : tuple of str
-        Names of the K columns, such as "(Intercept)", "sexm", "age" and "sexm:age".
+    - `predictors`: Columns that the design reads.
+    - `names`: Names of the K columns, such as "(Intercept)", "sexm", "age" and "sexm:age".
     """
 
     predictors: tuple[str, ...]

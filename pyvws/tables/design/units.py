@@ -26,12 +26,9 @@ _NOBODY: Final = np.empty(0, dtype=np.intp)
 class UnitKinds:
     """The U kinds of H units.
 
-    Attributes
-    ----------
-    of_unit : ndarray of int, shape (H,)
-        Place of each unit's kind, -1 for a unit none of whose records has a cell.
-    counts : sparse array, shape (U, C)
-        How many records of each cell a unit of the kind has, or the sum of their exponents.
+    - `of_unit` (H,): Place of each unit's kind, -1 for a unit none of whose records has a cell.
+    - `counts` (sparse array, shape (U, C)): How many records of each cell a unit of the kind has,
+      or the sum of their exponents.
     """
 
     of_unit: Places
@@ -92,16 +89,10 @@ def _kinds_of(first: Sequence[slice]) -> Places:
 class UnitTally:
     """The N records of a table as those of one unit of each kind, and how many units these are.
 
-    Attributes
-    ----------
-    kinds : ndarray of int, shape (M,)
-        The kind of unit of each of the M records, from 0, rising.
-    places : ndarray of int, shape (M,)
-        Which distinct record of the table each of the M equals.
-    counts : ndarray, shape (M,)
-        The number of units of the record's kind.
-    of_record : ndarray of int, shape (N,)
-        Which of the M each record of the table equals.
+    - `kinds` (M,): The kind of unit of each of the M records, from 0, rising.
+    - `places` (M,): Which distinct record of the table each of the M equals.
+    - `counts` (M,): The number of units of the record's kind.
+    - `of_record` (N,): Which of the M each record of the table equals.
     """
 
     kinds: Places
@@ -136,16 +127,10 @@ class UnitTally:
 class Units(Records):
     """H units of the N records of `records`: a run weighs the units and fits the records.
 
-    Attributes
-    ----------
-    records : Records
-        The cells of the records.
-    of_record : ndarray of int, shape (N,)
-        Each record's unit, 0 to H - 1.
-    kinds : tuple of UnitKinds
-        The kinds of units in each conditional of a table, or of one outcome.
-    cell_of_record : ndarray of int, shape (H,)
-        The kind of each unit, by all of its records.
+    - `records`: The cells of the records.
+    - `of_record` (N,): Each record's unit, 0 to H - 1.
+    - `kinds`: The kinds of units in each conditional of a table, or of one outcome.
+    - `cell_of_record` (H,): The kind of each unit, by all of its records.
     """
 
     records: Any

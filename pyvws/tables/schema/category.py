@@ -20,16 +20,10 @@ class Category:
 
     Its codes are 1 to L, of which a family draws the first, and rules alone give the others.
 
-    Attributes
-    ----------
-    role : {"synthesize", "public"}
-        The role of the column.
-    model : str, optional
-        The family that draws it, such as "nominal"; None for a public one.
-    levels, ruled : tuple of str
-        The labels that a family draws, and those that only rules give.
-    settings : dict
-        Settings of the family.
+    - `role` {"synthesize", "public"}: The role of the column.
+    - `model`: The family that draws it, such as "nominal"; None for a public one.
+    - `levels`, `ruled`: The labels that a family draws, and those that only rules give.
+    - `settings`: Settings of the family.
     """
 
     role: str = "synthesize"

@@ -69,16 +69,12 @@ class Summary:
 class Members:
     """What is public of units and their members.
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        The least and the largest number of members of a unit.
-    of_unit : tuple of str
-        Columns with one value a unit, which are drawn once a unit.
-    summaries : mapping of str to str
-        Names of further columns and what each is of the members before. One of them is "size".
-    impossible : tuple of str
-        Conditions that no member meets. A synthetic member that meets one is drawn again.
+    - `sizes`: The least and the largest number of members of a unit.
+    - `of_unit`: Columns with one value a unit, which are drawn once a unit.
+    - `summaries`: Names of further columns and what each is of the members before. One of them is
+      "size".
+    - `impossible`: Conditions that no member meets. A synthetic member that meets one is drawn
+      again.
     """
 
     sizes: tuple[int, int]

@@ -37,17 +37,12 @@ class ModelledSchema:
     A category "part of NAME" stands before each number that has parts, and those of
     `pyvws.tables.schema.groups` before a category with groups.
 
-    Attributes
-    ----------
-    columns : mapping of str to Column or Category
-        The variables by name, in the order of synthesis; dropped columns and ids are left out.
-    given : mapping of str to (tuple of str, str or None)
-        The variables that each synthesized one follows from, and their formula where it has one. A
-        computed column has no entry.
-    column_of : mapping of str to str
-        The column that each variable is, or is a part of.
-    derived : tuple of str
-        Names of the columns that a table lacks.
+    - `columns`: The variables by name, in the order of synthesis; dropped columns and ids are left
+      out.
+    - `given`: The variables that each synthesized one follows from, and their formula where it has
+      one. A computed column has no entry.
+    - `column_of`: The column that each variable is, or is a part of.
+    - `derived`: Names of the columns that a table lacks.
     """
 
     columns: Mapping[str, Column | Category]
@@ -140,14 +135,10 @@ def _entering(name: str, column: Column) -> tuple[str, ...]:
 class Follows:
     """Which records of a table have a term in a conditional.
 
-    Attributes
-    ----------
-    modelled : ndarray of bool, shape (N,)
-        Whether the record's value follows from the family, so that it is not fixed by a rule.
-    valued : ndarray of bool, shape (N,)
-        Whether it is besides a number that is neither missing nor a point of mass.
-    breaking : ndarray of bool, shape (N,)
-        Whether the record breaks a rule of the column. Its terms are 0.
+    - `modelled` (N,): Whether the record's value follows from the family, so that it is not fixed
+      by a rule.
+    - `valued` (N,): Whether it is besides a number that is neither missing nor a point of mass.
+    - `breaking` (N,): Whether the record breaks a rule of the column. Its terms are 0.
     """
 
     modelled: NDArray[np.bool_]

@@ -138,14 +138,10 @@ def numbers_and_codes(
 class CodedColumn:
     """A column of categories.
 
-    Attributes
-    ----------
-    codes : ndarray, shape (N,)
-        Each record's level, as whole numbers from 1 to L.
-    labels : tuple of str, length L
-        The levels as text, in the order of their codes.
-    values : narwhals Series of length L
-        The levels in the column's own type; a category has these levels and no others.
+    - `codes` (N,): Each record's level, as whole numbers from 1 to L.
+    - `labels` (tuple of str, length L): The levels as text, in the order of their codes.
+    - `values` (narwhals Series of length L): The levels in the column's own type; a category has
+      these levels and no others.
     """
 
     codes: Floats

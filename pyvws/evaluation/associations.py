@@ -91,8 +91,6 @@ def cramers_v(first: Any, second: Any) -> float:
 
     NaN where a column has one value. Raises InputError for columns of unlike lengths.
 
-    Examples
-    --------
     >>> cramers_v(["a", "a", "b", "b"], [1, 1, 2, 1]) == 3**-0.5
     True
     """
@@ -108,8 +106,6 @@ def correlation_ratio(categories: Any, numbers: Any) -> float:
     categories have the same mean. NaN where a column has one value. Of `numbers` as ranks it is
     what `associations` gives. Raises InputError for missing numbers and columns of unlike lengths.
 
-    Examples
-    --------
     >>> correlation_ratio(["a", "a", "b", "b"], [1.0, 3.0, 5.0, 7.0])
     0.8944271909999159
     """
@@ -124,8 +120,6 @@ def rank_correlation(first: Any, second: Any) -> float:
     NaN where a column has one value. Raises InputError for missing numbers and columns of unlike
     lengths.
 
-    Examples
-    --------
     >>> round(rank_correlation([1.0, 2.0, 9.0], [3.0, 5.0, 4.0]), 12)
     0.5
     """

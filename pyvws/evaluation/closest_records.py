@@ -29,8 +29,6 @@ def closest_distances(
     `ranges` has the range of each number. `itself` (M,) is the place among `others` of each record
     that is one of them, which is left out. Smaller = riskier.
 
-    Examples
-    --------
     >>> records, others = {"x": np.array([1.0, 8.0])}, {"x": np.array([2.0, 4.0])}
     >>> closest_distances(records, others, {"x": 10.0}).tolist()
     [0.1, 0.4]
@@ -53,8 +51,6 @@ def share_nearer(first: Any, second: Any) -> float:
 
     1/2 = alike, larger = the first ones are nearer.
 
-    Examples
-    --------
     >>> share_nearer([0.1, 0.2], [0.2, 0.3])
     0.875
     """

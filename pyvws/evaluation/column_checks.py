@@ -170,33 +170,18 @@ def check_column(
     range of the data is trouble above 1 % and above 8 of N records. A quantile parts where the
     shares below the data's quantile do (see the module), so it needs no unit.
 
-    Parameters
-    ----------
-    original : array_like, shape (N,)
-        Confidential numbers, NaN where missing; or codes 1 to L of `levels`.
-    synthetic : sequence of array_like, each of shape (N_l,)
-        Synthetic values in the same coding. A single dataset stands in a list too.
-    levels : sequence of str, optional
-        Labels of a category's levels.
-    counts : array_like, shape (N,), optional
-        The records that each entry of `original` stands for, one if not given.
-    predictors : sequence of Predictor
-        The furthest share of levels, or below a quartile, given a value of each is among the
-        statistics. A predictor of more than 30 values is left out.
+    - `original` (N,): Confidential numbers, NaN where missing; or codes 1 to L of `levels`.
+    - `synthetic` (sequence of array_like, each of shape (N_l,)): Synthetic values in the same
+      coding. A single dataset stands in a list too.
+    - `levels` (sequence of str, optional): Labels of a category's levels.
+    - `counts` (N,): The records that each entry of `original` stands for, one if not given.
+    - `predictors` (sequence of Predictor): The furthest share of levels, or below a quartile, given
+      a value of each is among the statistics. A predictor of more than 30 values is left out.
 
-    Returns
-    -------
-    ColumnCheck
-        .statistics, confidential, and .troubles.
+    The result has `statistics`, which are confidential, and `troubles`. Raises InputError for an
+    empty list, another number of counts, codes that are none of the levels', or a column of the
+    data without values.
 
-    Raises
-    ------
-    InputError
-        For an empty list, another number of counts, codes that are none of the levels', or a column
-        of the data without values.
-
-    Examples
-    --------
     >>> data = [0.0] * 60 + [float(x) for x in range(1, 41)]
     >>> check_column(data, [[x - 9.5 for x in data]]).troubles
     ('negative', 'fractions', 'repeated', 'quantiles')

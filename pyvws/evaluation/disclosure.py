@@ -55,8 +55,6 @@ class AttributeDisclosure:
 def replicated_uniques(original: Any, synthetic: Any) -> ReplicatedUniques:
     """Unique keys of an original (N_d,) and a synthetic table (N_s,), given as codes from 0 on.
 
-    Examples
-    --------
     >>> replicated_uniques([0, 1, 1, 2], [0, 2, 2, 3]).replicated
     0.25
     """
@@ -76,8 +74,6 @@ def attribute_disclosure(
 ) -> AttributeDisclosure:
     """What keys (N_d,) and (N_s,) tell of a target; all are codes from 0 on.
 
-    Examples
-    --------
     >>> attribute_disclosure([0, 0, 1], [5, 6, 5], [0, 0, 1], [5, 5, 6]).correct
     0.3333333333333333
     """

@@ -55,8 +55,6 @@ def glm(design: Floats, y: Floats, *, family: str) -> LinearModel:
 
     Raises InputError for an unknown family, and for y that the family cannot have.
 
-    Examples
-    --------
     >>> found = glm(np.ones((4, 1)), np.array([0.0, 1.0, 1.0, 1.0]), family="logistic")
     >>> found.fitted.round(9).tolist()
     [0.75, 0.75, 0.75, 0.75]
@@ -98,8 +96,6 @@ def glm(design: Floats, y: Floats, *, family: str) -> LinearModel:
 def independent_columns(design: Floats) -> NDArray[np.intp]:
     """Places, in rising order, of the columns of `design` (N, K) that follow from none before them.
 
-    Examples
-    --------
     >>> independent_columns(np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0]])).tolist()
     [0, 2]
     """

@@ -103,36 +103,21 @@ def k_marginal(
     to rare cells, which have small shares. A copy of the original scores 1000, so the score says
     nothing of privacy.
 
-    Parameters
-    ----------
-    original : pandas, polars or Arrow table
-        Confidential records.
-    synthetic : sequence of tables
-        Synthetic datasets, from any tool; row counts may differ. A single one stands in a list.
-    columns : sequence of str, optional
-        Columns to score, two or more; by default all of `original`.
-    bins : mapping of str to array_like, optional
-        Rising edges of a number's bins, chosen without looking at the data: bin j holds
-        edge_j <= x < edge_{j+1}, and numbers before the first and from the last edge on have a bin
-        of their own each. A code such as "N" in a column of text stays a category. Without bins
-        each value is a category.
-    replicates : int
-        Tables that `independent` and `bootstrap` are means over.
-    seed : int
-        Seed of these tables.
+    - `original`: Confidential records.
+    - `synthetic` (sequence of tables): Synthetic datasets, from any tool; row counts may differ. A
+      single one stands in a list.
+    - `columns` (sequence of str, optional): Columns to score, two or more; by default all of
+      `original`.
+    - `bins` (mapping of str to array_like, optional): Rising edges of a number's bins, chosen
+      without looking at the data: bin j holds edge_j <= x < edge_{j+1}, and numbers before the
+      first and from the last edge on have a bin of their own each. A code such as "N" in a column
+      of text stays a category. Without bins each value is a category.
+    - `replicates`: Tables that `independent` and `bootstrap` are means over.
+    - `seed`: Seed of these tables.
 
-    Returns
-    -------
-    KMarginal
-        Larger = more useful.
+    Larger = more useful. Raises InputError for columns that a table lacks, fewer than two
+    columns, and bins that do not rise.
 
-    Raises
-    ------
-    InputError
-        For columns that a table lacks, fewer than two columns, and bins that do not rise.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> original = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [20, 30, 20, 30]})
     >>> synthetic = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [20, 20, 30, 30]})

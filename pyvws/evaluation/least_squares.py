@@ -41,8 +41,6 @@ def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> Lea
 
     Raises InputError unless there are more records than columns.
 
-    Examples
-    --------
     >>> least_squares(np.ones((3, 1)), np.array([1.0, 2.0, 3.0])).variances.round(6).tolist()
     [0.333333]
     """

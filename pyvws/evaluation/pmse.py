@@ -131,8 +131,6 @@ def logistic_pmse(original: Floats, synthetic: Floats) -> PropensityScore:
     finite fit: their probabilities approach 0 and 1, and the pMSE approaches c (1 - c), its largest
     value.
 
-    Examples
-    --------
     >>> one = np.ones((4, 1))
     >>> logistic_pmse(one, one).value
     0.0
@@ -157,8 +155,6 @@ def tree_pmse(
 
     Both numbers of the null distribution come from `permutations` of the labels.
 
-    Examples
-    --------
     >>> one = np.ones((4, 1))
     >>> tree_pmse(one, one, permutations=2).value
     0.0

@@ -50,8 +50,6 @@ def two_way_pmse(
     many, products of columns that stand near each other come first, and the others are left out. Of
     a table with more than 50,000 records the function takes as many, evenly spaced.
 
-    Examples
-    --------
     >>> table = {"a": np.array([0, 0, 1, 1]), "b": np.array([0, 1, 0, 1])}
     >>> two_way_pmse(table, table).score.value < 1e-20
     True

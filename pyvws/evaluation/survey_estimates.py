@@ -79,8 +79,6 @@ def survey_total(y: Any, design: SurveyDesign, rows: Any = None) -> SurveyEstima
     `rows` (n,) are the places of the cell's records, from 0, and y (n,) has their values. By
     default both are of all records. The total of a cell without records is 0.
 
-    Examples
-    --------
     >>> survey_total([1.0, 3.0], survey_design([10.0, 10.0]))
     SurveyEstimate(estimate=40.0, variance=400.0)
     """
@@ -94,8 +92,6 @@ def survey_mean(y: Any, design: SurveyDesign, rows: Any = None) -> SurveyEstimat
 
     y and `rows` (n,) are as in `survey_total`. The mean of a cell without weight is NaN.
 
-    Examples
-    --------
     >>> survey_mean([1.0, 3.0], survey_design([10.0, 10.0]))
     SurveyEstimate(estimate=2.0, variance=1.0)
     """
@@ -120,8 +116,6 @@ def survey_quantile(y: Any, level: float, design: SurveyDesign, rows: Any = None
     survey 4.1 gives the second value where the level is below the share of the smallest one. This
     function gives the smallest.
 
-    Examples
-    --------
     >>> survey_quantile([1.0, 3.0, 4.0], 0.5, survey_design([10.0, 10.0, 5.0])).estimate
     3.0
     """

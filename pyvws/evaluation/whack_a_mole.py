@@ -129,27 +129,15 @@ def whack_a_mole(
 def top_records(by: Any, risks: Mapping[str, Any], *, count: int = 10) -> TopRecords:
     """The records that are largest in `by`, with their risks (Tables 2 and 3 of [risk2024]).
 
-    Parameters
-    ----------
-    by : array_like, shape (N,)
-        Values that rank the records: the confidential risk (Table 2) or the outcome (Table 3).
-    risks : mapping of name to array_like of shape (N,)
-        Columns of the table, such as the risk on the data and under each synthesizer.
-    count : int
-        Number of rows, at least 1; a table with fewer records gives them all.
+    - `by` (N,): Values that rank the records: the confidential risk (Table 2) or the outcome (Table
+      3).
+    - `risks` (mapping of name to array_like of shape (N,)): Columns of the table, such as the risk
+      on the data and under each synthesizer.
+    - `count`: Number of rows, at least 1; a table with fewer records gives them all.
 
-    Returns
-    -------
-    TopRecords
-        Records with equal values keep their order.
+    Records with equal values keep their order. Raises InputError if a value is missing, a
+    risk is outside [0, 1] or a column has another length.
 
-    Raises
-    ------
-    InputError
-        If a value is missing, a risk is outside [0, 1] or a column has another length.
-
-    Examples
-    --------
     >>> top_records([5.0, 9.0, 7.0], {"Data": [0.1, 0.2, 0.3]}, count=2).risks["Data"].tolist()
     [0.2, 0.3]
     """

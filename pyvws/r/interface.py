@@ -41,13 +41,8 @@ _R_EXACT: Final = 2**53
 def path() -> str:
     """The path of the R file to source. The file converts data frames, factors and NA both ways.
 
-    Returns
-    -------
-    str
-        An absolute path.
+    Returns an absolute path.
 
-    Examples
-    --------
     >>> path().endswith("interface.R")
     True
     """
@@ -122,19 +117,13 @@ def received(
 ) -> Any:
     """What Python sees of an R vector.
 
-    Parameters
-    ----------
-    form : {"column", "value", "array"}
-        "column" gives a pandas Series, "value" one value or a list, "array" a NumPy array.
-    kind : {"double", "integer", "logical", "character"}
-        R's storage type.
-    data : list of bytearray, or text
-        The bytes in blocks, or the text with "" where it is missing.
-    missing : bytes, optional
-        1 where text is missing.
-    classes, levels, zone, shape, dims
-        The class attribute, levels, time zone, dimensions and their names. R hands one name over
-        as text.
+    - `form` {"column", "value", "array"}: "column" gives a pandas Series, "value" one value or a
+      list, "array" a NumPy array.
+    - `kind` {"double", "integer", "logical", "character"}: R's storage type.
+    - `data`: The bytes in blocks, or the text with "" where it is missing.
+    - `missing`: 1 where text is missing.
+    - `classes`, `levels`, `zone`, `shape`, `dims`: The class attribute, levels, time zone,
+      dimensions and their names. R hands one name over as text.
     """
     if kind == "character":
         gaps = bytes(missing or b"")

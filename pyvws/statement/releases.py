@@ -71,22 +71,13 @@ def release_cost(statement: Mapping[str, Any], neighbours: str) -> ReleaseCost:
 def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the releases of one table have cost so far, by kind.
 
-    Returns
-    -------
-    dict
-        "unit_of_privacy" and "neighbours" of all figures; "releases" by kind, "strict",
-        "asymptotic" and "none"; "strict" with "epsilon" and "delta", pure where delta is 0, and
-        "zcdp"; "asymptotic" with "epsilon" (2 Delta) and "of_window", 0 without such a release. A
-        figure that is not known is None. Releases without a guarantee are in no sum.
+    Returns "unit_of_privacy" and "neighbours" of all figures; "releases" by kind, "strict",
+    "asymptotic" and "none"; "strict" with "epsilon" and "delta", pure where delta is 0, and "zcdp";
+    "asymptotic" with "epsilon" (2 Delta) and "of_window", 0 without such a release. A figure that
+    is not known is None. Releases without a guarantee are in no sum. Raises InputError if there is
+    no statement, their units of privacy differ, or one of them was made after releases that are not
+    among them.
 
-    Raises
-    ------
-    InputError
-        If there is no statement, their units of privacy differ, or one of them was made after
-        releases that are not among them.
-
-    Examples
-    --------
     >>> both = {"leave-one-out": {"total": 2.0}, "replace-one": {"total": 4.0}}
     >>> said = {"guarantee": "dp", "unit_of_privacy": "one record", "epsilon_by_neighbours": both}
     >>> said["certified"] = {"neighbours": "leave-one-out", "epsilon_total": 2.0}

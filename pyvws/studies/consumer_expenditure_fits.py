@@ -153,52 +153,31 @@ def run(
     such records would look safe. A record whose pattern has too few records for a pair, a triple
     or a group of four has a weight of 0 there.
 
-    Parameters
-    ----------
-    file : path
-        CSV or Parquet.
-    seed : int
-        Seed of sampling and synthesis.
-    outcome : str
-        Numeric column that is synthesized.
-    formula : str, optional
-        Public predictors, as "~ factor(Region) + Age". Without one the study takes the predictors,
-        `known`, `groups`, `regression` and `coefficient` that suit the file ce_2017.csv.
-    known : sequence of str, optional
-        Columns that the intruder knows; none with a formula of one's own.
-    groups : sequence of str, optional
-        COLUMN=NUMBER,NUMBER: the numeric column is replaced by numbers of groups, from 1. The
-        numbers begin the groups after the first.
-    regression, coefficient : str, optional
-        Predictors of the regression of Table 4, and R's name of the coefficient to show; by default
-        the formula, and its last coefficient.
-    radius : float
-        r, a share of the absolute outcome; a closed ball.
-    components : int
-        C, the number of components of the mixture.
-    labels : {"full-conditional", "prior"}
-        How a record's component is drawn; the first is the paper's.
-    datasets, replicates : int
-        Number of synthetic datasets, at least 2, and of bootstrap samples of each dataset.
-    topcoding : float
-        The level of a quantile, in (0, 1), above which values are topcoded; any other number is the
-        threshold itself, in the outcome's unit.
-    c, g : float
-        The scale and the shift of Pairwise weights in supplement section 7, one at a time.
-    settings : SamplerSettings, optional
-        Settings of each fit; by default 2 chains of 500 draws and 500 steps of warm-up.
-    listener : Listener
-        The study tells the listener of each fit.
+    - `file`: CSV or Parquet.
+    - `seed`: Seed of sampling and synthesis.
+    - `outcome`: Numeric column that is synthesized.
+    - `formula`: Public predictors, as "~ factor(Region) + Age". Without one the study takes the
+      predictors, `known`, `groups`, `regression` and `coefficient` that suit the file ce_2017.csv.
+    - `known` (sequence of str, optional): Columns that the intruder knows; none with a formula of
+      one's own.
+    - `groups` (sequence of str, optional): COLUMN=NUMBER,NUMBER: the numeric column is replaced by
+      numbers of groups, from 1. The numbers begin the groups after the first.
+    - `regression`, `coefficient`: Predictors of the regression of Table 4, and R's name of the
+      coefficient to show; by default the formula, and its last coefficient.
+    - `radius`: r, a share of the absolute outcome; a closed ball.
+    - `components`: C, the number of components of the mixture.
+    - `labels` {"full-conditional", "prior"}: How a record's component is drawn; the first is the
+      paper's.
+    - `datasets`, `replicates`: Number of synthetic datasets, at least 2, and of bootstrap samples
+      of each dataset.
+    - `topcoding`: The level of a quantile, in (0, 1), above which values are topcoded; any other
+      number is the threshold itself, in the outcome's unit.
+    - `c`, `g`: The scale and the shift of Pairwise weights in supplement section 7, one at a time.
+    - `settings`: Settings of each fit; by default 2 chains of 500 draws and 500 steps of warm-up.
+    - `listener`: The study tells the listener of each fit.
 
-    Returns
-    -------
-    ExpenditureStudy
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read, a column that is missing or not numeric, or an argument out
-        of range.
+    Raises InputError for a file that cannot be read, a column that is missing or not numeric, or an
+    argument out of range.
     """
     if formula is None:
         known = KNOWN if known is None else known

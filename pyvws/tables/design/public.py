@@ -56,17 +56,11 @@ class PublicDesign:
     def matrix(self, values: Mapping[str, Any], *, n: int | None = None) -> Floats:
         """The matrix (N, K) of coded predictors, each (N,) as `Schema.coded` gives them.
 
-        Parameters
-        ----------
-        values : mapping of str to array_like of shape (N,)
-            Codes 1 to L of categories, and numbers; other columns than the predictors may be there.
-        n : int, optional
-            The number of rows, for a design without predictors.
+        - `values` (mapping of str to array_like of shape (N,)): Codes 1 to L of categories, and
+          numbers; other columns than the predictors may be there.
+        - `n`: The number of rows, for a design without predictors.
 
-        Raises
-        ------
-        InputError
-            For a term that has no finite value in some row.
+        Raises InputError for a term that has no finite value in some row.
         """
         coded = {name: np.asarray(values[name], dtype=np.float64) for name in self.predictors}
         N = len(next(iter(coded.values()))) if coded else n

@@ -29,7 +29,7 @@ from hypothesis import is_hypothesis_test, settings
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.posterior import prediction
-from pyvws.r.bridge import r_available
+from pyvws.r.bridge import RError, r_available
 from pyvws.r.session import Session
 from pyvws.release import large
 from pyvws.tables.files import write as table_writers
@@ -124,9 +124,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, Any, Any]:
-    """A skip for want of a module that PYVWS_REQUIRE_MODULES lists is a failure."""
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """A skip for want of a module that PYVWS_REQUIRE_MODULES lists is a failure.
+
+    A report of a failure in R shows R's words. A test's records are made up.
+    """
     report = yield
+    error = call.excinfo.value if call.excinfo else None
+    while error is not None:
+        if isinstance(error, RError):
+            report.sections.append((f"R's words: {error}", error.captured))
+        error = error.__cause__ or error.__context__
     if report.skipped and isinstance(report.longrepr, tuple):
         lacking = re.search(r"could not import '([^.']+)", report.longrepr[2])
         if lacking and lacking[1] in os.environ.get("PYVWS_REQUIRE_MODULES", "").split(","):

@@ -60,7 +60,8 @@ def run(name: str, changed: dict[str, str], chosen: list[str]) -> Iterator[tuple
     """(test or figure, "failed", "passed" or what the page shows, value) of one run."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "results.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "draws", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "draws and not evidence"]
+        command += ["-p", "no:cacheprovider"]
         command += ["-o", "junit_family=xunit1"]  # The other family has no place for figures.
         command += ["--numprocesses", "2", "--dist", "loadfile"]
         began = time.monotonic()

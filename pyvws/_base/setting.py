@@ -12,7 +12,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -90,11 +90,12 @@ def setting(default: T, meaning: str | dict[str, Setting], **more: Any) -> T:
     return cast(T, declared)
 
 
-def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
+@cache
+def settings_of(owner: type[Any], panel: str = "") -> tuple[Setting, ...]:
     """The settings that a class declares, in order, with a `panel` for those without one."""
     hints = get_type_hints(owner)
     name = getattr(owner, "name", None)
-    return [
+    return tuple(
         replace(
             entry.metadata["setting"],
             panel=entry.metadata["setting"].panel or panel,
@@ -106,7 +107,7 @@ def settings_of(owner: type[Any], panel: str = "") -> list[Setting]:
         )
         for entry in fields(owner)
         if "setting" in entry.metadata
-    ]
+    )
 
 
 def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -> None:

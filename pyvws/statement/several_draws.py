@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaln
@@ -62,9 +63,17 @@ def total_epsilon(epsilon: float, draws: int, *, delta: float = 0.0) -> float:
     if delta == 0:
         return m * width
     share = open_unit_interval(delta, "delta")
-    if largest_delta(0.0, width, m) <= share:
+    return _smallest_total(width, m, share, largest_delta)
+
+
+@lru_cache
+def _smallest_total(
+    width: float, m: int, share: float, delta_of: Callable[[float, float, int], float]
+) -> float:
+    """The smallest epsilon at which the delta of m draws is at most a share."""
+    if delta_of(0.0, width, m) <= share:
         return 0.0
-    return _last_that_holds(lambda total: largest_delta(total, width, m) <= share, m * width, 0.0)
+    return _last_that_holds(lambda total: delta_of(total, width, m) <= share, m * width, 0.0)
 
 
 def epsilon_per_draw(total: float, draws: int, *, delta: float = 0.0) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from switched_program import switched_program
 
 import pyvws as vws
 from pyvws.engines.user_program import UserProgram
@@ -16,21 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 _N = 120
 _FIT = {"draws": 100, "warmup": 150, "chains": 2, "datasets": 2, "seed": 5}
-_PROGRAM = """
-data {
-  int n; int K; array[n] int y; matrix[n, K] X; vector[n] weights;
-}
-parameters { vector[K] beta; }
-transformed parameters { vector[n] rate = exp(X * beta); }
-model {
-  beta ~ normal(0, 2);
-  for (i in 1:n) target += weights[i] * poisson_lpmf(y[i] | rate[i]);
-}
-generated quantities {
-  vector[n] log_lik;
-  for (i in 1:n) log_lik[i] = weights[i] * poisson_lpmf(y[i] | rate[i]);
-}
-"""
+_PROGRAM = UserProgram(switched_program("pystan"))
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +114,7 @@ def test_engine_grid_is_refused_a_table_of_one_with_many_predictors() -> None:
 @pytest.mark.runs
 def test_an_own_program_fits_a_table_of_one(table: pl.DataFrame, need: Any) -> None:
     need("pystan")
-    given = {"engine": "pystan", "program": UserProgram(_PROGRAM)}
+    given = {"engine": "pystan", "program": _PROGRAM}
     alone, whole = _both(table, "visits", "poisson", **given)
     assert whole.privacy["epsilon_per_dataset"] == alone.privacy["epsilon_per_dataset"]
     assert whole.datasets[1]["visits"].to_list() == alone.datasets[1]["visits"].to_list()
@@ -138,7 +125,7 @@ def test_an_own_program_fits_a_table_of_one(table: pl.DataFrame, need: Any) -> N
     [
         ({"round": True}, "round"),
         ({"threshold": 0.9}, "threshold"),
-        ({"engine": "pystan", "program": UserProgram(_PROGRAM)}, "An own Stan program"),
+        ({"engine": "pystan", "program": _PROGRAM}, "An own Stan program"),
         ({"mechanism": _censored(weights="reference", reference="earlier.csv")}, "A reference"),
         ({"mechanism": _censored(weights="none"), "engine": "grid"}, "Engine grid"),
     ],

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asked_of_stan import asked
 from test_programs import declared
 
 from pyvws.engines import pystan
@@ -19,7 +20,7 @@ from pyvws.validation.cases import density, mixture_density
 MODEL = NormalMixture(components=3)
 
 
-@pytest.mark.parametrize("case", mixture_density.CASES[:2], ids=lambda case: case.id)
+@pytest.mark.parametrize("case", asked(mixture_density.CASES[:2]))
 def test_the_density_is_stans(case, need):
     need(case.engine)
     found = case.judge()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from asked_of_stan import asked
 
 from pyvws.validation.cases import posterior
 
@@ -11,7 +12,7 @@ pytestmark = pytest.mark.draws
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", posterior.CASES, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", asked(posterior.CASES))
 def test_stans_posterior_is_the_native_one(case, need):
     need(case.engine)
     found = case.judge()

@@ -11,7 +11,7 @@ from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
 from pyvws.mechanisms.counts.set_words import set_word
-from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, counted_table
+from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family, counted_table
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.tables.schema.schema import Schema
 
@@ -129,6 +129,16 @@ class NoisyCounts(MechanismBase):
         return counted_table(
             schema, tuple(self.measure), tuple(self.tables), conditionals=conditionals
         )
+
+    def by_no_family(self, schema: Schema) -> tuple[str, str, str] | None:
+        """A column that its own family cannot give, why, and what helps; None without."""
+        conditionals = self.model == "conditionals"
+        return by_no_family(schema, tuple(self.tables), conditionals=conditionals)
+
+    @property
+    def kept_sweeps(self) -> int:
+        """The sweeps of the second half, which the datasets come from."""
+        return self.sweeps - self.sweeps // 2
 
     @property
     def facts(self) -> Facts:

@@ -7,7 +7,8 @@ from typing import Any
 from pyvws.plan.by_formula import FormulaPlan
 from pyvws.plan.by_schema import SchemaPlan
 from pyvws.plan.plan import Plan
-from pyvws.plan.refusals import OF_OUTCOME, OF_SCHEMA, refuse
+from pyvws.plan.refusal import refuse
+from pyvws.plan.refusals import OF_OUTCOME, OF_SCHEMA
 
 
 def make_plan(run: Any) -> Plan:

@@ -6,40 +6,16 @@ order, when settings make a plan and again when a table's header and public colu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
-from pyvws.errors import InputError
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.plan.plan import Plan, PlannedConditional
+from pyvws.plan.refusal import Refusal
 from pyvws.tables.schema.schema import Schema
 
 MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
 _LONGER: Final = 4  # A fit that confirms a searched epsilon has so many times the draws.
 _OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One thing that a run cannot have.
-
-    `key` stays as it is, whatever becomes of the words. `when` gets settings or a plan, `asked` in
-    the words. What it gives is false where nothing is wrong, and is `it` in the words elsewhere.
-    """
-
-    key: str
-    when: Callable[[Any], Any]
-    words: str
-    remedy: str
-
-
-def refuse(asked: Any, rows: Iterable[Refusal]) -> None:
-    """Raise InputError, with the row's key, for the first of the rows that holds."""
-    for row in rows:
-        if it := row.when(asked):
-            words = f"{row.words} {row.remedy}".format(asked=asked, it=it)
-            raise InputError(words, key=row.key)
 
 
 def _weights_change(run: Any) -> str:
@@ -137,6 +113,15 @@ def _beside_counts(plan: Any) -> list[str]:
         "a noisy number of records, which it has by itself": plan.run.records == "noisy",
     }
     return [name for name, given in there.items() if given]
+
+
+def _by_no_family(plan: Any) -> tuple[str, str, str] | None:
+    """The first counted column that its own family cannot give: its name, why, and what helps."""
+    mechanism = plan.run.mechanism
+    found: tuple[str, str, str] | None = None
+    if mechanism.facts.takes_table:
+        found = mechanism.by_no_family(plan.schema)
+    return found
 
 
 def _too_wide(plan: Plan) -> PlannedConditional | None:
@@ -328,6 +313,23 @@ OF_PLAN: Final = (
         ),
         "With a unit the exact number of records tells the size of units.",
         "Choose neighbours loo, under which the number is noisy, or leave unit out.",
+    ),
+    Refusal(
+        "counts-family",
+        _by_no_family,
+        "Column {it[0]!r} cannot be given by its own family under {asked.run.mechanism.name}: "
+        "{it[1]}.",
+        "{it[2]}, or leave the column to the model classes.",
+    ),
+    Refusal(
+        "too-few-sweeps",
+        lambda plan: (
+            plan.run.mechanism.facts.takes_table
+            and plan.run.datasets > plan.run.mechanism.kept_sweeps
+        ),
+        "Each dataset has a sweep of its own in the second half of the sweeps, and "
+        "{asked.run.datasets} datasets need more than {asked.run.mechanism.sweeps} sweeps have.",
+        "Raise sweeps (--sweeps), or take fewer datasets.",
     ),
     Refusal(
         "window-of-no-bound",

@@ -14,13 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.errors import InputError
 from pyvws.models.model import Draws, Model
 from pyvws.models.of_schema import family_of, first_code
 from pyvws.models.public_cells import (
@@ -40,9 +37,6 @@ from pyvws.tables.schema.schema import Schema
 
 Places = NDArray[np.int64]
 Codes = NDArray[np.int32]
-
-NOT_COUNTED: Final = "counts-family"
-"""Key of the refusal of a family whose probabilities of public cells are not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +145,41 @@ class CellFamily:
         return self.size if self.numbers is None else self.size - self.numbers.within.shape[1]
 
 
+def by_no_family(schema: Schema, name: str, ends: tuple[Floats, Floats]) -> tuple[str, str] | None:
+    """Why a column's family gives none of its public cells, and what helps; None where it does.
+
+    `ends` are those of `cell_family`.
+    """
+    column = schema.columns[name]
+    if column.group_by is not None:
+        return "group_by has no known probabilities of public cells", "Leave group_by out"
+    if column.categorical:
+        return None
+    if column.model not in CELL_FAMILIES:
+        return (
+            f"model {column.model!r} has no known probabilities of public cells",
+            f"Take model {', '.join(CELL_FAMILIES)}",
+        )
+    whole = modelled_schema(schema)
+    _, (low, high) = _cells_of(family_of(whole, name, public_design(whole, name)), ends)
+    if not (low < high).all():
+        return (
+            f"model {column.model!r} gives some of its public cells no probability",
+            "Raise the lower end of its range, name a point of mass there",
+        )
+    return None
+
+
+def _cells_of(family: Model, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Ends (2, C) of cells on the likelihood's scale, within the range and opened beyond it."""
+    with np.errstate(all="ignore"):  # Where a logarithm is of 0 or less, nothing lies below.
+        low, high = (family.encode(end) for end in ends)
+    low, high = (np.where(np.isnan(end), -np.inf, end) for end in (low, high))
+    if family.whole_numbers:
+        low -= 1.0
+    return np.array([low, high]), np.array(open_ends(family, low.copy(), high.copy()))
+
+
 def cell_family(
     schema: Schema,
     name: str,
@@ -163,18 +192,10 @@ def cell_family(
     """The family of a column for each of R combinations of its predictors' codes.
 
     `values` (R,) by variable stand for the combinations. `size` is L, and `ends` (C,) are the
-    numbers that cells begin with and end before, or end with where numbers are whole. Raises
-    InputError where the family's probabilities are not known, and for cells that have none.
+    numbers that cells begin with and end before, or end with where numbers are whole. The column is
+    one that `by_no_family` has nothing against.
     """
     column, whole = schema.columns[name], modelled_schema(schema)
-    if column.group_by is not None or not (column.categorical or column.model in CELL_FAMILIES):
-        what = "group_by" if column.group_by is not None else f"the model {column.model!r}"
-        raise InputError(
-            f"Column {name!r} has {what}, whose probabilities of public cells are not known. Take "
-            f"model {', '.join(CELL_FAMILIES)} for numbers, leave group_by out, or choose the "
-            "model classes.",
-            key=NOT_COUNTED,
-        )
 
     def designed(variable: str) -> tuple[Model, Floats, Places]:
         design = public_design(whole, variable)
@@ -189,19 +210,7 @@ def cell_family(
         own = whole.columns[part]
         levels = _Levels(*designed(part), np.arange(len(own.coded_levels))[: own.n_drawn] - 1)
     family, rows, row_of = designed(name)
-    with np.errstate(all="ignore"):  # Where a logarithm is of 0 or less, nothing lies below.
-        low, high = (family.encode(end) for end in ends)
-    low, high = (np.where(np.isnan(end), -np.inf, end) for end in (low, high))
-    if family.whole_numbers:
-        low -= 1.0
-    opened = np.array(open_ends(family, low.copy(), high.copy()))
-    if not (opened[0] < opened[1]).all():
-        raise InputError(
-            f"Column {name!r} has public cells that model {column.model!r} gives no probability. "
-            "Raise the lower end of its range, or name a point of mass there.",
-            key=NOT_COUNTED,
-        )
-    return CellFamily(size, levels, _Numbers(family, rows, row_of, np.array([low, high]), opened))
+    return CellFamily(size, levels, _Numbers(family, rows, row_of, *_cells_of(family, ends)))
 
 
 class FamilyChain:

@@ -44,17 +44,18 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "runs": [
         {"n": 1_000, "epsilon": 1.0, "delta": 1e-5},
         {"n": 1_000, "epsilon": 1.0, "delta": 0.0},
-        {"n": 10_000, "epsilon": 2.0, "delta": 0.0},
+        {"n": 10_000, "epsilon": 2.0, "delta": 0.0, "every": 5},
     ],
     "measure": {"all_pairs": ["pairs"], "pairs_of_a": ["a:b", "a:c", "a:d"]},
     "least_share": 0.02,
     "datasets": 20,
-    "sweeps": 1_000,
+    "sweeps": 400,
     "classes": 30,
     "level": 0.95,
 }
 """Shares of columns given two others are Dirichlet draws of `concentration`, by `population_seed`.
-`least_share` is the smallest share of the population that counts as a figure."""
+`least_share` is the smallest share of the population that counts as a figure. A run that takes long
+has `every`: it takes each such replicate alone."""
 
 KINDS: Final = ("margin", "measured pair", "other pair", "triple")
 METHODS: Final = ("imputed", "confidential", "one dataset")
@@ -91,14 +92,15 @@ def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
     return [
         (run, name, number)
         for number in range(1, replicates + 1)
-        for run in range(len(settings["runs"]))
+        for run, each in enumerate(settings["runs"])
+        if number % each.get("every", 1) == 0
         for name in settings["measure"]
     ]
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
     """Coverage and width of all kinds of figures, on one database."""
-    run, name = settings["runs"][key[0]], str(key[1])
+    run, name = _budget(settings["runs"][key[0]]), str(key[1])
     shares = population(settings)
     table = counted_table(_schema(settings), settings["measure"][name])
     rng = np.random.default_rng(seed.spawn(1)[0])
@@ -121,6 +123,11 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     place = {**run, "noise": noise, "measure": name, "replicate": key[2]}
     rows = _rows(settings["level"], figures, records, imputed.codes)
     return Result([{**place, **row} for row in rows])
+
+
+def _budget(run: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says of its run."""
+    return {name: run[name] for name in ("n", "epsilon", "delta")}
 
 
 def _schema(settings: Mapping[str, Any]) -> Schema:
@@ -213,7 +220,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     """Show a table for each run and what is counted; write coverage.csv and the explanation."""
     lines = means(results)
     shown = []
-    for run in settings["runs"]:
+    for run in map(_budget, settings["runs"]):
         for name in settings["measure"]:
             own = [line for line in lines if {**line, **run, "measure": name} == line]
             if own:

@@ -36,7 +36,8 @@ from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
 from pyvws.plan.make import make_plan
 from pyvws.plan.plan import Plan
-from pyvws.plan.refusals import OF_PLAN, refuse
+from pyvws.plan.refusal import refuse
+from pyvws.plan.refusals import OF_PLAN
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.statement.releases import refuse_other_units

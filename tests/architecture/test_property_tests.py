@@ -70,6 +70,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
     "evaluation.laplace_table.weighing": "reads the entries of a schema",
     "evaluation.laplace_table.public_ranges": "reads the entries of a schema",
+    "posterior.cell_family.by_no_family": "reads the entries of a schema",
     "posterior.cell_family.cell_family": "reads the entries of a schema",
     "evaluation.original_and_datasets.described": "reads the columns of a schema",
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",

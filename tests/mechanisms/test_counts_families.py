@@ -238,8 +238,11 @@ def test_numbers_in_a_wide_cell_follow_the_family_and_the_release_is_made_again(
     ],
 )
 def test_families_without_probabilities_of_cells_are_refused_by_a_key(column, said):
-    columns = {"a": A, "c": vws.Column(lookup={"a": {"0": 1.0, "1": 2.0}}), "b": column}
+    lookup = vws.Column(lookup={"a": {"0": 1.0, "1": 2.0}}, range=(1, 2))
+    columns = {"a": A, "c": lookup, "b": column}
     with pytest.raises(InputError, match=said) as caught:
-        vws.NoisyCounts(epsilon=1, tables=["b"]).counted_table(vws.Schema(columns))
+        vws.Synthesizer(
+            schema=vws.Schema(columns), mechanism=vws.NoisyCounts(epsilon=1, tables=["b"])
+        )
     assert caught.value.key == "counts-family"
     assert "\n" not in str(caught.value)

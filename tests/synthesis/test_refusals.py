@@ -53,8 +53,10 @@ def table(**columns: Any) -> dict[str, Any]:
     return {"schema": Schema(columns, **rest), "mechanism": "lw"}
 
 
-def counts(*, neighbours: str = "loo", cap: int | None = None, **columns: Any) -> dict[str, Any]:
-    mechanism = vws.NoisyCounts(epsilon=1.0, neighbours=neighbours, cap=cap)
+def counts(
+    *, neighbours: str = "loo", cap: int | None = None, tables: tuple[str, ...] = (), **columns: Any
+) -> dict[str, Any]:
+    mechanism = vws.NoisyCounts(epsilon=1.0, neighbours=neighbours, cap=cap, tables=tables)
     return {**table(**columns), "mechanism": mechanism}
 
 
@@ -97,6 +99,12 @@ REFUSED: dict[str, dict[str, Any]] = {
     "beside-counts": counts(sex=SEX, town=TOWN),
     "cap-and-unit": counts(sex=SEX, cap=2),
     "exact-number-of-units": counts(sex=SEX, unit="home", cap=2, neighbours="replace"),
+    "counts-family": counts(pay=replace(PAY, model="normal-mixture"), tables=("pay",)),
+    "too-few-sweeps": {
+        **table(sex=SEX),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, sweeps=9),
+        "datasets": 6,
+    },
     "window-of-no-bound": {**CLAMPED, "accounting": "window"},
     "match-and-epsilon": {
         **Y,

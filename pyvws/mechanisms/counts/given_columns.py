@@ -16,7 +16,7 @@ from pyvws.mechanisms.counts.coding import MOST_LEVELS, CountedColumn, counted_c
 from pyvws.mechanisms.counts.crossings import Crossing, crossing, grouping
 from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip
-from pyvws.posterior.cell_family import NOT_COUNTED, CellFamily, cell_family
+from pyvws.posterior.cell_family import CellFamily, by_no_family, cell_family
 from pyvws.tables.schema.families import COUNTS
 from pyvws.tables.schema.rules import Lookup, looked_up_by
 from pyvws.tables.schema.schema import Schema
@@ -120,26 +120,60 @@ def conditionals_of(
     }
 
 
+def not_given(
+    schema: Schema,
+    tables: Sequence[str],
+    columns: Mapping[str, CountedColumn],
+    given: Mapping[int, GivenColumn],
+    *,
+    conditionals: bool,
+) -> tuple[str, str, str] | None:
+    """The first column that its own family would have to give and cannot, why, and what helps."""
+    alone = [[*named_set(word, columns, "tables").cuts] for word in tables]
+    asked = {names[0] for names in alone if len(names) == 1}
+    for place, (name, column) in enumerate(columns.items()):
+        wanted = _predictors_of(schema, name)
+        if place in given or wanted is None or not (conditionals or name in asked):
+            continue
+        gone = sorted({*wanted} - {*columns})
+        if gone:
+            why = f"it follows from {gone[0]!r}, which is computed and has no public cells"
+            return name, why, "Name the columns that this is computed from as predictors"
+        found = by_no_family(schema, name, _ends_of(column))
+        if found is not None:
+            return name, *found
+    return None
+
+
+def _predictors_of(schema: Schema, name: str) -> tuple[str, ...] | None:
+    """The predictors of a column that its own family gives, and of its parts; None of a table."""
+    own = schema.columns[name]
+    if name not in schema.synthesized or own.is_computed:
+        return None
+    if own.is_constant or own.model == "table":
+        return None
+    return (*schema.predictors_of(name), *(schema.predictors_of_part(name) or ()))
+
+
+def _ends_of(column: CountedColumn) -> tuple[Floats, Floats]:
+    """The numbers that a number's cells (C,) begin with, and end before or with."""
+    own = column.column
+    parts = 0 if own.categorical else len(column.parts)
+    low, high = (end[parts:] for end in column.ends)
+    return low, high if own.is_whole and own.model in COUNTS else column.edges[1:]
+
+
 def _by_schema(schema: Schema, name: str, columns: Mapping[str, CountedColumn]) -> GivenColumn:
     """A column given its predictors in the schema: by its own family, or by a table."""
     places = {one: place for place, one in enumerate(columns)}
     every, own, place = tuple(columns.values()), schema.columns[name], places[name]
     lookup = name not in schema.synthesized or own.is_computed
-    wanted = () if lookup else schema.predictors_of(name)
-    by_table = lookup or own.is_constant or own.model == "table"
-    if not by_table:
-        wanted = (*wanted, *(schema.predictors_of_part(name) or ()))
-        gone = sorted({*wanted} - {*places})
-        if gone:
-            raise InputError(
-                f"Column {name!r} follows from {gone[0]!r}, which is computed from others, and "
-                "noisy-counts has no cells of it. Name the columns that it is computed from.",
-                key=NOT_COUNTED,
-            )
+    of_family = _predictors_of(schema, name)
+    wanted = schema.predictors_of(name) if of_family is None and not lookup else of_family or ()
     of = tuple(sorted({places[one] for one in wanted if one in places}))
     rows = crossing(every, of, {})
     found = _table_of(place, rows, every, own.settings.get("concentration", 1.0))
-    if by_table:
+    if of_family is None:
         return found
     codes = np.unravel_index(np.arange(rows.size), rows.sizes) if of else ()
     values = {
@@ -147,11 +181,8 @@ def _by_schema(schema: Schema, name: str, columns: Mapping[str, CountedColumn]) 
         for k, at in zip(of, codes, strict=True)
         for variable, of_code in every[k].as_predictor.items()
     }
-    parts = 0 if own.categorical else len(every[place].parts)
-    low, high = (end[parts:] for end in every[place].ends)
-    if not own.is_whole or own.model not in COUNTS:
-        high = every[place].edges[1:]
-    family = cell_family(schema, name, values, rows.size, size=every[place].size, ends=(low, high))
+    ends, size = _ends_of(every[place]), every[place].size
+    family = cell_family(schema, name, values, rows.size, size=size, ends=ends)
     return replace(found, family=family)
 
 

@@ -19,7 +19,13 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_LEVELS, Codes, CountedColumn, counted_columns
 from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grouping
-from pyvws.mechanisms.counts.given_columns import GivenColumn, conditionals_of, grouped, named_given
+from pyvws.mechanisms.counts.given_columns import (
+    GivenColumn,
+    conditionals_of,
+    grouped,
+    named_given,
+    not_given,
+)
 from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip, skips_of
 from pyvws.tables.schema.schema import Schema
@@ -122,9 +128,7 @@ def counted_table(
     With `conditionals` its predictors in the schema give each column. Raises InputError for what
     cannot be counted, for two sets of one name, and for sets and tables of too many cells.
     """
-    columns = counted_columns(schema)
-    skips = skips_of(schema, columns)
-    columns, skips, given = grouped(schema, columns, skips)
+    columns, skips, given = _placed(schema)
     if conditionals:
         given = conditionals_of(schema, columns, given)
     given |= named_given(schema, tables, columns, given)
@@ -148,6 +152,21 @@ def counted_table(
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     possible = np.concatenate([_possible(one, every, skips) for one in crossings])
     return CountedTable(every, skips, given, crossings, weights, offsets, possible)
+
+
+def by_no_family(
+    schema: Schema, tables: Sequence[str], *, conditionals: bool
+) -> tuple[str, str, str] | None:
+    """A column of `counted_table` that its own family cannot give, why, and what helps."""
+    columns, _, given = _placed(schema)
+    return not_given(schema, tables, columns, given, conditionals=conditionals)
+
+
+def _placed(
+    schema: Schema,
+) -> tuple[dict[str, CountedColumn], dict[int, Skip], dict[int, GivenColumn]]:
+    columns = counted_columns(schema)
+    return grouped(schema, columns, skips_of(schema, columns))
 
 
 def _sets(

@@ -268,7 +268,7 @@ def test_a_start_is_each_columns_rough_fit_of_the_records_inside():
 def test_a_columns_density_is_the_joint_one_with_the_others_given(kind):
     target = JointTarget(*table(), Clamp(3.0, kind))
     density, blocks = target.density_and_gradient(), target.blocks()
-    others, own = np.zeros((2, target.distinct_records))
+    others, own = np.zeros((2, target.distinct_units))
     columns = target.given_others(others, own)
     for q in points(target):
         terms = []
@@ -291,12 +291,15 @@ def test_a_columns_density_is_the_joint_one_with_the_others_given(kind):
 def of_column(of, q):
     """Log density and gradient of a column at q, by the kernels of its target."""
     (log_density, terms, slopes), groups = of.kernels()
-    prior, (rows, row_of_cell, *data), (*clamps, width, others, own) = groups
+    prior, (rows, row_of_cell, *data), (*clamps, shift, width, others, own) = groups
+    entries, units, window = clamps[:3], clamps[3:5], clamps[5:]
     C, gradient = len(row_of_cell), np.empty(len(q))
     found, inside = (np.empty(C), np.empty(C), np.empty((C, width))), np.empty(C)
     value = log_density(q, *prior, gradient)
     terms(q, rows, row_of_cell, tuple(data), found)
-    value += add_sums_inside(*clamps, found[0], others, own, inside)
+    value += add_sums_inside(
+        tuple(entries), tuple(units), tuple(window), shift, found[0], others, own, inside
+    )
     slopes(q, rows, row_of_cell, tuple(data), found, inside, gradient)
     return value, gradient
 

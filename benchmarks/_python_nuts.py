@@ -299,7 +299,7 @@ class _Chain:
         rng: np.random.Generator,
     ) -> None:
         self._settings, self._rng, self._blocks = settings, rng, target.blocks()
-        self._others, own = np.zeros((2, target.distinct_records))
+        self._others, own = np.zeros((2, target.distinct_units))
         given = target.given_others(self._others, own)
         self._columns = [_Column(*pair) for pair in zip(given, scales, strict=True)]
         self._points = [self._near(k) for k in range(len(self._columns))]

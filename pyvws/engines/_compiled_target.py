@@ -140,12 +140,12 @@ def _given_others(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, ad
     value = _density(q, *groups[1], gradient)
     rows, row_of_cell = groups[2][0], groups[2][1]
     cells = len(row_of_cell)
-    terms = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
+    terms = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][8]))
     inside = np.empty(cells)
     _terms(q, rows, row_of_cell, groups[2][2:], terms)
-    cell, weight, count, low, high, shift, _, others, own = groups[3]
-    clamps: Any = (cell, weight, count, low, high, shift, terms[0], others, own, inside)
-    value += add_sums_inside(*clamps)
+    start, cell, times, weight, count, low, high, shift, _, others, own = groups[3]
+    clamps: Any = ((start, cell, times), (weight, count), (low, high), shift, terms[0])
+    value += add_sums_inside(*clamps, others, own, inside)
     _slopes(q, rows, row_of_cell, groups[2][2:], terms, inside, gradient)
     value += jacobian
     _pull_back(state, q, *groups[0], gradient)

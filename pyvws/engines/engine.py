@@ -53,6 +53,6 @@ def table_engine(engine: Any, name: str) -> TableEngine:
     if isinstance(engine, TableEngine):
         return engine
     raise InputError(
-        f"Engine {name} samples one column at a time, and the clamp of a table ties its "
-        "columns together. Choose engine native."
+        f"Engine {name} samples one column at a time, record by record. The clamp of a table ties "
+        "its columns together, and that of units their records. Choose engine native."
     )

@@ -95,7 +95,7 @@ class _Chain:
         rng: np.random.Generator,
     ) -> None:
         self._settings, self._rng = settings, rng
-        self._others, self._own = np.zeros((2, target.distinct_records))
+        self._others, self._own = np.zeros((2, target.distinct_units))
         self._columns = [
             CompiledTarget(given, scale)
             for given, scale in zip(

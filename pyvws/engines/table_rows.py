@@ -1,11 +1,11 @@
 """Conditional tables under one clamp: Metropolis steps, one pattern's shares at a time.
 
-Given which records lie inside the window, the shares of a pattern have a Dirichlet posterior: the
-prior's counts and the weighted counts of the records inside. Each step proposes the shares of one
-pattern from it, all else given, and is accepted by the clamped target and both proposals'
-densities. So each step keeps the target of `pyvws.posterior.joint_target` as it is. Few records
-cross an end of the window at once, so nearly all steps are accepted, and draws are nearly
-independent.
+Given which units lie inside the window, the shares of a pattern have a Dirichlet posterior: the
+prior's counts and the weighted counts of these units' records. A unit is one record where the table
+has no others. Each step proposes the shares of one pattern from it, all else given, and is accepted
+by the clamped target and both proposals' densities. So each step keeps the target of
+`pyvws.posterior.joint_target` as it is. Few units cross an end of the window at once, so nearly all
+steps are accepted, and draws are nearly independent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pyvws.models.model import level_places
 from pyvws.models.sequence import Conditional, joint_draws
 from pyvws.posterior.diagnostics import diagnose, together
 from pyvws.posterior.draws import Posterior
-from pyvws.posterior.joint_target import DistinctRecords, JointTarget
+from pyvws.posterior.joint_target import DistinctUnits, Entries, JointTarget, add_column
 
 _RARE = 80.0  # Weighted records of a cell up to which its share moves by itself too.
 _PARTS = 3  # Parts of such a cell's records in the proposals.
@@ -74,59 +74,76 @@ def _draw_shares(rng: Any, count: Any, L: int, log_share: Any) -> None:
 
 @kernel
 def _inside_counts(
-    place: Any, level: Any, records: Any, term: Any, low: float, high: float, count: Any
+    own: Any, level: Any, times: Any, units: Any, window: Any, total: Any, count: Any
 ) -> None:
-    """Add to `count` (L,) the weighted records whose term lies inside the window."""
-    weight, number = records
-    for e in range(len(place)):
-        at = place[e]
-        if low < weight[at] * term[at] < high:
-            count[level[e]] += weight[at] * number[at]
+    """Add to `count` (L,) the weighted records of the units whose term lies inside the window."""
+    weight, number = units
+    low, high = window
+    for e in range(len(own)):
+        at = own[e]
+        if low < weight[at] * total[at] < high:
+            count[level[e]] += times[e] * weight[at] * number[at]
+
+
+@kernel
+def _gain(own: Any, units: Any, window: Any, total: Any, after: Any) -> float:
+    """How much the clamped terms of the units of a pattern's entries gain, each unit once."""
+    weight, number = units
+    low, high = window
+    value = 0.0
+    for e in range(len(own)):
+        at = own[e]
+        if e == 0 or at != own[e - 1]:
+            new = _clamped(weight[at] * after[at], low, high)
+            value += number[at] * (new - _clamped(weight[at] * total[at], low, high))
+    return value
+
+
+@kernel
+def _accepted(rng: Any, ratio: float, own: Any, total: Any, after: Any) -> bool:
+    """Whether a step of this log ratio is accepted; both sums (M,) are then those that stay."""
+    accepted = math.log1p(-rng.random()) < ratio
+    for e in range(len(own)):
+        at = own[e]
+        if accepted:
+            total[at] = after[at]
+        else:
+            after[at] = total[at]
+    return accepted
 
 
 @kernel
 def move_rows(
-    rng: Any, shares: Any, prior: float, entries: Any, records: Any, window: Any, total: Any
+    rng: Any, shares: Any, prior: float, entries: Any, units: Any, window: Any, total: Any
 ) -> int:
     """Move the log shares (P, L) of a column's patterns, each once; returns how many moved.
 
-    `entries` are the first entry of each pattern (P + 1,), and each entry's record and level, those
-    of one record side by side. `records` are the weights and numbers of records (M,). `total` (M,)
-    has the records' sums over all columns, and follows each move.
+    `entries` are the first entry of each pattern (P + 1,), and each entry's unit, level and number
+    of records, those of one unit side by side. `units` are the weights and numbers of units (M,).
+    `total` (M,) has the units' sums over all columns, and follows each move.
     """
-    start, record, level_of = entries
-    weight, number = records
-    low, high = window
+    start, unit_of, level_of, times_of = entries
     P, L = shares.shape
     count, count_after, proposed = np.empty(L), np.empty(L), np.empty(L)
     after = total.copy()
     moved = 0
     for p in range(P):
-        own = record[start[p] : start[p + 1]]
-        level = level_of[start[p] : start[p + 1]]
-        count[:] = prior
-        count_after[:] = prior
-        _inside_counts(own, level, records, total, low, high, count)
+        own, level = unit_of[start[p] : start[p + 1]], level_of[start[p] : start[p + 1]]
+        times = times_of[start[p] : start[p + 1]]
+        for j in range(L):
+            count[j] = count_after[j] = prior
+        _inside_counts(own, level, times, units, window, total, count)
         _draw_shares(rng, count, L, proposed)
         for e in range(len(own)):
-            after[own[e]] += proposed[level[e]] - shares[p, level[e]]
-        _inside_counts(own, level, records, after, low, high, count_after)
+            after[own[e]] += times[e] * (proposed[level[e]] - shares[p, level[e]])
+        _inside_counts(own, level, times, units, window, after, count_after)
         ratio = _log_dirichlet(shares[p], count_after, L) - _log_dirichlet(proposed, count, L)
         for j in range(L):
             ratio += (prior - 1.0) * (proposed[j] - shares[p, j])
-        for e in range(len(own)):
-            at = own[e]
-            if e == 0 or at != own[e - 1]:
-                new = _clamped(weight[at] * after[at], low, high)
-                ratio += number[at] * (new - _clamped(weight[at] * total[at], low, high))
-        accepted = math.log1p(-rng.random()) < ratio
-        for e in range(len(own)):
-            if accepted:
-                total[own[e]] = after[own[e]]
-            else:
-                after[own[e]] = total[own[e]]
-        if accepted:
-            shares[p] = proposed
+        ratio += _gain(own, units, window, total, after)
+        if _accepted(rng, ratio, own, total, after):
+            for j in range(L):
+                shares[p, j] = proposed[j]
             moved += 1
     return moved
 
@@ -159,7 +176,7 @@ def move_cells(
     prior: float,
     cells: Any,
     entries: Any,
-    records: Any,
+    units: Any,
     window: Any,
     total: Any,
 ) -> int:
@@ -170,11 +187,10 @@ def move_cells(
     the posterior with none of the cell's records, with all, or with a part, each as likely.
     """
     pattern, place, whole = cells
-    start, record, level_of = entries
-    weight, number = records
-    low, high = window
+    start, unit_of, level_of, times_of = entries
     L = shares.shape[1]
     both, two = np.empty(2), np.empty(2)
+    count, count_after = np.empty(2), np.empty(2)
     after = total.copy()
     moved = 0
     for c in range(len(pattern)):
@@ -188,38 +204,25 @@ def move_cells(
             if j != level:
                 rest += math.exp(shares[p, j] - others)
         log_rest = others + math.log(rest)
-        own, at_level = record[start[p] : start[p + 1]], level_of[start[p] : start[p + 1]]
-        counted = prior * (L - 1)
+        own, times = unit_of[start[p] : start[p + 1]], times_of[start[p] : start[p + 1]]
+        is_other = np.empty(len(own), np.int64)
         for e in range(len(own)):
-            at = own[e]
-            if at_level[e] != level and low < weight[at] * total[at] < high:
-                counted += weight[at] * number[at]
+            is_other[e] = 0 if level_of[start[p] + e] == level else 1
+        count[1] = count_after[1] = prior * (L - 1)
+        _inside_counts(own, is_other, times, units, window, total, count)
         two[0] = prior + whole[c] * int(rng.random() * (_PARTS + 1)) / _PARTS
-        two[1] = counted
+        two[1] = count[1]
         _draw_shares(rng, two, 2, both)
         for e in range(len(own)):
-            change = both[0] - before if at_level[e] == level else both[1] - log_rest
-            after[own[e]] += change
-        counted_after = prior * (L - 1)
+            change = both[1] - log_rest if is_other[e] else both[0] - before
+            after[own[e]] += times[e] * change
+        _inside_counts(own, is_other, times, units, window, after, count_after)
         ratio = (prior - 1.0) * (both[0] - before)
         ratio += (prior * (L - 1) - 1.0) * (both[1] - log_rest)
-        for e in range(len(own)):
-            at = own[e]
-            new = weight[at] * after[at]
-            if at_level[e] != level and low < new < high:
-                counted_after += weight[at] * number[at]
-            if e == 0 or at != own[e - 1]:
-                old = _clamped(weight[at] * total[at], low, high)
-                ratio += number[at] * (_clamped(new, low, high) - old)
-        ratio += _log_parts(before, log_rest, prior, whole[c], counted_after)
-        ratio -= _log_parts(both[0], both[1], prior, whole[c], counted)
-        accepted = math.log1p(-rng.random()) < ratio
-        for e in range(len(own)):
-            if accepted:
-                total[own[e]] = after[own[e]]
-            else:
-                after[own[e]] = total[own[e]]
-        if accepted:
+        ratio += _gain(own, units, window, total, after)
+        ratio += _log_parts(before, log_rest, prior, whole[c], count_after[1])
+        ratio -= _log_parts(both[0], both[1], prior, whole[c], count[1])
+        if _accepted(rng, ratio, own, total, after):
             for j in range(L):
                 shares[p, j] += both[1] - log_rest
             shares[p, level] = both[0]
@@ -229,38 +232,40 @@ def move_cells(
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """A conditional table of a clamped target: which of its M distinct records have which cell."""
+    """A conditional table of a clamped target: which cells its M distinct units have."""
 
     column: Conditional
-    cell: NDArray[np.intp]
-    entries: tuple[NDArray[np.intp], ...]
+    of_units: Entries
+    entries: tuple[NDArray[Any], ...]
     rare: tuple[NDArray[np.intp], NDArray[np.intp], Floats]
-    records: tuple[Floats, Floats]
+    units: tuple[Floats, Floats]
     window: tuple[float, float]
 
     @classmethod
-    def of(cls, column: Conditional, cell: NDArray[np.intp], records: DistinctRecords) -> TableRows:
-        """The column's rows, from its cell of each distinct record (M,), -1 for none."""
-        has = np.flatnonzero((cell >= 0) & (records.weight > 0.0))
-        pattern, level = patterns_of(column.cells)[cell[has]], level_places(column.cells)[cell[has]]
+    def of(cls, column: Conditional, of_units: Entries, units: DistinctUnits) -> TableRows:
+        """The column's rows, from the cells of the distinct units."""
+        model = cast(ConditionalTable, column.model)
+        first, cell, times = of_units
+        unit = np.repeat(np.arange(len(units.weight)), np.diff(first))
+        used = units.weight[unit] > 0.0
+        unit, cell, times = unit[used], cell[used], times[used]
+        pattern, level = patterns_of(column.cells)[cell], level_places(column.cells)[cell]
         order = np.argsort(pattern, kind="stable")
-        P = cast(ConditionalTable, column.model).patterns or 0
+        P = model.patterns or 0
         start = np.searchsorted(pattern[order], np.arange(P + 1))
-        entries = start, has[order], level[order]
-        model, both = cast(ConditionalTable, column.model), (records.weight, records.count)
-        sums = records.weight[has] * records.count[has]
+        entries = start, unit[order], level[order], times[order]
+        sums = times * units.weight[unit] * units.count[unit]
         counts = weighted_counts(pattern, level, sums, P, len(model.levels))
         rows, levels = np.nonzero((counts > 0.0) & (counts < _RARE))
         rare = rows, levels, counts[rows, levels]
-        return cls(column, cell, entries, rare, both, records.window)
+        return cls(column, of_units, entries, rare, (units.weight, units.count), units.window)
 
     def terms(self, shares: Floats) -> Floats:
-        """The log share of each distinct record's level (M,), 0 without one."""
+        """The sum of the log shares of each distinct unit's records (M,), 0 without one."""
         by_cell = self.column.model.log_likelihood({"log_theta": shares[None]}, self.column.cells)
-        found = np.zeros(len(self.cell))
-        has = self.cell >= 0
-        found[has] = by_cell[0][self.cell[has]]
-        return found
+        total = np.zeros(len(self.units[0]))
+        add_column(self.of_units, by_cell[0], np.zeros(len(by_cell[0])), total)
+        return total
 
     def first(self, weights: Floats, rng: np.random.Generator) -> Floats:
         """Log shares (P, L) of the posterior under the records' weights (N,), without a clamp."""
@@ -269,9 +274,9 @@ class TableRows:
         return cast(Any, drawn)["log_theta"][0]
 
     def move(self, shares: Floats, total: Floats, rng: np.random.Generator) -> None:
-        """Move each pattern's log shares (P, L), and the records' sums `total` (M,) with them."""
+        """Move each pattern's log shares (P, L), and the units' sums `total` (M,) with them."""
         prior = cast(ConditionalTable, self.column.model).prior_count
-        given = self.entries, self.records, self.window, total
+        given = self.entries, self.units, self.window, total
         move_rows(rng, shares, prior, *given)
         move_cells(rng, shares, prior, self.rare, *given)
 
@@ -318,12 +323,12 @@ class _Chain:
         self, target: JointTarget, settings: SamplerSettings, rng: np.random.Generator
     ) -> None:
         self._rng, self._settings, self._done = rng, settings, 0
-        records, N = target.distinct(), len(target.weights)
+        units = target.distinct()
         self._rows = [
-            TableRows.of(column, column.places(N)[records.first], records)
-            for column in target.columns
+            TableRows.of(column, cells, units)
+            for column, cells in zip(target.columns, target.entries(units), strict=True)
         ]
-        self._shares = [rows.first(target.weights, rng) for rows in self._rows]
+        self._shares = [rows.first(target.record_weights, rng) for rows in self._rows]
         self.drawn = [np.empty((settings.draws, *shares.shape)) for shares in self._shares]
 
     def advance(self, iterations: int) -> None:

@@ -32,6 +32,7 @@ CENSORED_WEIGHTS = ("lw", "cw", *STRICT_WEIGHTS)
 _ROOM = 4.0  # f (1 - f / S) is at most S / 4, which is epsilon for S = 4 epsilon.
 _PAID_OR_PUBLIC = ("constant", "public", "reference", "staged")
 _NEEDED = {"public": "weight_column", "reference": "reference", "staged": "stage_epsilon"}
+_OF_UNITS = ("lw", "none", "constant", "staged")  # The others are weights of records.
 _RULE = ("reference", "constant")  # A constant takes a reference, and can do without one.
 
 
@@ -193,6 +194,7 @@ class Censored(Counting):
             counts_in_radius=weights == "cw",
             refuses_constant=weights == "lw",
             clamps_every_fit=weights != "lw" and self.reference is None,
+            takes_units=weights in _OF_UNITS,
         )
 
     @property

@@ -144,6 +144,16 @@ def _long_tables(plan: Plan) -> dict[str, Any] | None:
     return None
 
 
+def _shows_sizes(plan: Plan) -> str:
+    """What to choose where a strict run would release the number of records of units."""
+    run, facts = plan.run, plan.run.mechanism.facts
+    if plan.unit is None or plan.members is not None:
+        return ""
+    if facts.takes_table and run.mechanism.neighbours == "replace":
+        return "neighbours loo, under which the number is noisy"
+    return "a public number (--records)" if plan.strict and run.records is None else ""
+
+
 def _without_window(plan: Plan) -> bool:
     """Whether no term of the run is known to be a log probability, or each one is clamped."""
     run, facts = plan.run, plan.run.mechanism.facts
@@ -185,8 +195,8 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "grid-of-table",
-        lambda plan: len(plan.conditionals) > 1 and plan.run.is_exact,
-        "Engine grid is for models of up to three parameters.",
+        lambda plan: plan.run.is_exact and (len(plan.conditionals) > 1 or plan.unit),
+        "Engine grid is for models of up to three parameters, whose units of privacy are records.",
         "Choose native.",
     ),
     Refusal(
@@ -306,13 +316,9 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "exact-number-of-units",
-        lambda plan: (
-            plan.run.mechanism.facts.takes_table
-            and plan.run.mechanism.neighbours == "replace"
-            and plan.unit is not None
-        ),
+        _shows_sizes,
         "With a unit the exact number of records tells the size of units.",
-        "Choose neighbours loo, under which the number is noisy, or leave unit out.",
+        "Choose {it}, or leave unit out.",
     ),
     Refusal(
         "counts-family",
@@ -417,8 +423,7 @@ OF_PLAN: Final = (
     Refusal(
         "noisy-records-units",
         lambda plan: plan.run.records == "noisy" and plan.unit is not None and not plan.members,
-        "The noise of a noisy number of rows is for one record more or less, and a unit has "
-        "several.",
+        "A noisy number of rows is for one record more or less, and a unit has several.",
         "Give a public number, or leave records out.",
     ),
     Refusal(
@@ -448,9 +453,8 @@ OF_PLAN: Final = (
     Refusal(
         "unit-mechanism",
         lambda plan: plan.unit is not None and not plan.run.mechanism.facts.takes_units,
-        "unit {asked.unit!r} makes all records of one id one unit, and mechanism "
-        "{asked.run.mechanism.name} weighs or clamps record by record.",
-        "Choose lw, sw, unweighted or weighted-epsilon, or leave unit out.",
+        "unit {asked.unit!r} takes weights of units, and those of this run are of records.",
+        "Choose lw, sw or censored with weights none, or leave unit out.",
     ),
     Refusal(
         "unit-program",

@@ -13,14 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.bounds.joint import ColumnTerms
 from pyvws.bounds.lipschitz import Block, blockwise_bounds
+from pyvws.bounds.units import unit_terms
 from pyvws.models.model import Likelihood
+from pyvws.models.registry import gives_probabilities
 from pyvws.models.sequence import TableCells
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.tables.design.cells import Cells
+from pyvws.tables.design.units import Units
 
 CELLS = 1 << 14
 ENTRIES = 1 << 17
@@ -44,13 +49,18 @@ def log_likelihood_blocks(
 
 
 def shifted_blocks(
-    model: Likelihood, posterior: Posterior, cells: Cells | TableCells, clamp: Clamp | None
+    model: Likelihood, posterior: Posterior, cells: Cells | TableCells | Units, clamp: Clamp | None
 ) -> Iterator[Block]:
     """Blocks of the terms that a clamp sees, in nats, without weights.
 
     Under the deviance clamp the terms are at most 0, half the unit deviance with a minus; else they
-    are the log-likelihoods themselves.
+    are the log-likelihoods themselves. Those of units are the sums of their records' terms.
     """
+    if isinstance(cells, Units):
+        yield from unit_terms(
+            column_terms(model, cells.records, posterior, clamp), cells.whole, posterior.n_draws
+        ).blocks()
+        return
     blocks = log_likelihood_blocks(model, posterior, cells)
     if clamp is None:
         yield from blocks
@@ -64,10 +74,36 @@ def shifted_blocks(
         yield rows, columns, terms
 
 
+def column_terms(
+    model: Likelihood,
+    cells: Cells | TableCells,
+    posterior: Posterior,
+    clamp: Clamp | None,
+    places: NDArray[np.intp] | None = None,
+) -> ColumnTerms:
+    """The terms that a clamp sees as those of one column, whose records have the cells `places`.
+
+    By default these are the cells' own, (N,).
+    """
+
+    def at(some: NDArray[np.intp]) -> Floats:
+        part = cells.part(some)
+        log_lik = model.log_likelihood(posterior.draws, part)
+        return log_lik if clamp is None else clamp.terms(log_lik, clamp.shift(model, part))
+
+    return ColumnTerms(
+        blocks=lambda: shifted_blocks(model, posterior, cells, clamp),
+        at=at,
+        cell_of_record=cells.cell_of_record if places is None else places,
+        n_cells=cells.n_cells,
+        probability=clamp is None and gives_probabilities(model),
+    )
+
+
 def largest_terms(
-    model: Likelihood, posterior: Posterior, cells: Cells | TableCells, clamp: Clamp
+    model: Likelihood, posterior: Posterior, cells: Cells | TableCells | Units, clamp: Clamp
 ) -> Floats:
-    """max_s |term| of each record (N,) in nats, before weights, of the terms that a clamp sees.
+    """max_s |term| (N,), or (H,) of units, in nats, before weights, of the terms that a clamp sees.
 
     Under the deviance clamp it is half of the record's largest unit deviance, under the half clamp
     max_s |l_i(theta_s)|. A term that is not finite counts as infinite. Larger = riskier. A record's

@@ -112,10 +112,10 @@ class FittedRun(DrawSource):
     def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
         table = self.table
         columns = record_columns(self.own, self.final, [column.name for column in table.outcomes])
-        if table.units is not None:  # Each record gets the figures of its unit.
-            columns = {name: values[table.units] for name, values in columns.items()}
         if self.outside is not None:
             columns["share_outside_window"] = self.outside.by_record
+        if table.units is not None:  # Each record gets the figures of its unit.
+            columns = {name: values[table.units] for name, values in columns.items()}
         if table.exponents is not None:
             columns["survey_exponent"] = table.exponents
         return {**(rows or {}), **columns}

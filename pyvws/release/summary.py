@@ -24,7 +24,7 @@ from pyvws.statement.shown import ShownStatement
 from pyvws.synthesis.config import config_text
 from pyvws.synthesis.fit_sources import FitSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.design.units import Units
+from pyvws.tables.design.units import Units, by_record
 
 _version: Final = cache(version)  # The cache reads an installed package's files once.
 _LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
@@ -125,17 +125,22 @@ def unit_figures(source: FitSource, released: WeightedFit) -> dict[str, Any]:
     """The figures of units of privacy: how large they are, and what records alone would cost.
 
     A guarantee for records holds for a unit of m records at m times its epsilon. The figure is that
-    product for the largest unit, from the bounds of records under the same fit and weights.
+    product for the largest unit, from the bounds of records under the same fit and weights. A clamp
+    of records would cost its epsilon, whatever the fit.
     """
     units = cast(Units, source.units)
-    alone = replace(cast(Any, source), units=None)
-    bounds, _ = alone.bounded(released.posterior, released.weights[units.of_record])
+    if released.clamp is not None:
+        epsilon = released.clamp.epsilon
+    else:
+        alone = replace(cast(Any, source), units=None)
+        weights = by_record(released.weights, units)
+        epsilon = alone.bounded(released.posterior, weights)[0].epsilon
     return {
         "units": {
             "number": units.total_records,
             "largest": units.largest,
             "largest_share": units.largest / units.records.total_records,
-            "epsilon_of_records_times_largest": _number(units.largest * bounds.epsilon),
+            "epsilon_of_records_times_largest": _number(units.largest * epsilon),
         }
     }
 

@@ -10,18 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
-from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
+from pyvws.bounds.joint import blockwise_joint_bounds
 from pyvws.bounds.lipschitz import Accounting, LipschitzBounds
 from pyvws.bounds.units import unit_terms
 from pyvws.engines.engine import Engine, Progress, table_engine
 from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import Likelihood, Model
-from pyvws.models.registry import gives_probabilities
 from pyvws.models.sequence import (
     TableCells,
     TableModel,
@@ -33,10 +31,10 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import together
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.posterior.log_likelihood import shifted_blocks
+from pyvws.posterior.log_likelihood import column_terms, shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import Cells
-from pyvws.tables.design.units import Units
+from pyvws.tables.design.units import Units, by_record
 
 _SEEN_DRAWS = 100  # Draws that the share of records outside a window is taken over.
 
@@ -109,13 +107,18 @@ class ModelSource:
         previous: Posterior | None = None,
     ) -> tuple[Posterior, LipschitzBounds, Floats]:
         """As `FitSource.sample`; draws of several conditionals are named "column.parameter"."""
-        if clamp is None or len(self.whole.columns) == 1:
+        columns = self.whole.columns
+        if clamp is None or (len(columns) == 1 and self.units is None):
             posterior = self._fitted(weights, settings, seed, progress, previous, clamp)
         else:
-            target = JointTarget(self.whole.columns, weights, clamp, self.cells.multiplicity)
+            counts = self.cells.multiplicity
+            target = JointTarget(columns, weights, clamp, counts, self.units)
             posterior = table_engine(self.engine, self.engine.name).sample_table(
                 target, settings, seed=seed, progress=progress
             )
+            if len(columns) == 1:
+                own = draws_of(posterior.draws, columns[0].column)
+                posterior = replace(posterior, draws=own)
         bounds, maxima = self.bounded(posterior, weights, clamp)
         return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
 
@@ -127,7 +130,7 @@ class ModelSource:
         for column in self.whole.columns:
             own = replace(posterior, draws=self.whole.own_draws(posterior.draws, column))
             places = column.places(self.cells.n_records)
-            columns.append(_terms(column.model, column.cells, places, own, clamp))
+            columns.append(column_terms(column.model, column.cells, own, clamp, places))
         if self.units is not None:
             pairs = zip(columns, self.units.kinds, strict=True)
             columns = [unit_terms(terms, kinds, posterior.n_draws) for terms, kinds in pairs]
@@ -151,7 +154,7 @@ class ModelSource:
     ) -> Posterior:
         columns = self.whole.columns
         K = len(columns)
-        weights = _by_record(weights, self.units)
+        weights = by_record(weights, self.units)
         own = weights.T if weights.ndim == 2 else [weights] * K
         seeds = [seed]
         if K > 1:
@@ -209,32 +212,6 @@ class ModelSource:
         )
 
 
-def _by_record(weights: Floats, units: Units | None) -> Floats:
-    """The weights of the records (N, ...), of which those of a unit share the unit's."""
-    return weights if units is None else weights[units.of_record]
-
-
-def _terms(
-    model: Model,
-    cells: Cells,
-    cell_of_record: NDArray[np.intp],
-    posterior: Posterior,
-    clamp: Clamp | None,
-) -> ColumnTerms:
-    def at(places: NDArray[np.intp]) -> Floats:
-        part = cells.part(places)
-        log_lik = model.log_likelihood(posterior.draws, part)
-        return log_lik if clamp is None else clamp.terms(log_lik, clamp.shift(model, part))
-
-    return ColumnTerms(
-        blocks=lambda: shifted_blocks(model, posterior, cells, clamp),
-        at=at,
-        cell_of_record=cell_of_record,
-        n_cells=cells.n_cells,
-        probability=clamp is None and gives_probabilities(model),
-    )
-
-
 class _Told:
     """Progress of several fits side by side, told as one; and the word that stops them all."""
 
@@ -268,12 +245,12 @@ class _Told:
 
 def clamps_everything(
     model: Likelihood,
-    cells: Cells | TableCells,
+    cells: Cells | TableCells | Units,
     posterior: Posterior,
     weights: Floats,
     clamp: Clamp,
 ) -> bool:
-    """Whether the posterior is the prior: each record's term is one end of the window throughout.
+    """Whether the posterior is the prior: each term is one end of the window throughout.
 
     Terms at the high end under some draws and at the low end under others do tell draws apart.
     """
@@ -296,10 +273,10 @@ def clamps_everything(
 class OutsideShares:
     """How often terms lie outside a clamp's window, over evenly spaced draws.
 
-    `by_draw` (S',) is the share of records outside at each of about a hundred draws, or of all
-    draws where they are fewer. `by_record` (N,) is the share of these draws at which a record is
-    outside: the larger, the less the fit takes from it. Records of weight 0 do not count in
-    `by_draw`, and are never outside.
+    `by_draw` (S',) is the share of records, or units, outside at each of about a hundred draws, or
+    of all draws where they are fewer. `by_record` (N,) is the share of these draws at which a
+    record is outside: the larger, the less the fit takes from it. Records of weight 0 do not count
+    in `by_draw`, and are never outside.
     """
 
     by_draw: Floats
@@ -308,12 +285,12 @@ class OutsideShares:
 
 def share_outside(
     model: Likelihood,
-    cells: Cells | TableCells,
+    cells: Cells | TableCells | Units,
     posterior: Posterior,
     weights: Floats,
     clamp: Clamp,
 ) -> OutsideShares:
-    """The shares of terms outside the window under weights (N,)."""
+    """The shares of terms outside the window under weights (N,), or (H,) of units."""
     step = max(1, posterior.n_draws // _SEEN_DRAWS)
     seen = replace(posterior, draws=posterior.block(slice(None, None, step)))
     counted = np.ones(len(weights)) if cells.multiplicity is None else cells.multiplicity

@@ -18,7 +18,7 @@ _SPENT = 0.95  # A statement tells of a target of which a smaller share is spent
 _REMEDY = "Raise draws, warmup or target_accept."
 _OF_APPROXIMATION = "Choose engine native, or auto, which takes native where this happens."
 _OF_CLAMPS = (
-    "give all records one public weight below 1 (weights public and c), nominal columns a "
+    "give all records one public weight below 1 (weights constant and c), nominal columns a "
     "coefficient_sd, and numbers a public range nearer to what you expect of them (smallest_sd, "
     "largest_kappa and their like), {more}or try engine ensemble, which needs no gradient "
     "(pip install emcee)."

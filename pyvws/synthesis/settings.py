@@ -351,9 +351,10 @@ class RunSettings:
         for family in plan.families:
             for clamp in () if own_model(family) else mechanism.facts.windows:
                 clamp.shift(family, _NO_CELLS)
-        if len(plan.conditionals) > 1:
-            if mechanism.facts.clamps:
-                check_table(self.engine)
+        several = len(plan.conditionals) > 1
+        if mechanism.facts.clamps and (several or plan.unit is not None):
+            check_table(self.engine)
+        if several:
             return plan
         (conditional,) = plan.conditionals
         if (

@@ -51,6 +51,16 @@ def _posterior(target: PseudoPosterior | Conditional, q: Floats, chains: int) ->
     )
 
 
+def _of_table(target: JointTarget, drawn: Sequence[Floats], chains: int) -> Posterior:
+    """Unconstrained draws (S, D_k) of each column of a table, as `_posterior` of one."""
+    fits = {
+        column.column: _posterior(column, q, chains)
+        for column, q in zip(target.columns, drawn, strict=True)
+    }
+    together = joint_draws({name: fit.draws for name, fit in fits.items()})
+    return replace(next(iter(fits.values())), draws=together)
+
+
 @dataclass
 class EnumeratedGrid:
     """An engine that draws independently and exactly from a target on a grid (G, D), unconstrained.
@@ -65,11 +75,23 @@ class EnumeratedGrid:
     def sample(
         self, target: PseudoPosterior, settings: SamplerSettings, *, seed: int, **_: Any
     ) -> Posterior:
+        return _posterior(target, self._drawn(target, settings, seed), settings.chains)
+
+    def sample_table(
+        self, target: JointTarget, settings: SamplerSettings, *, seed: int, **_: Any
+    ) -> Posterior:
+        """As `TableEngine.sample_table`."""
+        q = self._drawn(target, settings, seed)
+        return _of_table(target, [q[:, block] for block in target.blocks()], settings.chains)
+
+    def _drawn(
+        self, target: PseudoPosterior | JointTarget, settings: SamplerSettings, seed: int
+    ) -> Floats:
         self.log_posterior = log_posterior(target, self.points)
         rng = np.random.default_rng(seed)
         S = settings.draws * settings.chains
         places = rng.choice(len(self.points), size=S, p=np.exp(self.log_posterior))
-        return _posterior(target, self.points[places], settings.chains)
+        return self.points[places]
 
 
 @dataclass
@@ -116,12 +138,8 @@ class KnownByWidth:
 
     def sample_table(self, target: JointTarget, settings: SamplerSettings, **_: Any) -> Posterior:
         self.joint.append(target)
-        fits = {
-            column.column: _posterior(column, self.known(block.stop - block.start), settings.chains)
-            for column, block in zip(target.columns, target.blocks(), strict=True)
-        }
-        together = joint_draws({name: fit.draws for name, fit in fits.items()})
-        return replace(next(iter(fits.values())), draws=together)
+        drawn = [self.known(block.stop - block.start) for block in target.blocks()]
+        return _of_table(target, drawn, settings.chains)
 
 
 @dataclass

@@ -12,11 +12,12 @@ from pyvws._base.cores import one_core
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.sequence import Conditional
+from pyvws.models.sequence import Conditional, TableCells
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
+from pyvws.tables.design.units import Units
 
 _GRID = 50
 _FIRST = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0])
@@ -61,6 +62,48 @@ def test_draws_have_the_moments_of_the_clamped_target(epsilon: float, kind: str)
     assert np.allclose(second.sum(axis=2), 1.0)
     drawn = np.column_stack([first[:, 0, 0], second[:, :, 0]])
     mean, sd = _moments(epsilon, -epsilon if kind == "deviance" else -epsilon / 2.0)
+    error = sd / np.sqrt(posterior.diagnostics.ess_bulk_min)
+    assert (np.abs(drawn.mean(axis=0) - mean) < 4.0 * error + 2e-3).all()
+    assert np.allclose(drawn.std(axis=0), sd, rtol=0.1)
+
+
+_UNIT = np.array([0, 0, 1, 0, 1, 2, 3])
+_OF_UNITS = np.array([1.0, 0.7, 0.0, 0.9])
+
+
+def _moments_of_units(epsilon: float) -> tuple[Floats, Floats]:
+    """As `_moments`, of a window of each unit's whole sum."""
+    share = np.sin((np.arange(_GRID) + 0.5) / _GRID * np.pi / 2.0) ** 2
+    shares = np.stack(np.meshgrid(share, share, share, indexing="ij")).reshape(3, -1)
+    logs = np.log([shares, 1.0 - shares])
+    total = np.zeros((4, shares.shape[1]))
+    for a, b, unit in zip(_FIRST, _SECOND, _UNIT, strict=True):
+        total[unit] += logs[int(a) - 1, 0] + logs[int(b) - 1, int(a)]
+    log_density = np.clip(_OF_UNITS[:, None] * total, -epsilon, 0.0).sum(axis=0)
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    mean = shares @ density
+    return mean, np.sqrt((shares - mean[:, None]) ** 2 @ density)
+
+
+@pytest.mark.draws
+@pytest.mark.parametrize("epsilon", [1.5, 4.0])
+def test_draws_have_the_moments_of_the_target_of_units(epsilon: float) -> None:
+    """One unit has records of two levels in one pattern, and records in both patterns."""
+    columns = _target(epsilon).columns
+    cells = TableCells.of(columns, 7)
+    places = [(column.places(7), column.cells.n_cells) for column in columns]
+    target = JointTarget(
+        columns,
+        _OF_UNITS,
+        Clamp(epsilon, "deviance"),
+        units=Units.of(cells, _UNIT, places),
+    )
+    settings = SamplerSettings(draws=2000, warmup=100, chains=4)
+    posterior = NativeEngine().sample_table(target, settings, seed=4)
+    first, second = (np.exp(posterior.draws[f"{name}.log_theta"]) for name in "ab")
+    drawn = np.column_stack([first[:, 0, 0], second[:, :, 0]])
+    mean, sd = _moments_of_units(epsilon)
     error = sd / np.sqrt(posterior.diagnostics.ess_bulk_min)
     assert (np.abs(drawn.mean(axis=0) - mean) < 4.0 * error + 2e-3).all()
     assert np.allclose(drawn.std(axis=0), sd, rtol=0.1)

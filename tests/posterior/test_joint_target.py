@@ -15,11 +15,12 @@ from pyvws.models.logistic import Logistic
 from pyvws.models.normal import Normal
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
-from pyvws.models.sequence import Conditional
+from pyvws.models.sequence import Conditional, TableCells
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.joint_target import JointTarget, add_sums_inside
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
+from pyvws.tables.design.units import Units
 from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 KINDS = pytest.mark.parametrize("kind", CLAMPS)
@@ -268,7 +269,7 @@ def test_a_start_is_each_columns_rough_fit_of_the_records_inside():
 def test_a_columns_density_is_the_joint_one_with_the_others_given(kind):
     target = JointTarget(*table(), Clamp(3.0, kind))
     density, blocks = target.density_and_gradient(), target.blocks()
-    others, own = np.zeros((2, target.distinct_records))
+    others, own = np.zeros((2, target.distinct_units))
     columns = target.given_others(others, own)
     for q in points(target):
         terms = []
@@ -291,12 +292,15 @@ def test_a_columns_density_is_the_joint_one_with_the_others_given(kind):
 def of_column(of, q):
     """Log density and gradient of a column at q, by the kernels of its target."""
     (log_density, terms, slopes), groups = of.kernels()
-    prior, (rows, row_of_cell, *data), (*clamps, width, others, own) = groups
+    prior, (rows, row_of_cell, *data), (*clamps, shift, width, others, own) = groups
+    entries, units, window = clamps[:3], clamps[3:5], clamps[5:]
     C, gradient = len(row_of_cell), np.empty(len(q))
     found, inside = (np.empty(C), np.empty(C), np.empty((C, width))), np.empty(C)
     value = log_density(q, *prior, gradient)
     terms(q, rows, row_of_cell, tuple(data), found)
-    value += add_sums_inside(*clamps, found[0], others, own, inside)
+    value += add_sums_inside(
+        tuple(entries), tuple(units), tuple(window), shift, found[0], others, own, inside
+    )
     slopes(q, rows, row_of_cell, tuple(data), found, inside, gradient)
     return value, gradient
 
@@ -346,6 +350,65 @@ def test_a_record_without_a_term_in_a_column_has_the_terms_of_the_others(kind):
             assert gradient[k] == pytest.approx(slope, rel=1e-4, abs=1e-5)
 
 
+def of_units(columns, unit, weights, clamp, count=None):
+    """The target of records that belong to units, whose weights and window are the units'."""
+    N = len(unit)
+    cells = TableCells.of(columns, N, count)
+    places = [(of.places(N), of.cells.n_cells) for of in columns]
+    return JointTarget(columns, weights, clamp, count, Units.of(cells, unit, places))
+
+
+@KINDS
+def test_the_window_is_of_a_units_whole_sum(kind):
+    columns, _ = table(n=24)
+    rng = np.random.default_rng(6)
+    unit = rng.permutation(np.repeat(np.arange(9), [1, 1, 1, 2, 2, 3, 4, 5, 5]))
+    weights = np.array([1.0, 0.5, 0.0, 1.0, 0.3, 0.8, 1.0, 0.5, 1.0])
+    target = half_outside(of_units(columns, unit, weights, Clamp(4.0, kind)), np.zeros(14))
+    low, high = target.clamp.window
+    density = target.density_and_gradient()
+    assert target.distinct_units == 9
+    for q in points(target):
+        total = np.zeros(9)
+        for of, block in zip(columns, target.blocks(), strict=True):
+            np.add.at(total, unit, column_terms(of, block, q, kind))
+        np.testing.assert_allclose(target.terms()(q), weights * total, rtol=1e-12)
+        none = JointTarget(columns, np.zeros(24), target.clamp)
+        clamped = np.clip(weights * total, low, high).sum()
+        value, gradient = density(q)
+        assert value == pytest.approx(none.density_and_gradient()(q)[0] + clamped, rel=1e-12)
+        kept = np.where((low < weights * total) & (weights * total < high), weights, 0.0)[unit]
+        for of, block in zip(columns, target.blocks(), strict=True):
+            free = PseudoPosterior(of.model, of.cells, kept).density_and_gradient()
+            np.testing.assert_allclose(gradient[block], free(q[block])[1], rtol=1e-9, atol=1e-9)
+
+
+@KINDS
+def test_units_of_one_record_are_the_records_and_equal_units_are_counted(kind):
+    columns, weights = table(n=24)
+    clamp = Clamp(3.0, kind)
+    alone = JointTarget(columns, weights, clamp)
+    each = of_units(columns, np.arange(24), weights, clamp)
+    unit = np.repeat(np.arange(8), 3)
+    once = of_units(columns, unit, weights[:8], clamp)
+    twice = tuple(
+        replace(of, cells=replace(of.cells, cell_of_record=np.tile(of.cells.cell_of_record, 2)))
+        for of in columns
+    )
+    many = of_units(twice, np.concatenate([unit, unit + 8]), np.tile(weights[:8], 2), clamp)
+    doubled = np.full(24, 2.0)
+    counted = tuple(replace(of, cells=replace(of.cells, multiplicity=doubled)) for of in columns)
+    few = of_units(counted, unit, weights[:8], clamp, doubled)
+    assert many.distinct_units == few.distinct_units == once.distinct_units
+    for q in points(alone):
+        for ours, theirs in ((each, alone), (few, many)):
+            (value, slope), (other, slopes) = (
+                target.density_and_gradient()(q) for target in (ours, theirs)
+            )
+            assert value == pytest.approx(other, rel=1e-13)
+            np.testing.assert_allclose(slope, slopes, rtol=1e-9, atol=1e-9)
+
+
 def test_tables_that_are_none():
     columns, weights = table()
     clamp = Clamp(4.0, "deviance")
@@ -357,6 +420,8 @@ def test_tables_that_are_none():
         JointTarget(columns, weights[1:], clamp)
     with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
         JointTarget(columns, weights + 0.5, clamp)
+    with pytest.raises(InputError, match="Got 60 and 30"):
+        of_units(columns, np.arange(60) // 2, weights, clamp)
     counted = replace(columns[1].cells, multiplicity=np.full(60, 2.0))
     with pytest.raises(InputError, match="'level' counts its records differently"):
         JointTarget((columns[0], replace(columns[1], cells=counted)), weights, clamp)

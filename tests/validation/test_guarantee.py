@@ -21,6 +21,7 @@ from statement_mistakes import (
     windows_times,
 )
 from table_mistakes import DENSITY, SHIFT, TABLE_MISTAKES, no_shift, windows_wider
+from unit_mistakes import UNIT_MISTAKES
 
 from pyvws.errors import InputError
 from pyvws.models.beta import Beta
@@ -175,7 +176,7 @@ def exceeding(case: ComputedLoss) -> Row:
     ("place", "wrong", "row"),
     [
         pytest.param(*mistake, id=f"{what} {mistake[-1]}")
-        for what, *mistake in (*CLAMP_MISTAKES, *JOINT_MISTAKES, *TABLE_MISTAKES)
+        for what, *mistake in (*CLAMP_MISTAKES, *JOINT_MISTAKES, *TABLE_MISTAKES, *UNIT_MISTAKES)
     ],
 )
 def test_an_error_that_costs_more_than_the_claim_is_seen(

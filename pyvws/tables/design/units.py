@@ -130,13 +130,13 @@ class Units(Records):
     - `records`: The cells of the records.
     - `of_record` (N,): Each record's unit, 0 to H - 1.
     - `kinds`: The kinds of units in each conditional of a table, or of one outcome.
-    - `cell_of_record` (H,): The kind of each unit, by all of its records.
+    - `whole`: The kinds of units by all of their records.
     """
 
     records: Any
     of_record: Places
     kinds: tuple[UnitKinds, ...]
-    cell_of_record: Places
+    whole: UnitKinds
     multiplicity: Floats | None = None
     called: ClassVar[str] = "units"
 
@@ -159,11 +159,16 @@ class Units(Records):
         if records.multiplicity is not None:
             counts = np.empty(len(whole.of_unit))
             counts[unit_of_record] = records.multiplicity
-        return cls(records, unit_of_record, kinds, whole.of_unit, counts)
+        return cls(records, unit_of_record, kinds, whole, counts)
+
+    @property
+    def cell_of_record(self) -> Places:  # type: ignore[override]
+        """The kind of each unit (H,)."""
+        return self.whole.of_unit
 
     @property
     def n_cells(self) -> int:
-        return int(self.cell_of_record.max()) + 1
+        return self.whole.n_kinds
 
     @property
     def rows(self) -> Floats:
@@ -180,3 +185,8 @@ class Units(Records):
     def largest(self) -> int:
         """The number of records of the largest unit."""
         return int(np.bincount(self.of_record).max())
+
+
+def by_record(values: Floats, units: Units | None) -> Floats:
+    """The values of the records (N, ...), of which those of a unit share the unit's."""
+    return values if units is None else values[units.of_record]

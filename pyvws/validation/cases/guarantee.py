@@ -35,6 +35,7 @@ from pyvws.validation._grid_engine import EnumeratedGrid
 from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
+from pyvws.validation._unit_losses import UNITS
 from pyvws.validation._window_loss import WINDOWS, WindowLoss
 from pyvws.validation.report import Measurement
 
@@ -228,6 +229,12 @@ CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss, ...]] = (
     *(
         ComputedLoss(id=f"guarantee/table-{name}", paper=_CENSORED, runs=runs, share=share)
         for name, (runs, share) in TABLES.items()
+    ),
+    *(
+        ComputedLoss(
+            id=f"guarantee/units-{name}", paper=_CENSORED, runs=runs, share=WHOLE, epsilons=(4.0,)
+        )
+        for name, runs in UNITS.items()
     ),
     *(
         ComputedLoss(

@@ -11,6 +11,10 @@ from pyvws._base.kernels import kernel
 from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
 
 SCALE_DF: Final = 3.0
+_AT_ONCE: Final = 256  # Exponentials, whose numbers stay in the nearest cache.
+_LOG2_E: Final = 1.4426950408889634
+_LOG_2: Final = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # Its sum, log 2, in parts.
+_WHOLE: Final = 6755399441055744.0  # 1.5 2^52: what is added to it becomes a whole number.
 
 
 @kernel
@@ -110,24 +114,82 @@ def _etas(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, eta: A
 
 
 @kernel
-def _add_slopes(
-    n: int, start: Any, column: Any, value: Any, r: int, by_eta: Any, grad: Any
-) -> None:
-    """Add to grad (K n,) the slopes in beta that follow from those in row r's eta (n + 1,)."""
-    level = 0
-    while level + 4 <= n:
-        a, b, c, d = by_eta[level + 1], by_eta[level + 2], by_eta[level + 3], by_eta[level + 4]
+def _fill_etas(q: Any, n: int, paths: Any, eta: Any) -> None:
+    """Fill eta (R, n + 1), 0 for the first level; each row adds to what it shares with the last.
+
+    Row r shares kept_r entries with the row before it. Its other entries stand at the places
+    start_r to start_{r+1} - 1, so a sum that rows share is made once.
+    """
+    deepest, start, kept, column, value = paths
+    sums = np.zeros((deepest + 1, n))
+    for r in range(len(kept)):
+        depth = kept[r]
+        here = sums[depth]
         for e in range(start[r], start[r + 1]):
-            x, at = value[e], column[e] * n + level
-            grad[at] += x * a
-            grad[at + 1] += x * b
-            grad[at + 2] += x * c
-            grad[at + 3] += x * d
-        level += 4
-    while level < n:
-        for e in range(start[r], start[r + 1]):
-            grad[column[e] * n + level] += value[e] * by_eta[level + 1]
-        level += 1
+            x, beta = value[e], q[column[e] * n : column[e] * n + n]
+            depth += 1
+            further = sums[depth]
+            for level in range(n):
+                further[level] = here[level] + x * beta[level]
+            here = further
+        own = eta[r]
+        own[0] = 0.0
+        for level in range(n):
+            own[level + 1] = here[level]
+
+
+@kernel
+def _add_slopes(n: int, paths: Any, by_eta: Any, grad: Any) -> None:
+    """Add to grad (K n,) the slopes in beta that follow from those in eta, by_eta (R, n + 1)."""
+    deepest, start, kept, column, value = paths
+    sums = np.zeros((deepest + 1, n))
+    for r in range(len(kept) - 1, -1, -1):
+        depth = kept[r] + start[r + 1] - start[r]
+        here, own = sums[depth], by_eta[r]
+        for level in range(n):
+            here[level] += own[level + 1]
+        for e in range(start[r + 1] - 1, start[r] - 1, -1):
+            x, slope = value[e], grad[column[e] * n : column[e] * n + n]
+            depth -= 1
+            shared = sums[depth]
+            for level in range(n):
+                slope[level] += x * here[level]
+                shared[level] += here[level]
+                here[level] = 0.0
+            here = shared
+
+
+@kernel
+def _exponentials(x: Any) -> None:
+    """Overwrite x (M,), at most 0, with exp(max(x, -700)), several entries at a time.
+
+    exp(x) = 2^k exp(x - k log 2), k a whole number. A sum of Taylor's gives the second factor to
+    the last digit. 1.5 2^52 + k has k in its last bits, which become the exponent of 2^k.
+    """
+    numbers, powers = np.empty(_AT_ONCE), np.empty(_AT_ONCE)
+    bits, exponents = numbers.view(np.int64), powers.view(np.int64)
+    for first in range(0, len(x), _AT_ONCE):
+        part = x[first : first + _AT_ONCE]
+        for i in range(len(part)):
+            numbers[i] = max(part[i], -700.0) * _LOG2_E + _WHOLE
+        for i in range(len(part)):
+            exponents[i] = (bits[i] + 1023) << 52
+        for i in range(len(part)):
+            k = numbers[i] - _WHOLE
+            r = (max(part[i], -700.0) - k * _LOG_2[0]) - k * _LOG_2[1]
+            rest = 1.0 / 6227020800.0
+            rest = rest * r + 1.0 / 479001600.0
+            rest = rest * r + 1.0 / 39916800.0
+            rest = rest * r + 1.0 / 3628800.0
+            rest = rest * r + 1.0 / 362880.0
+            rest = rest * r + 1.0 / 40320.0
+            rest = rest * r + 1.0 / 5040.0
+            rest = rest * r + 1.0 / 720.0
+            rest = rest * r + 1.0 / 120.0
+            rest = rest * r + 1.0 / 24.0
+            rest = rest * r + 1.0 / 6.0
+            rest = rest * r + 0.5
+            part[i] = (1.0 + (rest * r * r + r)) * powers[i]
 
 
 @kernel
@@ -150,7 +212,9 @@ def log_density(
     q: Any,
     K: int,
     n: int,
+    deepest: int,
     start: Any,
+    kept: Any,
     column: Any,
     value: Any,
     total: Any,
@@ -163,18 +227,27 @@ def log_density(
     """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row and by row and level."""
     grad[:] = 0.0
     logp = _log_normal_prior(q, sd, grad) if sd > 0.0 else _log_prior(q, K, n, grad)
-    eta, p = np.empty(n + 1), np.empty(n + 1)
-    for r in range(len(total)):
-        if total[r] == 0.0:
-            continue
-        _etas(q, n, start, column, value, r, eta)
-        height = _shares(eta, p)
-        for j in range(n + 1):
-            p[j] *= -total[r]
+    R, L = len(total), n + 1
+    paths = deepest, start, kept, column, value
+    eta, p, top = np.empty((R, L)), np.empty((R, L)), np.zeros(R)
+    _fill_etas(q, n, paths, eta)
+    for r in range(R):
+        for j in range(L):
+            top[r] = max(top[r], eta[r, j])
+        for j in range(L):
+            p[r, j] = eta[r, j] - top[r]
+    _exponentials(p.reshape(R * L))
+    for r in range(R):
+        together = 0.0
+        for j in range(L):
+            together += p[r, j]
+        height, share = top[r] + math.log(together), -total[r] / together
+        for j in range(L):
+            p[r, j] *= share
         for c in range(first_cell[r], first_cell[r + 1]):
-            logp += weight[c] * (eta[level[c]] - height)
-            p[level[c]] += weight[c]
-        _add_slopes(n, start, column, value, r, p, grad)
+            logp += weight[c] * (eta[r, level[c]] - height)
+            p[r, level[c]] += weight[c]
+    _add_slopes(n, paths, p, grad)
     return logp
 
 
@@ -257,29 +330,29 @@ def information(shares: Any, start: Any, column: Any, value: Any, total: Any, H:
 
 
 @kernel
-def _turned(A: Any, z: Any) -> Any:
-    """A' z (m,) of a lower triangle A (m, m) and the first m entries of z."""
-    m = len(A)
-    t = np.zeros(m)
-    for i in range(m):
+def _add_turned(A: Any, z: Any, t: Any) -> None:
+    """Add A' z to t (m,), for a lower triangle A (m, m) and the first m entries of z."""
+    for i in range(len(A)):
+        x, row = z[i], A[i]
         for j in range(i + 1):
-            t[j] += A[i, j] * z[i]
-    return t
+            t[j] += x * row[j]
 
 
 @kernel
-def _turn_back(A: Any, by_t: Any, gradient: Any) -> None:
-    """Overwrite the first m entries of gradient with A by_t, the slopes in z of `_turned`."""
-    for i in range(len(A)):
-        total = 0.0
-        for j in range(i + 1):
-            total += A[i, j] * by_t[j]
-        gradient[i] = total
+def _turn_back(B: Any, by_t: Any, gradient: Any) -> None:
+    """Overwrite the first m entries of gradient with A by_t, B = A': the slopes in z."""
+    m = len(B)
+    for i in range(m):
+        gradient[i] = 0.0
+    for j in range(m):
+        x, row = by_t[j], B[j]
+        for i in range(j, m):
+            gradient[i] += x * row[i]
 
 
 @kernel
 def restore(
-    z: Any, A: Any, centre: Any, h: Any, width: Any, K: int, n: int, q: Any
+    z: Any, A: Any, _B: Any, centre: Any, h: Any, width: Any, K: int, n: int, q: Any
 ) -> tuple[float, Any]:
     """Fill q (D,) from z (D,); the log Jacobian up to a constant, and a state.
 
@@ -291,7 +364,8 @@ def restore(
     m = K * n
     for d in range(m, len(z)):
         q[d] = width[d - m] * z[d] + centre[d]
-    t, D = _turned(A, z), np.empty(m)
+    t, D = np.zeros(m), np.empty(m)
+    _add_turned(A, z, t)
     jacobian = 0.0
     for k in range(K):
         now, rough = math.exp(-2.0 * q[m + k]), math.exp(-2.0 * centre[m + k])
@@ -304,7 +378,16 @@ def restore(
 
 @kernel
 def pull_back(
-    state: Any, q: Any, A: Any, centre: Any, h: Any, width: Any, K: int, n: int, gradient: Any
+    state: Any,
+    q: Any,
+    _A: Any,
+    B: Any,
+    centre: Any,
+    h: Any,
+    width: Any,
+    K: int,
+    n: int,
+    gradient: Any,
 ) -> None:
     """Turn the gradient in q (D,) into the gradient in z in place, with the Jacobian's added."""
     m = K * n
@@ -318,19 +401,19 @@ def pull_back(
             gradient[m + k] += rise * (by_t[i] * (2.0 * D[i] * centre[i] + t[i]) + 1.0)
     for d in range(m, len(gradient)):
         gradient[d] *= width[d - m]
-    _turn_back(A, by_t, gradient)
+    _turn_back(B, by_t, gradient)
 
 
 @kernel
-def restore_normal(z: Any, A: Any, centre: Any, q: Any) -> tuple[float, int]:
+def restore_normal(z: Any, A: Any, _B: Any, centre: Any, q: Any) -> tuple[float, int]:
     """Fill q = b + A' z around the rough fit b where the scales are given; 0, and no state."""
-    t = _turned(A, z)
     for i in range(len(q)):
-        q[i] = centre[i] + t[i]
+        q[i] = centre[i]
+    _add_turned(A, z, q)
     return 0.0, 0
 
 
 @kernel
-def pull_back_normal(_state: int, _q: Any, A: Any, _centre: Any, gradient: Any) -> None:
+def pull_back_normal(_state: int, _q: Any, _A: Any, B: Any, _centre: Any, gradient: Any) -> None:
     """Turn the gradient in q (D,) into the gradient in z in place."""
-    _turn_back(A, gradient.copy(), gradient)
+    _turn_back(B, gradient.copy(), gradient)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from pyvws._base.checks import Floats, distinct_labels, positive
@@ -132,13 +133,16 @@ class Nominal(Family):
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         sums, R = cells.weight_sums(weights), len(cells.rows)
-        order = np.argsort(cells.row_of_cell, kind="stable")
-        order = order[sums[order] > 0.0]
         total = np.bincount(cells.row_of_cell, weights=sums, minlength=R)
-        ends = np.cumsum(np.bincount(cells.row_of_cell[order], minlength=R))
+        order, paths = _paths(cells.rows, np.flatnonzero(total > 0.0))
+        place = np.zeros(R, dtype=np.intp)
+        place[order] = np.arange(len(order))
+        used = np.flatnonzero(sums > 0.0)
+        used = used[np.argsort(place[cells.row_of_cell[used]], kind="stable")]
+        counts = np.bincount(place[cells.row_of_cell[used]], minlength=len(order))
         return (
-            *(cells.n_coefficients, self.n_levels - 1, *_sparse(cells.rows), total),
-            *(np.concatenate([[0], ends]), level_places(cells)[order], sums[order]),
+            *(cells.n_coefficients, self.n_levels - 1, *paths, total[order]),
+            *(np.concatenate([[0], np.cumsum(counts)]), level_places(cells)[used], sums[used]),
             float(self.coefficient_sd or 0.0),
         )
 
@@ -149,13 +153,16 @@ class Nominal(Family):
         if m > _LARGEST_DENSE:
             return Start(centre)
         with steady_sums():
-            beta, scales, precision = _rough_fit(cells, self.density_data(cells, weights))
+            beta, scales, precision = _rough_fit(
+                cells, weights, n, float(self.coefficient_sd or 0.0)
+            )
             C = np.linalg.cholesky(precision)
             A = np.ascontiguousarray(solve_triangular(C, np.eye(m), lower=True))
+            B = np.ascontiguousarray(A.T)
         centre[:m] = beta
         if self.coefficient_sd:
             kernels = compiled.restore_normal, compiled.pull_back_normal
-            scale = SampledScale(kernels, (A, centre), lambda q: np.asarray(C.T @ (q - centre)))
+            scale = SampledScale(kernels, (A, B, centre), lambda q: np.asarray(C.T @ (q - centre)))
             return Start(centre, scale=scale)
         centre[m : m + K] = np.log(scales)
         prior = np.repeat(scales**-2.0, n)
@@ -165,7 +172,7 @@ class Nominal(Family):
         i, j = np.tril_indices(K, -1)
         curvature = 2.0 + (i - 1 - j) + (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
         width = np.concatenate([(1.0 + 2.0 * explained) ** -0.5, curvature**-0.5])
-        shape = A, centre, h, width, K, n
+        shape = A, B, centre, h, width, K, n
 
         def inverse(q: Floats) -> Floats:
             z = q - centre
@@ -226,12 +233,36 @@ def _sparse(rows: Floats) -> tuple[Any, Any, Any]:
     return start, column, rows[row, column]
 
 
-def _rough_fit(cells: Cells, data: tuple[Any, ...]) -> tuple[Floats, Floats, Floats]:
+def _paths(
+    rows: Floats, places: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], tuple[int, Any, Any, Any, Any]]:
+    """The rows at some places in an order in which neighbours share much, and their entries.
+
+    Entries that are not 0 are read from the most common column on. Given are the most that a row
+    has, where each row's further ones start (R + 1,), how many it shares with the row before (R,),
+    and the column and value of the further ones.
+    """
+    common = np.argsort(-(rows != 0.0).sum(axis=0), kind="stable")
+    X = rows[places][:, common]
+    order = np.lexsort(X.T[::-1])
+    X = X[order]
+    used, differs = X != 0.0, np.ones(X.shape, dtype=np.bool_)
+    differs[1:] = X[1:] != X[:-1]
+    further = used & np.logical_or.accumulate(differs, axis=1)
+    row, column = np.nonzero(further)
+    start = np.concatenate([[0], np.cumsum(further.sum(axis=1))])
+    kept = (used & ~further).sum(axis=1)
+    deepest = int(used.sum(axis=1).max(initial=0))
+    return places[order], (deepest, start, kept, common[column], X[row, column])
+
+
+def _rough_fit(cells: Cells, weights: Floats, n: int, sd: float) -> tuple[Floats, Floats, Floats]:
     """beta (K n,) near the mode, scales s (K,), and the precision of beta, without correlations."""
-    K, n, start, column, value, total, first, level, weight, sd = data
-    R, m, X = len(total), K * n, cells.rows
+    K, X, R, sums = cells.n_coefficients, cells.rows, len(cells.rows), cells.weight_sums(weights)
+    m, (start, column, value) = K * n, _sparse(X)
+    total = np.bincount(cells.row_of_cell, weights=sums, minlength=R)
     seen = np.zeros((R, n + 1))
-    np.add.at(seen, (np.repeat(np.arange(R), np.diff(first)), level), weight)
+    np.add.at(seen, (cells.row_of_cell, level_places(cells)), sums)
     beta, variance = np.zeros((K, n)), np.full(K, sd * sd or 1.0)
 
     def value_at(beta: Floats) -> tuple[float, Floats]:

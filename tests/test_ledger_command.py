@@ -56,6 +56,26 @@ def test_the_ledger_of_a_folder(tmp_path):
     assert "strict releases together: epsilon 4" in text
 
 
+def test_the_ledger_names_releases_by_a_signed_proposal(tmp_path):
+    strict = {**_strict(), "schema_was_proposed": True}
+    written(tmp_path / "plain", statement(public_settings=_strict()))
+    written(tmp_path / "by_word", statement(public_settings=strict))
+    found = json.loads(run("ledger", tmp_path, "--json").stdout)
+    assert {name: one["signed"] for name, one in found["releases"].items()} == {
+        "plain": False,
+        "by_word": True,
+    }
+    said = " ".join(run("ledger", tmp_path).stdout.split())
+    assert "by_word: A look at the confidential table proposed the schema" in said
+    earlier = statement(public_settings=strict).released()
+    uses = [entry["use"] for entry in statement(earlier=(earlier,)).released()["ledger"]]
+    assert "dp by a signed proposal" in uses[0]
+
+
+def _strict():
+    return {"schema": "schema.toml"}
+
+
 def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):
     earlier = statement().released()
     made = statement(earlier=(earlier, earlier)).released()

@@ -8,6 +8,7 @@ import re
 import stat
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from documents import ROOT
@@ -97,6 +98,46 @@ def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(tmp_path: Path) -
         assert run.code in (1, 2)
         assert message in " ".join(run.err.split())
     assert not (tmp_path / "x.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("records", "levels", "taken"),
+    [(49, 2, False), (50, 2, True), (200, 39, True), (200, 40, False)],
+)
+def test_a_proposal_from_few_records_for_its_values_is_not_accepted(
+    tmp_path: Path, records: int, levels: int, taken: bool
+) -> None:
+    table, out, signed = (tmp_path / name for name in ("t.csv", "p.toml", "s.toml"))
+    codes = [f"{_CANARY}-{i % levels}" for i in range(records)]
+    pl.DataFrame({"one": ["AT"] * records, "code": codes}).write_csv(table)
+    proposal = vws.Schema.propose(pl.read_csv(table))
+    assert proposal.proposed_from == records
+    assert proposal.is_nearly_the_table != taken
+    run = run_here("schema", table, "--out", out)
+    assert ("too few records for --accept" in " ".join(run.out.split())) != taken
+    run = run_here("schema", out, "--accept", "A. Person", "--out", signed)
+    assert (run.code == 0, signed.exists()) == (taken, taken)
+    assert _CANARY not in run.out + run.err
+    if taken:
+        assert "proposed_from" not in signed.read_text()
+    else:
+        assert "nearly the table" in run.err
+        by_hand = out.read_text().replace("reviewed = false", "reviewed = true")
+        out.write_text(re.sub("review = .*", "", by_hand))
+        checked = vws.Schema.read(out)
+        assert not checked.under_review  # Who checks each entry may sign.
+        assert "proposed_from" not in checked.public_text
+        assert "proposed_from" not in proposal.signed().text
+        out.write_text(by_hand.replace(f"proposed_from = {records}", ""))
+        assert run_here("schema", out, "--accept", "A. Person", "--out", signed).code == 1
+
+
+def test_a_proposal_of_units_counts_units() -> None:
+    rng = np.random.default_rng(5)
+    homes = np.repeat(np.arange(60), 3)
+    table = pl.DataFrame({"home": homes, "owner": rng.permutation(60)[homes] % 2})
+    proposal = vws.Schema.propose(table)
+    assert (proposal.unit, proposal.proposed_from) == ("home", 60)
 
 
 def test_bad_input_is_one_line_and_nothing_is_written(table: Path, tmp_path: Path) -> None:

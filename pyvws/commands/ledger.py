@@ -10,6 +10,8 @@ import typer
 
 from pyvws.commands._output import AsJson, Quiet, print_json, print_table
 
+_FIGURES = ("epsilon", "delta", "rho", "window", "signed")
+
 
 def ledger(
     folder: Annotated[
@@ -56,7 +58,7 @@ def ledger(
             name: {
                 "mechanism": statements[name].get("mechanism"),
                 "guarantee": cost.guarantee,
-                **{key: getattr(cost, key) for key in ("epsilon", "delta", "rho", "window")},
+                **{key: getattr(cost, key) for key in _FIGURES},
             }
             for name, cost in costs.items()
         }
@@ -77,7 +79,16 @@ def ledger(
             headings,
             rows,
             *_sums(together),
+            *_signed([name for name, cost in costs.items() if cost.signed]),
         )
+
+
+def _signed(names: list[str]) -> list[str]:
+    """The caveat of releases by a proposal that somebody signed, with their names."""
+    from pyvws._base.phrase import Phrase
+    from pyvws.statement.words import SIGNED, caveat
+
+    return [f"{', '.join(names)}: {caveat(Phrase(SIGNED))}"] if names else []
 
 
 def _places(folder: Path, name: str) -> list[Path]:

@@ -46,7 +46,8 @@ class ComparedRow:
 
     `guarantee` is the kind of its statement. By seed, `epsilons` are what a dataset costs and
     `totals` what all of them cost (larger = less private). `windows` are the window's figures where
-    there are any, `scores` its scores, and `problems` why there is no result. Over the seeds,
+    there are any, `scores` its scores, and `problems` why there is no result. `signed` says that
+    the schema was proposed, and somebody signed it. Over the seeds,
     `mean_weight` is a mean and `rhat` the worst one. `seconds` are a seed's own of a processor.
     """
 
@@ -61,11 +62,13 @@ class ComparedRow:
     totals: tuple[float, ...] = ()
     delta: float = 0.0
     windows: tuple[float, ...] = ()
+    signed: bool = False
 
     @property
     def kind(self) -> str:
-        """The kind of guarantee in words, with its delta."""
-        return KINDS[self.guarantee] + (f" {self.delta:g}" if self.delta else "")
+        """The kind of guarantee in words, with its delta, and whether it rests on a signature."""
+        word = ", by a signed proposal" if self.signed and self.guarantee != "none" else ""
+        return KINDS[self.guarantee] + (f" {self.delta:g}" if self.delta else "") + word
 
     def values(self, name: str) -> list[float]:
         """A score by seed."""

@@ -196,6 +196,7 @@ def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
             np.inf if result.get("epsilon_total") is None else float(result["epsilon_total"])
             for result in scored
         ),
+        signed=any(result.get("signed") for result in scored),
         delta=max((result.get("delta") or 0.0 for result in scored), default=0.0),
         problems=tuple(
             dict.fromkeys(result["problem"] for result in results if "problem" in result)

@@ -9,9 +9,11 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.folders import write_whole
+from pyvws._base.phrase import Phrase
 from pyvws.comparison.advice import ComparedRow, span
 from pyvws.comparison.found import Comparison
 from pyvws.report.page import PagePicture, Table, number, picture, render
+from pyvws.statement.words import SIGNED, caveat
 from pyvws.synthesis.config import SCHEMA_FILE, config_text
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
@@ -81,6 +83,7 @@ def notes(comparison: Comparison) -> list[str]:
         *failed,
         *(f"Not run in the time given: {sentence}." for sentence in comparison.not_run),
         *([_MORE] if comparison.not_run else []),
+        *([caveat(Phrase(SIGNED))] if any(row.signed for row in comparison.rows) else []),
     ]
 
 

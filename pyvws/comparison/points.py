@@ -33,6 +33,7 @@ from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.table_utility import BLIND, Score, table_utility
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
+from pyvws.statement.words import SIGNED, caveat_keys
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitProgress
@@ -119,6 +120,7 @@ class Seeds:
             "epsilon_total": exact["epsilon_total"],
             "delta": exact.get("delta", 0.0),
             "guarantee": exact["guarantee"],
+            "signed": SIGNED in caveat_keys(exact),
             "mean_weight": final.get("mean_weight"),
             "rhat": final.get("diagnostics", {}).get("rhat_max"),
             "fits": len(figures.get("fits", ())),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pyvws.report.page import Table, number
-from pyvws.statement.words import caveat_keys
+from pyvws.statement.words import SIGNED, caveat_keys
 
 _GUESS: Final = 0.01  # The chance that a reader gives a guess before the release.
 _CERTAIN: Final = 0.99
@@ -66,7 +66,7 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
     }.get(privacy["guarantee"], "")
     if privacy["guarantee"] == "dp" and "as-if-exact" in keys:
         condition = "The claim is for exact draws, and the sampler only comes near them. "
-    if privacy["guarantee"] != "none" and "proposed-and-signed" in keys:
+    if privacy["guarantee"] != "none" and SIGNED in keys:
         condition = (
             "A look at the table proposed the schema. The figures rest on the word of who signed "
             f"that all of it is public. {condition}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyvws._base.checks import choice, whole_number
+from pyvws.statement.words import SIGNED, caveat_keys
 
 _STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
 _GUARANTEES: Final = (*_STRICT, "asymptotic-dp", "none")
@@ -27,6 +28,7 @@ class ReleaseCost:
 
     `epsilon` is pure where `delta` is 0, and `rho` its zCDP, infinite where none is known. `window`
     is the window's figure of an asymptotic release, None where it has none. Larger = less private.
+    `signed` says that the figures rest on the word of who signed a proposal.
     """
 
     guarantee: str
@@ -34,6 +36,7 @@ class ReleaseCost:
     delta: float = 0.0
     rho: float = math.inf
     window: float | None = None
+    signed: bool = False
 
     @property
     def strict(self) -> bool:
@@ -56,16 +59,18 @@ def release_cost(statement: Mapping[str, Any], neighbours: str) -> ReleaseCost:
     """
     guarantee, figures = statement["guarantee"], statement["epsilon_by_neighbours"][neighbours]
     epsilon = math.inf if figures["total"] is None else float(figures["total"])
+    signed = SIGNED in caveat_keys({"caveats": [], **statement})
     if guarantee != "approximate-dp":
         pure = epsilon**2 / 2.0 if guarantee in _STRICT else math.inf
         rho = min(pure, float(figures.get("total_zcdp", math.inf)))
-        return ReleaseCost(guarantee, epsilon, rho=rho, window=figures.get("total_of_window"))
+        window = figures.get("total_of_window")
+        return ReleaseCost(guarantee, epsilon, rho=rho, window=window, signed=signed)
     claim, delta = statement["certified"], float(statement["delta"])
     epsilon, rho = float(claim["epsilon_total"]), statement["counts"]["rho"] or math.inf
     if claim["neighbours"] != neighbours:  # Only a replacement is asked of a claim on deletion.
         delta, rho = min(1.0, (1.0 + math.exp(min(epsilon, 700.0))) * delta), 2.0 * rho
         epsilon = 2.0 * epsilon
-    return ReleaseCost(guarantee, epsilon, delta, float(rho))
+    return ReleaseCost(guarantee, epsilon, delta, float(rho), signed=signed)
 
 
 def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def _earlier(statement: Mapping[str, Any], neighbours: str) -> LedgerEntry:
     cost = release_cost(statement, neighbours)
     facts = {
         "mechanism": statement["mechanism"],
-        "guarantee": cost.guarantee,
+        "guarantee": cost.guarantee + (" by a signed proposal" if cost.signed else ""),
         "neighbours": neighbours,
     }
     stated = cost.guarantee != "none" and math.isfinite(cost.epsilon)

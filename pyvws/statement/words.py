@@ -41,6 +41,10 @@ def use(phrase: Phrase) -> str:
     return words[phrase.key].format(**phrase.values)
 
 
+SIGNED: Final = "proposed-and-signed"
+"""The key of the caveat of a claim that rests on the word of who signed a proposal."""
+
+
 def caveat_keys(privacy: Mapping[str, Any]) -> list[str]:
     """The key of each caveat of a statement; version 1 has no keys, so its sentences give them."""
     if "caveat_keys" in privacy:

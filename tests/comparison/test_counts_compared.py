@@ -10,7 +10,7 @@ import pytest
 
 import pyvws as vws
 from pyvws.comparison.compare import compare
-from pyvws.comparison.page import headings, shown_row
+from pyvws.comparison.page import headings, notes, shown_row
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
@@ -28,7 +28,7 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
         choices=["noisy-counts sweeps=20", "noisy-counts sweeps=20 delta=1e-5", "lw"],
         seeds=1,
         jobs=1,
-        schema=vws.Schema(columns),
+        schema=vws.Schema(columns, reviewed="A. Person"),
         datasets=3,
         draws=100,
         warmup=100,
@@ -53,3 +53,8 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
         assert len(shown_row(found, row)) == len(headings(found)) + 1
     page = (tmp_path / "compared/confidential/comparison.html").read_text()
     assert approximate.kind in page
+    assert approximate.kind.endswith("by a signed proposal")
+    assert "A. Person" not in page
+    (said,) = notes(found)
+    assert said.startswith("A look at the confidential table proposed the schema")
+    assert said in page

@@ -75,3 +75,10 @@ def pair(values: Any, name: str) -> tuple[float, float] | None:
         raise InputError(f"{name} must be two numbers. Got {told(tuple(listed))}.")
     first, second = (finite_number(value, name) for value in listed)
     return first, second
+
+
+def values_in(entry: Any) -> int:
+    """How many values an entry of a column holds, those of lists and tables counted one by one."""
+    if isinstance(entry, Mapping):
+        return sum(map(values_in, entry.values()))
+    return sum(map(values_in, entry)) if isinstance(entry, tuple | list) else 1

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import narwhals as nw
 
-from pyvws._base.checks import Floats, near, positive, told
+from pyvws._base.checks import Floats, near, positive, told, whole_number
 from pyvws._base.folders import write_whole
 from pyvws._base.html_table import html_table
 from pyvws._base.toml import toml_key, toml_value
@@ -19,6 +19,7 @@ from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.column import ENTRIES, Column
 from pyvws.tables.schema.decided import is_decided
+from pyvws.tables.schema.entries import values_in
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
 from pyvws.tables.schema.read_values import coded_columns
@@ -28,10 +29,13 @@ SCHEMA_FILE: Final = "schema.toml"
 """Name of the file that a release has its schema in."""
 
 _OF_TABLE: Final = (
-    *("reviewed", "unit", "members", "survey_weight", "mean_survey_weight", "records"),
+    *("reviewed", "proposed_from", "unit", "members"),
+    *("survey_weight", "mean_survey_weight", "records"),
 )
 _HEADINGS: Final = ("role", "model", "predictors")  # Columns of a shown schema.
 _TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
+_LEAST_RECORDS: Final = 50  # Of a proposal that somebody accepts as it is,
+_RECORDS_A_VALUE: Final = 5  # and for each value that its entries hold.
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
 _PROPOSED = (
     "# A proposal made this file from the records, so all of it is under review. Check each\n"
@@ -66,6 +70,8 @@ class Schema:
     reviewed : bool or str, optional
         Who signed a proposal: a name, or True. False where nobody did, so that all of it is under
         review. A schema written by hand was never proposed, and needs no signature.
+    proposed_from : int, optional
+        How many records, or units, a proposal looked at: confidential, and gone once it is signed.
 
     Raises
     ------
@@ -80,6 +86,7 @@ class Schema:
     mean_survey_weight: float | None = None
     records: int | None = None
     reviewed: bool | str | None = None
+    proposed_from: int | None = None
     once: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What follows from the schema alone, by name: made when it is first asked for."""
 
@@ -117,10 +124,9 @@ class Schema:
             object.__setattr__(
                 self, "mean_survey_weight", positive(self.mean_survey_weight, "mean_survey_weight")
             )
-        if self.records is not None:
-            whole = positive(self.records, "records")
-            if isinstance(self.records, bool) or whole != int(whole):
-                raise InputError(f"records must be a whole number. Got {told(self.records)}.")
+        for name in ("records", "proposed_from"):
+            if (value := getattr(self, name)) is not None:
+                whole_number(value, name, least=1)
 
     def _check_names(self, what: str, name: str, names: Iterable[str]) -> None:
         """Raise InputError for a name that is no public or earlier column."""
@@ -231,19 +237,33 @@ class Schema:
         each = shares_of_units(table, columns)
         computed = computed_columns(columns, coded, each)
         proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
-        return cls(proposed, unit=proposed_unit(table, columns), reviewed=False)
+        unit, number = proposed_unit(table, columns), round(float(each.sum()))
+        return cls(proposed, unit=unit, reviewed=False, proposed_from=number)
 
     def signed(self, by: bool | str = True) -> Schema:
         """The schema as one that `by` has reviewed; entries in `review` of a column stay there."""
-        return replace(self, reviewed=by)
+        return replace(self, reviewed=by, proposed_from=None)
+
+    @property
+    def is_nearly_the_table(self) -> bool:
+        """Whether a proposal has below 50 records (units), or 5 for a value under review."""
+        values = sum(values_in(self.columns[name].given[entry]) for name, entry in self.to_review)
+        return (self.proposed_from or 0) < max(_LEAST_RECORDS, _RECORDS_A_VALUE * values)
 
     def accepted(self, by: bool | str = True) -> Schema:
         """The schema as one of which `by` says that every entry is known without the records.
 
-        Nothing is left in `review`. A statement of a run says that the schema was proposed.
+        Nothing is left in `review`. A statement of a run says that the schema was proposed. Raises
+        InputError for a proposal from so few records that its entries give records back.
         """
+        if self.is_nearly_the_table:
+            raise InputError(
+                f"A proposal is accepted as it is from {_LEAST_RECORDS} records (or units) on, and "
+                f"with {_RECORDS_A_VALUE} for each value under review. With fewer it is nearly the "
+                "table. Check each entry, take its name out of review, and set reviewed."
+            )
         columns = {name: replace(column, review=()) for name, column in self.columns.items()}
-        return replace(self, columns=columns, reviewed=by)
+        return replace(self, columns=columns, reviewed=by, proposed_from=None)
 
     def write(self, path: str | Path) -> None:
         """Write the schema as TOML; `Schema.read` gives the same schema again.
@@ -276,7 +296,7 @@ class Schema:
 
         Empty while the schema is under review.
         """
-        return "" if self.under_review else self._toml("note", "reviewed")
+        return "" if self.under_review else self._toml("note", "reviewed", "proposed_from")
 
     def _toml(self, *without: str) -> str:
         parts = [_SAID, *([_PROPOSED] if self.under_review else [])]

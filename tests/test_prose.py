@@ -13,8 +13,7 @@ _MOST = 0.02
 _SHORT = sorted(
     path.stem
     for path in (ROOT / "docs").glob("*.md")
-    # tools/declared.py makes the settings, and speed is a log of what was run and where.
-    if path.stem not in ("settings", "speed")
+    if path.stem != "settings"  # tools/declared.py makes them.
 )
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _ITEM = r"(?:[-*]|\d+\.) "

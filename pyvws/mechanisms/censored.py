@@ -52,7 +52,7 @@ class Censored(Counting):
     half unit deviance, under a fit to the public records of `reference`. 5 % of them exceed it.
 
     Three more sources keep the strict guarantee, since each weight is a function of its own record
-    and of things that are public or accounted (docs/strict-weights.md). "public" takes
+    and of things that are public or accounted (docs/strict.md). "public" takes
     `weight_column`. "reference" fits the model to the public records of `reference`. "staged" takes
     one draw of a first clamped fit without weights, which costs `stage_epsilon` once, beside
     `epsilon` for each dataset.

@@ -81,9 +81,9 @@ class Censored(Counting):
         "lw",
         "Weights inside the clamp. none, constant, public, reference and staged keep a strict "
         "guarantee.",
-        more="lw and cw come from the whole table. none is weight 1 for all, and constant weight "
-        "`c`. public reads `weight_column`, reference fits `reference`, and "
-        "staged takes one draw of a first clamped fit at `stage_epsilon`.",
+        more="lw and cw come from the whole table. With none each weight is 1, and with constant "
+        "it is `c`. With public it stands in `weight_column`. With reference it comes from a fit "
+        "to `reference`, and with staged from one draw of a first clamped fit at `stage_epsilon`.",
         choices=CENSORED_WEIGHTS,
     )
     clamp: str | None = setting(

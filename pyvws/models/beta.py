@@ -206,9 +206,8 @@ class Beta(Regression):
             raise InputError(
                 "Some outcomes lie at an end of the range, where a beta likelihood is infinite, "
                 "and this fit clamps no term. Set a squeeze, --squeeze 0.001 "
-                "(Beta(squeeze=0.001) in Python), give a wider range, or choose mechanism censored "
-                "with weights none, cw, public or staged, which takes outcomes at an end as they "
-                "are."
+                "(Beta(squeeze=0.001) in Python), or give a wider range. Mechanism censored with "
+                "weights none, cw, public or staged takes outcomes at an end as they are."
             )
         share = np.where(weight > 0, weight, 1.0)
         return cells.rows, weight, *(total / share for total in sums)

@@ -44,9 +44,9 @@ class Censored(Counting):
     unit deviance, in [-epsilon, 0]. The deviance clamp is the default where no weight depends on
     the data; it costs the same epsilon and keeps more of the model.
 
-    `weights` says which weights the fit has: LW's (Censor_w of the slides, and the default that the
-    slides recommend), CW's at the given radius, or "none" (Censor_uw), where no weight depends on
-    the data. c scales the weights and g shifts them.
+    `weights` says which weights the fit has. They are LW's (Censor_w of the slides, which recommend
+    it, and the default) or CW's at the given radius. With "none" (Censor_uw) no weight depends on
+    the data. The constant c scales the weights, and g shifts them.
 
     "constant" is one public weight c for all records. Without c it is min(1, epsilon / W). W is a
     half unit deviance, under a fit to the public records of `reference`. 5 % of them exceed it.

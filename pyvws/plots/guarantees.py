@@ -38,7 +38,7 @@ def utility_by_guarantee(
     """Utility against epsilon, a panel for each table, coloured by the kind of guarantee.
 
     The slides of [global2022] draw mechanisms at a set epsilon alone. Here a mechanism with a set
-    epsilon is a line through the means over R replicates, and a mechanism whose epsilon is measured
+    epsilon is a line through the means over R replicates. A mechanism whose epsilon is measured
     stands at the epsilon that it reached. Dashes carry a mechanism without a guarantee across the
     panel where it has one epsilon. The axis of epsilon is logarithmic, and so is the other one
     where the means differ by more than a factor of 4.

@@ -235,7 +235,7 @@ def test_chains_of_the_mixture_agree_on_the_incomes_of_a_survey() -> None:
     settings = SamplerSettings(draws=400, warmup=300, target_accept=0.9)
     found = mixture.mixture_figures(mixture.FILE, NormalMixture().components, settings)
     assert found["records"] == 5571
-    assert found["rhat"] < 1.05  # Of 1,000 draws a chain at most 1.01 (docs/speed.md).
+    assert found["rhat"] < 1.05  # Of 1,000 draws a chain at most 1.01 (benchmarks/README.md).
     assert found["ess"] > 100
 
 

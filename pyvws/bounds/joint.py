@@ -105,8 +105,8 @@ def joint_bounds(
     Raises
     ------
     InputError
-        If there is no column, a matrix is not (S, N), the numbers of records differ, a weight
-        lies outside [0, 1], or a column of log probabilities has a term above 0.
+        If there is no column, a matrix is not (S, N), or the numbers of records differ. Also if a
+        weight lies outside [0, 1], or a column of log probabilities has a term above 0.
 
     Examples
     --------

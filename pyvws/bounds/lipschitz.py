@@ -45,8 +45,8 @@ class LipschitzBounds:
         Draws whose `by_draw` does not exceed `database`; all draws at a threshold of 1.
     by_column : ndarray, shape (N, K), optional
         For a table of several outcomes, Delta_{alpha,x_ik} of each column alone. The other bounds
-        are then of a record's sum over columns, over all pairings of the columns' draws, and place
-        s of `by_draw` pairs the s-th smallest terms of the columns.
+        then belong to a record's sum over columns, over all pairings of the columns' draws. Place s
+        of `by_draw` pairs the s-th smallest terms of the columns.
     windows : ndarray, shape (N,), optional
         The width w_i of an interval that holds the record's weighted term at the kept draws, where
         some terms are log probabilities (`window_widths`). Without it w_i is 2 Delta_{alpha,x_i}.

@@ -49,10 +49,10 @@ def compare(
 ) -> Comparison:
     """Run choices of mechanisms and constants on a table, and say which to take at an epsilon.
 
-    Each seed makes an unweighted and an LW fit, which its choices share, and runs every point: a
-    choice under its own constants, and with its constant searched for each of `epsilons`. Finished
-    points are files of the folder, so a second call goes on from there, also with other choices,
-    epsilons and seeds.
+    Each seed makes an unweighted and an LW fit, which its choices share, and runs every point. A
+    choice runs under its own constants, and with its constant searched for each of `epsilons`.
+    Finished points are files of the folder, so a second call goes on from there, also with other
+    choices, epsilons and seeds.
 
     Parameters
     ----------

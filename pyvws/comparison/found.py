@@ -27,8 +27,8 @@ class Comparison:
     rows : tuple of ComparedRow
         One for each point: a choice under its own constants, or at an epsilon.
     advice : tuple of Advice
-        What to take at each epsilon that was asked for, in words, with the reasons; without such an
-        epsilon, at each epsilon that a choice with a guarantee reached.
+        What to take at each epsilon that was asked for, in words, with the reasons. Without such an
+        epsilon, each one that a choice with a guarantee reached has its advice.
     score : str
         The score that the advice goes by.
     left_out : mapping of str to str

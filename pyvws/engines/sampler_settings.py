@@ -47,8 +47,8 @@ class SamplerSettings:
     grid_steps: tuple[int, ...] = setting(
         (),
         "Number of steps of each parameter of engine grid, in the order of `grid_range`.",
-        more="At most 1,000,000 points in all. If not given: 20,000 for one coefficient alone, "
-        "1,000 and 200 for one coefficient and one parameter of the family's own, else about "
+        more="At most 1,000,000 points in all. If not given: 20,000 for one coefficient alone; "
+        "1,000 and 200 for one coefficient and one parameter of the family's own. Otherwise about "
         "200,000 points in all, as many for one parameter as for another.",
     )
 

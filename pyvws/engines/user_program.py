@@ -97,9 +97,9 @@ class UserProgram:
     ) -> UserFit:
         """Run the program with `program_data` and return its draws.
 
-        Raises InputError if the program needs other data, does not compile, log_lik or y_rep has
-        another length, the target does not move with the weights as log_lik says, or y_rep reads
-        the records; ConvergenceError if Stan fails.
+        Raises InputError if the program needs other data or does not compile, or if log_lik or
+        y_rep has another length. It does so too if the target does not move with the weights as
+        log_lik says, or if y_rep reads the records. Raises ConvergenceError if Stan fails.
         """
         needed = check_program(self.text, self.data)
         given = {**_SWITCHES, "shift": np.zeros(data["n"]), **data, **self.data}

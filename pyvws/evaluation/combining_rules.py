@@ -131,8 +131,8 @@ def combine(
     Raises
     ------
     InputError
-        For fewer than 2 datasets, missing values, a negative variance, or lengths that differ; for
-        datasets that all come from one draw; for fully synthetic datasets that share draws; and for
+        For fewer than 2 datasets, missing values, a negative variance, or lengths that differ. Also
+        for datasets that all come from one draw, fully synthetic datasets that share draws, and
         `of` beside kind "full".
 
     Examples

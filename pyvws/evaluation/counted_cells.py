@@ -71,10 +71,11 @@ def counted_cells(
     Returns
     -------
     dict of str to list
-        A row for each cell: `set` and `label`; `count`, `lower` and `upper` of the confidential
-        table in records, where the interval holds the count with a chance of at least `level`;
-        `share`, `share_lower` and `share_upper` of `of`, by the normal distribution. Counts and
-        shares below 0 stay as they are, and ends of intervals are at least 0.
+        A row for each cell, with `set` and `label`. `count`, `lower` and `upper` of the
+        confidential table are in records, and the interval holds the count with a chance of at
+        least `level`. `share`, `share_lower` and `share_upper` of `of` follow by the normal
+        distribution. Counts and shares below 0 stay as they are, and ends of intervals are at least
+        0.
 
     Raises
     ------

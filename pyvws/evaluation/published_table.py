@@ -115,8 +115,8 @@ class PublishedTable:
     unit : str or None
         The schema's column of ids whose units the neighbours lack; None where they lack a record.
     weights_of_laplace : str
-        What a record counts in the figures by the Laplace mechanism: "1", the column of weights, or
-        the column over its public mean where the weights were exponents of the datasets' fit.
+        What a record counts in the figures by the Laplace mechanism: "1", or the column of weights.
+        It is the column over its public mean where the weights were exponents of the datasets' fit.
     remark_on_laplace : str
         A sentence on weights that were exponents of the datasets' fit; empty without any.
     """
@@ -250,9 +250,9 @@ def tabulate(
     ------
     InputError
         For fewer than 2 datasets, an unknown column, a cell without public levels, draws that
-        `combine` refuses, a stratum of one cluster, and a Laplace figure without a public range,
-        without a public size of the schema's units or a public mean of weights that were
-        exponents, or by what a schema has under review.
+        `combine` refuses, and a stratum of one cluster. Also for a Laplace figure that lacks a
+        public range, a public size of the schema's units, or a public mean of weights that were
+        exponents. Also for one by what a schema has under review.
     MissingDependencyError
         With `original`, where OpenDP is not installed.
 

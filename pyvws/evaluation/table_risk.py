@@ -82,8 +82,8 @@ class TableRisk:
     copies_of_uniques : float
         The share of synthetic records that equal, in all columns, an original record that is alone.
     closest : float
-        How often a synthetic record is nearer to its closest original record than the comparison:
-        its own closest hold-out record, or, without a hold-out, another original record to its
+        How often a synthetic record is nearer to its closest original record than to its closest
+        hold-out record. Without a hold-out, the comparison is another original record and its
         closest one. 1/2 = as an independent sample of the population; a smaller hold-out gives
         more.
     holdout : bool

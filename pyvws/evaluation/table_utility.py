@@ -180,8 +180,8 @@ class TableUtility:
     scores : tuple of Score
         All scores of the table.
     folded, left_out, by_data : tuple of str
-        Categories whose rarest levels count as one in `s_pmse`; columns that are not judged;
-        numbers whose bins are tenths of the original's values, since no public bins were given.
+        Categories whose rarest levels count as one in `s_pmse`, columns that are not judged, and
+        numbers without public bins. The bins of these numbers are tenths of the original's values.
     unseen_pairs : int
         Pairs of columns whose products the model of `s_pmse` has no room for.
     """

@@ -45,15 +45,15 @@ class Censored(Counting):
     unit deviance, in [-epsilon, 0]. The deviance clamp is the default where no weight depends on
     the data; it costs the same epsilon and keeps more of the model.
 
-    `weights` says which weights the fit has: LW's (Censor_w of the slides, and the default that the
-    slides recommend), CW's at the given radius, or "none" (Censor_uw), where no weight depends on
-    the data. c scales the weights and g shifts them.
+    `weights` says which weights the fit has. They are LW's (Censor_w of the slides, which recommend
+    it, and the default) or CW's at the given radius. With "none" (Censor_uw) no weight depends on
+    the data. The constant c scales the weights, and g shifts them.
 
     "constant" is one public weight c for all records. Without c it is min(1, epsilon / W). W is a
     half unit deviance, under a fit to the public records of `reference`. 5 % of them exceed it.
 
     Three more sources keep the strict guarantee, since each weight is a function of its own record
-    and of things that are public or accounted (docs/strict-weights.md). "public" takes
+    and of things that are public or accounted (docs/strict.md). "public" takes
     `weight_column`. "reference" fits the model to the public records of `reference`. "staged" takes
     one draw of a first clamped fit without weights, which costs `stage_epsilon` once, beside
     `epsilon` for each dataset.
@@ -82,9 +82,9 @@ class Censored(Counting):
         "lw",
         "Weights inside the clamp. none, constant, public, reference and staged keep a strict "
         "guarantee.",
-        more="lw and cw come from the whole table. none is weight 1 for all, and constant weight "
-        "`c`. public reads `weight_column`, reference fits `reference`, and "
-        "staged takes one draw of a first clamped fit at `stage_epsilon`.",
+        more="lw and cw come from the whole table. With none each weight is 1, and with constant "
+        "it is `c`. With public it stands in `weight_column`. With reference it comes from a fit "
+        "to `reference`, and with staged from one draw of a first clamped fit at `stage_epsilon`.",
         choices=CENSORED_WEIGHTS,
     )
     clamp: str | None = setting(

@@ -16,8 +16,8 @@ from pyvws.weights.weights import MAPS, weights_from_bounds
 SCALE = about("Scale of the weights. Larger = less protected.", found_by="match")
 SHIFT = about(
     "Shift of the weights; at 0 the riskiest records leave the fit. Larger = less protected.",
-    more="0 if not given, but half of `c` where weights by bounds would take out a whole level of "
-    "a category at 0, or more than 1 % of the records.",
+    more="0 if not given. Half of `c` where weights by bounds would take out a whole level of a "
+    "category at 0, or more than 1 % of the records.",
 )
 """The settings c and g of every mechanism that takes them."""
 

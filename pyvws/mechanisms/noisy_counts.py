@@ -24,9 +24,9 @@ class NoisyCounts(MechanismBase):
     """Count public cells of sets of columns once, under exact noise, and impute records.
 
     Of each set q the release holds S_q = M_q(D) + Z_q: the counts of the set's cells, with discrete
-    noise. Where one record is left out, Laplace noise has scales b_q with sum_q 1 / b_q = epsilon,
-    and Gaussian noise has scales whose privacy losses together keep delta at epsilon. Larger
-    epsilon or delta = less private. A setting out of its range raises InputError.
+    noise. Where one record is left out, Laplace noise has scales b_q with sum_q 1 / b_q = epsilon.
+    Gaussian noise has scales whose privacy losses together keep delta at epsilon. Larger epsilon or
+    delta = less private. A setting out of its range raises InputError.
 
     The datasets are imputed records of a posterior given the noisy counts. They
     follow from the counts, public settings and a public seed alone, so all datasets together cost
@@ -37,8 +37,8 @@ class NoisyCounts(MechanismBase):
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups.
 
-    Under `model` "classes" the classes of a mixture give the columns, and `tables` names columns
-    that combinations of others give in their place, or their own family in the schema. Under
+    Under `model` "classes" the classes of a mixture give the columns. `tables` names columns that
+    combinations of others give in their place, or their own family in the schema. Under
     "conditionals" its family gives each column, given its predictors in the schema.
     """
 

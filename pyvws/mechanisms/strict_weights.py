@@ -5,7 +5,7 @@ width epsilon on alpha_i times the record's term makes one draw of the posterior
 leave-one-out neighbours: a neighbour lacks one term, which moves within epsilon over all
 parameters, and no other weight changes. Where v is public (a column, a fit to public records) the
 draw costs epsilon. Where v is itself a draw that is epsilon_1-DP, both together cost
-epsilon_1 + epsilon by adaptive composition. docs/strict-weights.md has the proof.
+epsilon_1 + epsilon by adaptive composition. docs/proofs.md has the proof.
 
 The constants that scale the weights are settings or values of public records. A constant that comes
 from the table, such as the largest bound, moves all weights when one record changes.

@@ -135,9 +135,9 @@ class Beta(Regression):
     """v_i ~ Beta(mu_i kappa, (1 - mu_i) kappa), logit mu_i = X_i beta, v = (y - L)/(U - L).
 
     beta has the hierarchical LKJ prior of [vws2024]. 1/kappa ~ half-Cauchy(0, 5), in parallel with
-    the negative binomial's 1/phi: the published description of this synthesizer leaves kappa's
-    prior open, and a proper one is needed where likelihoods are censored. The unconstrained vector
-    is (beta, log sigma_beta, partial correlations of L_beta, log of inv_kappa = 1/kappa).
+    the negative binomial's 1/phi. The published description of this synthesizer leaves kappa's
+    prior open, and censored likelihoods need a proper one. The unconstrained vector is (beta, log
+    sigma_beta, partial correlations of L_beta, log of inv_kappa = 1/kappa).
 
     Parameters
     ----------
@@ -145,10 +145,10 @@ class Beta(Regression):
         L and U, known without looking at the data. An outcome outside is an
         error, never moved. Synthetic outcomes are L + (U - L) v.
     squeeze : float
-        s in [0, 0.5): the family models every v as s + (1 - 2 s) v, and undoes that change for a
-        synthetic v, no further than 0 or 1. s is a public constant, never read off the data. At 0,
-        the default, no outcome is moved. An outcome at L or U then has an infinite likelihood,
-        which only a clamp can take.
+        s in [0, 0.5). The family models every v as s + (1 - 2 s) v, and undoes that change for a
+        synthetic v, no further than 0 or 1. The constant s is public and never read off the data.
+        At 0, the default, no outcome is moved. An outcome at L or U then has an infinite
+        likelihood, which only a clamp can take.
 
     largest_kappa : float
         The largest kappa of the public range that the deviance clamp takes; the model itself has
@@ -206,9 +206,8 @@ class Beta(Regression):
             raise InputError(
                 "Some outcomes lie at an end of the range, where a beta likelihood is infinite, "
                 "and this fit clamps no term. Set a squeeze, --squeeze 0.001 "
-                "(Beta(squeeze=0.001) in Python), give a wider range, or choose mechanism censored "
-                "with weights none, cw, public or staged, which takes outcomes at an end as they "
-                "are."
+                "(Beta(squeeze=0.001) in Python), or give a wider range. Mechanism censored with "
+                "weights none, cw, public or staged takes outcomes at an end as they are."
             )
         share = np.where(weight > 0, weight, 1.0)
         return cells.rows, weight, *(total / share for total in sums)

@@ -118,7 +118,7 @@ class ConditionalTable(Family):
     in the table, and nothing ties one pattern to another: choose few predictors.
 
     With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
-    riskiest kind weight 0: choose g above 0, or SW.
+    riskiest kind weight 0. Then choose g above 0, or SW.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Logistic(Regression):
     sigma_beta, partial correlations of L_beta).
 
     With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
-    riskiest kind weight 0: choose g above 0, or SW.
+    riskiest kind weight 0. Then choose g above 0, or SW.
     """
 
     name: ClassVar[str] = "logistic"

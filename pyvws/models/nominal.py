@@ -44,7 +44,7 @@ class Nominal(Family):
     beta alone. Without a clamp the log density is then concave, and has one mode.
 
     With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
-    riskiest kind weight 0: choose g above 0, or SW.
+    riskiest kind weight 0. Then choose g above 0, or SW.
 
     Parameters
     ----------

@@ -252,12 +252,12 @@ class NormalMixture(scales.Scaled, Family):
     each), log s (K), partial correlations (K(K-1)/2), log(sigma_k - floor) (C), log sizes v (C),
     log gamma): beta_k = diag(s) L x_k, x_k ~ N(0, I), L L' a correlation matrix with an LKJ(1)
     prior [lkj2009], and pi_k = exp(v_k) / sum exp(v), exp(v_k) ~ Gamma(gamma / C, 1). Normalised
-    Gamma variables have the Dirichlet's law without the edges of a simplex: for gamma / C well
+    Gamma variables have the Dirichlet's law without the edges of a simplex. For gamma / C well
     below 1 most of the mass of some pi_k is below any double that a sum to 1 keeps.
 
     Labels may switch, so parameters of a component mean nothing across draws. A component beyond
-    what the data clearly show can follow any of several small features, and each is a mode of the
-    posterior that chains leave rarely: look at R-hat of `diagnosed`, and take fewer components
+    what the data clearly show can follow any of several small features. Each of them is a mode of
+    the posterior that chains leave rarely. Look at R-hat of `diagnosed`, and take fewer components
     where chains disagree.
 
     Parameters
@@ -269,9 +269,9 @@ class NormalMixture(scales.Scaled, Family):
         Shape and rate of gamma's prior, which the paper leaves open; larger gamma = more
         components in use.
     smallest_sd : float
-        Every sigma_k lies above it, in the unit of v: its half-t prior is cut off there. At 0,
-        the paper's prior, the posterior is improper wherever more records than coefficients share
-        one outcome, such as an income of 0: a component shrinks onto them without end.
+        Every sigma_k lies above it, in the unit of v: its half-t prior is cut off there. At 0, the
+        paper's prior, the posterior is improper wherever more records than coefficients share one
+        outcome, such as an income of 0. A component then shrinks onto them without end.
     labels : {"full-conditional", "prior"}
         How a record's component is drawn for synthesis: from its full conditional given the
         record's own confidential outcome (Equation 7, the paper's), or from pi. Under the first a
@@ -280,9 +280,9 @@ class NormalMixture(scales.Scaled, Family):
         "prior" a synthetic value does not depend on the confidential value in this way.
     outcome_scale : {"identity", "log", "signed-log"}
         v is x, log x (x above 0, the paper's), or sign(x) log(1 + |x|), for x = (y - centre) /
-        unit. Likelihood, bounds and priors are on the scale of v. A record whose component
-        holds few others is drawn nearly from the prior, which on a logarithm reaches amounts beyond
-        any real one: one record can ruin a dataset's mean, though not its quantiles.
+        unit. Likelihood, bounds and priors are on the scale of v. A record whose component holds
+        few others is drawn nearly from the prior. On a logarithm that reaches amounts beyond any
+        real one, so one record can ruin a dataset's mean, though not its quantiles.
     outcome_centre : float
         A public number that is taken off y.
     outcome_unit : float

@@ -134,12 +134,12 @@ class Ordinal(Regression):
     """P(y_i <= j-th level) = 1 / (1 + exp(X_i beta - c_j)), c_1 = 0, rising cuts c_j.
 
     beta has the hierarchical LKJ prior of [vws2024] and the gaps c_{j+1} - c_j ~ half-t(3, 0, 2.5).
-    The lowest cut is 0 since the design's intercept takes its place: in the terms of R's
+    The lowest cut is 0 since the design's intercept takes its place. In the terms of R's
     MASS::polr, which has no intercept, beta_1 = -zeta_1 and gaps are differences of zeta. The
     unconstrained vector is (beta, log sigma_beta, partial correlations of L_beta, log gaps).
 
     With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
-    riskiest kind weight 0: choose g above 0, or SW.
+    riskiest kind weight 0. Then choose g above 0, or SW.
 
     Parameters
     ----------

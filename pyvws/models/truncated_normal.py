@@ -146,8 +146,8 @@ class TruncatedNormal(scales.Scaled, Regression):
 
     f(v) = N(v | eta, sigma) / (Phi((U - eta) / sigma) - Phi((L - eta) / sigma)), L and U on the
     scale of v. Beta and the unconstrained vector are those of `Normal`. The term of a record at an
-    end of the range grows without end as eta moves away beyond that end, so there is no saturated
-    log-likelihood: a clamp needs `clamp="half"`.
+    end of the range grows without end as eta moves away beyond that end. So there is no saturated
+    log-likelihood, and a clamp needs `clamp="half"`.
 
     Parameters
     ----------

@@ -254,7 +254,7 @@ OF_PLAN: Final = (
             and (plan.run.draws_per_release or plan.run.datasets) < plan.run.datasets
         ),
         "This model draws each synthetic value from its record as well as from the posterior "
-        "draw, so a draw that is paid once does not pay for several datasets.",
+        "draw. So a draw that is paid once does not pay for several datasets.",
         "Leave draws_per_release out, or choose labels prior.",
     ),
     Refusal(
@@ -466,8 +466,8 @@ OF_PLAN: Final = (
         "no-guarantee",
         lambda plan: plan.run.accept_unconverged and not plan.clamped_one_by_one,
         "accept_unconverged gives up the guarantee dp, which this run does not have.",
-        "A run has it under censored with weights none, constant, public, reference or staged, "
-        "without downscale, and with a model that reads no outcome and whose levels are given. "
+        "Mechanism censored has it, with weights none, constant, public, reference or staged "
+        "and without downscale. The model must read no outcome, and its levels must be given. "
         "Leave accept_unconverged out.",
     ),
     Refusal(

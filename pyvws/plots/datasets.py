@@ -79,7 +79,6 @@ def densities(
         axis.set_ylabel(name)
         return figure
     curves(axis, columns, name)
-    axis.set_ylabel("density")
     return figure
 
 
@@ -209,6 +208,7 @@ def utility(
     for place, (axis, name) in enumerate(zip(axes, names, strict=True)):
         violins(axis, {label: rows[:, place] for label, rows in tables.items()})
         axis.set_title(name, fontsize=11)
+        axis.set_ylabel("unit of the outcome")
         if lines is not None:
             axis.axhline(lines[place], label="data", **DASHED)
     if lines is not None:
@@ -270,6 +270,7 @@ def intervals(
         axis.set_xticks(range(1, len(by_label) + 1), list(by_label))
         axis.set_xlim(0.4, len(by_label) + 0.6)
         axis.set_title(title, fontsize=11)
+        axis.set_ylabel("estimate")
         crowded = sum(map(len, by_label)) > 40
         axis.tick_params(axis="x", labelsize=9, labelrotation=20 if crowded else 0)
     if data:

@@ -160,7 +160,7 @@ def curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
             heights = gaussian_kde(thinned(values), bw_method=_bandwidth)(grid)
         thick = 2.4 if label == "Data" else 1.5
         axis.plot(grid, heights, color=colour[label], label=label, linewidth=thick)
-    axis.set_xlabel(name)
+    axis.set(xlabel=name, ylabel="density")
     axis.set_ylim(bottom=0.0)
     axis.legend(frameon=False)
 

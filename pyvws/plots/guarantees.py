@@ -38,7 +38,7 @@ def utility_by_guarantee(
     """Utility against epsilon, a panel for each table, coloured by the kind of guarantee.
 
     The slides of [global2022] draw mechanisms at a set epsilon alone. Here a mechanism with a set
-    epsilon is a line through the means over R replicates, and a mechanism whose epsilon is measured
+    epsilon is a line through the means over R replicates. A mechanism whose epsilon is measured
     stands at the epsilon that it reached. Dashes carry a mechanism without a guarantee across the
     panel where it has one epsilon. The axis of epsilon is logarithmic, and so is the other one
     where the means differ by more than a factor of 4.
@@ -78,7 +78,7 @@ def utility_by_guarantee(
     some(utility, "utility", "panel")
     labels = _labels(utility, guarantees)
     size = (4.2, 3.5) if len(utility) > 1 else (10.2, 4.2)
-    figure, axes = panels(len(utility), columns=3, size=size)
+    figure, axes = panels(len(utility), columns=2, size=size)
     for axis, (title, by_label) in zip(axes, utility.items(), strict=True):
         every = [*(levels or {}).values()]
         for label in (label for label in labels if label in by_label):
@@ -95,7 +95,8 @@ def utility_by_guarantee(
             axis.axhline(level, color="black", linewidth=0.8, linestyle=":", zorder=0)
             axis.annotate(level_name, (1.0, level), xycoords=("axes fraction", "data"), fontsize=8)
         wide = max(every) > _WIDE * min(every)
-        axis.set(title=title, xlabel=against, ylabel=name if axis is axes[0] or wide else "")
+        axis.set(xlabel=against, ylabel=name)
+        axis.set_title(title, fontsize=10)
         _scales(axis, wide)
     _legend(figure, labels, guarantees)
     return figure
@@ -149,7 +150,7 @@ def choices_against_epsilon(
         unknown = sorted(set(given) - set(values))
         if unknown:
             raise InputError(f"{name} has panels that are not drawn: {', '.join(unknown)}.")
-    figure, axes = panels(len(values), columns=3, size=(4.2, 3.5))
+    figure, axes = panels(len(values), columns=2, size=(4.2, 3.5))
     for axis, (title, by_label) in zip(axes, values.items(), strict=True):
         some(by_label, f"values[{title!r}]", "label")
         colour, every = colours(by_label), []
@@ -173,7 +174,8 @@ def choices_against_epsilon(
             axis.axhline(
                 height, **{**LIMIT, "linestyle": ("--", ":", "-.")[nth % 3]}, label=name_of_level
             )
-        axis.set(title=title, xlabel=against.get(title, "ε of a dataset"))
+        axis.set_title(title, fontsize=10)
+        axis.set_xlabel(against.get(title, "ε of a dataset"))
         axis.set_ylabel(names.get(title, "maximum ECDF distance"))
         _scales(axis, max(every) > _WIDE * min(every) > 0.0)
         axis.legend(frameon=False, fontsize=8)

@@ -51,7 +51,6 @@ def column_densities(columns: Mapping[str, Mapping[str, Any]]) -> Figure:
         axis.set_yticks([])
         axis.locator_params(axis="x", nbins=5)
         axis.get_legend().remove()
-    axes[0].set_ylabel("density")
     legend_below(figure, axes)
     return figure
 
@@ -103,7 +102,7 @@ def level_shares(
         axis.invert_yaxis()
         axis.set_xlim(left=0.0)
         axis.set_title(name, fontsize=11, loc="right")  # A long name has the room of the labels.
-    axes[0].set_xlabel("share of rows")
+        axis.set_xlabel("share of rows")
     legend_below(figure, axes)
     return figure
 

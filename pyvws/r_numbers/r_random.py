@@ -42,8 +42,8 @@ class RRandom(Distributions):
 
     `runif`, `rnorm`, `rexp`, `rgamma`, `rbeta`, `rpois`, `rbinom`, `rnbinom`, `rnegbin`,
     `rmultinom`, `sample` and `sample_int` give R's numbers from one stream. For the first ten, `n`
-    is how many numbers (n,) are drawn, and parameters are numbers or vectors (k,), which repeat as
-    in R; an InputError names one that is not finite or out of its range.
+    is how many numbers (n,) are drawn. Parameters are numbers or vectors (k,), which repeat as in
+    R. An InputError names one that is not finite or out of its range.
 
     Parameters
     ----------

@@ -81,9 +81,9 @@ def large_release(
     mechanism = cast(Mechanism, settings.mechanism)
     if settings.only_in_memory or not mechanism.facts.in_steps:
         raise InputError(
-            "An own Stan program, given weights, a fit made elsewhere, column, "
-            "perturbed-histogram, and a mechanism of your own unless it says in_steps take a table "
-            "that fits in memory. Raise --memory (in Python use fit), or choose other settings."
+            "A table that fits in memory is needed for an own Stan program, given weights, a fit "
+            "made elsewhere, column and perturbed-histogram. So it is for a mechanism of your own "
+            "unless it says in_steps. Raise --memory (in Python use fit), or choose other settings."
         )
     _refuse_names(table)
     plan = settings.plan.on(table)

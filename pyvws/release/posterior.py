@@ -226,8 +226,8 @@ def _held(
             raise SearchError(
                 "The bound of the last fit lies above the epsilon that was asked for, so nothing "
                 "is released. Let downscale (--downscale) lower the weights, with more passes "
-                "(--passes) where it ran out of them; take mechanism lw with this epsilon, which "
-                "searches; or release the larger figure with accept_above_target "
+                "(--passes) where it ran out of them. Or take mechanism lw with this epsilon, "
+                "which searches. Or release the larger figure with accept_above_target "
                 "(--accept-above-target)."
             )
 

@@ -40,13 +40,13 @@ class Release:
         The statement that goes with the datasets, figures rounded up to one decimal. Public.
     records : table, N rows
         Confidential, in the order of the table. released_row, from 1, is the record's row in every
-        dataset, if rows belong to records (released_row_of_tally where the table's engine keeps no
-        order, and records are sorted by their cells). weight and lipschitz_bound (nats) are of the
-        mechanism's own fit, and risk (in [0, 1], larger = riskier) gave its weights. weight_final
-        and lipschitz_bound_final are of the fit that made the datasets; without re-weighting they
-        equal weight and lipschitz_bound. Of a table, lipschitz_bound_final_COLUMN is the bound in
-        a column. With `by_column`, weight_final_COLUMN is the weight in it, and weight and
-        weight_final are means over the columns.
+        dataset, if rows belong to records. It is released_row_of_tally where the table's engine
+        keeps no order, and records are sorted by their cells. weight and lipschitz_bound (nats) are
+        of the mechanism's own fit, and risk (in [0, 1], larger = riskier) gave its weights.
+        weight_final and lipschitz_bound_final are of the fit that made the datasets; without
+        re-weighting they equal weight and lipschitz_bound. Of a table, lipschitz_bound_final_COLUMN
+        is the bound in a column. With `by_column`, weight_final_COLUMN is the weight in it, and
+        weight and weight_final are means over the columns.
     posterior : table, S rows
         Confidential. chain, draw and every parameter of the fit that made the datasets.
     summary : dict
@@ -109,8 +109,8 @@ class Release:
         -------
         matplotlib.figure.Figure
             Of several columns: matrices (K, K) of associations in [-1, 1], as `pyvws.associations`
-            defines them, of the original and as means over the datasets, and the differences, of
-            which 0 is the best. Of one number: densities in the unit of the number.
+            defines them. They stand for the original, for the mean over the datasets, and for their
+            difference, of which 0 is the best. Of one number: densities in the unit of the number.
 
         Raises
         ------

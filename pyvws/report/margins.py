@@ -27,9 +27,9 @@ DRAWN: Final = 12
 """A page draws at most so many columns, and so many levels of a category."""
 
 MEASURES: Final = (
-    "Associations of pairs of columns: rank correlations of two numbers, Cramer's V of two "
-    "categories, correlation ratios of the ranks of a number in a category; 0 = none, 1 or −1 = "
-    "the strongest there is."
+    "Associations of pairs of columns, where 0 = none and 1 or −1 = the strongest there is. Two "
+    "numbers have their rank correlation, and two categories Cramer's V. A number and a category "
+    "have the correlation ratio of the number's ranks."
 )
 
 _LISTED: Final = 10

@@ -89,8 +89,9 @@ def attribute_risk(
     Raises
     ------
     InputError
-        If shapes do not fit, a log-likelihood is NaN or infinite above 0, the confidential value or
-        a synthetic dataset is impossible at a draw, or a prior allows no possible guess.
+        If shapes do not fit, a log-likelihood is NaN or infinite above 0, or a prior allows no
+        possible guess. Also if the confidential value or a synthetic dataset is impossible at a
+        draw.
 
     Examples
     --------

@@ -289,8 +289,8 @@ def _cause(results: Mapping[Key, Result], data: str) -> str:
             measured.append(bounds["weighted"])
     gap = np.abs(np.array(measured) / np.array(by_algebra) - 1.0)
     cause = (
-        f"{_TITLES[data]}: LW's bound follows from the most extreme record alone: with M and m the "
-        "largest and smallest unweighted bound it is M^2 / (4 (M - m)) by algebra, and the "
+        f"{_TITLES[data]}: LW's bound follows from the most extreme record alone. With M and m the "
+        "largest and smallest unweighted bound it is M^2 / (4 (M - m)) by algebra. The "
         f"measured ones are within {gap.mean():.1%} of that on average, {gap.max():.1%} at most"
     )
     if len(set(by_algebra)) > 2:

@@ -38,10 +38,11 @@ from pyvws.tables.files.read import read_table
 WHERE: Final = (
     "The Survey of Doctorate Recipients is not part of this package. Download the public use file "
     "of 2017 from https://ncsesdata.nsf.gov/datadownload/ (NCSES), save it as csv or parquet, and "
-    "give it with --file. The study needs salary, gender, age and weeks worked, and columns to "
-    "filter by: positions at 4-year colleges or universities, field mathematics and statistics, "
-    "which leaves 1601 records on the slides. The file's codebook has the names and codes of its "
-    "columns: --outcome SALARY --formula '~ GENDER + ...' --range L,U --filter COLUMN=VALUE."
+    "give it with --file. The study needs salary, gender, age and weeks worked. It also needs "
+    "columns to filter by: positions at 4-year colleges or universities, and the field mathematics "
+    "and statistics. That leaves 1601 records on the slides. The file's codebook has the names and "
+    "codes of its columns: --outcome SALARY --formula '~ GENDER + ...' --range L,U --filter "
+    "COLUMN=VALUE."
 )
 
 

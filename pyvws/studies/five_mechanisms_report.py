@@ -99,9 +99,10 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
     cases, n = Cases.of(results), settings["n"]
     term, effect = check_censored(cases)
     yield (
-        f"Censored bounds: the largest term of any draw is {term:.4f} of epsilon / 2, and leaving "
-        f"out the record with the largest unclamped term moves the sampled log density by at most "
-        f"{effect:.4f} of the window's far end, epsilon / 2 or, under the deviance clamp, epsilon."
+        f"Censored bounds: the largest term of any draw is {term:.4f} of epsilon / 2. Leaving out "
+        f"the record with the largest unclamped term moves the sampled log density by at most "
+        f"{effect:.4f} of the window's far end. That is epsilon / 2, or epsilon under the deviance "
+        "clamp."
     )
     if ORDER_EPSILON in settings["epsilons"]:
         yield from _verdict(cases, n)
@@ -123,8 +124,8 @@ def _verdict(cases: Cases, n: int) -> Iterator[str]:
     if departures:
         yield (
             "Beside the distance of the fitted curve (of the mean draw, without synthesis), "
-            "avg-ECDF holds the luck of one draw and of n records, which may also make up for a "
-            "part of it. Two samples of n from one distribution differ by 1/(3 n) = "
+            "avg-ECDF holds the luck of one draw and of n records. Luck may also make up for a "
+            "part of the distance. Two samples of n from one distribution differ by 1/(3 n) = "
             f"{1 / (3 * n):.5f} on average."
         )
     for pair in departures:
@@ -220,8 +221,8 @@ def _sampling(cases: Cases, results: Mapping[Key, Result]) -> str:
     fitted = [row for row in cases.rows if "rhat" in row]
     return (
         f"Unweighted: Lipschitz {bounds['unweighted']:.2f}, curve {curves['unweighted']:.5f}. LW "
-        f"at c = 1: {bounds['LW']:.2f}, {curves['LW']:.5f}; Weighted is LW with c searched, "
-        f"{np.mean([row['tries'] for row in searched]):.1f} refits on average; {short} of "
+        f"at c = 1: {bounds['LW']:.2f}, {curves['LW']:.5f}. Weighted is LW with c searched, "
+        f"{np.mean([row['tries'] for row in searched]):.1f} refits on average. {short} of "
         f"{len(searched)} searches ended without a confirmed bound and took the nearest. Worst "
         f"R-hat {max(row['rhat'] for row in fitted):.3f}, smallest ESS "
         f"{min(row['ess'] for row in fitted):.0f}, {sum(row['divergences'] for row in fitted)} "

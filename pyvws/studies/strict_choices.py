@@ -75,7 +75,7 @@ COLUMNS: Final = (
 `epsilon` is what a dataset costs, or a draw in part "draws"; `spent` is what all datasets cost.
 `u_m` is a mean over the datasets. `draws` is what a statement calls the draws. In part "engines" a
 fit whose diagnostics would stop a strict run has no u_m. `within` is whether the combining rule's
-interval, which takes draws for what they are, holds the true mean; `within_apart` is that of a rule
+interval, which takes draws for what they are, holds the true mean. `within_apart` is that of a rule
 that takes each dataset for a draw of its own. `width` is the former's width, or the latter's where
 all datasets have one draw.
 """

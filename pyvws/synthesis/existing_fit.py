@@ -145,8 +145,8 @@ def from_log_lik(
     Raises
     ------
     InputError
-        If the matrix is not (S, N), a column of it counts the rows, as R's row names do, or the
-        weights, `records`, `y_rep` or `chains` do not fit it.
+        If the matrix is not (S, N), or a column of it counts the rows, as R's row names do. Also if
+        the weights, `records`, `y_rep` or `chains` do not fit it.
 
     Examples
     --------
@@ -280,10 +280,10 @@ def from_stanfit(
     Parameters
     ----------
     fit : path or rpy2 object
-        A stanfit with log_lik among its quantities, a fit of brms or rstanarm, or a matrix of
-        draws by records: also one of iterations by chains by records, as `loo::extract_log_lik`
-        gives it with merge_chains = FALSE. The y_rep of a stanfit, and the predictive draws of brms
-        and rstanarm, are read too.
+        A stanfit with log_lik among its quantities, a fit of brms or rstanarm, or a matrix of draws
+        by records. An array of iterations by chains by records will do too, as
+        `loo::extract_log_lik` gives it with merge_chains = FALSE. The y_rep of a stanfit, and the
+        predictive draws of brms and rstanarm, are read too.
     weights : array_like, shape (N,), optional
         As in `from_log_lik`. A fit of brms or rstanarm has its own, and its log-likelihood holds
         them.

@@ -18,16 +18,15 @@ _SPENT = 0.95  # A statement tells of a target of which a smaller share is spent
 _REMEDY = "Raise draws, warmup or target_accept."
 _OF_APPROXIMATION = "Choose engine native, or auto, which takes native where this happens."
 _OF_CLAMPS = (
-    "give all records one public weight below 1 (weights constant and c), nominal columns a "
-    "coefficient_sd, and numbers a public range nearer to what you expect of them (smallest_sd, "
-    "largest_kappa and their like), {more}or try engine ensemble, which needs no gradient "
-    "(pip install emcee)."
+    "or give all records one public weight below 1 (weights constant and c). Give nominal columns "
+    "a coefficient_sd, and numbers a public range nearer to what you expect of them (smallest_sd, "
+    "largest_kappa and their like). {more}Engine ensemble needs no gradient (pip install emcee)."
 )
 _FOR_CLAMPS = f"Or ask for a larger epsilon, {_OF_CLAMPS.format(more='')}"
 _STOPPED = (
-    "The chains fail their diagnostics, so their draws may not be those of the posterior that the "
-    "guarantee dp is about, and nothing is released. {problems} Ask for a larger epsilon, "
-    + _OF_CLAMPS.format(more="raise draws, warmup or target_accept, ")
+    "The chains fail their diagnostics, and nothing is released. Their draws may not be those of "
+    "the posterior that the guarantee dp is about. {problems} Ask for a larger epsilon, "
+    + _OF_CLAMPS.format(more=f"{_REMEDY} ")
     + " --accept-unconverged (accept_unconverged=True in Python) releases them with the guarantee "
     "none."
 )

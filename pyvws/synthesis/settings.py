@@ -174,9 +174,9 @@ class RunSettings:
         None,
         "Target for a dataset, for which the weights are searched.",
         only="takes_target",
-        more="The constant of the weights, and k after it with `reweight`, is searched until 2 "
-        "Delta lies below the target in the fit that ends the search and in one under the same "
-        "weights with four times the draws. Larger = less private.",
+        more="The constant of the weights is searched, and k after it with `reweight`, until 2 "
+        "Delta lies below the target. A fit under the same weights with four times the draws then "
+        "confirms it. Larger = less private.",
         panel="Mechanism",
     )
     accounting: Accounting = setting(
@@ -206,7 +206,7 @@ class RunSettings:
     types: str = setting(
         "schema",
         "Where synthetic columns of a table get their types and spelling from.",
-        more="schema: whole numbers where `decimals` is 0 and for counts, labels and dates as the "
+        more="schema: whole numbers for counts and where `decimals` is 0; labels and dates as the "
         "schema spells them. table: the table's own types, which one confidential cell can change.",
         choices=_TYPES,
         needs="schema",
@@ -263,8 +263,9 @@ class RunSettings:
     engine: str | Engine = setting(
         "native",
         "Sampler; the last three run Stan.",
-        more="All of them sample the same density, grid on the points of a public grid; laplace "
-        "resamples from a normal approximation; auto takes laplace where it is good, else native.",
+        more="All of them sample the same density. grid does so on the points of a public grid. "
+        "laplace resamples from a normal approximation, and auto takes it where it is good, else "
+        "native.",
         choices=ENGINES,
         panel="Fit",
     )

@@ -28,8 +28,8 @@ LEFT_OPEN: Final = (
     "Compiled kernels one by one. Their results enter the rows of densities, terms and bounds.",
     "Options together. A row has few settings besides the usual ones, and their pairs are not run.",
     "Bounds of a predictor's levels under a formula with interactions, and of a column by groups.",
-    "Synthetic values of a normal mixture with labels from the full conditional, of the scale "
-    "signed-log, of columns with rules, a lookup, groups or dates, and of values drawn again.",
+    "Synthetic values of a normal mixture with labels from the full conditional, and of the scale "
+    "signed-log. Columns with rules, a lookup, groups or dates, and values that are drawn again.",
     "Systematic sampling of tables beyond the families that make a value of one uniform number.",
     "Seeds: that a secret stream is secret, and that noise has no seed.",
     "What a message, a log or a temporary file shows of a confidential table.",

@@ -89,8 +89,8 @@ def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None
     Raises
     ------
     InputError
-        If a weight is outside [0, 1], a bound is negative or missing, lengths differ, epsilon is
-        not above 0, or psi is not strictly between 0 and 1.
+        If a weight is outside [0, 1], a bound is negative or missing, or lengths differ. Also if
+        epsilon is not above 0, or psi is not strictly between 0 and 1.
 
     Examples
     --------

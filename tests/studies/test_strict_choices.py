@@ -189,6 +189,6 @@ def test_the_page_shows_the_figures_of_the_kept_summary() -> None:
                 assert f"| {titles[data]} | {count} | {epsilon:g} | {cells} |" in page
     widths = [of["draws", "poisson", *at]["width"] for at in (("2", 5.0), ("20", 10.0))]
     assert (
-        "is {:.2f} wide on average, where that of twenty draws at 10 each is {:.2f}".format(*widths)
+        "is {:.2f} wide on average. With twenty draws at 10 each it is {:.2f}".format(*widths)
         in page
     )

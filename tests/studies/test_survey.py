@@ -88,7 +88,10 @@ def listed(pairs: list[tuple[str, float]]) -> str:
     by_name: dict[str, list[str]] = {}
     for name, c in pairs:
         by_name.setdefault({"quantile": "median"}.get(name, name), []).append(f"{c:g}")
-    return "; ".join(f"{name} at c = {', '.join(found)}" for name, found in by_name.items())
+    alike: dict[str, list[str]] = {}
+    for name, constants in by_name.items():
+        alike.setdefault(", ".join(constants), []).append(name)
+    return "; ".join(f"{', '.join(names)} at c = {found}" for found, names in alike.items())
 
 
 def test_coverage_and_rmse_are_what_the_page_says() -> None:

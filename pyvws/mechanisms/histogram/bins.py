@@ -64,8 +64,8 @@ def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
     if outside:
         raise InputError(
             f"{outside} of {len(y)} records are outside the public range. Check the unit of the "
-            "outcome, give a range known to hold every possible value, or count them in the first "
-            "and last bins with --allow-outside (allow_outside=True in Python)."
+            "outcome, or give a range known to hold every possible value. --allow-outside "
+            "(allow_outside=True in Python) counts them in the first and last bins."
         )
     places = np.searchsorted(cuts[:-1], y, side="right") - 1
     return np.bincount(places, minlength=len(cuts) - 1).astype(np.int64)

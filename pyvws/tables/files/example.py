@@ -23,9 +23,10 @@ def example(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : {"households"}
-        "households" has a row a household. Its columns are household (an id), region, persons (1
-        to 6), tenure ("owner" or "tenant"), income (a whole number a year, 0 for some, empty where
-        nobody answered), rent (a whole number a month, empty for owners), and moved_in (a date).
+        "households" has a row a household. Its columns are household (an id), region, persons (1 to
+        6), tenure ("owner" or "tenant"), income, rent and moved_in (a date). Income is a whole
+        number a year, 0 for some, and empty where nobody answered. Rent is a whole number a month,
+        and empty for owners.
 
     Returns
     -------

@@ -58,7 +58,7 @@ class Column:
         Every value of a category. Whole numbers and truth values count as their text. A single
         level is a constant, at no cost.
     group_by : int, optional
-        A number of characters. Levels that begin with the same ones are a group: the column follows
+        A number of characters. Levels that begin with the same ones are a group. The column follows
         by its group, then by its level in the group, and columns after it are given the group.
     days_since : str, optional
         A public date, such as "2000-01-01": the column holds dates, which count as whole days since
@@ -88,8 +88,8 @@ class Column:
         Entries of the category of a number's parts: model "nominal" (the default) or "table", its
         settings, and predictors or a formula in the place of the number's own.
     lookup : dict, optional
-        The values of a column that another one decides: the other's name with a table from each of
-        its levels to the value, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
+        The values of a column that another one decides. It has the other's name with a table from
+        its levels to the values, such as {"area": {"a": 4.5, "b": 7.0}}. The column has no model.
     rule : str or tuple of str, optional
         How the value follows from other columns, as `pyvws.tables.schema.rules` says, such as
         "missing where age < 15". The first rule whose condition holds fixes the value.

@@ -215,12 +215,12 @@ class Schema:
         values. A run counts them as "not accounted" until somebody who knows the survey has checked
         them, taken the names out, and signed the schema by `reviewed` or `signed`.
 
-        Text, truth values and categories become nominal; an ordered category ordinal; whole numbers
-        of at most 20 different values nominal, others negative-binomial if they are small counts;
-        all other numbers and dates normal. A column with one value, or with text that always
-        differs, is dropped. What an earlier column decides is a lookup or a rule. Categories become
-        conditional tables where regressions on all earlier columns would be too long. An id that
-        several records share is the unit of privacy.
+        Text, truth values and categories become nominal, and an ordered category ordinal. Whole
+        numbers of at most 20 different values become nominal, and small counts of more
+        negative-binomial. All other numbers and dates become normal. A column with one value, or
+        with text that always differs, is dropped. What an earlier column decides is a lookup or a
+        rule. Categories become conditional tables where regressions on all earlier columns would be
+        too long. An id that several records share is the unit of privacy.
         """
         from pyvws.tables.proposal.columns import (
             proposed_columns,
@@ -432,8 +432,9 @@ class Schema:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
 
         A missing number is NaN. A number with missing values or points of mass has a second entry,
-        "part of NAME": codes 1 to P of its parts, 1 for a value that is neither. So has a category
-        with groups, "group of NAME". Columns of `by_schema` may have levels of any type.
+        "part of NAME". It has codes 1 to P of the number's parts, and 1 is a value that is neither.
+        So has a category with groups, "group of NAME". Columns of `by_schema` may have levels of
+        any type.
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
         for numbers outside their range. The message counts records: a row stands for `counts` (N,)

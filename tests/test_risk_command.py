@@ -61,3 +61,51 @@ def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], messa
     made = run(*files[:2], *words)
     assert made.exit_code == 1
     assert message in str(made.exception or "") + made.output
+
+
+def released(folder: Path, people: str) -> Path:
+    """A release of one outcome and a predictor; the table has another column beside them."""
+    table = pl.read_csv(people)
+    release = vws.synthesize(
+        table,
+        outcome="pay",
+        formula="~ ill",
+        model="normal",
+        mechanism="unweighted",
+        engine="laplace",
+        draws=200,
+        datasets=2,
+        seed=1 << 60,
+    )
+    return release.write(folder / "out")
+
+
+def test_columns_that_a_release_lacks_are_named_and_left_out(
+    files: list[str], tmp_path: Path
+) -> None:
+    out = released(tmp_path, files[0])
+    told = run(files[0], out, "--keys", "ill", "--json")
+    assert told.exit_code == 0, told.output
+    assert "Not compared, since the release lacks them: age." in told.stderr
+    without = tmp_path / "without.csv"
+    pl.read_csv(files[0]).drop("age").write_csv(without)
+    assert json.loads(told.stdout) == json.loads(
+        run(without, out, "--keys", "ill", "--json").stdout
+    )
+    scored = CliRunner().invoke(app, ["utility", files[0], str(out), "--json"])
+    assert scored.exit_code == 0, scored.output
+    page = ["report", str(out), "--original", files[0], "--keys", "ill"]
+    assert CliRunner().invoke(app, page).exit_code == 0
+    bare = tmp_path / "bare.csv"  # No statement says that this file lacks a column rightly.
+    bare.write_bytes((out / "release/synthetic-01.csv").read_bytes())
+    assert "lacks column 'age'" in str(run(files[0], bare, "--keys", "ill").exception)
+
+
+def test_the_rule_for_imputed_records_is_refused_where_nothing_was_imputed(
+    files: list[str], tmp_path: Path
+) -> None:
+    out = released(tmp_path, files[0])
+    for words in (["combine", out, "--formula", "pay ~ ill"], ["tabulate", out, "--count"]):
+        ended = CliRunner().invoke(app, [*map(str, words), "--of", "table"])
+        assert "'unweighted' made these datasets" in str(ended.exception)
+        assert CliRunner().invoke(app, [*map(str, words)]).exit_code == 0

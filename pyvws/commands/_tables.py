@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, choice, positions
 from pyvws.commands._options import names
-from pyvws.errors import InputError
+from pyvws.errors import InputError, UsageError
 from pyvws.evaluation.combining_rules import OF
 from pyvws.report.output_folder import (
     CountsBeside,
@@ -22,11 +22,13 @@ from pyvws.report.output_folder import (
     columns_of_run,
     dataset_files,
     is_output_folder,
+    mechanisms_beside,
     refuse_random_order,
     run_schema,
 )
 from pyvws.report.released_columns import ColumnValues, ReportedColumn, said_column, valued
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame, plain_columns
+from pyvws.tables.files.headers import named
 from pyvws.tables.files.read import read_table
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.schema import Schema
@@ -86,9 +88,21 @@ def read_column(
 def read_tables(
     original: Path, synthetic: Sequence[Path], schema: Path | None
 ) -> tuple[pl.DataFrame, list[pl.DataFrame], Schema | None]:
-    """The original, the datasets, and `chosen_schema`."""
+    """The original, the datasets, and `chosen_schema`.
+
+    A run on one outcome copies its predictors and no other column. Of such a run the original comes
+    without the columns that the release does not have; they are named on stderr.
+    """
     _, datasets, known = read_synthetic(synthetic, schema)
-    return read_table(original).spelled, datasets, known
+    table = read_table(original).spelled
+    absent = [name for name in table.columns if not any(name in own.columns for own in datasets)]
+    if known is None and absent and mechanisms_beside(synthetic):
+        print(
+            f"Warning: Not compared, since the release lacks them: {named(absent, table.columns)}.",
+            file=sys.stderr,
+        )
+        table = table.drop(absent)
+    return table, datasets, known
 
 
 def read_synthetic(
@@ -101,11 +115,20 @@ def read_synthetic(
 
 
 def imputed_of(
-    of: str | None, counts: CountsBeside | None
+    of: str | None, counts: CountsBeside | None, synthetic: Sequence[Path]
 ) -> Literal["population", "table"] | None:
-    """What `--of` says; without it the population for a release from noisy counts, else None."""
-    if of is None and counts is None:
-        return None
+    """What `--of` says; without it the population for a release from noisy counts, else None.
+
+    Raises UsageError where a statement beside the files says that no record was imputed.
+    """
+    if counts is None:
+        if of is None:
+            return None
+        if mechanism := next(iter(mechanisms_beside(synthetic)), None):
+            raise UsageError(
+                f"--of is for imputed records, as noisy-counts makes them, and {mechanism!r} made "
+                "these datasets. Intervals by its rule would be wrong. Leave --of out."
+            )
     return "table" if choice(of or OF[0], "--of", OF) == "table" else "population"
 
 

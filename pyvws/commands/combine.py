@@ -49,7 +49,7 @@ def combine(
 
     choice(kind, "--kind", ("partial", "full"))
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, counts)
+    of_what = imputed_of(of, counts, synthetic)
     files, datasets, known = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)

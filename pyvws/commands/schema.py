@@ -45,9 +45,10 @@ def schema(
     public. Sign it then: set `reviewed = true`, or your name, at the top of the file. Or name the
     proposal with --accept, where every entry is known without the records.
 
+    \b
     Examples:
-    pyvws schema people.csv --out proposal.toml
-    pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
+      pyvws schema people.csv --out proposal.toml
+      pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
     """
     from pyvws.commands._forecast import forecast
     from pyvws.tables.files.headers import record_instead, shown_names

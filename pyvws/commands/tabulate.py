@@ -86,7 +86,7 @@ def tabulate(
     if out is not None:
         check_folder(out, overwrite=overwrite)
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, counts)
+    of_what = imputed_of(of, counts, synthetic)
     if counted:
         _counted(counts, of_what, level, out, overwrite, quiet=quiet, as_json=as_json)
         return

@@ -56,6 +56,10 @@ _UNEVEN: Final = (
     "The weights do this: rare levels and more filled cells make a record's bound larger and its "
     "weight smaller. Raise g (--g), or choose sw, which gives all records one weight."
 )
+_CLAMPED: Final = (
+    "The clamp does this: records whose terms lie outside its window count for less. Take a larger "
+    "epsilon, or a family or predictors that are nearer to these records."
+)
 _SMALL: Final = "The records have small weights, so priors decide much. Take a larger epsilon."
 _LITTLE: Final = 0.25  # Records that keep less than this share of their likelihood keep little.
 _TENTHS: Final = np.arange(1, 10) / 10
@@ -131,7 +135,8 @@ def check_columns(
         kept = _kept(records, name)
         if checks[name].troubles and kept is not None:
             each = kept[keeping] * (1.0 if own_counts is None else own_counts)
-            remedies[name] = _remedies(checks[name], data, own, each, own_counts, how)
+            uneven = _CLAMPED if "share_outside_window" in records else _UNEVEN
+            remedies[name] = _remedies(checks[name], data, own, each, own_counts, how, uneven)
     joint = None if apart else _joint(table, datasets, counts)
     if joint is not None and joint.worse_than_independent:
         _warn_of_joint()
@@ -160,8 +165,9 @@ def _remedies(
     kept: Floats,
     counts: Floats | None,
     how: Mapping[str, Any],
+    uneven: str,
 ) -> dict[str, str]:
-    """Other remedies than the usual ones, by key of `TROUBLES`.
+    """Other remedies than the usual ones, by key of `TROUBLES`; `uneven` where shares decide.
 
     `kept` (N,) is what is left of each entry's `counts`. The data are compared once more with
     these shares, for as many records.
@@ -172,7 +178,7 @@ def _remedies(
     under = check_column(data, own, counts=kept * (records / kept.sum()), **how).troubles
     little = kept.sum() < _LITTLE * records
     return {
-        key: _SMALL if key in under else _UNEVEN
+        key: _SMALL if key in under else uneven
         for key in check.troubles
         if key in _BY_WEIGHTS and (little or key not in under)
     }

@@ -274,6 +274,17 @@ def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
         return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise)
 
 
+def mechanisms_beside(paths: Sequence[Path]) -> list[str]:
+    """The mechanisms of the statements beside released files or in output folders, each once."""
+    folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
+    mechanisms = []
+    for folder in folders:
+        if (folder / "privacy.json").is_file():
+            with as_left(folder):
+                mechanisms.append(_json(folder / "privacy.json")["mechanism"])
+    return list(dict.fromkeys(mechanisms))
+
+
 def refuse_systematic(files: Sequence[Path]) -> None:
     """Raise InputError where a file's statement says that its records are drawn systematically."""
     for file in files:

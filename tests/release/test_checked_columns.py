@@ -333,3 +333,35 @@ def test_a_release_worse_than_independent_columns_fails_on_console_and_page(
         checks = page[page.index('class="checks"') : page.index('id="decision"')]
         assert ("worse than independent columns" in checks) == fails
         assert ("better than independent columns" in checks) != fails
+
+
+def test_a_clamp_is_not_called_a_weight() -> None:
+    """All weights are 1, so no other weights help: the window leaves out what a level says."""
+    own = np.ones(N)
+    column = SimpleNamespace(
+        y=_RARE,
+        kind=nw.from_native(pl.Series(["x", "y"]), series_only=True),
+        keeping=None,
+    )
+    table: Any = SimpleNamespace(
+        exponents=None,
+        unchanged=(),
+        breaking={},
+        outcomes=(),
+        drawn=False,
+        synthesized={"a": column},
+        released=("a",),
+        records=N,
+    )
+    records = {
+        "weight_final": np.ones(N),
+        "share_outside_window": np.where(_RARE == 2, 1.0, 0.0),
+    }
+    with pytest.warns(MisfitWarning) as caught:
+        column_checks.check_columns(
+            table, [{"a": own}], counts=None, rounded=False, records=records
+        )
+    (told,) = [str(warning.message) for warning in caught]
+    assert "The clamp does this" in told
+    assert "weights" not in told
+    assert "--g" not in told

@@ -51,7 +51,6 @@ class Point:
 
     @property
     def settings(self) -> RunSettings:
-        """The settings of the point's runs."""
         return RunSettings(**arranged(self.given))
 
     @property

@@ -84,7 +84,6 @@ def _compile_unpacked(address: Any, kinds: Any) -> Any:
 
 @intrinsic
 def _pointer(_typing: Any, _word: Any) -> Any:
-    """A word as a pointer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))

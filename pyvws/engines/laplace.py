@@ -149,7 +149,6 @@ class AutoEngine:
         progress: Progress | None = None,
         previous: Posterior | None = None,
     ) -> Posterior:
-        """As `Engine.sample`."""
         total = target.cells.weight_sums(target.weights).sum()
         fits = _FEW * target.dimension <= total and target.dimension <= _MOST_PARAMETERS
         if fits and not isinstance(target.model, NormalMixture):

@@ -50,7 +50,6 @@ _JITTER_IN_WINDOW = 0.1  # Under a clamp: further out, records can leave the win
 
 
 def nutpie_version() -> str:
-    """nutpie with its version."""
     return f"nutpie {version('nutpie')}"
 
 
@@ -146,7 +145,6 @@ class NativeEngine:
         seed: int,
         progress: Progress | None = None,
     ) -> Posterior:
-        """As `TableEngine.sample_table`."""
         tables = [isinstance(column.model, ConditionalTable) for column in target.columns]
         sampled = sample_rows if all(tables) else sample_joint
         return sampled(target, settings, seed=seed, progress=progress)

@@ -168,7 +168,6 @@ class PlainTables:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The columns that are categories."""
         return tuple(name for name in self.original if name not in self.edges)
 
     def missing(self, table: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.bool_]:

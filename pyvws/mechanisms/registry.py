@@ -41,7 +41,6 @@ _IN_PYTHON = (GivenWeights,)  # Their settings are no text, so a file holds them
 
 
 def mechanism_settings(name: str) -> tuple[str, ...]:
-    """Names of the settings that the mechanism of that name takes."""
     return tuple(field.name for field in fields(MECHANISMS[choice(name, "mechanism", _NAMES)]))
 
 

@@ -97,7 +97,7 @@ def from_objects(values: NDArray[Any] | Sequence[Any]) -> RColumn:
     if kinds == {"text"} or array.size == 0:
         return from_text(array, missing)
     if kinds == {"date"}:
-        return RColumn("date", _filled(array, missing, _days), missing)
+        return RColumn("date", _filled(array, missing, lambda day: (day - _EPOCH).days), missing)
     if kinds == {"instant"}:
         return RColumn("instant", _filled(array, missing, _microseconds), missing)
     raise InputError(
@@ -153,10 +153,6 @@ def _filled(array: NDArray[Any], missing: NDArray[np.bool_], number: Any) -> NDA
     result = np.zeros(array.shape, dtype=np.int64)
     result[~missing] = [number(value) for value in array[~missing]]
     return result
-
-
-def _days(value: date) -> int:
-    return (value - _EPOCH).days
 
 
 def _microseconds(value: datetime) -> int:

@@ -157,7 +157,6 @@ def _few(stream: Stream, n: float, p: float) -> float:
 
 @inlined_kernel
 def binomial(stream: Stream, n: float, p: float) -> float:
-    """One binomial number."""
     if _is_few(n, p):
         return _few(stream, n, p)
     rarer = min(p, 1.0 - p)

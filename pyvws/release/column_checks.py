@@ -61,6 +61,7 @@ _CLAMPED: Final = (
     "epsilon, or a family or predictors that are nearer to these records."
 )
 _SMALL: Final = "The records have small weights, so priors decide much. Take a larger epsilon."
+_OF_JOINT: Final = ("score", "independent", "bootstrap", "worse_than_independent")
 _LITTLE: Final = 0.25  # Records that keep less than this share of their likelihood keep little.
 _TENTHS: Final = np.arange(1, 10) / 10
 
@@ -142,7 +143,7 @@ def check_columns(
         _warn_of_joint()
     _warn({name: check.troubles for name, check in checks.items()}, remedies, table.released)
     return {
-        **({"k_marginal": _scores(joint)} if joint is not None else {}),
+        **({"k_marginal": {name: getattr(joint, name) for name in _OF_JOINT}} if joint else {}),
         "rows_checked": min(len(next(iter(dataset.values()))) for dataset in datasets),
         "columns": {
             name: [asdict(statistic) for statistic in check.statistics]
@@ -217,15 +218,6 @@ def _joint(
         coded.append([np.nan_to_num(y + 1.0).astype(np.intp) for y in tables])
     data, *own = (np.column_stack(parts) for parts in zip(*coded, strict=True))
     return coded_k_marginal(data, own, list(columns), replicates=2)
-
-
-def _scores(joint: KMarginal) -> dict[str, Any]:
-    return {
-        "score": joint.score,
-        "independent": joint.independent,
-        "bootstrap": joint.bootstrap,
-        "worse_than_independent": joint.worse_than_independent,
-    }
 
 
 def _warn_of_joint() -> None:

@@ -48,7 +48,7 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
     kind = files[0].suffix[1:]
     columns = read_table(files[0]).frame.columns
     nobody = pl.DataFrame(
-        {name: [None, None] for name in dict.fromkeys([*columns, *_unit(schema)])}
+        {name: [None, None] for name in dict.fromkeys([*columns, *filter(None, [schema.unit])])}
     )
     settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
     table = counted_records(nobody, settings)
@@ -61,7 +61,3 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
     values = imputed_values(schema, counted, imputed, seed)
     datasets = table.datasets(nobody, values, order=None)
     return [dataset_bytes(dataset, kind) for dataset in datasets]
-
-
-def _unit(schema: Schema) -> list[str]:
-    return [] if schema.unit is None else [schema.unit]

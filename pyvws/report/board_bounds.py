@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,8 @@ def bounds_section(
     public: PublicPart, confidential: ConfidentialPart, evidence: Evidence | None
 ) -> Section:
     """Weights and by-record bounds, before and after re-weighting, and the ten riskiest records."""
-    records = {name: column.to_numpy() for name, column in _numbers(confidential).items()}
+    numeric = (column for column in confidential.records if column.dtype.is_numeric())
+    records = {column.name: column.to_numpy() for column in numeric}
     label = mechanism_words(public.privacy)[0]
     fits = {label: ("weight", "lipschitz_bound")}
     if public.privacy["reweighted"]:
@@ -97,10 +98,6 @@ def bounds_section(
 def _columns(public: PublicPart) -> list[str]:
     """The synthesized columns of a table; none for one outcome."""
     return [column["name"] for column in public.privacy.get("columns", ())]
-
-
-def _numbers(confidential: ConfidentialPart) -> dict[str, Any]:
-    return {column.name: column for column in confidential.records if column.dtype.is_numeric()}
 
 
 def _reweighting(

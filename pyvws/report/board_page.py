@@ -239,7 +239,6 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
 
 
 def _histogram_section(confidential: ConfidentialPart) -> Section:
-    """The noisy counts of a perturbed histogram."""
     bins = confidential.posterior
     return Section(
         "histogram",

@@ -188,7 +188,6 @@ def _released_columns(
 
 
 def read_confidential(out: Path) -> ConfidentialPart:
-    """Read `confidential/` of an output folder."""
     folder = output_part(out, "confidential")
     summary = _json(folder / "summary.json")
     if isinstance(exact := summary.get("privacy"), dict):

@@ -255,7 +255,6 @@ def _table(run: Mapping[str, Any], name: str, lines: list[dict[str, Any]]) -> An
 
 
 def coverage_study(name: str, settings: Mapping[str, Any], replicates: int) -> ReplicatedStudy:
-    """The study of that name with these settings."""
     return ReplicatedStudy(
         name=name,
         settings=settings,

@@ -64,7 +64,6 @@ _RANGE = (0.0, 1.0)
 
 
 def keys(replicates: int) -> list[Key]:
-    """A key for each replicate."""
     return [("beta", number) for number in range(1, replicates + 1)]
 
 

@@ -93,7 +93,6 @@ def run(
 
 
 def table(result: MisfitStudy) -> Any:
-    """The rows as a table for a terminal."""
     weights_table = terminal_table(
         f"A reference of {result.reference} records",
         left=[],
@@ -106,6 +105,5 @@ def table(result: MisfitStudy) -> Any:
 
 
 def write(result: MisfitStudy, folder: Path) -> list[str]:
-    """Write table.csv into `folder`; return the file's name."""
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
     return ["table.csv"]

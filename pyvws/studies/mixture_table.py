@@ -67,7 +67,6 @@ SETTINGS: Final[Mapping[str, Any]] = {
 
 
 def keys(replicates: int) -> list[Key]:
-    """A key for each replicate."""
     return [("mixture", number) for number in range(1, replicates + 1)]
 
 
@@ -103,7 +102,9 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         row = {"replicate": key[1], "column": name, **dict(zip(_COLUMNS, ends, strict=True))}
         bound = fits[name].bounds.database if name in fits else 0.0
         rows.append({**row, "delta": bound, "c": cw.constants["c"] if name == "CW" else 0.0})
-    return Result([{k: _number(v) for k, v in row.items()} for row in rows])
+    return Result(
+        [{k: float(v) if isinstance(v, np.floating) else v for k, v in r.items()} for r in rows]
+    )
 
 
 def compare(rows: list[dict[str, Any]], how: str) -> list[Printed]:
@@ -147,10 +148,6 @@ def table_1(*, replicates: int = REPLICATES, seed: int = 1, jobs: int | None = N
     )
     rows = all_rows(results)
     return Recomputed(compare(rows, how), differences(rows))
-
-
-def _number(value: Any) -> Any:
-    return float(value) if isinstance(value, np.floating) else value
 
 
 STUDY: Final = ReplicatedStudy(

@@ -148,7 +148,6 @@ def table(result: MixtureStudy) -> Any:
 
 
 def write(result: MixtureStudy, folder: Path) -> list[str]:
-    """Write table.csv and the figures into `folder`; return the files' names."""
     import polars as pl
 
     from pyvws.plots import before_and_after, bounds_and_weights, utility

@@ -254,7 +254,6 @@ def _beside(result: CountsStudy) -> dict[str, tuple[float, ...]]:
 
 
 def write(result: CountsStudy, folder: Path) -> list[str]:
-    """Write table.csv and beside.csv into `folder`; return the files' names."""
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
     names = ("pairs", "triples", *REGRESSIONS)
     rows = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -52,12 +53,12 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-def keys(replicates: int) -> list[Key]:
+def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
     """A key for each replicate on each dataset; the keys of one replicate are adjacent."""
     return [
         ("data", seed, number)
         for number in range(1, replicates + 1)
-        for seed in SETTINGS["data_seeds"]
+        for seed in settings["data_seeds"]
     ]
 
 
@@ -132,18 +133,13 @@ STUDY = ReplicatedStudy(
     name="risk-efficient",
     settings=SETTINGS,
     replicates=20,
-    keys=keys,
+    keys=partial(keys, SETTINGS),
     replicate=replicate,
     report=report,
 )
 
 
 PAPERS_SEED: Final = 123
-
-
-def _papers_keys(replicates: int) -> list[Key]:
-    """A key for each replicate on the paper's data, equal to the whole study's key."""
-    return [("data", PAPERS_SEED, number) for number in range(1, replicates + 1)]
 
 
 def risk_efficient_tables(
@@ -155,7 +151,7 @@ def risk_efficient_tables(
 ) -> Recomputed:
     """Recompute each printed figure of the three tables; `settings` replace the study's."""
     own = {**SETTINGS, **(settings or {}), "data_seeds": [PAPERS_SEED]}
-    study = replace(STUDY, settings=own, keys=_papers_keys)
+    study = replace(STUDY, settings=own, keys=partial(keys, own))
     results = replicates_of(study, replicates=replicates, seed=seed, jobs=jobs)
     rows = all_rows(results)
     how = f"{replicates} fits of the paper's data; {LEVEL:.0%} interval"

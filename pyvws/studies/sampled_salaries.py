@@ -63,12 +63,10 @@ def run(
 
 
 def table(result: SampledSalaries) -> Any:
-    """The six rows and the data's own, for a terminal."""
     table_of_fits = six_fits.table(result.fits)
     table_of_fits.title = f"{len(result.fits.y)} salaries (section 5 of the 2024 paper)"
     return table_of_fits
 
 
 def write(result: SampledSalaries, folder: Path) -> list[str]:
-    """Write table.csv and the figures into `folder`; return the files' names."""
     return six_fits.write(result.fits, folder)

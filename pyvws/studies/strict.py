@@ -241,7 +241,6 @@ class _Replicate:
         self._shared = self._loop(self._model)
 
     def _loop(self, model: Model) -> SynthesisLoop:
-        """A new loop with a seed of its own."""
         names = ("draws", "warmup", "chains")
         sampling = SamplerSettings(**{name: self._settings[name] for name in names})
         seed = whole_seed(self._seed.spawn(1)[0])

@@ -116,7 +116,6 @@ def _records(
 def _loop(
     settings: Mapping[str, Any], y: Floats, model: Model, seed: np.random.SeedSequence, **more: Any
 ) -> SynthesisLoop:
-    """A new loop with a seed of its own."""
     names = ("draws", "warmup", "chains")
     sampling = SamplerSettings(**{name: settings[name] for name in names})
     own = whole_seed(seed.spawn(1)[0])

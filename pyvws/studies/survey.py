@@ -104,7 +104,6 @@ def population(kind: str) -> pl.DataFrame:
 
 
 def keys(replicates: int) -> list[Key]:
-    """One key a sample."""
     return [("sample", number) for number in range(1, replicates + 1)]
 
 

@@ -384,7 +384,6 @@ def _shown(value: float | None, form: str) -> str:
 
 
 def write(result: TableStudy, folder: Path) -> list[str]:
-    """Write table.csv and tables.svg into `folder`; return the files' names."""
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
     save_pictures({"tables.svg": _figure(result)}, folder)
     return ["table.csv", "tables.svg"]

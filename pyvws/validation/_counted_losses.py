@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
@@ -240,14 +240,13 @@ def gaussian_loss(moves: tuple[tuple[float, float], ...], delta: float, *, step:
     down to a whole number of steps, so the result is at most the truth, by a step for each count.
     """
     losses, masses = loss_distribution(moves, step=step)
-    exceeds = partial(_excess, losses, masses, delta)
+
+    def exceeds(epsilon: float) -> float:
+        return hockey_stick(losses, masses, epsilon) - delta
+
     if not moves or exceeds(0.0) <= 0.0:
         return 0.0
     return float(brentq(exceeds, 0.0, max(losses.max(), step), xtol=step))
-
-
-def _excess(losses: Floats, masses: Floats, delta: float, epsilon: float) -> float:
-    return hockey_stick(losses, masses, epsilon) - delta
 
 
 def hockey_stick(losses: Floats, masses: Floats, epsilon: float) -> float:

@@ -42,7 +42,6 @@ class MeasuredRow(ABC):
         """Measure now."""
 
     def rows(self) -> Iterator[Row]:
-        """The row."""
         verdict: Verdict
         try:
             findings = self.found()

@@ -75,20 +75,15 @@ class Losses:
         """Record the loss of one pair of databases."""
         self.by_neighbours[neighbours] = max(self.by_neighbours.get(neighbours, 0.0), loss)
 
-    def hear(self, statement: dict[str, Any], relation: str, epsilon: float) -> None:
-        """Record a statement's claims for a dataset; the settings ask for `epsilon`."""
-        self._hear(statement, relation, epsilon, "per_dataset")
-
-    def hear_total(self, statement: dict[str, Any], relation: str, epsilon: float) -> None:
-        """Record a statement's claims for all datasets; the settings ask for `epsilon`."""
-        self._hear(statement, relation, epsilon, "total")
-
-    def _hear(self, statement: dict[str, Any], relation: str, epsilon: float, count: str) -> None:
+    def hear(
+        self, statement: dict[str, Any], relation: str, epsilon: float, figure: str = "per_dataset"
+    ) -> None:
+        """Record a statement's claims, or those for all datasets, "total"; asked is `epsilon`."""
         strict = statement["certified"]
-        claims = [(name, its[count]) for name, its in statement["epsilon_by_neighbours"].items()]
-        claims += [(relation, epsilon), (statement["neighbours"], statement[f"epsilon_{count}"])]
+        claims = [(name, its[figure]) for name, its in statement["epsilon_by_neighbours"].items()]
+        claims += [(relation, epsilon), (statement["neighbours"], statement[f"epsilon_{figure}"])]
         if strict is not None:
-            claims.append((strict["neighbours"], strict[f"epsilon_{count}"]))
+            claims.append((strict["neighbours"], strict[f"epsilon_{figure}"]))
         for neighbours, claim in claims:
             self.claims[neighbours] = min(self.claims.get(neighbours, np.inf), claim)
         self.words.add(word(statement))
@@ -278,7 +273,7 @@ class SharedDrawRuns(_Clamped):
         engine = _Numbered(self.points)
         given: dict[str, Any] = {"datasets": self.datasets, "draws_per_release": self.draws}
         statement, datasets = self.run(outcomes, epsilon, engine, **given)
-        losses.hear_total(statement, "leave-one-out", self.draws * epsilon)
+        losses.hear(statement, "leave-one-out", self.draws * epsilon, "total")
         numbers = {int(np.rint(np.median(values) / _APART)) for values in datasets}
         return np.tile(engine.log_posterior, (len(numbers), 1))
 
@@ -313,7 +308,7 @@ class StagedRuns(_Clamped):
         def run(engine: Enumerating) -> None:
             staged = {"weights": "staged", "stage_epsilon": stage}
             statement, _ = self.run(outcomes, epsilon - stage, engine, own=staged)
-            losses.hear_total(statement, "leave-one-out", epsilon)
+            losses.hear(statement, "leave-one-out", epsilon, "total")
 
         return joint_log_probability(self.points, run)
 

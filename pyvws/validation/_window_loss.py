@@ -22,7 +22,7 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws.validation._grid_engine import EnumeratedGrid, log_posterior
+from pyvws.validation._grid_engine import EnumeratedGrid, grid, log_posterior
 from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation.report import Measurement
 
@@ -112,7 +112,6 @@ class WindowLoss(MeasuredRow):
     recomputed: tuple[float, float] | None = None
 
     def found(self) -> Findings:
-        """The losses now."""
         shares = dict.fromkeys(self.least, 0.0)
         of_papers, ratio = 0.0, 0.0
         for table in self.tables:
@@ -177,18 +176,13 @@ class WindowLoss(MeasuredRow):
         return Fit(release.summary["privacy"], engine)
 
 
-def _grid(*axes: Any) -> Floats:
-    """Every combination of the axes' values, one in each row: (G, D)."""
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-
-
 def _column(values: str | tuple[float, ...]) -> Rows:
     """The records of a table of one column."""
     return tuple((value,) for value in values)
 
 
 _LEVELS: Final = {"y": Column(model="logistic", levels=("a", "b"))}
-_TWO_ODDS: Final = _grid([-3.0, 3.0], [0.0])
+_TWO_ODDS: Final = grid([-3.0, 3.0], [0.0])
 _PLACE: Final = 0.072  # A density at this distance is as far below 0 as it lies above 0 at none.
 _BELOW_1: Final = {"mechanism": "sw", "match": 1.0}
 _LW: Final = {"mechanism": "lw", "g": 0.0}
@@ -208,7 +202,7 @@ WINDOWS: Final = (
         id="guarantee/window-mixed",
         paper=_PAPER,
         columns={**_LEVELS, "z": Column(model="normal", predictors=())},
-        grids=(_TWO_ODDS, _grid([-_PLACE, _PLACE], [0.0], [-3.0])),
+        grids=(_TWO_ODDS, grid([-_PLACE, _PLACE], [0.0], [-3.0])),
         tables=((*(("a", -_PLACE),) * 6, ("b", _PLACE)),),
         settings={"mechanism": "sw", "match": 1.5},
         least=dict.fromkeys(_BOTH, 0.95),
@@ -217,7 +211,7 @@ WINDOWS: Final = (
         id="guarantee/window-poisson",
         paper=_PAPER,
         columns={"y": Column(model="poisson")},
-        grids=(_grid(np.linspace(-2.0, 3.0, 51), [0.0]),),
+        grids=(grid(np.linspace(-2.0, 3.0, 51).tolist(), [0.0]),),
         tables=(_column((0, 0, 0, 8)), _column((1, 1, 2, 9)), _column((0, 0, 1, 1))),
         settings=_LW,
         least={"leave-one-out": 0.7, "replace-one": 0.3},
@@ -226,7 +220,7 @@ WINDOWS: Final = (
         id="guarantee/window-weights-recomputed",
         paper=_PAPER,
         columns=_LEVELS,
-        grids=(_grid(np.linspace(-3.0, 3.0, 25), [0.0]),),
+        grids=(grid(np.linspace(-3.0, 3.0, 25).tolist(), [0.0]),),
         tables=(_column("aabb"), _column("aaabbb")),
         settings=_LW,
         least={"leave-one-out": 0.7, "replace-one": 0.3},

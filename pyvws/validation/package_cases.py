@@ -213,7 +213,7 @@ def guessed(*kinds: _Kind, used: int = _ALL, times: float = 1.0, datasets: int =
             "draws": posterior,
             "guesses": [[grid[i] for grid in grids] for i in range(n)],
             "types": [kind["type"] for kind in kinds],
-            "formulas": [_formula(kind) for kind in kinds],
+            "formulas": [f"{k['outcome']} ~ {' + '.join(k['terms']) or '1'}" for k in kinds],
             "used": used,
             **({"prior": times} if times != 1.0 else {}),
         }
@@ -229,10 +229,6 @@ def _grids(kind: _Kind, table: pd.DataFrame) -> list[Floats]:
         return [np.array([value, 1.0 - value]) for value in values]
     steps = np.arange(_GUESSES) * (2.0 if kind["type"] == "pois" else 1.7)
     return [value + steps for value in values]
-
-
-def _formula(kind: _Kind) -> str:
-    return f"{kind['outcome']} ~ {' + '.join(kind['terms']) or '1'}"
 
 
 def _as_factor(seed: int, n: int) -> tuple[AuthorCall, Floats]:

@@ -109,8 +109,13 @@ def test_pairs_are_those_of_one_replicate() -> None:
 
 
 def test_keys_grow_with_the_replicates_and_the_registry_knows_the_study() -> None:
-    assert keys(2) == [("data", 123, 1), ("data", 1234, 1), ("data", 123, 2), ("data", 1234, 2)]
-    assert set(keys(2)) < set(keys(3))
+    assert keys(SETTINGS, 2) == [
+        ("data", 123, 1),
+        ("data", 1234, 1),
+        ("data", 123, 2),
+        ("data", 1234, 2),
+    ]
+    assert set(keys(SETTINGS, 2)) < set(keys(SETTINGS, 3))
     assert all(find_study(name).name == name for name in STUDIES)
 
 

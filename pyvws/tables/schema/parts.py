@@ -174,7 +174,6 @@ class Finish:
 
     @property
     def column(self) -> Column:
-        """The column of the schema."""
         return self.schema.columns[self.name]
 
     def within(self, values: Mapping[str, Floats]) -> tuple[Floats | float, Floats | float]:

@@ -7,6 +7,8 @@ figure follows from the arguments.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -33,55 +35,26 @@ _WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
 _FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 
 
-def unweighted_statement(**data: Any) -> Floats:
-    """The statement of an unweighted run, in numbers."""
-    return _figures(_run(Unweighted(), **data)[0])
-
-
-def lw_statement(**data: Any) -> Floats:
-    """The statement of an LW run, in numbers."""
-    return _figures(_run(LipschitzWeighted(), **data)[0])
-
-
-def reweighted_statement(**data: Any) -> Floats:
-    """The statement of an LW run with re-weighting at a factor k, in numbers."""
-    return _figures(_run(LipschitzWeighted(), reweight=True, **data)[0])
-
-
 def reweighted_weights(**data: Any) -> Floats:
     """The weights (N,) of the fit that makes the datasets of that run."""
     release, _ = _run(LipschitzWeighted(), reweight=True, **data)
     return in_steps(release.records["weight_final"].to_numpy())
 
 
-def weighted_epsilon_statement(epsilon: float, **data: Any) -> Floats:
-    """The statement of a Weighted-epsilon run, in numbers."""
-    return _figures(_run(WeightedEpsilon(epsilon=epsilon), **data)[0])
-
-
-def censored_statement(epsilon: float, weights: str, **data: Any) -> Floats:
-    """The statement of a censored run, in numbers."""
-    return _figures(_run(Censored(epsilon=epsilon, weights=weights, clamp="half"), **data)[0])
-
-
-def records_statement(epsilon: float, records: str, noise: float, **data: Any) -> Floats:
+def records_statement(records: str, noise: float, **data: Any) -> Floats:
     """The statement of a censored run whose number of rows is "public" or "noisy", in numbers."""
     rows = {"records": 7} if records == "public" else {"records": "noisy", "records_epsilon": noise}
-    return _figures(
-        _run(Censored(epsilon=epsilon, weights="none", clamp="half"), **rows, **data)[0]
-    )
+    return censored_statement(weights="none", **rows, **data)
 
 
-def draws_statement(epsilon: float, draws: int, **data: Any) -> Floats:
+def draws_statement(draws: int, **data: Any) -> Floats:
     """The statement of a censored run whose datasets come from fewer draws, in numbers."""
-    mechanism = Censored(epsilon=epsilon, weights="none", clamp="half")
-    return _figures(_run(mechanism, draws_per_release=draws, **data)[0])
+    return censored_statement(weights="none", draws_per_release=draws, **data)
 
 
-def staged_statement(epsilon: float, stage: float, **data: Any) -> Floats:
+def staged_statement(stage: float, **data: Any) -> Floats:
     """The statement of a censored run whose weights come from one draw of a first stage."""
-    mechanism = Censored(epsilon=epsilon, weights="staged", stage_epsilon=stage, clamp="half")
-    return _figures(_run(mechanism, **data)[0])
+    return censored_statement(weights="staged", stage_epsilon=stage, **data)
 
 
 def draws_by_delta(epsilon: float, stage: float, noise: float, **data: Any) -> Floats:
@@ -96,11 +69,6 @@ def draws_by_delta(epsilon: float, stage: float, noise: float, **data: Any) -> F
     for neighbours in privacy["epsilon_by_neighbours"].values():
         figures += [*neighbours["total_by_delta"].values(), neighbours["total_zcdp"]]
     return np.array(figures)
-
-
-def one_draw_statement(**data: Any) -> Floats:
-    """The statement of an LW run whose datasets come from one draw, in numbers."""
-    return _figures(_run(LipschitzWeighted(), draws_per_release=1, **data)[0])
 
 
 def censored_terms(epsilon: float, weights: str, **data: Any) -> Floats:
@@ -195,6 +163,25 @@ def _figures(release: Release) -> Floats:
     word = _WORDS[released["guarantee"]]
     return np.array([*steps, *own, spent["epsilon"], *both, *sure, word])
 
+
+def _statement(kind: Callable[..., Mechanism], *names: str, **more: Any) -> Callable[..., Floats]:
+    """What gives the statement of a run, in numbers: the mechanism takes the settings `names`."""
+
+    def statement(**data: Any) -> Floats:
+        settings = {name: data.pop(name) for name in names if name in data}
+        return _figures(_run(kind(**settings), **more, **data)[0])
+
+    return statement
+
+
+unweighted_statement = _statement(Unweighted)
+lw_statement = _statement(LipschitzWeighted)
+reweighted_statement = _statement(LipschitzWeighted, reweight=True)
+one_draw_statement = _statement(LipschitzWeighted, draws_per_release=1)
+weighted_epsilon_statement = _statement(WeightedEpsilon, "epsilon")
+censored_statement = _statement(
+    partial(Censored, clamp="half"), "epsilon", "weights", "stage_epsilon"
+)
 
 # Arguments
 

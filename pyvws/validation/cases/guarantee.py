@@ -82,7 +82,6 @@ class ComputedLoss(_Loss):
         return self.runs.function
 
     def found(self) -> Findings:
-        """The losses now."""
         by_epsilon = {epsilon: self.runs.losses(epsilon) for epsilon in self.epsilons}
         measured = tuple(
             Measurement(

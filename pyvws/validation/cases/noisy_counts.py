@@ -79,7 +79,6 @@ class Conversion(MeasuredRow):
         return "pyvws.mechanisms.counts.discrete_gaussian:composed_delta"
 
     def found(self) -> Findings:
-        """Both conversions now."""
         moves = [(1.0, (w * self.u) ** -0.5) for w in self.multiples]
         summed = hockey_stick(*loss_distribution(moves, step=0.5 * self.u), self.epsilon)
         exact = composed_delta(self.u, self.multiples, self.epsilon)
@@ -101,7 +100,6 @@ class FreshNoise(MeasuredRow):
     delta: float
 
     def found(self) -> Findings:
-        """Make both releases now."""
         first, other = (_release(RECORDS, 0.1, self.delta).public_tables for _ in range(2))
         moved = first["counts.parquet"]["count"] != other["counts.parquet"]["count"]
         what = f"share of {len(moved)} counts that differ"

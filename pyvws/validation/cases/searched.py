@@ -41,7 +41,6 @@ class SearchedStatement(MeasuredRow):
     seeds: tuple[int, ...] = tuple(range(1, 25))
 
     def found(self) -> Findings:
-        """Search now."""
         pairs = [ratios for seed in self.seeds if (ratios := self._ratios(seed)) is not None]
         if not pairs:
             return Findings((), "No search ended.", seeds=self.seeds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,36 +21,28 @@ from pyvws.validation._draws import Draws, Floats
 _Statistic = Callable[[Any, SurveyDesign, Any], SurveyEstimate]
 
 
-def totals(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any) -> Floats:
-    """Totals of the cells that hold a record, then their standard errors."""
-    return _by_cell(survey_total, y, cell, survey_design(weights, strata, clusters))
-
-
-def means(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any) -> Floats:
-    """Means of the cells that hold a record, then their standard errors."""
-    return _by_cell(survey_mean, y, cell, survey_design(weights, strata, clusters))
-
-
-def shares(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any) -> Floats:
+def shares(y: Any, cell: Any, **design: Any) -> Floats:
     """The share of values above 0 among all records, then its standard error."""
-    design = survey_design(weights, strata, clusters)
-    return _by_cell(survey_mean, np.asarray(y > 0, np.float64), np.zeros(len(y)), design)
+    return means(y=np.asarray(y > 0, np.float64), cell=np.zeros(len(y)), **design)
 
 
-def quantiles(y: Any, cell: Any, weights: Any, strata: Any, clusters: Any, level: float) -> Floats:
+def quantiles(level: float, **sample: Any) -> Floats:
     """Quantiles of the cells that hold a record, then their standard errors."""
-
-    def of(values: Any, design: SurveyDesign, rows: Any) -> SurveyEstimate:
-        return survey_quantile(values, level, design, rows)
-
-    return _by_cell(of, y, cell, survey_design(weights, strata, clusters))
+    return _by_cell(lambda y, *rest: survey_quantile(y, level, *rest), **sample)
 
 
-def _by_cell(statistic: _Statistic, y: Any, cell: Any, design: SurveyDesign) -> Floats:
+def _by_cell(
+    statistic: _Statistic, *, y: Any, cell: Any, weights: Any, strata: Any, clusters: Any
+) -> Floats:
+    """A statistic of the cells that hold a record, then its standard errors."""
+    design = survey_design(weights, strata, clusters)
     cells = [np.flatnonzero(cell == code) for code in np.unique(cell)]
     figures = [statistic(y[rows], design, rows) for rows in cells]
     errors = [np.sqrt(figure.variance) for figure in figures]
     return np.array([*(figure.estimate for figure in figures), *errors])
+
+
+totals, means = partial(_by_cell, survey_total), partial(_by_cell, survey_mean)
 
 
 def _sample(seed: int, *shape: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -26,31 +27,6 @@ def window_widths(first: Any, second: Any, third: Any, weights: Any) -> Floats:
         [first, second, third], weights=weights, probabilities=[True, False, True]
     )
     return in_steps([*bounds.windows, bounds.database])
-
-
-def probability_statement(**data: Any) -> Floats:
-    """The figures of an LW run on counts."""
-    return _figures(model="poisson", outcome="counts", **data)
-
-
-def density_statement(**data: Any) -> Floats:
-    """The figures of an LW run on numbers."""
-    return _figures(model="normal", outcome="numbers", **data)
-
-
-def mixed_statement(**data: Any) -> Floats:
-    """The figures of an LW run on a table of counts and numbers."""
-    columns = {
-        "counts": Column(model="poisson"),
-        "numbers": Column(model="normal", predictors=()),
-        "unit": Column(role="drop"),
-    }
-    return _figures(schema=Schema(columns), **data)
-
-
-def units_statement(**data: Any) -> Floats:
-    """The figures of an LW run on counts whose units are pairs of records."""
-    return _figures(model="poisson", outcome="counts", unit="unit", **data)
 
 
 def _figures(
@@ -83,6 +59,16 @@ def _figures(
     steps = in_steps([exact["lipschitz_bound"], exact[key]])
     return np.array([*steps, released["epsilon_per_dataset"], released[key], *both])
 
+
+_TABLE: Final = {
+    "counts": Column(model="poisson"),
+    "numbers": Column(model="normal", predictors=()),
+    "unit": Column(role="drop"),
+}
+probability_statement = partial(_figures, model="poisson", outcome="counts")
+density_statement = partial(_figures, model="normal", outcome="numbers")
+mixed_statement = partial(_figures, schema=Schema(_TABLE))
+units_statement = partial(_figures, model="poisson", outcome="counts", unit="unit")
 
 # Arguments
 

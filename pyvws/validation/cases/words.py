@@ -38,7 +38,6 @@ class _Zeros(KnownDraws):
         super().__init__([])
 
     def sample(self, target: Any, *given: Any, **named: Any) -> Posterior:
-        """As `Engine.sample`."""
         self.fits = [np.zeros((_DRAWS, target.dimension))]
         return super().sample(target, *given, **named)
 
@@ -47,7 +46,6 @@ class _Approximated(_Zeros):
     """Draws of a normal approximation, as engine laplace has them."""
 
     def sample(self, *given: Any, **named: Any) -> Posterior:
-        """As `Engine.sample`."""
         posterior = super().sample(*given, **named)
         return replace(posterior, diagnostics=replace(posterior.diagnostics, khat=0.1))
 
@@ -73,7 +71,6 @@ class LostWord(MeasuredRow):
     paper: str = "nist2025, what a guarantee does not cover"
 
     def found(self) -> Findings:
-        """Make both releases now."""
         strict, lost = self._said({}), self._said(self.more())
         holds = {
             f"{self.word} without it": strict["guarantee"] == self.word and strict["certified"],

@@ -13,6 +13,8 @@ import pytest
 from documents import ROOT, differences
 
 _CASE = json.loads((ROOT / "docs" / "agency-case.ipynb").read_text(encoding="utf-8"))
+_FIT = 'mechanism=\\"lw\\", datasets=5'
+_SHORTER_FIT = f"{_FIT}, draws=400, warmup=400, chains=2"
 _WITHIN = 2 / 3  # As "prints roughly": noise is secret, and two runs of a sampler differ.
 
 
@@ -43,9 +45,10 @@ def plain(data: dict[str, Any]) -> str:
 @pytest.mark.filterwarnings("ignore::pyvws.MisfitWarning", "ignore::pyvws.ConvergenceWarning")
 def test_the_case_runs_and_shows_what_the_page_shows(notebook: Any, tmp_path: Path) -> None:
     pytest.importorskip("opendp")
-    again = notebook.run(_CASE, tmp_path)
+    text = json.dumps(_CASE)
+    assert text.count(_FIT) == 1
+    again = notebook.run(json.loads(text.replace(_FIT, _SHORTER_FIT)), tmp_path)
     kept, made = list(outputs(_CASE)), list(outputs(again))
-    assert [code for code, _ in kept] == [code for code, _ in made]
     for (code, before), (_, after) in zip(kept, made, strict=True):
         assert before.keys() == after.keys(), code
         assert list(differences(plain(before), plain(after), within=_WITHIN)) == [], code

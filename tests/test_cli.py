@@ -11,12 +11,14 @@ import stat
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from documents import validate_a_few
 from run_here import run_here
 from typer.main import get_command
 
@@ -31,16 +33,6 @@ _FAST = ["--draws", "500", "--warmup", "300", "--chains", "2", "--datasets", "3"
 def _script(text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60
-    )
-
-
-def _pyvws(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pyvws", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
     )
 
 
@@ -70,15 +62,16 @@ def test_the_ce_run_writes_what_the_readme_says(tmp_path: Path) -> None:
     if not _CE.exists():
         assert not os.environ.get("CI"), "the CE file must be there in CI"
         pytest.skip(f"needs {_CE.name}, which lies beside the checkout of the developers")
-    out = tmp_path / "out"
-    run = _pyvws(
-        "synthesize", _CE, "--outcome", "Expenditure", "--formula", "~ Urban + Marital",
+    out, some = tmp_path / "out", tmp_path / "some.csv"
+    pl.read_csv(_CE).head(1500).write_csv(some)
+    run = run_here(
+        "synthesize", some, "--outcome", "Expenditure", "--formula", "~ Urban + Marital",
         "--round", "--model", "negative-binomial", "--mechanism", "lw", "--reweight",
         "--datasets", 20, "--seed", 1, "--out", out,
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert "k = 0.9500" in run.stderr
-    confidential = pl.read_csv(_CE)
+    assert run.code == 0, run.err
+    assert "k = 0.9500" in run.err
+    confidential = pl.read_csv(some)
     records = pl.read_parquet(out / "confidential" / "records.parquet")
     names = [f"synthetic-{i:02d}.csv" for i in range(1, 21)]
     assert sorted(path.name for path in (out / "release").iterdir()) == [
@@ -113,11 +106,11 @@ def test_the_ce_run_writes_what_the_readme_says(tmp_path: Path) -> None:
 def test_nothing_confidential_reaches_the_release_or_the_terminal(
     table: Path, tmp_path: Path
 ) -> None:
-    run = _pyvws(
+    run = run_here(
         "synthesize", table, "--outcome", "visits", "--formula", "~ urban", "--reweight",
         "--tolerance", "0.2", "--out", tmp_path / "out", *_FAST,
     )  # fmt: skip
-    assert run.returncode == 0, run.stderr
+    assert run.code == 0, run.err
     released = b"".join(path.read_bytes() for path in (tmp_path / "out/release").iterdir())
     summary = json.loads((tmp_path / "out/confidential/summary.json").read_text())
     records = pl.read_parquet(tmp_path / "out/confidential/records.parquet")
@@ -126,7 +119,7 @@ def test_nothing_confidential_reaches_the_release_or_the_terminal(
     secrets += [repr(value).encode() for value in records["weight_final"] if 0 < value < 1]
     for secret in secrets:
         assert secret not in released
-    assert str(_CANARY) not in run.stdout + run.stderr
+    assert str(_CANARY) not in run.out + run.err
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -353,8 +346,10 @@ def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> 
 
 def test_validate_writes_its_rows_and_passes(tmp_path: Path) -> None:
     levels = "exact,close"
-    run = run_here("validate", "--level", levels, "--cached", "--json", tmp_path / "rows.json")
-    assert run.code == 0, run.out + run.err
+    ended = validate_a_few(
+        f"pyvws validate --level {levels} --cached --json {tmp_path / 'rows.json'}", tmp_path
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert len(rows) >= 12
     assert {row["verdict"] for row in rows} == {"pass"}
@@ -401,18 +396,16 @@ def test_a_cut_validation_keeps_its_rows_and_says_so(
     assert jobs[0].id in run.out
 
 
-def test_validate_fails_when_a_function_is_changed() -> None:
-    script = (
-        "import sys, numpy as np, pyvws.weights.reweight as _, pyvws.commands.cli as cli\n"
-        "module = sys.modules['pyvws.weights.reweight']\n"
-        "true = module.reweight\n"
-        "module.reweight = lambda *a, **k: np.nextafter(true(*a, **k), 2)\n"
-        "sys.argv = ['pyvws', 'validate', '--level', 'exact', '--cached']\n"
-        "cli.main()\n"
-    )
-    run = _script(script)
-    assert run.returncode == 1
-    assert "1 fail" in run.stdout
+def test_validate_fails_when_a_function_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyvws.validation import runner
+
+    module = import_module("pyvws.weights.reweight")
+    true = module.reweight
+    monkeypatch.setattr(module, "reweight", lambda *a, **k: np.nextafter(true(*a, **k), 2))
+    monkeypatch.setattr(runner, "CASES", [c for c in runner.CASES if "reweight" in c.id])
+    run = run_here("validate", "--level", "exact", "--cached")
+    assert run.code == 1
+    assert "1 fail" in run.out
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import subprocess
+import runpy
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -211,31 +211,28 @@ def test_there_is_a_script_for_every_printed_case() -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_each_script_prints_its_tables(script: Path) -> None:
+def test_each_script_prints_its_tables(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With the study put in its place: the tables, a count, and 1 for a figure outside."""
-    module = next(
-        line.split()[1] for line in script.read_text().splitlines() if "pyvws.studies" in line
-    )
-    program = (
-        "import runpy, sys\n"
-        f"import {module} as study\n"
-        "from pyvws.studies.printed import Recomputed, paired_difference\n"
-        "from pyvws.studies.printed import Printed\n"
-        "def table(**chosen):\n"
-        "    assert chosen == {'replicates': 3, 'seed': 2, 'jobs': 1}\n"
-        "    of = lambda value: Printed('vws2024', 'Table 1', 'CW', 'mean: lower', value, 2.0, 1.0,"
-        " 3.0, '3 runs')\n"
-        "    pairs = [paired_difference('CW', 'CW_final', 'mean: lower', [1.0, 2.0], [3.0, 4.0])]\n"
-        "    return Recomputed([of('2.5'), of('3.5')], pairs)\n"
-        "study.table_1 = study.poisson_figures = study.risk_efficient_tables = table\n"
-        "sys.argv[1:] = ['--replicates', '3', '--seed', '2', '--jobs', '1']\n"
-        f"runpy.run_path({str(script)!r}, run_name='__main__')\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 1, run.stderr
-    assert "vws2024, Table 1" in run.stdout
-    assert "3.5 OUT [1.0, 3.0]" in run.stdout
-    assert "CW_final less CW" in run.stdout
-    assert "2 printed figures, 1 outside; " in run.stdout
+
+    def table(**chosen: Any) -> Recomputed:
+        assert chosen == {"replicates": 3, "seed": 2, "jobs": 1}
+        cells = [
+            Printed("vws2024", "Table 1", "CW", "mean: lower", value, 2.0, 1.0, 3.0, "3 runs")
+            for value in ("2.5", "3.5")
+        ]
+        pair = paired_difference("CW", "CW_final", "mean: lower", [1.0, 2.0], [3.0, 4.0])
+        return Recomputed(cells, [pair])
+
+    studies = ((mixture_table, "table_1"), (poisson_figures, "poisson_figures"))
+    for module, name in (*studies, (risk_efficient, "risk_efficient_tables")):
+        monkeypatch.setattr(module, name, table)
+    monkeypatch.setattr(sys, "argv", ["", "--replicates", "3", "--seed", "2", "--jobs", "1"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script), run_name="__main__")
+    assert ended.value.code == 1
+    printed_text = capsys.readouterr().out
+    assert "vws2024, Table 1" in printed_text
+    assert "3.5 OUT [1.0, 3.0]" in printed_text
+    assert "CW_final less CW" in printed_text

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,10 +15,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from run_here import Ended, run_here
 
 from pyvws._base import resources as _resources
 from pyvws.errors import OutputError
-from pyvws.validation import document, errata, provenance
+from pyvws.validation import document, errata, provenance, runner
 from pyvws.validation._figures import figures
 from pyvws.validation.report import Measurement, Row
 from pyvws.validation.uncovered import LEFT_OPEN
@@ -321,33 +320,24 @@ def test_the_folder_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Mo
     assert [path.name for path in tmp_path.iterdir()] == ["audit"]
 
 
-def test_the_command_writes_the_document_of_its_rows(tmp_path: Path) -> None:
-    program = (
-        "import sys, pyvws.commands.cli as cli, pyvws.validation.runner as runner\n"
-        "from pyvws.validation import provenance\n"
-        "provenance.r_versions = dict\n"
-        "runner.CASES = runner.CASES[:6]\n"
-        "sys.argv[0] = 'pyvws'\n"
-        "cli.main()\n"
-    )
+def test_the_command_writes_the_document_of_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance, "r_versions", dict)
+    monkeypatch.setattr(runner, "CASES", runner.CASES[:6])
+    monkeypatch.chdir(tmp_path)
 
-    def run(*options: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", program, "validate", "--level", "exact", "--cached", *options],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
+    def run(*options: str) -> Ended:
+        return run_here("validate", "--level", "exact", "--cached", *options)
 
     first = run("--report", "audit")
-    assert first.returncode == 0, first.stderr
-    assert first.stdout.splitlines()[-3:] == [f"audit/{name}" for name in document.FILES]
+    assert first.code == 0, first.err
+    assert first.out.splitlines()[-3:] == [f"audit/{name}" for name in document.FILES]
     kept = json.loads((tmp_path / "audit" / "validation.json").read_text())
     assert kept["verdict"] == "pass"
     assert kept["command"] == "pyvws validate --level exact --cached --report audit"
     again = run("--report", "audit")
-    assert again.returncode == 1
-    assert "is not empty" in again.stderr
-    assert first.stdout.splitlines()[-4] not in again.stdout
-    assert run("--report", "audit", "--overwrite").returncode == 0
+    assert again.code == 1
+    assert "is not empty" in again.err
+    assert first.out.splitlines()[-4] not in again.out
+    assert run("--report", "audit", "--overwrite").code == 0

@@ -22,8 +22,9 @@ from scipy.special import (
     gammaincinv,
     gammaln,
     log_expit,
+    log_ndtr,
     ndtr,
-    ndtri,
+    ndtri_exp,
 )
 
 from pyvws._base.checks import Floats
@@ -68,13 +69,11 @@ class _Law:
 
 def _law(family: Model, draw: Draws, eta: Floats) -> _Law:
     """The distribution of records of eta at a single draw (S = 1)."""
-    if family.name in ("normal", _BY_RANGE):
+    if family.name == "normal":
         sigma = float(draw["sigma"][0])
         return _Law(
             lambda v: ndtr((v - eta) / sigma),
             lambda v: ndtr((eta - v) / sigma),
-            lambda p: eta + sigma * ndtri(p),
-            lambda p: eta - sigma * ndtri(p),
         )
     if family.name == "gamma":
         a = float(draw["shape"][0])
@@ -134,14 +133,31 @@ def cell_probabilities(
     Cells stand side by side: high[c] is low[c + 1]. Those of a family that its range truncates add
     up to 1.
     """
+    if family.name == _BY_RANGE:
+        return _normal_shares(eta[:, None], float(draw["sigma"][0]), low, high)
     law = _law(family, draw, eta[:, None])
     ends = np.concatenate([low, high[-1:]])
     with np.errstate(over="ignore", invalid="ignore"):
         below, above = _at(law.below, ends, 0.0, 1.0), _at(law.above, ends, 1.0, 0.0)
     probabilities = np.where(below[:, :-1] > 0.5, above[:, :-1] - above[:, 1:], np.diff(below))
-    if family.name == _BY_RANGE:
-        probabilities /= np.maximum(probabilities.sum(axis=1, keepdims=True), _TINY)
     return np.asarray(np.clip(probabilities, 0.0, 1.0))
+
+
+def _lower_tail(eta: Floats, sigma: float, low: Floats, high: Floats) -> tuple[Any, ...]:
+    """Whether cells are mirrored, so that each lies in the lower tail of a normal distribution, and
+    the logarithms of what lies below their ends: no cell is too far away for these."""
+    a, b = (low - eta) / sigma, (high - eta) / sigma
+    mirrored = -a < b
+    a, b = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
+    return mirrored, log_ndtr(a), log_ndtr(b)
+
+
+def _normal_shares(eta: Floats, sigma: float, low: Floats, high: Floats) -> Floats:
+    """Shares (R, C) of cells by a normal distribution, of what it has in all of them."""
+    _, below, until = _lower_tail(eta, sigma, low, high)
+    log_mass = until + np.log(-np.expm1(np.minimum(below - until, -_TINY)))
+    mass = np.exp(log_mass - log_mass.max(axis=1, keepdims=True))
+    return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
 
 def _at(probability: Callable[[Floats], Floats], ends: Floats, first: float, last: float) -> Floats:
@@ -162,6 +178,8 @@ def drawn_in_cells(
 
     In a cell too far away for any floating number it lies at the nearer end.
     """
+    if family.name in ("normal", _BY_RANGE):
+        return _normal_within(eta, float(draw["sigma"][0]), low, high, rng.random(len(eta)))
     law = _law(family, draw, eta)
     if law.h is None or law.slope is None:
         return _inverted(law, low, high, rng.random(len(eta)))
@@ -172,6 +190,13 @@ def drawn_in_cells(
             own = _law(family, draw, eta[at])
             numbers[at] = drawn(own, low[at], high[at], rng.random(int(at.sum())))
     return numbers
+
+
+def _normal_within(eta: Floats, sigma: float, low: Floats, high: Floats, u: Floats) -> Floats:
+    """Normal numbers within cells, by the inverse of the logarithm of the distribution function."""
+    mirrored, below, until = _lower_tail(eta, sigma, low, high)
+    z = ndtri_exp(until + np.log(u + (1.0 - u) * np.exp(below - until)))
+    return np.asarray(np.clip(eta + sigma * np.where(mirrored, -z, z), low, high))
 
 
 def _bounds(law: _Law, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -25,9 +25,10 @@ from pyvws.models.registry import find_model
 pytestmark = [pytest.mark.runs, pytest.mark.draws]
 
 N = 5
-_DRAWS = 60_000
+_DRAWS = 20_000
+_SWEEPS = 1_200
 _BATCHES = 20
-_FAR = 5.0  # Batch standard errors.
+_FAR = 4.5  # Batch standard errors.
 
 A = vws.Column(model="table", levels=("0", "1"), predictors=[])
 
@@ -45,6 +46,11 @@ def etas(rng: np.random.Generator, columns: int = 1) -> np.ndarray:
     """eta (S, 2, columns) of the two levels of a."""
     beta = priors(columns, rng)
     return np.stack([beta[:, 0], beta[:, 0] + beta[:, 1]], axis=1)
+
+
+def same(rng: np.random.Generator) -> np.ndarray:
+    """eta (S, 2, 1) of a column without predictors."""
+    return np.repeat(priors(1, rng)[:, :1], 2, axis=1)
 
 
 def of_levels(eta: np.ndarray) -> np.ndarray:
@@ -84,44 +90,76 @@ def with_part(rng):
     return np.concatenate([part[:, :, 1:], part[:, :, :1] * cells], axis=2)
 
 
+def in_range(rng):
+    """Three cells of a range from -1 to 1; where it holds no mass, the nearer end has it all."""
+    ends = np.array([-1.0, -0.5, 0.5, 1.0])
+    eta, sigma = same(rng), np.abs(rng.standard_t(3, (_DRAWS, 1, 1)))
+    z = np.where(eta > 0.0, ends - eta, eta - ends) / sigma
+    mass = np.abs(np.diff(special.ndtr(z), axis=2))
+    whole = mass.sum(axis=2, keepdims=True)
+    nearer = np.where(eta > 0.0, [0.0, 0.0, 1.0], [1.0, 0.0, 0.0])
+    return np.where(whole > 1e-300, mass / np.maximum(whole, 1e-300), nearer)
+
+
+def gamma(rng):
+    shape, mu = 1.0 / half_cauchy(5.0, rng), np.exp(np.clip(same(rng), -300, 300))
+    return of_ends(special.gammainc(shape, shape * np.array([1.0, 3.0]) / mu))
+
+
+def beta(rng):
+    kappa, eta = 1.0 / half_cauchy(5.0, rng), same(rng)
+    a, b = (np.maximum(kappa * special.expit(side * eta), 1e-300) for side in (1, -1))
+    return of_ends(special.betainc(a, b, np.array([0.3, 0.7])))
+
+
+def poisson(rng):
+    mu = np.exp(np.minimum(same(rng), 300))
+    return of_ends(special.gammaincc(np.array([1.0, 3.0]), mu))
+
+
 def negative_binomial(rng):
-    phi, mu = 1.0 / half_cauchy(5.0, rng), np.exp(np.minimum(etas(rng), 50))
-    return of_ends(stats.nbinom.cdf(np.array([0.0, 2.0]), phi, phi / (phi + mu)))
+    phi, mu = 1.0 / half_cauchy(5.0, rng), np.exp(np.clip(etas(rng), -300, 300))
+    return of_ends(special.betainc(phi, np.array([1.0, 3.0]), phi / (phi + mu)))
 
 
 def number(model, low, cuts, high, **more):
-    return vws.Column(model=model, range=(low, high), cuts=cuts, predictors=["a"], **more)
+    return vws.Column(model=model, range=(low, high), cuts=cuts, **{"predictors": ["a"], **more})
+
+
+def category(model, levels, **more):
+    return vws.Column(model=model, levels=tuple("012"[:levels]), predictors=["a"], **more)
 
 
 FAMILIES = {
-    "logistic": (
-        vws.Column(model="logistic", levels=("0", "1"), predictors=["a"]),
-        lambda rng: of_levels(etas(rng)),
+    "logistic": (category("logistic", 2), lambda rng: of_levels(etas(rng))),
+    "ordinal": (category("ordinal", 3), ordinal),
+    "nominal": (category("nominal", 3), lambda rng: of_levels(etas(rng, 2))),
+    "table": (
+        category("table", 3, settings={"concentration": 1.0}),
+        lambda rng: rng.dirichlet(np.full(3, 1.0 / 3.0), (_DRAWS, 2)),
     ),
-    "ordinal": (vws.Column(model="ordinal", levels=("0", "1", "2"), predictors=["a"]), ordinal),
+    "normal": (number("normal", -9, (-1, 1), 9), normal(np.array([-1.0, 1.0]))),
     "mass": (number("normal", 0, (2, 4), 90, outcome_scale="log", mass=(0,)), with_part),
+    "truncated-normal": (number("truncated-normal", -1, (-0.5, 0.5), 1, predictors=[]), in_range),
+    "gamma": (number("gamma", 0, (1, 3), 9, predictors=[]), gamma),
+    "beta": (number("beta", 0, (0.3, 0.7), 1, predictors=[]), beta),
+    "poisson": (number("poisson", 0, (1, 3), 9, predictors=[]), poisson),
     "negative-binomial": (number("negative-binomial", 0, (1, 3), 9), negative_binomial),
 }
 
 
 def exact_means(noisy: NoisyTables, states: list[tuple[int, int]], shares: np.ndarray):
     """E[number of records in each state | S] by all tables of N records."""
-    log_p, found = [], []
-    with np.errstate(divide="ignore"):
-        log_shares = np.log(np.maximum(shares, 1e-300))
-    for members in itertools.combinations_with_replacement(range(len(states)), N):
-        x = np.array([states[one] for one in members], dtype=np.int32)
-        number = np.bincount(members, minlength=len(states))
-        value = math.lgamma(N + 1) - sum(math.lgamma(one + 1) for one in number)
-        ones = int(x[:, 0].sum())
-        value += math.lgamma(0.5 + ones) + math.lgamma(0.5 + N - ones)
-        given = sum(number[s] * log_shares[:, a, b] for s, (a, b) in enumerate(states))
-        value += math.log(np.exp(given).mean())
-        gap = (noisy.counts - noisy.table.counts(x)) / np.repeat(noisy.scales, noisy.table.sizes)
-        log_p.append(value - 0.5 * (gap**2).sum())
-        found.append(number)
-    p = np.exp(np.array(log_p) - max(log_p))
-    return p @ np.array(found) / p.sum()
+    tables = itertools.combinations_with_replacement(range(len(states)), N)
+    found = np.array([np.bincount(members, minlength=len(states)) for members in tables])
+    log_shares = np.log(np.maximum(shares, 1e-300)).reshape(len(shares), -1)
+    given = np.exp(found @ log_shares.T).mean(axis=1)
+    ones = found @ np.array([a for a, _ in states])
+    log_p = np.log(given) - special.gammaln(found + 1.0).sum(axis=1)
+    log_p += special.gammaln(0.5 + ones) + special.gammaln(0.5 + N - ones)
+    log_p -= 0.5 * (((noisy.counts - found) / noisy.scales[0]) ** 2).sum(axis=1)
+    p = np.exp(log_p - log_p.max())
+    return p @ found / p.sum()
 
 
 def counted(column: vws.Column) -> CountedTable:
@@ -135,12 +173,13 @@ def test_a_column_that_its_family_gives_has_its_posterior(name):
     column, shares = FAMILIES[name]
     table = counted(column)
     states = list(itertools.product((0, 1), range(table.columns[1].size)))
-    truth = np.array([states[k] for k in (0, 0, 1, -1, -1)], dtype=np.int32)
+    middle = states.index((0, 1))
+    truth = np.array([states[k] for k in (0, middle, middle, -2, -1)], dtype=np.int32)
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 1, -1)
     noisy = NoisyTables(
         table=table, counts=counts, scales=np.array([1.5]), laplace=False, records=N
     )
-    made = impute(noisy, datasets=1500, classes=1, sweeps=3000, seed=3).codes
+    made = impute(noisy, datasets=_SWEEPS // 2, classes=1, sweeps=_SWEEPS, seed=3).codes
     wide = table.columns[1].size
     places = np.array(made, dtype=np.int64)[:, :, 0] * wide + np.array(made)[:, :, 1]
     seen = np.array([np.bincount(own, minlength=len(states)) for own in places])
@@ -148,7 +187,7 @@ def test_a_column_that_its_family_gives_has_its_posterior(name):
     error = batches.std(axis=0, ddof=1) / math.sqrt(_BATCHES)
     expected = exact_means(noisy, states, shares(np.random.default_rng(4)))
     assert (np.abs(batches.mean(axis=0) - expected) < _FAR * error + 0.01).all()
-    assert (error < 0.15).all()
+    assert (error < 0.2).all()
 
 
 LAWS = {
@@ -187,6 +226,21 @@ def test_cells_have_the_mass_of_the_law_and_numbers_are_drawn_from_it(name):
             share = (law(eta).cdf(at) - below[c]) / np.diff(below)[c]
             nearly = (law(eta).cdf(at - 1) - below[c]) / np.diff(below)[c] if whole else share
             assert nearly - 0.04 < 0.5 < share + 0.04
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_far_beyond_its_range_a_truncated_normal_has_the_nearer_end(side):
+    """Where the mass of the whole range is too small for a double."""
+    family, draw = find_model("truncated-normal", range=(-1.0, 1.0)), {"sigma": np.array([0.1])}
+    low, high = np.array([-1.0, -0.5, 0.5]), np.array([-0.5, 0.5, 1.0])
+    eta = np.array([6.0 * side])
+    shares = cell_probabilities(family, draw, eta, low, high)[0]
+    np.testing.assert_allclose(shares[:: int(side)], [0.0, 0.0, 1.0], atol=1e-9)
+    rng, n = np.random.default_rng(1), 500
+    drawn = side * drawn_in_cells(family, draw, *(np.full(n, x) for x in (eta[0], -0.5, 0.5)), rng)
+    fall = (6.0 - 0.5) / 0.1**2  # Of the log density at the nearer end.
+    assert ((drawn <= 0.5) & (drawn > 0.4)).all()
+    assert abs((0.5 - drawn).mean() * fall - 1.0) < 0.2
 
 
 def test_numbers_in_a_wide_cell_follow_the_family_and_the_release_is_made_again(tmp_path):

@@ -179,6 +179,32 @@ def test_a_clamp_is_of_each_units_sum(own: Any, tmp_path: Path) -> None:
     assert "of the units, by draw" in shown
 
 
+def test_the_constant_of_a_reference_is_that_of_public_units(tmp_path: Path) -> None:
+    """W is the size that 5 % of the public units exceed, and an id names a unit of its dataset."""
+    columns = {"home": vws.Column(role="id"), "sex": vws.Column(model="table", levels=("f", "m"))}
+    public = people(300)[["home", "sex"]]
+    for number, part in enumerate((public[:150], public[150:]), start=1):
+        ids = pd.factorize(part["home"])[0] + 1
+        part.assign(home=ids).to_csv(tmp_path / f"synthetic-{number:02d}.csv", index=False)
+    made = vws.synthesize(
+        people()[["home", "sex"]],
+        schema=vws.Schema(columns, unit="home"),
+        mechanism=vws.Censored(epsilon=3.0, weights="constant", reference=str(tmp_path)),
+        records=90,
+        accept_unconverged=True,
+        **SHORT,
+    )
+    shares = public["sex"].value_counts(normalize=True)
+    cut = public["home"] == public["home"].iloc[150]
+    homes = public["home"].where(~cut | (np.arange(300) < 150), "the second part")
+    sizes = -np.log(public["sex"].map(shares)).groupby(homes).sum()
+    expected = 3.0 / np.quantile(sizes, 0.95)
+    weight = made.records["weight_final"]
+    assert weight.nunique() == 1
+    assert weight.iloc[0] == pytest.approx(expected, rel=0.2)
+    assert weight.iloc[0] < 0.8 * 3.0 / np.quantile(-np.log(public["sex"].map(shares)), 0.95)
+
+
 def refused(table: Any, **settings: Any) -> str:
     """The key of a refusal, or its words where it has none."""
     with pytest.raises(InputError) as raised:

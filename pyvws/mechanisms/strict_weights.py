@@ -44,7 +44,8 @@ def constant_weights(loop: Loop, clamp: Clamp, *, c: float | None) -> StrictWeig
     """alpha_i = c for all records, c a setting; else c = min(1, epsilon / W) from public records.
 
     W is the size that 5 % of the public records' terms exceed (`ReferenceSizes.exceeded`), so that
-    about 5 % of records like them lie outside the window. No confidential record enters W.
+    about 5 % of records like them lie outside the window. Where units have several records, the
+    terms are the sums of public units. No confidential record enters W.
     """
     constant = min(1.0, clamp.epsilon / loop.reference_sizes(clamp).exceeded) if c is None else c
     weights = np.full(loop.cells.n_records, constant)

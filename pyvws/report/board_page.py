@@ -173,11 +173,12 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         )
     outside = summary.get("share_outside_window")
     if outside:
+        counted = "units" if "units" in summary else "records"
         text.append(
             "The clamp kept back the terms of a share of "
-            f"{number(outside['mean'], 3)} of the records, by draw from "
-            f"{number(outside['least'], 3)} to {number(outside['most'], 3)}. These records do not "
-            "move the fit."
+            f"{number(outside['mean'], 3)} of the {counted}, by draw from "
+            f"{number(outside['least'], 3)} to {number(outside['most'], 3)}. These {counted} do "
+            "not move the fit."
         )
     columns = summary.get("design_columns", [])
     by_column = columns if isinstance(columns, dict) else {"": columns}

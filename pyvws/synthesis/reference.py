@@ -25,7 +25,8 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.tables.design.cells import Cells, make_cells
-from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.design.units import Units
+from pyvws.tables.files.frame import check_columns, open_frame, unit_codes
 from pyvws.tables.files.read import FORMATS, read_table
 
 
@@ -39,15 +40,17 @@ class Reference:
     - `table`: The table's records whose levels the public records have; None if there is no such
       record, or if weights need none.
     - `known` (N,): Which records these are.
+    - `units`: The units of the public records, where the run has units of several records.
     """
 
     model: Model | TableModel
     cells: Cells | TableCells
     table: Cells | None
     known: NDArray[np.bool_]
+    units: Units | None = None
 
     def sizes(self, posterior: Posterior, clamp: Clamp) -> ReferenceSizes:
-        """max_s |term| of the table's records and of the public records, in nats.
+        """max_s |term| of the table's records and of the public records or units, in nats.
 
         The terms are those that the clamp sees, before weights. A record with a level that the
         public records lack has an infinite size.
@@ -55,7 +58,8 @@ class Reference:
         by_record = np.full(len(self.known), np.inf)
         if self.table is not None:
             by_record[self.known] = largest_terms(self.model, posterior, self.table, clamp)
-        public = largest_terms(self.model, posterior, self.cells, clamp)
+        counted: Any = self.cells if self.units is None else self.units
+        public = largest_terms(self.model, posterior, counted, clamp)
         finite = public[np.isfinite(public)]
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
         if low == high:
@@ -78,30 +82,45 @@ def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> R
     if path is None:
         return None
     try:
-        records = _records(Path(path), plan.referred)
+        records, units = _records(Path(path), plan.referred, plan.unit)
         if len(plan.conditionals) > 1:
-            return _of_columns(plan, records, coded)
+            return _of_columns(plan, records, units, coded)
         public = plan.beside(records, frame, coded)
     except InputError as error:
         raise InputError(f"reference: {error}") from None
     known, encode = public.known, public.model.encode
     own = make_cells(encode(public.y[known]), public.own[known]) if known.any() else None
-    return Reference(public.model, make_cells(encode(public.outcome), public.design), own, known)
+    cells = make_cells(encode(public.outcome), public.design)
+    of_units = None
+    if units is not None:
+        of_units = Units.of(cells, units, [(cells.cell_of_record, cells.n_cells)])
+    return Reference(public.model, cells, own, known, of_units)
 
 
-def _of_columns(plan: Plan, records: nw.DataFrame[Any], coded: CodedTable) -> Reference:
+def _of_columns(
+    plan: Plan, records: nw.DataFrame[Any], units: NDArray[np.intp] | None, coded: CodedTable
+) -> Reference:
     """The public records of a table of several columns, of whose own records nothing is asked."""
-    public = plan.coded(records, None, None, records.columns)
+    public = plan.coded(records, None, units, records.columns)
     values = [[own.y for own in table.synthesized.values()] for table in (public, coded)]
     refuse_same(*(np.column_stack(columns) for columns in values))
     columns = tuple(outcome.conditional(None) for outcome in public.outcomes)
     cells = TableCells.of(columns, len(records))
     nobody = np.zeros(len(coded.outcomes[0].y), dtype=np.bool_)
-    return Reference(TableModel(columns), cells, None, nobody)
+    of_units = None
+    if units is not None:
+        places = [(column.places(len(records)), column.cells.n_cells) for column in columns]
+        of_units = Units.of(cells, units, places)
+    return Reference(TableModel(columns), cells, None, nobody, of_units)
 
 
-def _records(path: Path, columns: list[str]) -> nw.DataFrame[Any]:
-    """The named columns of all public records."""
+def _records(
+    path: Path, columns: list[str], unit: str | None
+) -> tuple[nw.DataFrame[Any], NDArray[np.intp] | None]:
+    """The named columns of all public records, and each record's unit where there are units.
+
+    One id in two datasets stands for two units.
+    """
     folders = [path / "release", path]
     for folder in folders:
         files = sorted(p for p in folder.glob("synthetic-*") if p.suffix[1:] in FORMATS)
@@ -110,10 +129,15 @@ def _records(path: Path, columns: list[str]) -> nw.DataFrame[Any]:
     tables = [read_table(file).frame for file in files or [path]]
     for table in tables:
         check_columns(nw.from_native(table), columns, role="the run")
+    units = None
+    if unit is not None:
+        of_each = [unit_codes(open_frame(table), unit) for table in tables]
+        before = np.cumsum([0, *(int(codes.max()) + 1 for codes in of_each)])
+        units = np.concatenate([codes + at for codes, at in zip(of_each, before, strict=False)])
     try:
         whole = pl.concat([table.select(columns) for table in tables], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         raise InputError(
             f"{path.name}: the columns of its datasets have different types. Name one dataset."
         ) from None
-    return open_frame(whole)
+    return open_frame(whole), units

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.table_rows import TableRows, move_cells, move_rows
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.sequence import Conditional, TableCells
 from pyvws.posterior.clamp import Clamp
@@ -122,6 +124,63 @@ def test_the_density_is_that_of_shares_and_its_slope_follows() -> None:
     gone = np.exp(q[:2]).sum() * (np.e - 1.0)
     assert density(wider)[0] - value == pytest.approx(2 * 0.5 - gone)
     assert np.allclose(target.terms()(wider), target.terms()(q))
+
+
+_MANY = np.array([1.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0, 1.0])
+_EACH = np.arange(8)
+_PAIRS = np.array([0, 0, 1, 1, 2, 2, 3, 4])
+
+
+@pytest.mark.draws
+@pytest.mark.parametrize("unit", [_EACH, _PAIRS], ids=["records", "units"])
+@pytest.mark.parametrize("cells", [False, True], ids=["rows", "cells"])
+def test_a_move_from_the_target_is_as_likely_as_its_reverse(
+    unit: NDArray[np.intp], cells: bool
+) -> None:
+    """Of shares before and after, x^a y^b - y^a x^b has mean 0 where the move is reversible.
+
+    The shares before are exact draws, by the inverse of their distribution, and each has a pattern
+    with its own copies of the records.
+    """
+    epsilon, P = 1.6, 200_000
+    column = Conditional("y", replace(_COIN, patterns=1), make_cells(_MANY, np.zeros((8, 1))))
+    units = Units.of(TableCells.of((column,), 8), unit, [(column.places(8), 2)])
+    weights = np.linspace(1.0, 0.6, unit.max() + 1)
+    target = JointTarget((column,), weights, Clamp(epsilon, "deviance"), units=units)
+    distinct = target.distinct()
+    rows = TableRows.of(column, target.entries(distinct)[0], distinct)
+    angle = (np.arange(40_000) + 0.5) / 40_000 * np.pi / 2.0
+    M, (start, own, level, times) = len(distinct.weight), rows.entries
+
+    def sums(share: Floats) -> Floats:
+        """The units' sums (M, P) at shares (P,) of the first level."""
+        terms = times[:, None] * np.log([share, 1.0 - share])[level]
+        return np.array([terms[own == at].sum(axis=0) for at in range(M)])
+
+    terms = np.clip(distinct.weight[:, None] * sums(np.sin(angle) ** 2), -epsilon, 0.0)
+    density = np.exp(distinct.count @ terms)
+    rng = np.random.default_rng(8)
+    below, ends = np.cumsum(density) / density.sum(), angle + 0.25 * np.pi / 40_000
+    before = np.sin(np.interp(rng.random(P), below, ends)) ** 2
+    shares, total = np.log([before, 1.0 - before]).T.copy(), sums(before).T.ravel().copy()
+    entries = (
+        np.arange(P + 1) * start[1],
+        np.add.outer(np.arange(P) * M, own).ravel(),
+        *(np.tile(part, P) for part in (level, times)),
+    )
+    given = entries, tuple(np.tile(part, P) for part in rows.units), rows.window, total
+    if cells:
+        rare = np.arange(P), np.zeros(P, np.intp), np.full(P, rows.rare[2][0])
+        moved = move_cells(rng, shares, 0.5, rare, *given)
+    else:
+        moved = move_rows(rng, shares, 0.5, *given)
+    after = np.exp(shares[:, 0])
+    assert np.allclose(np.exp(shares).sum(axis=1), 1.0)
+    assert np.allclose(total.reshape(P, M), sums(after).T)
+    assert 0.5 * P < moved < P
+    for a, b in ((0, 1), (0, 2), (1, 2), (1, 4)):
+        gap = before**a * after**b - after**a * before**b
+        assert abs(gap.mean()) < 4.0 * gap.std() / np.sqrt(P)
 
 
 def test_one_column_is_a_table_of_one() -> None:

@@ -16,6 +16,9 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
+from pyvws.report.board_page import board_page
+from pyvws.report.output_folder import read_confidential, read_public
+from pyvws.report.public_page import public_page
 from pyvws.statement.schema import SCHEMA
 
 SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
@@ -131,6 +134,77 @@ def test_polars_and_ids_of_any_kind_give_the_same(schema: Any) -> None:
     assert lazy.datasets[0].equals(eager.datasets[0])
 
 
+@pytest.mark.parametrize(
+    "own",
+    [{"weights": "none"}, {"weights": "constant", "c": 0.5}, {"weights": "lw"}],
+    ids=["none", "constant", "lw"],
+)
+def test_a_clamp_is_of_each_units_sum(own: Any, tmp_path: Path) -> None:
+    table = people()[["home", "sex"]]
+    columns = {"home": vws.Column(role="drop"), "sex": vws.Column(model="table", levels=("f", "m"))}
+    made = vws.synthesize(
+        table,
+        schema=vws.Schema(columns, unit="home"),
+        mechanism=vws.Censored(epsilon=3.0, **own),
+        records=90,
+        **{**SHORT, "draws": 1000, "chains": 4},
+    )
+    strict = own["weights"] != "lw"
+    assert made.privacy["guarantee"] == ("dp" if strict else "asymptotic-dp")
+    keys = [said["key"] for said in made.privacy["caveat_keys"]]
+    assert {"units", "enforced-for-units"} <= {*keys}
+    assert "enforced" not in keys
+    assert made.privacy["unit_of_privacy"] == "all records of one home"
+    assert made.privacy["epsilon_per_dataset"] == 3.0
+    Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(made.privacy)))
+    assert len(made.datasets[0]) == 90
+    units = made.summary["units"]
+    assert units["epsilon_of_records_times_largest"] == 3.0 * units["largest"]
+    found = made.records.groupby(table["home"])
+    shared = ["weight_final", "lipschitz_bound_final", "share_outside_window"]
+    assert (found[shared].nunique() == 1).all(axis=None)
+    # A unit's largest clamped term is that of its sum: no other way round, and never above epsilon.
+    posterior = made.posterior.filter(like="log_theta").to_numpy()[:, :2]
+    terms = posterior[:, (table["sex"] == "m").astype(int)]
+    sums = np.array([terms[:, at].sum(axis=1) for at in found.indices.values()])
+    weights = found["weight_final"].first().to_numpy()
+    low = -3.0 if strict else -1.5
+    largest = np.abs(np.clip(weights[:, None] * sums, low, 0.0)).max(axis=1)
+    bounds = found["lipschitz_bound_final"].first().to_numpy()
+    assert bounds == pytest.approx(largest / (2.0 if strict else 1.0), rel=1e-9)
+    made.write(tmp_path / "out")
+    public = read_public(tmp_path / "out")
+    assert "The clamp holds this sum" in public_page(public)
+    shown = board_page(public, read_confidential(tmp_path / "out"), None)
+    assert "of the units, by draw" in shown
+
+
+def test_the_constant_of_a_reference_is_that_of_public_units(tmp_path: Path) -> None:
+    """W is the size that 5 % of the public units exceed, and an id names a unit of its dataset."""
+    columns = {"home": vws.Column(role="id"), "sex": vws.Column(model="table", levels=("f", "m"))}
+    public = people(300)[["home", "sex"]]
+    for number, part in enumerate((public[:150], public[150:]), start=1):
+        ids = pd.factorize(part["home"])[0] + 1
+        part.assign(home=ids).to_csv(tmp_path / f"synthetic-{number:02d}.csv", index=False)
+    made = vws.synthesize(
+        people()[["home", "sex"]],
+        schema=vws.Schema(columns, unit="home"),
+        mechanism=vws.Censored(epsilon=3.0, weights="constant", reference=str(tmp_path)),
+        records=90,
+        accept_unconverged=True,
+        **SHORT,
+    )
+    shares = public["sex"].value_counts(normalize=True)
+    cut = public["home"] == public["home"].iloc[150]
+    homes = public["home"].where(~cut | (np.arange(300) < 150), "the second part")
+    sizes = -np.log(public["sex"].map(shares)).groupby(homes).sum()
+    expected = 3.0 / np.quantile(sizes, 0.95)
+    weight = made.records["weight_final"]
+    assert weight.nunique() == 1
+    assert weight.iloc[0] == pytest.approx(expected, rel=0.2)
+    assert weight.iloc[0] < 0.8 * 3.0 / np.quantile(-np.log(public["sex"].map(shares)), 0.95)
+
+
 def refused(table: Any, **settings: Any) -> str:
     """The key of a refusal, or its words where it has none."""
     with pytest.raises(InputError) as raised:
@@ -140,10 +214,15 @@ def refused(table: Any, **settings: Any) -> str:
 
 def test_what_knows_records_alone_is_refused(schema: Any) -> None:
     table, units = people(), schema("home")
-    for mechanism in ("cw", "marginal", "pairwise"):
+    for mechanism in ("cw", "marginal", "pairwise", vws.Censored(epsilon=3.0, weights="cw")):
         assert refused(table, schema=units, mechanism=mechanism) == "unit-mechanism"
-    censored = {"mechanism": "censored", "epsilon": 3.0}
-    assert refused(table, unit="home", **{**ONE, **censored}) == "unit-mechanism"
+    strict = {"mechanism": vws.Censored(epsilon=3.0, weights="none")}
+    assert refused(table, schema=units, **strict) == "exact-number-of-units"
+    public = {**ONE, **strict, "unit": "home", "records": 90}
+    assert refused(table, **public) == "records-unchanged"
+    alone = {**public, "formula": "~ 1"}
+    assert refused(table, **alone, engine="grid") == "grid-of-table"
+    assert "record by record" in refused(table, **alone, engine="ensemble")
     noisy = {"records": "noisy", "records_epsilon": 1.0}
     assert refused(table, schema=units, **noisy) == "noisy-records-units"
     assert refused(table, schema=units, unit="home") == "schema-beside-formula"

@@ -335,6 +335,48 @@ def test_neighbouring_tables_release_the_same_bytes_but_for_the_values(
     assert statement["epsilon_of_separate_runs"] == figure(separate, True)
 
 
+PERSONS = ("h1", "yes", 3.0), ("h1", None, 0.0), ("h2", "no", 99.0)
+OTHERS = {
+    "one unit fewer": PERSONS,
+    "a larger unit": (*PERSONS, *[("h4", "yes", 99.0)] * 3),
+    "unlike records": (*PERSONS, ("h4", None, None)),
+}
+
+
+@pytest.mark.parametrize("weights", [{}, {"weights": "staged", "stage_epsilon": 0.5}])
+@pytest.mark.parametrize(
+    ("other", "members"), [*((name, False) for name in OTHERS), ("a larger unit", True)]
+)
+def test_tables_that_differ_by_a_unit_release_the_same_bytes(
+    other: str, weights: dict[str, Any], members: bool, tmp_path: Path
+) -> None:
+    """One unit is left out or replaced by a unit of another size. Whole units keep their number."""
+    gain = Column(model="normal", range=(-5, 99), decimals=0, mass=(0,), missing=True)
+    ill = Column(model="nominal", levels=("no", "yes"), missing=True)
+    home = Column(role="id")
+    of_units = {"sizes": [1, 4], "summaries": {"persons": "size"}}
+    more: dict[str, Any] = {"members": of_units} if members else {"records": 4}
+    run = Synthesizer(
+        schema=Schema({"home": home, "ill": ill, "gain": gain}, unit="home", **more),
+        datasets=2,
+        settings=SamplerSettings(draws=4, chains=1),
+        mechanism=Censored(epsilon=2.0, **{"weights": "none", **weights}),
+        engine=cast(Any, SeededEngine()),
+    )
+    left = []
+    for records in ((*PERSONS, ("h3", "no", 7.0)), OTHERS[other]):
+        table = pl.DataFrame(records, schema=["home", "ill", "gain"], orient="row")
+        scratch = tmp_path / str(len(left))
+        scratch.mkdir()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            left.append(what_leaves_either_way(run, table, scratch, size_is_noisy=members))
+    assert left[0] == left[1]
+    statement = json.loads(left[0][0]["privacy.json"])
+    assert statement["guarantee"] == "dp"
+    assert statement["certified"]["neighbours"] == ("replace-one" if members else "leave-one-out")
+
+
 WAYS = ("built", "read", "dated", "arrow", "steps")
 """Records as pandas builds them of Python's values and reads them, with dates; a file in steps."""
 

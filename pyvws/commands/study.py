@@ -286,8 +286,8 @@ def _misfit(
     file: Annotated[Path, typer.Option(help="A public file, such as ma2019.csv (NIST).")],
     schema: Annotated[Path, typer.Option(help="The schema of the file's columns.")],
     columns: Annotated[
-        str, typer.Option(help="How many of the schema's conditional tables to take.")
-    ] = "5,10,19",
+        str, typer.Option(help="How many of the first columns that have a model to take.")
+    ] = "5,10,20",
 ) -> _Asked:
     """The constant weight of strict tables, min(1, epsilon / W), by a public reference."""
     from pyvws.release.synthesize import synthesize

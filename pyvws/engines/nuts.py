@@ -92,11 +92,14 @@ class NativeEngine:
             joint = JointTarget((column,), *given)
             fit = sample_rows(joint, settings, seed=seed, progress=progress)
             return replace(fit, draws=draws_of(fit.draws, column.column))
-        settings = settings.after(previous, share=_REFIT_SHARE)
+        starts = target.starts()
+        scale_of_start = starts[0].scale if target.clamp is None else None
+        shaped = scale_of_start is not None and scale_of_start.shaped
+        settings = settings.after(previous, share=_REFIT_SHARE, shaped=shaped)
         remedy = failure_remedy(target.cells.rows)
         total = settings.chains * (settings.draws + settings.warmup)
         parts, diverging, done = [], 0, 0
-        for start, part, own_seed in _shared(target.starts(), settings, seed):
+        for start, part, own_seed in _shared(starts, settings, seed):
             scale = sampled_scale(start)
             compiled = CompiledTarget(target, scale)
             first_point = _first_points(target, scale, compiled, previous)

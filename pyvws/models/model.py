@@ -26,12 +26,14 @@ class SampledScale:
     restore(z, *data, q) fills q (D,) and returns the log Jacobian and a state;
     pull_back(state, q, *data, gradient) turns the gradient in q into the gradient in z, in place,
     and adds the Jacobian's. `inverse` takes q (D,) back to z (D,). These functions do not raise; at
-    the edge of the parameter space their results are not finite.
+    the edge of the parameter space their results are not finite. `shaped` says that the target is
+    roughly a standard normal in z, in all directions.
     """
 
     kernels: tuple[Callable[..., tuple[float, Any]], Callable[..., None]]
     data: tuple[Any, ...]
     inverse: Callable[[Floats], Floats]
+    shaped: bool = False
 
     def restore(self, z: Floats, q: Floats) -> float:
         """Fill q (D,) from z (D,); returns the log Jacobian."""

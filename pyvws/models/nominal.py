@@ -162,7 +162,9 @@ class Nominal(Family):
         centre[:m] = beta
         if self.coefficient_sd:
             kernels = compiled.restore_normal, compiled.pull_back_normal
-            scale = SampledScale(kernels, (A, B, centre), lambda q: np.asarray(C.T @ (q - centre)))
+            scale = SampledScale(
+                kernels, (A, B, centre), lambda q: np.asarray(C.T @ (q - centre)), shaped=True
+            )
             return Start(centre, scale=scale)
         centre[m : m + K] = np.log(scales)
         prior = np.repeat(scales**-2.0, n)

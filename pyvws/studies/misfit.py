@@ -2,7 +2,8 @@
 
 W is a half unit deviance that 5 % of the reference's records exceed, under a fit to them alone. It
 grows with the columns of a table. Every second record of a public file stands for the reference,
-and the others for the table, so each row of the study is a run that takes its weight by the rule.
+and the others for the table. Each row takes its weight by the rule, as a run does. The fit of the
+table under the clamp, which the weight does not depend on, is left out.
 """
 
 from __future__ import annotations
@@ -17,13 +18,34 @@ from typing import Any, Final
 import polars as pl
 
 from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
-from pyvws.mechanisms.registry import make_mechanism
+from pyvws.mechanisms.mechanism import Facts, MechanismBase
+from pyvws.mechanisms.strict_weights import constant_weights
+from pyvws.mechanisms.weighing import Loop, Request, Weighting
+from pyvws.posterior.clamp import Clamp
 from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.schema import Schema
 
 _EPSILON: Final = 4.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WeightAlone(MechanismBase):
+    """All records at the constant weight of `reference`, and no clamp."""
+
+    declared = Facts(
+        name="weight-alone",
+        explanation="All records have the weight that public records give, and nothing is clamped.",
+        weights_source="constant",
+        weights_from_data=False,
+    )
+
+    reference: str
+
+    def weigh(self, loop: Loop, request: Request) -> Weighting:
+        strict = constant_weights(loop, Clamp(_EPSILON, "deviance"), c=None)
+        return Weighting(loop.fit(strict.weights, "the weight alone"), strict.risk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,34 +76,30 @@ def run(
     seed: int,
     listener: Listener = SILENT,
 ) -> MisfitStudy:
-    """W of a schema's first conditional tables, for each number of `columns`, on a public file.
+    """W of a schema's first columns that have a model, for each number of `columns`, on a file.
 
-    `synthesize` is `vws.synthesize`: the study stands below the runs that it makes. Raises
-    InputError for a number of such columns that the schema does not have.
+    The file is public. `synthesize` is `vws.synthesize`: the study stands below the runs that it
+    makes. Raises InputError for a number of columns that the schema does not have.
     """
     frame = read_table(Path(file)).frame
     entries = Schema.read(schema).columns.items()
-    tables = [(name, column) for name, column in entries if column.model == "table"]
+    modelled = [(name, column) for name, column in entries if column.model is not None]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         reference = Path(folder, "reference.parquet")
         frame.gather_every(2).write_parquet(reference)
         for number in map(int, columns):
-            if not 1 < number <= len(tables):
-                raise InputError(f"columns must be from 2 to {len(tables)}. Got {number}.")
-            first = Schema(dict(tables[:number]))
-            clamp = make_mechanism(
-                "censored", epsilon=_EPSILON, weights="constant", reference=str(reference)
-            )
+            if not 1 < number <= len(modelled):
+                raise InputError(f"columns must be from 2 to {len(modelled)}. Got {number}.")
+            first = Schema(dict(modelled[:number]))
             with warnings.catch_warnings():  # Of the run only its weight is read.
                 for kind in (ConvergenceWarning, MisfitWarning):
                     warnings.simplefilter("ignore", kind)
                 release = synthesize(
                     frame.gather_every(2, 1).select(list(first.columns)),
                     schema=first,
-                    mechanism=clamp,
+                    mechanism=_WeightAlone(reference=str(reference)),
                     datasets=1,
-                    accept_unconverged=True,
                     draws=250,
                     warmup=250,
                     seed=seed,

@@ -56,6 +56,25 @@ def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
     assert lines.count("Recommended") == 1
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_bound_by_record_without_a_normaliser_is_said_before_a_run_and_after() -> None:
+    rng = np.random.default_rng(11)
+    begin = rng.uniform(0, 5, 60)
+    homes = pd.DataFrame({"begin": begin, "end": begin + rng.exponential(1.0, 60)})
+    number = {"model": "normal", "range": (0.0, 30.0)}
+    said = []
+    for rule in (None, "> begin"):
+        end = vws.Column(**number, rule=rule)
+        schema = vws.Schema({"begin": vws.Column(**number), "end": end})
+        lines = "\n".join(forecast(schema, homes))
+        made = vws.synthesize(
+            homes, schema=schema, mechanism="lw", engine="laplace", datasets=1, draws=60, seed=1
+        )
+        keys = {phrase["key"]: phrase["values"] for phrase in made.privacy["caveat_keys"]}
+        said.append(("no normaliser for that" in lines, keys.get("record-bounds")))
+    assert said == [(False, None), (True, {"columns": "'end'"})]
+
+
 @pytest.mark.runs
 def test_the_commands_print_it_and_write_no_run(tmp_path: Path) -> None:
     table().to_csv(tmp_path / "t.csv", index=False)

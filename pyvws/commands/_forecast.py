@@ -12,6 +12,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.statement.words import caveat
 from pyvws.synthesis.left_out import MANY
 
 _HIGH: Final = 10.0  # Boards seldom accept more.
@@ -66,6 +67,7 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         f"{column!r} makes about {share:.0%} of the largest bound of {whose}. A run takes about "
         f"{size / 1e9 + _A_RUN:.1f} GB of memory.",
     ]
+    lines += [caveat(phrase) for phrase in plan.caveats]
     wide = [part for part in plan.conditionals if part.name in plan.wide]
     if wide:
         family: Any = wide[0].family

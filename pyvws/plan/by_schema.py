@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models.of_schema import family_of, first_code, is_wide
 from pyvws.models.sequence import DrawnColumn
@@ -114,6 +115,17 @@ class SchemaPlan(Plan):
     def of_families(self) -> dict[str, Any]:
         looked = {} if self.schema.reviewed is None else {"schema_was_proposed": True}
         return {"schema": SCHEMA_FILE, **looked}
+
+    @property
+    def caveats(self) -> tuple[Phrase, ...]:
+        """Those of any plan, and that no likelihood has a normaliser for bounds by record."""
+        bounded = [
+            name
+            for name in self.schema.synthesized
+            if any(rule.bounds for rule in self.schema.columns[name].rules)
+        ]
+        named = (Phrase("record-bounds", {"columns": ", ".join(map(repr, bounded))}),)
+        return (*super(SchemaPlan, self).caveats, *(named if bounded else ()))
 
     @property
     def referred(self) -> list[str]:

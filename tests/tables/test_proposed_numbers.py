@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -61,6 +62,33 @@ def test_numbers_of_any_size_end_in_a_proposal(values: list[float]) -> None:
     found = Schema.propose(pl.DataFrame({"y": values}))
     assert found.columns["y"].note is None or found.columns["y"].role == "drop"
     found.coded(pl.DataFrame({"y": values}))
+
+
+@pytest.mark.parametrize("power", [-250, -7, -1, 0, 1, 6, 15, 250])
+@pytest.mark.parametrize("below", [0, 1, 2, 1000])
+def test_a_unit_just_below_a_power_of_ten_is_a_round_number(power: int, below: int) -> None:
+    unit = 10.0**power
+    for _ in range(below):
+        unit = float(np.nextafter(unit, 0.0))
+    z = np.linspace(-3.0, 3.0, 61)
+    found = proposed(unit * np.exp(z))  # Its median is the unit of the scale log.
+    assert found.outcome_scale == "log"
+    given_unit = found.settings["outcome_unit"]
+    assert unit / 2.6 < given_unit <= unit
+    assert f"{given_unit:.0e}"[0] in "125"
+    even = proposed(np.linspace(-3.5, 3.5, 141) * unit)
+    low, high = even.range or (0.0, 0.0)
+    assert low <= -3.5 * unit < 3.5 * unit <= high
+
+
+@pytest.mark.parametrize("step", [0.0999999, 0.1 + 0.2, 1e-7, 1e-12, 1 / 3, 999_999.99, 1e300 / 3])
+def test_odd_steps_end_in_a_proposal_that_can_be_read_again(step: float, tmp_path: Path) -> None:
+    for numbers in (np.arange(200.0), np.repeat([1.0, 3.0], 100), np.arange(200.0) ** 3):
+        schema = Schema.propose(pl.DataFrame({"y": numbers * step}))
+        schema.write(tmp_path / "s.toml")
+        assert Schema.read(tmp_path / "s.toml") == schema
+        values = schema.coded(pl.DataFrame({"y": numbers * step}))
+        assert schema.columns["y"].role == "drop" or np.isfinite(values["y"]).all()
 
 
 def test_numbers_of_sizes_beyond_a_float_s_are_dropped() -> None:

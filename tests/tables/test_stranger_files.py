@@ -62,6 +62,58 @@ def test_codes_are_told_from_numbers() -> None:
         assert proposed(values).model not in ("nominal", None)
 
 
+_STATES = (  # Millions of people, by the alphabet.
+    *(5.0, 0.7, 7.2, 3.0, 39.5, 5.8, 3.6, 1.0, 0.7, 21.5, 10.7, 1.5, 1.8, 12.8, 6.8, 3.2, 2.9),
+    *(4.5, 4.7, 1.4, 6.2, 7.0, 10.1, 5.7, 3.0, 6.2, 1.1, 2.0, 3.1, 1.4, 9.3, 2.1, 20.2, 10.4),
+    *(0.8, 11.8, 4.0, 4.2, 13.0, 1.1, 5.1, 0.9, 6.9, 29.1, 3.3, 0.6, 8.6, 7.7, 1.8, 5.9, 0.6),
+)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_codes_without_gaps_are_told_by_their_neighbours_or_their_name(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    states = rng.choice(np.arange(1, 52), 4000, p=np.array(_STATES) / sum(_STATES))
+    found = proposed(states)
+    assert (found.model, len(found.levels or ())) == ("nominal", len(np.unique(states)))
+    assert "as codes have" in str(found.note)
+    age = rng.integers(0, 60, 4000)
+    heaped = np.where(rng.random(4000) < 0.3, 5 * (age // 5), age)
+    hours = np.where(rng.random(4000) < 0.5, rng.choice([35, 38, 40, 50], 4000), age)
+    for values in (age, heaped, hours, rng.poisson(30, 4000), states[:60]):
+        assert proposed(values).model not in ("nominal", None)
+    for name, code in (("state", True), ("BirthCounty", True), ("estate", False), ("pay", False)):
+        named = columns_of(**{name: age})[name]
+        assert (named.model == "nominal") is code
+        assert (named.note is not None) is code
+
+
+def test_days_between_dates_and_dates_after_days_are_computed() -> None:
+    rng = np.random.default_rng(9)
+    n = 300
+    days = rng.integers(0, 400, n)
+    begin = np.datetime64("2019-01-01") + rng.integers(0, 700, n)
+    table = {
+        "begin": begin.astype(str),
+        "days": days,
+        "end": (begin + days).astype(str),
+        "both": days + 1,
+        "due": (begin + 30).astype(str),
+        "other": (begin + rng.integers(0, 400, n)).astype(str),
+    }
+    found = columns_of(**table)
+    assert {name: one.rule for name, one in found.items() if one.rule} == {
+        "end": "= begin + days",
+        "both": "= days + 1",
+        "due": "= begin + 30",
+    }
+    later = columns_of(begin=table["begin"], end=table["end"], stay=days + 1)
+    assert later["stay"].rule == "= end - begin + 1"
+    schema = Schema(columns_of(begin=table["begin"], days=days, end=table["end"]))
+    assert schema.computed == {"end"}
+    coded = schema.coded(pl.DataFrame({name: table[name] for name in ("begin", "days", "end")}))
+    assert (coded["end"] == coded["begin"] + coded["days"]).all()
+
+
 def test_levels_that_spell_one_number_have_a_note() -> None:
     assert "spell one number" in str(proposed(["1", "01", "x"] * 20).note)
     assert proposed(["1", "10", "x"] * 20).note is None

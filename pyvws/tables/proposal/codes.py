@@ -1,11 +1,14 @@
 """Tell what whole numbers are: amounts, ids of records, ids of a panel, or codes such as trades.
 
 Codes have no smooth law: a trade has ten times the records of the next one, and many numbers
-between two codes are none. Ids of a panel come once in each wave.
+between two codes are none. Codes without gaps, such as those of states, tell themselves by their
+name, or by neighbours that are as unlike as any two codes are. Ids of a panel come once in each
+wave.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import numpy as np
@@ -19,11 +22,19 @@ Codes = NDArray[np.intp]
 FEW: Final = 20  # Whole numbers with at most so many values are codes.
 _PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
 _DIGITS: Final = 6
+_EXACT: Final = 2.0**53  # Floats tell no larger whole numbers apart.
 _RISING: Final = 0.9  # So many of the steps between neighbours go one way in ids of records.
 _UNLIKE: Final = 0.4  # Neighbours in a code differ by such a share of their records, half of them.
+_UNLIKE_WITHOUT: Final = 0.35  # Without gaps by such a share,
+_AS_ANY: Final = 0.8  # and by such a share of what any two codes do.
 _RECORDS_A_PAIR: Final = 8
 _LEAST_PAIRS: Final = 10
 _GAPS: Final = 0.5  # A code has at most such a share of the numbers that its span has.
+_NAMES: Final = frozenset(
+    ("code", "codes", "state", "states", "region", "county", "district", "province", "canton")
+    + ("fips", "nuts", "puma", "municipality", "country", "occupation", "occ", "isco", "nace", "sic")
+)
+_PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.
 _FAR_FROM_EVEN: Final = 2.0  # Distances from evenly spread ids, over the root of their number.
 _PAIRS_APART: Final = 10.0  # So many pairs of records would be alike if no id parted them.
@@ -68,18 +79,23 @@ def _differ(values: Floats) -> bool:
     return FEW < len(values) == len(np.unique(values))
 
 
-def look_like_codes(values: Floats) -> bool:
-    """Whether whole numbers (n,) look like codes: with gaps, and frequencies in no smooth order.
+def named_as_codes(name: str) -> bool:
+    """Whether a column's name has a word for codes, such as state in state_of_birth."""
+    return not _NAMES.isdisjoint(part.lower() for part in _PART_OF_NAME.findall(name))
 
-    Neighbours are compared among equally round numbers, since people round amounts. Few records
-    tell nothing, so their numbers stay numbers.
+
+def look_like_codes(values: Floats) -> bool:
+    """Whether whole numbers (n,) look like codes: their frequencies are in no smooth order.
+
+    Neighbours are compared among equally round numbers, since people round amounts. Without gaps
+    they are as unlike as any two numbers are. Few records tell nothing, so their numbers stay
+    numbers.
     """
     known, counts = np.unique(values, return_counts=True)
-    if not len(known) > FEW or known[0] < 0:
+    if not len(known) > FEW or known[0] < 0 or known[-1] >= _EXACT:
         return False
     step = float(np.gcd.reduce(np.diff(known).astype(np.int64)))
-    if len(known) > _GAPS * ((known[-1] - known[0]) / step + 1.0):
-        return False
+    gaps = len(known) <= _GAPS * ((known[-1] - known[0]) / step + 1.0)
     round_to = _roundness(known)
     pairs = [
         np.stack([own[:-1:2], own[1::2]])
@@ -93,7 +109,26 @@ def look_like_codes(values: Floats) -> bool:
     a, b = a[told], b[told]
     by_chance = len(a) + _BY_CHANCE * np.sqrt(2.0 * len(a))
     unlike = float(np.median(np.abs(a - b) / (a + b)))
-    return bool(((a - b) ** 2 / (a + b)).sum() > by_chance and unlike >= _UNLIKE)
+    if ((a - b) ** 2 / (a + b)).sum() <= by_chance:
+        return False
+    if gaps:
+        return unlike >= _UNLIKE
+    beside, any_two = (_unlike(counts, round_to, every=every) for every in (False, True))
+    return beside >= max(_UNLIKE_WITHOUT, _AS_ANY * any_two)
+
+
+def _unlike(counts: Any, round_to: Codes, *, every: bool) -> float:
+    """The median share by which counts (n,) of equally round numbers differ: of neighbours, or all.
+
+    Pairs of few records are left out.
+    """
+    shares = []
+    for one in np.unique(round_to):
+        own = counts[round_to == one].astype(np.float64)
+        pairs = np.triu_indices(len(own), 1)
+        a, b = (own[pairs[0]], own[pairs[1]]) if every else (own[:-1], own[1:])
+        shares.append((np.abs(a - b) / (a + b))[a + b >= _RECORDS_A_PAIR])
+    return float(np.median(np.concatenate(shares)))
 
 
 def _roundness(known: Floats) -> Codes:

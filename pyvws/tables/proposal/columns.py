@@ -30,6 +30,7 @@ from pyvws.tables.proposal.codes import (
     FEW,
     look_like_codes,
     may_number_records,
+    named_as_codes,
     numbers_records,
     part_in_waves,
 )
@@ -80,8 +81,9 @@ _UNIT: Final = (
     "columns, says which id makes them one unit of privacy"
 )
 _CODE: Final = (
-    "whole numbers with gaps and no smooth law, as codes have; an amount takes a model and a range"
+    "whole numbers of no smooth law, as codes have; an amount takes a model and a range"
 )
+_NAMED: Final = "its name is one of codes; an amount takes a model and a range"
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = (
     "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
@@ -292,11 +294,13 @@ def _number(column: nw.Series[Any]) -> Column:
         return _dropped(_CALENDAR, "role")
     if integer and numbers_records(values):
         return _dropped(_ID_OR_AMOUNT, "role")
-    if labelled and whole and look_like_codes(values):
+    named = known[0] >= 0 and len(known) <= len(values) / each and named_as_codes(column.name)
+    if labelled and whole and (named or look_like_codes(values)):
         if len(known) > MOST_LEVELS:
             return _dropped(_TEXT, "role")
         levels = tuple(map(label_of, known))
-        return reviewed({"model": "nominal", "levels": levels, **missing}, note=_CODE)
+        note = _NAMED if named else _CODE
+        return reviewed({"model": "nominal", "levels": levels, **missing}, note=note)
     note = _AMOUNT_OR_ID if integer and may_number_records(values) else None
     return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
 

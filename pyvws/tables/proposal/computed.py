@@ -103,30 +103,36 @@ def _by_sum(column: Column, rule: str) -> Column | None:
 def _sum(
     name: str, numbers: list[str], columns: Mapping[str, Column], values: Values
 ) -> str | None:
-    """The rule of a number that is another one in all records, or a sum or difference of two."""
+    """The rule of a number that is another one in all records, or a sum or difference of two.
+
+    The difference of two dates is a number of days, which a date may have added.
+    """
     column, own = columns[name], values[name]
-    if len(np.unique(own[~np.isnan(own)])) < _LEAST_DIFFERENT or column.days_since is not None:
+    if len(np.unique(own[~np.isnan(own)])) < _LEAST_DIFFERENT:
         return None
     terms = [
         x
         for x in numbers[-_MOST_NUMBERS:]
-        if columns[x].days_since is None
-        and len(columns[x].missing_codes) <= len(column.missing_codes) <= 1
+        if len(columns[x].missing_codes) <= len(column.missing_codes) <= 1
     ]
+    dated = {x for x in (name, *terms) if columns[x].days_since is not None}
     some = np.linspace(0, len(own) - 1, min(len(own), _SOME)).astype(np.intp)
     for signs, parts in _sums(terms):
+        of_dates = [sign for sign, x in zip(signs, parts, strict=True) if x in dated]
+        if sum(of_dates) != (name in dated):
+            continue
         constant = 0.0
         for rows in (some, slice(None)):
             total = np.asarray(
                 sum(sign * values[x][rows] for sign, x in zip(signs, parts, strict=True))
             )
-            if len(parts) == 1 and rows is some:
+            if (len(parts) == 1 or of_dates) and rows is some:
                 constant = _constant(own[rows] - total)
             if not _same(own[rows], total + constant):
                 break
         else:
             return _spelled(signs, parts, constant)
-    return _of_many(own, terms, values)
+    return None if name in dated else _of_many(own, [x for x in terms if x not in dated], values)
 
 
 def _constant(differences: Floats) -> float:

@@ -201,6 +201,7 @@ def _rounded(low: float, high: float) -> tuple[float, float]:
 
 def _step(most: float) -> float:
     """The largest of 1, 2 and 5 times a power of ten that is not above `most`."""
-    power = math.floor(math.log10(most))
-    largest = max(unit for unit in (1, 2, 5) if unit * 10.0**power <= most)
-    return largest * 10.0**power if power >= 0 else largest / 10.0**-power
+    power = math.floor(math.log10(most))  # Just below a power of ten it rounds up.
+    units = ((unit, k) for k in (power - 1, power) for unit in (1, 2, 5))
+    steps = [unit * 10.0**k if k >= 0 else unit / 10.0**-k for unit, k in units]
+    return max(step for step in steps if step <= most)

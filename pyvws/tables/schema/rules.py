@@ -64,6 +64,8 @@ class Rule:
 
     computes: ClassVar[bool] = False
     """Whether the rule gives every value, so that the column has no family."""
+    bounds: ClassVar[bool] = False
+    """Whether another number of its record bounds the value."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -160,6 +162,7 @@ class Bound(Rule):
     other: str
     lower: bool
     strict: bool = False
+    bounds = True
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,12 +1,16 @@
-"""Pages are written in short sentences: at most one in a hundred has more than 28 words."""
+"""Pages, docstrings and statements: at most one sentence in a hundred has more than 28 words."""
 
 from __future__ import annotations
 
+import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 
 import pytest
 from documents import ROOT
+
+import pyvws
 
 _LONG = 28
 _MOST = 0.01
@@ -43,6 +47,24 @@ def long_sentences(page: str) -> tuple[list[str], int]:
 def test_sentences_are_short(name: str) -> None:
     path = ROOT / "README.md" if name == "README" else ROOT / "docs" / f"{name}.md"
     long, number = long_sentences(path.read_text(encoding="utf-8"))
+    assert len(long) <= _MOST * number, long
+
+
+def test_the_words_of_a_statement_are_short() -> None:
+    words = tomllib.loads((ROOT / "pyvws/statement/words.toml").read_text(encoding="utf-8"))
+    said = [text for part in words.values() for text in part.values()]
+    assert len(said) > 150
+    assert [sentence for text in said for sentence in long_sentences(text)[0]] == []
+
+
+def test_docstrings_of_public_names_are_short() -> None:
+    long, number = [], 0
+    for name in pyvws.__all__:
+        text = inspect.getdoc(getattr(pyvws, name)) or ""
+        prose = re.sub(r"(?m)^>>>.*(?:\n.+)*|^-+$", "", text)
+        found, here = long_sentences(re.sub(r"(?m)^(\w.*)\n(?=    )", "\n\n", prose))
+        long, number = long + found, number + here
+    assert number > 1000
     assert len(long) <= _MOST * number, long
 
 

@@ -47,8 +47,9 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """Each formula as MathML, and the headings of tables as such."""
+    """Each formula as MathML, short code on one line, and the headings of tables as such."""
     html = _FORMULA.sub(_mathml, html)
+    html = re.sub(r"(?<!<pre>)<code>(?=[^<\n]{1,20}</code>)", '<code class="whole">', html)
     html = re.sub(r"<th(?: [^>]*)?></th>", "<td></td>", html)
     html = re.sub(r"(<tr[^>]*>)<th>(?=[^<]*</th><td>)", r'\1<th scope="row">', html)
     return re.sub(r"<th(?! scope)(?=[ >])", '<th scope="col"', html)

@@ -34,10 +34,10 @@ def combine(
 ) -> None:
     """Combine least-squares coefficients over datasets, with degrees of freedom.
 
-    Works on files made by any tool. Beside a released file its privacy.json says which draw made
-    it: the datasets of one draw are averaged first, and datasets that all come from one draw are
-    refused. Records without a value in a column of the formula are left out, and counted. Of a
-    release from noisy-counts the rule is that for imputed records.
+    Works on files made by any tool. The privacy.json beside a released file says which
+    draw made it. The datasets of one draw are averaged first, and datasets that all come from one
+    draw are refused. Records without a value in a column of the formula are left out, and counted.
+    A release from noisy-counts has the rule for imputed records.
 
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """

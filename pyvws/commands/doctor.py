@@ -57,7 +57,7 @@ def doctor(
 
     Nothing of a table is printed, so the list can go into a report of a mistake.
 
-    Example: pyvws doctor --clear-cache
+    Example: pyvws doctor
     """
     if clear:
         folder, size = clear_cache()

@@ -50,7 +50,8 @@ class Diagnostics:
             if not value >= ESS_LIMIT:
                 problems.append(f"The smallest {kind} ESS is {value:.0f}, under {ESS_LIMIT}.")
         if self.divergences:
-            problems.append(f"{self.divergences} transitions diverged.")
+            word = "transition" if self.divergences == 1 else "transitions"
+            problems.append(f"{self.divergences} {word} diverged.")
         if self.khat is not None and not self.khat <= KHAT_LIMIT:
             problems.append(f"Pareto's khat reaches {self.khat:.2f}, above {KHAT_LIMIT}.")
         return problems

@@ -16,6 +16,12 @@ from pyvws.statement.schema import GUARANTEES
 
 _MISFITS: Final = 8  # So many misfits are on the first sheets; the appendix has all.
 _TONES: Final = ("bad", "warn", "good")  # Fails first.
+_RISKS: Final = {
+    "replicated_uniques": "lone records, by their keys, that one synthetic record has again",
+    "copies_of_uniques": "synthetic records that equal a lone record in all columns",
+    "closest": "how often a synthetic record is nearer to a record than other records are",
+}
+"""What each risk by keys is a share of."""
 
 
 class BoardCheck(NamedTuple):
@@ -114,7 +120,9 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
             "warn", "Risks by what an intruder knows were not measured. Name these columns: --keys."
         )
     elif worse := [
-        score.name for score in evidence.by_keys.scores if score.value > score.without_synthesis
+        _risk_in_words(score.name)
+        for score in evidence.by_keys.scores
+        if score.value > score.without_synthesis
     ]:
         yield BoardCheck(
             "bad", f"These risks exceed what the data as they are have: {', '.join(worse)}."
@@ -164,7 +172,10 @@ def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Table:
 def _risks_by_keys(evidence: Evidence | None) -> Table:
     scores = evidence.by_keys.scores if evidence and evidence.by_keys else ()
     rows = [
-        (score.name, *map(number, (score.value, score.without_synthesis, score.independent)))
+        (
+            _risk_in_words(score.name),
+            *map(number, (score.value, score.without_synthesis, score.independent)),
+        )
         for score in scores
     ]
     return Table(
@@ -172,6 +183,14 @@ def _risks_by_keys(evidence: Evidence | None) -> Table:
         ("risk", "release", "data as they are", "independent columns"),
         rows,
     )
+
+
+def _risk_in_words(name: str) -> str:
+    """A risk by keys with what it is a share of."""
+    disco, _, target = name.partition(" ")
+    if disco == "disco":
+        return f"records whose {target} the keys give away, and rightly ({name})"
+    return f"{_RISKS[name]} ({name})"
 
 
 def _risks_of_records(evidence: Evidence | None) -> Table:

@@ -57,6 +57,11 @@ class Table:
             for place in range(len(self.headings))
         ]
 
+    @property
+    def short(self) -> bool:
+        """Whether print keeps the table on one sheet: few rows without long cells."""
+        return len(self.rows) <= 12 and all(len(cell) < 80 for row in self.rows for cell in row)
+
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:

@@ -103,10 +103,11 @@ class ColumnUtility:
         a number U_m, the largest difference of the distribution functions of its values. Mean over
         the datasets, in [0, 1]; 0 = best.
     missing, missing_synthetic : float
-        Shares of missing values in the original and, as a mean, in the datasets.
+        Shares in [0, 1] of missing values in the original and, as a mean, in the datasets.
     associations_kept : float
-        1 - sum |difference of the column's associations| / the same sum of independent columns: 1 =
-        the original's associations, 0 or below = those of a permuted column. NaN without any.
+        1 - sum |difference of the column's associations| / the same sum of independent columns, at
+        most 1: 1 = the original's associations, 0 or below = those of a permuted column. NaN
+        without any.
     """
 
     name: str
@@ -128,7 +129,7 @@ class AssociationChange:
     categorical : tuple of bool, length K
         Whether each column counts as categories.
     original, synthetic : ndarray, shape (K, K)
-        Associations in the original, and their means over the datasets.
+        Associations in the original, and their means over the datasets, in [-1, 1].
     by_dataset : ndarray, shape (m, K, K)
         Associations in each dataset.
     independent : ndarray, shape (K, K)
@@ -180,12 +181,13 @@ class TableUtility:
         k-marginal scores in [0, 1000] of the datasets, of independent columns and of a bootstrap;
         larger = better.
     k_marginal_conditional : float
-        The score of tables whose columns each follow from one earlier column, without noise.
+        The same score of tables whose columns each follow from one earlier column, without noise;
+        larger = better.
     s_pmse : float or None
-        Mean S_pMSE by a logistic model with all two-way terms; about 1 = as a second sample, below
-        3 good, below 10 usable. None if it was not asked for.
+        Mean S_pMSE by a logistic model with all two-way terms, at least 0; smaller = better. About
+        1 = as a second sample, below 3 good, below 10 usable. None if it was not asked for.
     s_pmse_tree : float or None
-        Mean S_pMSE by a classification tree, if asked for.
+        Mean S_pMSE by a classification tree, if asked for; at least 0, smaller = better.
     associations : AssociationChange
         Associations before and after.
     columns : tuple of ColumnUtility
@@ -193,8 +195,8 @@ class TableUtility:
     by_pair : dict
         The k-marginal distance of each pair of columns, from 0 to 2; larger = worse.
     missing_pairs : ndarray, shape (2, K, K)
-        Shares of records with both columns missing, in the original and, as a mean, in the
-        datasets; on the diagonal the column's own.
+        Shares in [0, 1] of records with both columns missing, in the original and, as a mean, in
+        the datasets; on the diagonal the column's own.
     scores : tuple of Score
         All scores of the table.
     folded, left_out, by_data : tuple of str

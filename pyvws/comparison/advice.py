@@ -47,8 +47,9 @@ class ComparedRow:
     `guarantee` is the kind of its statement. By seed, `epsilons` are what a dataset costs and
     `totals` what all of them cost (larger = less private). `windows` are the window's figures where
     there are any, `scores` its scores, and `problems` why there is no result. `signed` says that
-    the schema was proposed, and somebody signed it. Over the seeds,
-    `mean_weight` is a mean and `rhat` the worst one. `seconds` are a seed's own of a processor.
+    the schema was proposed, and somebody signed it. Over the seeds, `mean_weight` is a mean in
+    [0, 1] and `rhat` the worst one, near 1 where chains agree. `seconds` are a seed's own of a
+    processor.
     """
 
     point: Point

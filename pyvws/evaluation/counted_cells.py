@@ -33,7 +33,7 @@ def noise_probabilities(
 ) -> tuple[Floats, Floats]:
     """Whole numbers z (K,) and their probabilities under discrete noise of a scale in records.
 
-    The probabilities are proportional to exp(-|z| / scale) for "laplace" and to
+    The probabilities add up to 1, and are proportional to exp(-|z| / scale) for "laplace" and to
     exp(-z^2 / (2 scale^2)) for "gaussian". At scale 0 the noise is 0.
     """
     if scale == 0.0:
@@ -66,7 +66,7 @@ def counted_cells(
         Whose shares the intervals of shares are of. Those of the population take the confidential
         records for a simple random sample of it.
     level : float
-        Level of the intervals.
+        Level of the intervals, in (0, 1).
 
     Returns
     -------

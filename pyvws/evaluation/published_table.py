@@ -102,7 +102,7 @@ class PublishedTable:
     datasets : int
         m.
     outside : float
-        Mean over the datasets of the share of synthetic records that lie in no cell.
+        Mean over the datasets of the share in [0, 1] of synthetic records that lie in no cell.
     kind : {"partial", "full"}
         The combining rule.
     of : {"population", "table"} or None

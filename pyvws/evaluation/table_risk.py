@@ -69,7 +69,7 @@ class RiskScore:
 
 @dataclass(frozen=True, slots=True)
 class TableRisk:
-    """What `table_risk` finds; larger = riskier throughout.
+    """What `table_risk` finds: shares in [0, 1], larger = riskier throughout.
 
     Attributes
     ----------

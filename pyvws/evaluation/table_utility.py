@@ -90,11 +90,11 @@ class ColumnUtility:
     - `margin`: Of a category half the sum of the differences of shares, its missing values as a
       level; of a number U_m, the largest difference of the distribution functions of its values.
       Mean over the datasets, in [0, 1]; 0 = best.
-    - `missing`, `missing_synthetic`: Shares of missing values in the original and, as a mean, in
+    - `missing`, `missing_synthetic`: Shares in [0, 1] of missing values in the original and, as a mean, in
       the datasets.
     - `associations_kept`: 1 - sum |difference of the column's associations| / the same sum of
-      independent columns: 1 = the original's associations, 0 or below = those of a permuted column.
-      NaN without any.
+      independent columns, at most 1: 1 = the original's associations, 0 or below = those of a permuted
+      column. NaN without any.
     """
 
     name: str
@@ -112,7 +112,7 @@ class AssociationChange:
     - `names` (tuple of str, length K): The columns.
     - `categorical` (tuple of bool, length K): Whether each column counts as categories.
     - `original`, `synthetic` (K, K): Associations in the original, and their means over the
-      datasets.
+      datasets, in [-1, 1].
     - `by_dataset` (m, K, K): Associations in each dataset.
     - `independent` (K, K): Associations of independent columns: of the size of chance.
     """
@@ -162,12 +162,13 @@ class TableUtility:
         k-marginal scores in [0, 1000] of the datasets, of independent columns and of a bootstrap;
         larger = better.
     k_marginal_conditional : float
-        The score of tables whose columns each follow from one earlier column, without noise.
+        The same score of tables whose columns each follow from one earlier column, without noise;
+        larger = better.
     s_pmse : float or None
-        Mean S_pMSE by a logistic model with all two-way terms; about 1 = as a second sample, below
-        3 good, below 10 usable. None if it was not asked for.
+        Mean S_pMSE by a logistic model with all two-way terms, at least 0; smaller = better. About
+        1 = as a second sample, below 3 good, below 10 usable. None if it was not asked for.
     s_pmse_tree : float or None
-        Mean S_pMSE by a classification tree, if asked for.
+        Mean S_pMSE by a classification tree, if asked for; at least 0, smaller = better.
     associations : AssociationChange
         Associations before and after.
     columns : tuple of ColumnUtility
@@ -175,8 +176,8 @@ class TableUtility:
     by_pair : dict
         The k-marginal distance of each pair of columns, from 0 to 2; larger = worse.
     missing_pairs : ndarray, shape (2, K, K)
-        Shares of records with both columns missing, in the original and, as a mean, in the
-        datasets; on the diagonal the column's own.
+        Shares in [0, 1] of records with both columns missing, in the original and, as a mean, in
+        the datasets; on the diagonal the column's own.
     scores : tuple of Score
         All scores of the table.
     folded, left_out, by_data : tuple of str

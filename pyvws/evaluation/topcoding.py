@@ -14,7 +14,10 @@ from pyvws.r_numbers import rarith
 
 @dataclass(frozen=True, slots=True)
 class Topcoded:
-    """Topcoded `values` (N,) and `threshold` in the outcome's unit; `share` of values changed."""
+    """Topcoded `values` (N,) and `threshold` in the outcome's unit.
+
+    `share` in [0, 1] is that of the values changed; larger = more of the tail is hidden.
+    """
 
     values: Floats
     threshold: float

@@ -35,7 +35,8 @@ class RiskSummary:
 class WhackAMole:
     """The change of each record's risk from the unweighted to the weighted synthesizer.
 
-    `change` (N,) is the weighted minus the unweighted risk; larger = the weights did more harm.
+    `change` (N,) is the weighted minus the unweighted risk, in [-1, 1]; larger = the weights did
+    more harm.
     `rose` (N,) marks the records whose risk rose by at least the threshold. `unweighted` and
     `weighted` summarise the two distributions of risks.
     """

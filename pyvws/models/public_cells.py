@@ -128,7 +128,7 @@ def open_ends(family: Model, low: Floats, high: Floats) -> tuple[Floats, Floats]
 def cell_probabilities(
     family: Model, draw: Draws, eta: Floats, low: Floats, high: Floats
 ) -> Floats:
-    """The probability (R, C) of each cell for each eta (R,), at a single draw (S = 1).
+    """The probability (R, C), in [0, 1], of each cell for each eta (R,), at a single draw (S = 1).
 
     Cells stand side by side: high[c] is low[c + 1]. Those of a family that its range truncates add
     up to 1.

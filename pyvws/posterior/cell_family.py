@@ -228,7 +228,7 @@ class FamilyChain:
     def move(self, row: Places, code: Codes, rng: np.random.Generator, *, tuning: bool) -> Floats:
         """Move the parameters given records (n,) of these combinations and codes.
 
-        Returns the probability (R, L) of each code by combination.
+        Returns the probability (R, L), in [0, 1], of each code by combination.
         """
         levels, numbers, first = self.own.levels, self.own.numbers, self.own.first
         probabilities = np.zeros((len((levels or numbers).row_of), self.own.size))  # type: ignore[union-attr]

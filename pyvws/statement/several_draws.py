@@ -93,7 +93,7 @@ def epsilon_per_draw(total: float, draws: int, *, delta: float = 0.0) -> float:
     Returns
     -------
     float
-        Epsilon of one draw, in nats: at least total / m, and at most total at `delta=0`.
+        Epsilon of one draw, in nats: total / m at `delta=0`, and never less.
 
     Raises
     ------

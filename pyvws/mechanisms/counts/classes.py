@@ -54,7 +54,8 @@ class Imputed:
         Mean over cells of ((S - M) / deviation)^2, of the imputed counts M: near 1 where the model
         is large enough; larger = the model is too small for the noise.
     accepted, moved : float
-        Shares of whole and of single proposals that were accepted after the warm-up.
+        Shares in [0, 1] of whole and of single proposals that were accepted after the warm-up;
+        larger = the records move more.
     classes : int
         Classes with a record at the end.
     """

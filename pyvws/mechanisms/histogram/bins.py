@@ -72,7 +72,10 @@ def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
 
 
 def bin_probabilities(counts: Any) -> Floats:
-    """max(D_j, 0) over its sum (B,), from noisy counts D_j; 1 / B where no count is above 0."""
+    """max(D_j, 0) over its sum (B,), in [0, 1], from noisy counts D_j.
+
+    The result is 1 / B in each bin where no count is above 0.
+    """
     kept = np.maximum(finite_vector(counts, "counts"), 0.0)
     total = rarith.sum_in_order(kept)
     return kept / total if total > 0 else np.full(len(kept), 1.0 / len(kept))

@@ -43,7 +43,7 @@ class NoisyHistogram:
     counts : ndarray, shape (B,)
         Noisy counts D_j, some of them negative; whole numbers unless the noise is seeded.
     probabilities : ndarray, shape (B,)
-        max(D_j, 0) over its sum; 1 / B for every bin where no count is above 0.
+        max(D_j, 0) over its sum, in [0, 1]; 1 / B for every bin where no count is above 0.
     epsilon : float
         The cost of the counts, paid once for any number of synthetic records; larger = riskier.
     neighbours : {"replace", "loo"}

@@ -90,11 +90,11 @@ class ColumnUtility:
     - `margin`: Of a category half the sum of the differences of shares, its missing values as a
       level; of a number U_m, the largest difference of the distribution functions of its values.
       Mean over the datasets, in [0, 1]; 0 = best.
-    - `missing`, `missing_synthetic`: Shares in [0, 1] of missing values in the original and, as a mean, in
-      the datasets.
+    - `missing`, `missing_synthetic`: Shares in [0, 1] of missing values in the original and, as a
+      mean, in the datasets.
     - `associations_kept`: 1 - sum |difference of the column's associations| / the same sum of
-      independent columns, at most 1: 1 = the original's associations, 0 or below = those of a permuted
-      column. NaN without any.
+      independent columns, at most 1: 1 = the original's associations, 0 or below = those of a
+      permuted column. NaN without any.
     """
 
     name: str

@@ -80,9 +80,7 @@ _UNIT: Final = (
     "several records share an id, as those of a household or of one person do; unit, above the "
     "columns, says which id makes them one unit of privacy"
 )
-_CODE: Final = (
-    "whole numbers of no smooth law, as codes have; an amount takes a model and a range"
-)
+_CODE: Final = "whole numbers of no smooth law, as codes have; an amount takes a model and a range"
 _NAMED: Final = "its name is one of codes; an amount takes a model and a range"
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = (

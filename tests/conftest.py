@@ -39,6 +39,10 @@ QUICK_ROOMS = (
     *("mechanisms", "statement", "evaluation"),
 )
 NOT_QUICK = ("runs", "slow", "r", "draws", "need", "rscript")
+LONG_FILES = (
+    *("test_strict_claims.py", "test_staged_loss.py", "test_pages.py", "test_cases.py"),
+    *("test_mutations.py", "test_missing_and_rules.py"),
+)
 SAMPLERS = ("nutpie", "emcee", "stan", "httpstan", "cmdstanpy")
 
 
@@ -51,10 +55,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Slow files come first, so that neither of two processes ends with one.
 
-    Of few draws a diagnostic may fall short on one machine and not on another.
+    Those that compile Stan programs take turns with the others: of two at once that need the same
+    program, one waits. Of few draws a diagnostic may fall short on one machine and not on another.
     """
-    slow = {item.path for item in items if _is_slow(item)}
-    items.sort(key=lambda item: item.path not in slow)
+    stan = dict.fromkeys(item.path for item in items if _needs_stan(item))
+    slow = dict.fromkeys(item.path for item in items if _is_slow(item) and item.path not in stan)
+    places = {path: 2 * place for place, path in enumerate(stan)}
+    places |= {path: 2 * place + 1 for place, path in enumerate(slow)}
+    last = 2 * len(items)
+    items.sort(key=lambda item: places.get(item.path, last))
     few_draws = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
     for item in items:
         if item.get_closest_marker("draws") is not None:
@@ -66,11 +75,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
                 _try_fewer_examples(getattr(item, "obj", None))
 
 
+def _needs_stan(item: pytest.Item) -> bool:
+    return "need" in getattr(item, "fixturenames", ())
+
+
 def _is_slow(item: pytest.Item) -> bool:
-    """Whether the test takes more than ten seconds, or may compile a Stan program."""
-    return item.get_closest_marker("slow") is not None or "need" in getattr(
-        item, "fixturenames", ()
-    )
+    """Whether the test takes more than ten seconds, or its file more than half a minute."""
+    return item.get_closest_marker("slow") is not None or item.path.name in LONG_FILES
 
 
 def _try_fewer_examples(test: Any) -> None:

@@ -90,9 +90,13 @@ def setting(default: T, meaning: str | dict[str, Setting], **more: Any) -> T:
     return cast(T, declared)
 
 
-@cache
 def settings_of(owner: type[Any], panel: str = "") -> tuple[Setting, ...]:
     """The settings that a class declares, in order, with a `panel` for those without one."""
+    return _declared(cast(Any, owner), panel)
+
+
+@cache
+def _declared(owner: type[Any], panel: str) -> tuple[Setting, ...]:
     hints = get_type_hints(owner)
     name = getattr(owner, "name", None)
     return tuple(

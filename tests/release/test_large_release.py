@@ -227,7 +227,7 @@ run = vws.Synthesizer(
     outcome="y", model="poisson", formula="~ town", mechanism="unweighted", datasets=20,
     settings=vws.SamplerSettings(draws=100, warmup=100, chains=1),
 )
-for n in (10_000, 3_000_000):
+for n in (10_000, 1_200_000):
     pl.DataFrame(
         {"y": rng.poisson(3, n), "town": np.array(["a", "b"])[rng.integers(0, 2, n)]}
     ).write_parquet(f"{n}.parquet")
@@ -249,7 +249,7 @@ def test_a_run_in_steps_takes_a_part_of_what_it_would_take_whole(tmp_path: Path)
         check=True,
     )
     kilobytes = int(made.stdout.split()[-1])
-    whole = run_bytes(tmp_path / "3000000.parquet", used=2, datasets=20, draws=100)
+    whole = run_bytes(tmp_path / "1200000.parquet", used=2, datasets=20, draws=100)
     assert 1024 * kilobytes < 0.6 * whole
     assert 1024 * kilobytes < 1e9
 

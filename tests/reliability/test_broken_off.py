@@ -19,7 +19,9 @@ _AT_ONCE = 4
 def place(tmp_path: Path) -> Place:
     """With the user's cache of compiled kernels, so that nothing is compiled here."""
     table = table_with_canaries(tmp_path / "table.csv", 5_000)
-    return Place(tmp_path / "runs", table, user_cache_path(), ("--datasets", "20"))
+    return Place(
+        tmp_path / "runs", table, user_cache_path(), ("--datasets", "20", "--engine", "laplace")
+    )
 
 
 @pytest.mark.slow

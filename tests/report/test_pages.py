@@ -24,6 +24,7 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from page_tables import rows_of
 
 import pyvws as vws
@@ -373,7 +374,10 @@ def test_both_pages_say_what_the_guarantee_relies_on(pages: tuple[str, str]) -> 
         assert "<li>other releases of the same records</li>" in page
 
 
-def test_a_statement_that_lacks_a_value_is_refused_in_words(out: Path) -> None:
+def test_a_statement_that_lacks_a_value_is_refused_in_words(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)  # Pictures take the time.
     statement = out / "release/privacy.json"
     whole = json.loads(statement.read_text())
     for name in whole:

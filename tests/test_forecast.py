@@ -75,6 +75,21 @@ def test_a_bound_by_record_without_a_normaliser_is_said_before_a_run_and_after()
     assert said == [(False, None), (True, {"columns": "'end'"})]
 
 
+def test_a_density_of_0_at_rough_draws_makes_no_forecast_of_nan(tmp_path: Path) -> None:
+    """A share of 0 or 1 has no density under beta, or an infinite one."""
+    normal = 'model = "normal"\noutcome_scale = "log"\nrange = [0, 100000]'
+    assert normal in SCHEMA
+    beta = 'model = "beta"\nrange = [0, 1]'
+    (tmp_path / "s.toml").write_text(SCHEMA.replace(normal, beta))
+    shares = table()
+    shares["pay"] = np.random.default_rng(1).beta(2, 2, len(shares)).round(3)
+    shares.loc[[5, 6], "pay"] = [0.0, 1.0]
+    lines = "\n".join(forecast(vws.Schema.read(tmp_path / "s.toml"), shares))
+    assert re.search(r"epsilon is about [\d.]+ a dataset", lines)
+    assert "2 bounds are infinite" in lines
+    assert "nan" not in lines
+
+
 @pytest.mark.runs
 def test_the_commands_print_it_and_write_no_run(tmp_path: Path) -> None:
     table().to_csv(tmp_path / "t.csv", index=False)

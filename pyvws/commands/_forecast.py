@@ -41,18 +41,22 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         outcomes = plan.coded(frame, None, units, ()).outcomes
     except InputError as error:
         return [f"There is no forecast. {error}"]
-    total = _bounds(outcomes, np.ones(len(frame)), units)[0]
+    total, first, _ = _bounds(outcomes, np.ones(len(frame)), units)
     whose = "a record" if units is None else f"a unit of {schema.unit!r}"
-    spread = np.ptp(total)
-    weights = 1.0 - (total - total.min()) / spread if spread > 0.0 else np.ones(len(total))
+    bounded = np.isfinite(total)
+    spread = np.ptp(total[bounded]) if bounded.any() else 0.0
+    weights = bounded.astype(np.float64)
+    if spread > 0.0:
+        weights[bounded] -= (total[bounded] - total[bounded].min()) / spread
     if _loses_much(outcomes, weights == 0.0):  # Then a run takes this shift too.
-        weights = np.minimum(weights + _SHIFT, 1.0)
+        weights[bounded] = np.minimum(weights[bounded] + _SHIFT, 1.0)
     own_weights = weights if units is None else weights[units]
     total, each, terms = _bounds(outcomes, own_weights, units)
-    record = int((weights * total).argmax())
-    of_lw = 2.0 * float(weights[record] * total[record])
+    weighted = weights * np.where(weights > 0.0, total, 0.0)
+    record = int(weighted.argmax())
+    of_lw = 2.0 * float(weighted[record])
     column = max(each, key=lambda name: float(each[name][record]))
-    share = each[column][record] / total[record] if total[record] else 0.0
+    share = each[column][record] / total[record] if 0.0 < total[record] < np.inf else 1.0
     size = sum(
         2.0 * 4000.0 * 8.0 * (conditional.parameters + 1) for conditional in plan.conditionals
     )
@@ -68,6 +72,13 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         f"{size / 1e9 + _A_RUN:.1f} GB of memory.",
     ]
     lines += [caveat(phrase) for phrase in plan.caveats]
+    if not bounded.all():
+        ends = [name for name, own in first.items() if not np.isfinite(own).all()]
+        lines.append(
+            f"{(~bounded).sum()} bounds are infinite, since a density of column "
+            f"{', '.join(map(repr, ends))} is 0 or infinite there. The forecast leaves them out; "
+            "under beta the values lie at an end of the range (--squeeze)."
+        )
     wide = [part for part in plan.conditionals if part.name in plan.wide]
     if wide:
         family: Any = wide[0].family

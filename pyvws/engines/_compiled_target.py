@@ -144,8 +144,9 @@ def _given_others(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, ad
     inside = np.empty(cells)
     _terms(q, rows, row_of_cell, groups[2][2:], terms)
     start, cell, times, weight, count, low, high, shift, _, others, own = groups[3]
-    clamps: Any = ((start, cell, times), (weight, count), (low, high), shift, terms[0])
-    value += add_sums_inside(*clamps, others, own, inside)
+    entries, units, window = (start, cell, times), (weight, count), (low, high)
+    clamps: Any = (entries, units, window, shift, terms[0], others, own, inside)
+    value += add_sums_inside(*clamps)
     _slopes(q, rows, row_of_cell, groups[2][2:], terms, inside, gradient)
     value += jacobian
     _pull_back(state, q, *groups[0], gradient)

@@ -129,7 +129,7 @@ class SchemaPlan(Plan):
 
     @property
     def referred(self) -> list[str]:
-        return list(self.schema.used)
+        return [name for name in self.schema.used if name not in self.schema.derived]
 
     def on(self, table: HasColumns) -> Plan:
         return self.named(table)

@@ -50,7 +50,7 @@ def _add_by_cell(entries: Any, inside: Any, weight: Any) -> None:
 
 
 @kernel
-def _sum_inside(total: Any, units: Any, window: Any, inside: Any) -> float:
+def sum_inside(total: Any, units: Any, window: Any, inside: Any) -> float:
     """The sum of the clamped terms of totals (M,); fills `inside` (M,) with the weights within.
 
     What is not a number counts as the window's lower end.
@@ -96,7 +96,7 @@ def add_sums_inside(
         total[t] = own[t] + others[t]
     for c in range(len(inside)):
         inside[c] = 0.0
-    value = _sum_inside(total, units, window, of_units)
+    value = sum_inside(total, units, window, of_units)
     _add_by_cell(entries, of_units, inside)
     return value
 
@@ -364,7 +364,7 @@ class DistinctUnits:
 
     def clamped(self, total: Floats) -> tuple[float, Floats]:
         """The sum of clamped terms, from totals (M,), and the weights of those inside (M,)."""
-        add: Callable[..., float] = _sum_inside
+        add: Callable[..., float] = sum_inside
         inside = np.empty(len(total))
         return add(total, (self.weight, self.count), self.window, inside), inside
 

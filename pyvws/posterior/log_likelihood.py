@@ -20,7 +20,6 @@ from pyvws.bounds.joint import ColumnTerms
 from pyvws.bounds.lipschitz import Block, blockwise_bounds
 from pyvws.bounds.units import unit_terms
 from pyvws.models.model import Likelihood
-from pyvws.models.registry import gives_probabilities
 from pyvws.models.sequence import TableCells
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
@@ -96,7 +95,6 @@ def column_terms(
         at=at,
         cell_of_record=cells.cell_of_record if places is None else places,
         n_cells=cells.n_cells,
-        probability=clamp is None and gives_probabilities(model),
     )
 
 

@@ -20,6 +20,7 @@ from pyvws.engines.engine import Engine, Progress, table_engine
 from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import Likelihood, Model
+from pyvws.models.registry import gives_probabilities
 from pyvws.models.sequence import (
     TableCells,
     TableModel,
@@ -130,7 +131,9 @@ class ModelSource:
         for column in self.whole.columns:
             own = replace(posterior, draws=self.whole.own_draws(posterior.draws, column))
             places = column.places(self.cells.n_records)
-            columns.append(column_terms(column.model, column.cells, own, clamp, places))
+            terms = column_terms(column.model, column.cells, own, clamp, places)
+            discrete = clamp is None and gives_probabilities(column.model)
+            columns.append(replace(terms, probability=discrete))
         if self.units is not None:
             pairs = zip(columns, self.units.kinds, strict=True)
             columns = [unit_terms(terms, kinds, posterior.n_draws) for terms, kinds in pairs]

@@ -21,6 +21,7 @@ from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.members import read_members
 from pyvws.tables.schema.schema import Schema
 from pyvws.validation._grid_engine import EnumeratedGrid, grid
 from pyvws.validation._privacy_loss import Losses, Runs
@@ -79,7 +80,7 @@ _PAIR: Final = _units({"owner": _COIN, "ill": replace(_COIN, predictors=("owner"
 _MEMBERS: Final = Schema(
     {"home": Column(role="id"), "ill": replace(_COIN, predictors=())},
     unit="home",
-    members={"sizes": [1, 3], "summaries": {"persons": "size"}},
+    members=read_members({"sizes": [1, 3], "summaries": {"persons": "size"}}),
 )
 _SHARES: Final = (-30.0, 0.0)
 

@@ -204,6 +204,28 @@ def test_units_that_are_hardly_ever_possible_are_refused() -> None:
     assert "under impossible" in said
 
 
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
+def test_a_clamp_of_whole_units_takes_their_weight_from_public_units(tmp_path: Path) -> None:
+    table = homes()
+    table.to_csv(tmp_path / "public.csv", index=False)
+    made = vws.synthesize(
+        table[table["home"] < "H150"],
+        schema=schema(),
+        mechanism=vws.Censored(
+            epsilon=10.0, weights="constant", reference=str(tmp_path / "public.csv")
+        ),
+        accept_unconverged=True,
+        **SHORT,
+    )
+    assert made.datasets[0]["home"].nunique() == 150
+    assert made.records["weight_final"].nunique() == 1
+    assert 0.2 < made.records["weight_final"].iloc[0] < 0.9
+    assert 0.0 < made.summary["share_outside_window"]["mean"] < 1.0
+    keys = [said["key"] for said in made.privacy["caveat_keys"]]
+    assert "enforced-for-units" in keys
+    assert "number-of-units" in keys
+
+
 def test_new_rows_have_no_labels_of_records() -> None:
     """Each unit has two members here, so a dataset has as many rows as the table."""
     records = 2 * HOMES

@@ -111,6 +111,18 @@ def other_sign(_: Any) -> Any:
     return added
 
 
+def other_sign_of_sums(_: Any) -> Any:
+    """As `other_sign`, of the sums of a table's records."""
+
+    def added(total: Any, units: Any, window: Any, _inside: Any) -> float:
+        (weight, count), (low, high) = units, window
+        terms = weight * total
+        clamped = np.where((low < terms) & (terms < high), terms, np.where(terms > 0, low, high))
+        return float(count @ np.where(weight > 0, clamped, 0.0))
+
+    return added
+
+
 def certified_for_deletion(statement: Any) -> Any:
     """Beside an exact number of records."""
 
@@ -277,7 +289,7 @@ STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
         (f"{_RELEASES}{kind}_release", *PLANTED["epsilon is Delta"][0])
         for kind in ("table", "number", "members", "truncated")
     ),
-    (_RELEASES + "clamped_release", "pyvws.posterior.joint_target:add_terms_inside", other_sign),
+    (_RELEASES + "clamped_release", "pyvws.posterior.joint_target:sum_inside", other_sign_of_sums),
     *((f"{_MADE}{kind}_statement", *PLANTED["epsilon is Delta"][0]) for kind in _KINDS),
     (_MADE + "staged_statement", *PLANTED["a first stage for nothing"][0]),
     (

@@ -158,12 +158,11 @@ class Nominal(Family):
             )
             C = np.linalg.cholesky(precision)
             A = np.ascontiguousarray(solve_triangular(C, np.eye(m), lower=True))
-            B = np.ascontiguousarray(A.T)
         centre[:m] = beta
         if self.coefficient_sd:
             kernels = compiled.restore_normal, compiled.pull_back_normal
             scale = SampledScale(
-                kernels, (A, B, centre), lambda q: np.asarray(C.T @ (q - centre)), shaped=True
+                kernels, (A, centre), lambda q: np.asarray(C.T @ (q - centre)), shaped=True
             )
             return Start(centre, scale=scale)
         centre[m : m + K] = np.log(scales)
@@ -174,7 +173,7 @@ class Nominal(Family):
         i, j = np.tril_indices(K, -1)
         curvature = 2.0 + (i - 1 - j) + (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
         width = np.concatenate([(1.0 + 2.0 * explained) ** -0.5, curvature**-0.5])
-        shape = A, B, centre, h, width, K, n
+        shape = A, centre, h, width, K, n
 
         def inverse(q: Floats) -> Floats:
             z = q - centre

@@ -37,11 +37,17 @@ TOLERANCE = 0.04  # Of bounds that must meet; smaller than a run's default of 5 
 
 @dataclass(frozen=True, slots=True)
 class MixtureRow:
-    """One line of the study's table, statistics averaged over the synthetic datasets."""
+    """One line of the study's table, statistics averaged over the synthetic datasets.
+
+    `epsilon` is the paper's 2 Delta, and `of_window` what a draw costs with one record left out and
+    the weights held fixed: Delta for log probabilities, such as those of counts, and 2 Delta for
+    log densities. Both larger = less private.
+    """
 
     label: str
     delta: float
     epsilon: float
+    of_window: float
     mean_weight: float
     u_m: float
     u_a: float
@@ -116,6 +122,7 @@ def _row(label: str, fit: WeightedFit, y: Floats, synthetic: list[Floats]) -> Mi
         label,
         fit.bounds.database,
         fit.bounds.epsilon,
+        fit.bounds.epsilon_of_window,
         float(fit.weights.mean()),
         utility.maximum,
         utility.average,
@@ -125,7 +132,8 @@ def _row(label: str, fit: WeightedFit, y: Floats, synthetic: list[Floats]) -> Mi
 
 def table(result: MixtureStudy) -> Any:
     """The study as a table for a terminal, the data's own statistics last."""
-    headings = ("Delta", "epsilon", "mean weight", "U_m", "U_a", "Q15", "Q90", "mean", "median")
+    costs, kept = ("Delta", "epsilon", "window"), ("Q15", "Q90", "mean", "median")
+    headings = (*costs, "mean weight", "U_m", "U_a", *kept)
     title = "0.2 NB(100, 5) + 0.8 NB(100, 20), n = 1000"
     drawn_table = terminal_table(title, left=["mechanism"], right=headings)
     for row in result.rows:
@@ -133,13 +141,14 @@ def table(result: MixtureStudy) -> Any:
             row.label,
             f"{row.delta:.2f}",
             f"{row.epsilon:.2f}",
+            f"{row.of_window:.2f}",
             f"{row.mean_weight:.3f}",
             f"{row.u_m:.4f}",
             f"{row.u_a:.5f}",
             *(f"{value:.1f}" for value in (row.q15, row.q90, row.mean, row.median)),
         )
     drawn_table.add_section()
-    drawn_table.add_row("data", *[""] * 5, *(f"{value:.1f}" for value in statistics(result.y)))
+    drawn_table.add_row("data", *[""] * 6, *(f"{value:.1f}" for value in statistics(result.y)))
     drawn_table.caption = (
         f"CW: radius {RADIUS:.0%}, c = {result.c:.2f} found so that its bound meets LW's. "
         "One sample: validation/reproduce/table1_2024.py shows which differences hold over samples."
@@ -169,9 +178,27 @@ def write(result: MixtureStudy, folder: Path) -> list[str]:
             },
             statistics(result.y),
         ),
+        "epsilons.svg": _epsilons(result.rows),
     }
     save_pictures(figures, folder)
     return ["table.csv", *figures]
+
+
+def _epsilons(rows: list[MixtureRow]) -> Any:
+    """The paper's epsilon of each mechanism, and the window's beside it."""
+    from pyvws.plots.drawing import legend_below, panels
+
+    figure, (axis,) = panels(1, size=(6.4, 3.2))
+    places = np.arange(len(rows))
+    for shift, name, values in (
+        (-0.2, "2Δ, the paper's", [row.epsilon for row in rows]),
+        (0.2, "of the window, one record left out", [row.of_window for row in rows]),
+    ):
+        axis.bar(places + shift, values, width=0.4, label=name)
+    axis.set_xticks(places, [row.label for row in rows])
+    axis.set_ylabel("ε of a dataset")
+    legend_below(figure, [axis])
+    return figure
 
 
 def _scatter(result: MixtureStudy, label: str) -> tuple[Floats, Floats]:

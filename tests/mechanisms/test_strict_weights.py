@@ -23,6 +23,8 @@ from pyvws.posterior.clamp import CLAMPS
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.reference import Reference
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
 from pyvws.validation._grid_engine import KnownDraws
 from pyvws.weights.weights import column_weights, fixed_scale_risks, fixed_scale_weights
 
@@ -515,3 +517,32 @@ def test_one_constant_is_a_column_of_it_and_comes_from_public_records_alone(tmp_
 def test_a_constant_is_one_number_from_one_source(given):
     with pytest.raises(InputError, match="constant"):
         Censored(epsilon=1.0, weights="constant", **given)
+
+
+@pytest.mark.runs
+def test_a_tables_constant_comes_from_public_records_of_all_columns(tmp_path):
+    """c = epsilon / W, W of each public record's whole sum, which is above that of one column."""
+    rng = np.random.default_rng(3)
+
+    def records(n):
+        first = rng.choice([1, 2], n, p=[0.9, 0.1])
+        second = rng.choice([1, 2], n)
+        return pl.DataFrame({"a": first, "b": second}).with_columns(pl.all().cast(pl.String))
+
+    public, table, path = records(2000), records(60), tmp_path / "public.csv"
+    public.write_csv(path)
+    levels = {"model": "table", "levels": ("1", "2")}
+    schema = Schema({"a": Column(**levels), "b": Column(**levels, predictors=("a",))})
+    run = {"schema": schema, "mechanism": "censored", "weights": "constant", "epsilon": 1.0}
+    run |= {"datasets": 1, "draws": 100, "warmup": 100, "seed": 2**60 + 1, "reference": str(path)}
+    found = {
+        synthesize(given, accept_unconverged=True, **run).privacy["relies_on"]["public_settings"][
+            "c"
+        ]
+        for given in (table, table[1:])
+    }
+    (c,) = found  # No record of the table has a part in it.
+    pairs = public.join(public.group_by("a", "b").len(), on=["a", "b"])["len"].to_numpy()
+    W = np.quantile(-np.log(pairs / len(public)), 0.95)  # At the public shares themselves.
+    alone = -np.log((public["a"] == "2").mean())
+    assert alone + 0.5 < W < 1.0 / c < 1.3 * W

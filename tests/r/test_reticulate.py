@@ -412,6 +412,7 @@ CALLS = {
     "k_marginal": "k_marginal_score(cbind(0:1, 0:1), cbind(0:1, 1:0)) == 0",
     "margins": "margin_distance(cbind(c(1, 1)), cbind(c(1, 2)), TRUE) == 0.5",
     "least_squares": "abs(coefficients_of(cbind(1, c(0, 1)), c(3, 5)) - c(3, 2)) < 1e-12",
+    "ledger": "all(releases_together(1, 2, 0, 9, 0, 1) == c(4, 0, 8, 0, 0, 1, 0, 0, 1))",
     "lipschitz": "all(lipschitz_by_record(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",
     "listings": "run_listing('b <- a + 1', list(a = 1), 'b')$b == 2",
     "match_risk": "expected_match_risk(c(1, 50), list(c(1, 50))) == 2",

@@ -53,6 +53,14 @@ def one_ulp_more(function: Any) -> Any:
     return some_ulp_more(1)(function)
 
 
+def without_earlier_releases(costs_together: Any) -> Any:
+    return lambda statements: costs_together(statements[-1:])
+
+
+def always_left_out(_: Any) -> Any:
+    return lambda _statements: "leave-one-out"
+
+
 def fields(result: Any) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(result)
 
@@ -577,6 +585,7 @@ CLAMP, SHARE = (
     "pyvws.posterior.censoring:censored_share",
 )
 DRAWS = "pyvws.validation.cases.several_draws:total_epsilon"
+LEDGER = "pyvws.validation.cases.ledger:releases_together"
 DEVIANCE = "pyvws.validation.cases.clamp:deviance_terms"
 SATURATED = "pyvws.validation.cases.clamp:saturated"
 TRUNCATED, DOWN = (
@@ -647,6 +656,8 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", prior_added_to_logs),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", every_weight_one),
     (DRAWS, "pyvws.statement.several_draws:largest_delta", places_of_a_grid),
+    (LEDGER, "pyvws.validation.cases.ledger:costs_together", without_earlier_releases),
+    (LEDGER, "pyvws.statement.releases:common_neighbours", always_left_out),
     (REWEIGHT, REWEIGHT, other_order),
     (REWEIGHT, REWEIGHT, zero_weights_rise),
     (RISK, "pyvws.risks.identification_risk:count_inside", open_ball),

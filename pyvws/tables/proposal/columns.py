@@ -80,9 +80,7 @@ _UNIT: Final = (
     "several records share an id, as those of a household or of one person do; unit, above the "
     "columns, says which id makes them one unit of privacy"
 )
-_CODE: Final = (
-    "whole numbers of no smooth law, as codes have; an amount takes a model and a range"
-)
+_CODE: Final = "whole numbers of no smooth law, as codes have; an amount takes a model and a range"
 _NAMED: Final = "its name is one of codes; an amount takes a model and a range"
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = (
@@ -299,8 +297,8 @@ def _number(column: nw.Series[Any]) -> Column:
         if len(known) > MOST_LEVELS:
             return _dropped(_TEXT, "role")
         levels = tuple(map(label_of, known))
-        note = _NAMED if named else _CODE
-        return reviewed({"model": "nominal", "levels": levels, **missing}, note=note)
+        why = _NAMED if named else _CODE
+        return reviewed({"model": "nominal", "levels": levels, **missing}, note=why)
     note = _AMOUNT_OR_ID if integer and may_number_records(values) else None
     return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
 

@@ -31,8 +31,27 @@ _RECORDS_A_PAIR: Final = 8
 _LEAST_PAIRS: Final = 10
 _GAPS: Final = 0.5  # A code has at most such a share of the numbers that its span has.
 _NAMES: Final = frozenset(
-    "code codes state states region county district province canton fips nuts puma municipality "
-    "country occupation occ isco nace sic".split()
+    [
+        "code",
+        "codes",
+        "state",
+        "states",
+        "region",
+        "county",
+        "district",
+        "province",
+        "canton",
+        "fips",
+        "nuts",
+        "puma",
+        "municipality",
+        "country",
+        "occupation",
+        "occ",
+        "isco",
+        "nace",
+        "sic",
+    ]
 )
 _PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.

@@ -352,3 +352,20 @@ def test_impossible_households_are_found_where_they_are_planted() -> None:
     child = data.index[(data["relate"] == 3) & data["age"].notna()][0]
     planted.loc[child, "age"] = planted.loc[child, "headage"] - 6
     assert households.impossible(planted) == 2
+
+
+@pytest.mark.skipif(
+    not households.FILE.is_file() and not os.environ.get("CI"),
+    reason=f"{households.FILE.name} is not beside the project",
+)
+def test_figures_of_members_are_those_of_the_households() -> None:
+    data = households.read_households(households.FILE)
+    found = households.members(data)
+    sizes = data.groupby("Hhindex").size().value_counts(normalize=True)
+    for size in (2, 3, 4):
+        assert found[f"households of {size}"] == pytest.approx(sizes[size - 1])
+    assert found["partners"] == pytest.approx((data["relate"] == 2).sum() / data["relate"].count())
+    later = data.assign(age=data["age"] + 1)
+    assert households.members(later)["mean age of partners"] == pytest.approx(
+        found["mean age of partners"] + 1.0
+    )

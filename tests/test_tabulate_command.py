@@ -167,3 +167,41 @@ def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], messa
     made = run(*files, *words)
     assert made.exit_code == 1
     assert message in str(made.exception or "") + made.output
+
+
+def test_units_are_counted_by_their_first_record(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    (tmp_path / "s.toml").write_text(
+        'unit = "home"\n[columns.home]\nrole = "id"\n[columns.owner]\nmodel = "nominal"\n'
+        'levels = ["no", "yes"]\n[columns.age]\nmodel = "normal"\nrange = [0, 100]\n'
+    )
+    homes = []
+    for name in ("one", "two"):
+        sizes = rng.integers(1, 5, 60)
+        owner = rng.choice(["no", "yes"], 60)
+        frame = pl.DataFrame(
+            {
+                "home": np.repeat(np.arange(60), sizes),
+                "owner": np.repeat(owner, sizes),
+                "age": rng.integers(0, 90, int(sizes.sum())),
+            }
+        )
+        frame.write_csv(tmp_path / f"{name}.csv")
+        homes.append(pl.DataFrame({"size": sizes, "owner": owner}))
+    files = [str(tmp_path / f"{name}.csv") for name in ("one", "two")]
+    words = ["tabulate", *files, "--schema", str(tmp_path / "s.toml"), "--by-unit", "home"]
+    run = CliRunner().invoke(app, [*words, "--by", "unit_size,owner", "--count", "--json"])
+    assert run.exit_code == 0, run.output
+    rows = json.loads(run.stdout)["rows"]
+    assert len(rows) == 8
+    for row in rows:
+        of_cell = (pl.col("size") == int(row["unit_size"])) & (pl.col("owner") == row["owner"])
+        assert row["estimate"] == np.mean([len(home.filter(of_cell)) for home in homes])
+    assert sum(row["estimate"] for row in rows) == pytest.approx(60)
+    for more, message in (
+        (["--by-unit", "no"], "which the table lacks"),
+        (["--original", files[0]], "Laplace figures are of records"),
+    ):
+        run = CliRunner().invoke(app, [*words, "--by", "owner", "--count", *more])
+        assert run.exit_code != 0
+        assert message in f"{run.output}{run.exception}"

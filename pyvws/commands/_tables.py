@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import narwhals as nw
 import numpy as np
@@ -31,7 +31,13 @@ from pyvws.tables.files.frame import check_columns, numeric_column, open_frame, 
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.read import read_table
 from pyvws.tables.files.row_order import RowNumbers
+from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
+
+UNIT_SIZE: Final = "unit_size"
+"""The column that has how many records a unit has."""
+
+_OF_CELLS: Final = ("levels", "missing", "range", "decimals")
 
 
 def chosen_schema(synthetic: Sequence[Path], given: Path | None) -> Schema | None:
@@ -112,6 +118,32 @@ def read_synthetic(
     known = chosen_schema(synthetic, schema)
     files = synthetic_files(synthetic)
     return files, [read_table(path).spelled for path in files], known
+
+
+def of_units(
+    datasets: Sequence[pl.DataFrame], unit: str, schema: Schema | None
+) -> tuple[list[pl.DataFrame], Schema | None]:
+    """The first record of each unit with its number of records, and what is public of these."""
+    for frame in datasets:
+        check_columns(frame, [unit], role="--by-unit")
+        if UNIT_SIZE in frame.columns:
+            raise InputError(f"--by-unit makes a column {UNIT_SIZE!r}. Rename the one there is.")
+    size = pl.len().over(unit).cast(pl.String).alias(UNIT_SIZE)
+    units = [
+        frame.with_columns(size).unique(subset=unit, keep="first", maintain_order=True)
+        for frame in datasets
+    ]
+    if schema is None:
+        return units, None
+    most = max(int(frame[UNIT_SIZE].cast(pl.Int64).max() or 1) for frame in units)  # type: ignore[arg-type]
+    kept = {
+        name: Column(role="public", **{entry: getattr(column, entry) for entry in _OF_CELLS})
+        for name, column in schema.columns.items()
+        if column.role in ("public", "synthesize") and name not in schema.derived
+    }
+    return units, Schema(
+        {**kept, UNIT_SIZE: Column(role="public", levels=tuple(map(str, range(1, most + 1))))}
+    )
 
 
 def imputed_of(

@@ -43,6 +43,14 @@ def tabulate(
         typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
     ] = "partial",
     of: OfWhat = None,
+    by_unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of ids: each unit, such as a household, counts once, by its first record. "
+            "Then unit_size is a column, the number of its records.",
+            metavar="COL",
+        ),
+    ] = None,
     counted: Annotated[
         bool,
         typer.Option(
@@ -72,12 +80,15 @@ def tabulate(
     spend --epsilon again. With --counted nothing but the noisy counts of a release is read: the
     intervals need no model.
 
+    With --by-unit the records are units, such as households.
+
     Example: pyvws tabulate out/ --by sex --mean income --weights w --out table/
     """
     from pyvws._base.checks import choice
     from pyvws._base.folders import check_folder
     from pyvws.commands._options import names, read_numbers
-    from pyvws.commands._tables import imputed_of, read_synthetic
+    from pyvws.commands._tables import imputed_of, of_units, read_synthetic
+    from pyvws.errors import UsageError
     from pyvws.evaluation.published_table import tabulate as estimates
     from pyvws.report.output_folder import counts_beside, draws_behind, refuse_systematic
     from pyvws.tables.files.read import read_table
@@ -94,6 +105,10 @@ def tabulate(
     files, datasets, known = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)
+    if by_unit is not None:
+        if original is not None:
+            raise UsageError("The Laplace figures are of records. Leave --original or --by-unit.")
+        datasets, known = of_units(datasets, by_unit, known)
     table = estimates(
         datasets,
         by=names(by),

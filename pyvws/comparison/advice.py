@@ -67,9 +67,14 @@ class ComparedRow:
 
     @property
     def kind(self) -> str:
-        """The kind of guarantee in words, with its delta, and whether it rests on a signature."""
-        word = ", by a signed proposal" if self.signed and self.guarantee != "none" else ""
-        return KINDS[self.guarantee] + (f" {self.delta:g}" if self.delta else "") + word
+        """The kind of guarantee in words, with its delta."""
+        return KINDS[self.guarantee] + (f" {self.delta:g}" if self.delta else "")
+
+    @property
+    def claim(self) -> str:
+        """The kind of guarantee, and whether it rests on the word of who signed a proposal."""
+        signed = self.signed and self.guarantee != "none"
+        return f"{self.kind}, by a signed proposal" if signed else self.kind
 
     def values(self, name: str) -> list[float]:
         """A score by seed."""
@@ -148,7 +153,7 @@ def advised(
         best.mean(score), scale.independent, scale.bootstrap, best=scale.best
     )
     sentences = [
-        f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, {best.kind}.",
+        f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, {best.claim}.",
         f"It has {compared.figure(best)} of {score} from {_seeds(best)}, at epsilon "
         f"{span(best.epsilons)}; a second sample has {scale.bootstrap:.4g}, independent columns "
         f"{scale.independent:.4g}, and {'larger' if scale.larger_is_better else 'smaller'} is "

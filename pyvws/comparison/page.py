@@ -52,7 +52,7 @@ def shown_row(comparison: Comparison, row: ComparedRow) -> tuple[str, ...]:
     return (
         *(label, asked, span(row.epsilons)),
         *(span(figures) if figures else "" for figures in (row.windows, row.totals)),
-        row.kind,
+        row.claim,
         *(_banded(row, score.name) for score in _scores(comparison)),
         *("" if x is None else number(x, 4) for x in (row.mean_weight, row.rhat)),
         f"{row.seconds:.1f}",

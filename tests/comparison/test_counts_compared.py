@@ -52,9 +52,9 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
     for row in found.rows:
         assert len(shown_row(found, row)) == len(headings(found)) + 1
     page = (tmp_path / "compared/confidential/comparison.html").read_text()
-    assert approximate.kind in page
-    assert approximate.kind.endswith("by a signed proposal")
+    assert approximate.claim == f"{approximate.kind}, by a signed proposal"
+    assert approximate.claim in page
     assert "A. Person" not in page
-    (said,) = notes(found)
+    said = notes(found)[-1]
     assert said.startswith("A look at the confidential table proposed the schema")
     assert said in page

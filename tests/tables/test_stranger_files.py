@@ -330,6 +330,16 @@ RIGHT = {
 }
 
 
+OF_RUNS = {"two_levels", "reweight_stops", "bands", "lookup"}
+
+
+def test_each_case_of_a_stranger_is_tested() -> None:
+    if not CASES.exists():
+        pytest.skip("needs the cases that lie beside the checkout of the developers")
+    there = {path.stem for path in CASES.iterdir() if path.suffix in (".csv", ".toml")}
+    assert there == {*RIGHT} | OF_RUNS
+
+
 @pytest.mark.parametrize("case", RIGHT)
 def test_the_cases_of_a_stranger(case: str) -> None:
     if not CASES.exists():

@@ -30,9 +30,9 @@ _AS_ANY: Final = 0.8  # and by such a share of what any two codes do.
 _RECORDS_A_PAIR: Final = 8
 _LEAST_PAIRS: Final = 10
 _GAPS: Final = 0.5  # A code has at most such a share of the numbers that its span has.
-_NAMES: Final = frozenset(
-    "code codes state states region county district province canton fips nuts puma municipality "
-    "country occupation occ isco nace sic".split()
+_OF_CODES: Final = re.compile(
+    "codes?|states?|region|county|district|province|canton|country|municipality|fips|nuts|puma|"
+    "occupation|occ|isco|nace|sic"
 )
 _PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.
@@ -81,7 +81,7 @@ def _differ(values: Floats) -> bool:
 
 def named_as_codes(name: str) -> bool:
     """Whether a column's name has a word for codes, such as state in state_of_birth."""
-    return not _NAMES.isdisjoint(part.lower() for part in _PART_OF_NAME.findall(name))
+    return any(_OF_CODES.fullmatch(part.lower()) for part in _PART_OF_NAME.findall(name))
 
 
 def look_like_codes(values: Floats) -> bool:

@@ -297,8 +297,8 @@ def _number(column: nw.Series[Any]) -> Column:
         if len(known) > MOST_LEVELS:
             return _dropped(_TEXT, "role")
         levels = tuple(map(label_of, known))
-        note = _NAMED if named else _CODE
-        return reviewed({"model": "nominal", "levels": levels, **missing}, note=note)
+        why = _NAMED if named else _CODE
+        return reviewed({"model": "nominal", "levels": levels, **missing}, note=why)
     note = _AMOUNT_OR_ID if integer and may_number_records(values) else None
     return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
 

@@ -73,7 +73,7 @@ def read_column(
     if known is not None and name in known.columns:
         by_name[name] = said_column(name, True, known.columns[name])
     tables = {original: read_table(original)}
-    check_columns(open_frame(tables[original].frame), [name], role=original.name)
+    check_columns(open_frame(tables[original].frame), [name], role="outcome")
     column = by_name.get(name) or ReportedColumn(name, True, None)
     read_by_schema = column.number.days_since is not None or column.missing
     if column.levels is None and not (

@@ -330,8 +330,10 @@ def _of_range(data: _Values, own: list[_Values]) -> list[Statistic]:
         _statistic("standard deviation", data.sd, [column.sd for column in own]),
         _statistic("smallest", least, ends[0], "far" if far[0] else ""),
         _statistic("largest", most, ends[1], "far" if far[1] else ""),
-        _statistic("share below the data's", 0.0, beyond[0], below if too_many[0] else ""),
-        _statistic("share above the data's", 0.0, beyond[1], "above" if too_many[1] else ""),
+        _statistic("share below the data's smallest", 0.0, beyond[0], below if too_many[0] else ""),
+        _statistic(
+            "share above the data's largest", 0.0, beyond[1], "above" if too_many[1] else ""
+        ),
     ]
     if (data.values == np.round(data.values)).all():
         parts = [float(x.shares[x.values != np.round(x.values)].sum()) for x in own]

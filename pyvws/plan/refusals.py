@@ -43,7 +43,8 @@ OF_OUTCOME: Final = (
         "outcome-name",
         lambda run: not isinstance(run.outcome, str),
         "outcome must be the name of one column.",
-        "Several columns take a schema (--schema), which pyvws schema proposes.",
+        "Name it by --outcome (outcome=... in Python). Several columns take a schema (--schema), "
+        "which pyvws schema proposes.",
     ),
     Refusal(
         "round-with-entries",

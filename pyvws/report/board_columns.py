@@ -12,11 +12,11 @@ _HEADINGS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highes
 
 
 def columns_section(checks: Mapping[str, Any]) -> Section:
-    """The part `column_checks` of summary.json: what parts, then all statistics."""
+    """The part `column_checks` of summary.json: what differs, then all statistics."""
     entries = [(name, row) for name, rows in checks["columns"].items() for row in rows]
     bad = [(name, row) for name, row in entries if row["trouble"]]
     words = (
-        "Statistics that part from the data by more than chance and a tolerance are listed first."
+        "Statistics that differ from the data by more than chance and a tolerance are listed first."
         if bad
         else "No synthetic column does what its data does not."
     )
@@ -32,7 +32,7 @@ def columns_section(checks: Mapping[str, Any]) -> Section:
         [
             Table(
                 "What a synthetic column does that its data does not",
-                (*_HEADINGS, "what parts"),
+                (*_HEADINGS, "what differs"),
                 [(*_row(name, row), TROUBLES[row["trouble"]]) for name, row in bad],
             ),
             Table(

@@ -222,7 +222,7 @@ def _misfits(columns: Mapping[str, Any]) -> Table:
     ]
     more = f" The appendix has all {len(rows)}." if len(rows) > _MISFITS else ""
     return Table(
-        f"Columns that part from their data.{more}",
-        ("column", "statistic", "data", "release", "what parts"),
+        f"Columns that differ from their data.{more}",
+        ("column", "statistic", "data", "release", "what differs"),
         rows[:_MISFITS],
     )

@@ -42,8 +42,8 @@ def test_statistics_against_loops(cells: list[Any], datasets: list[list[Any]]) -
         "standard deviation": np.std,
         "smallest": min,
         "largest": max,
-        "share below the data's": lambda x: sum(v < min(data) for v in x) / len(x),
-        "share above the data's": lambda x: sum(v > max(data) for v in x) / len(x),
+        "share below the data's smallest": lambda x: sum(v < min(data) for v in x) / len(x),
+        "share above the data's largest": lambda x: sum(v > max(data) for v in x) / len(x),
     }
     for level in _LEVELS:
         by_hand[f"quantile {100 * level:g} %"] = lambda x, at=level: _quantile(x, at)

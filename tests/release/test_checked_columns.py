@@ -78,7 +78,7 @@ def test_zeros_under_a_signed_log_are_told_by_name_and_without_a_value() -> None
     assert rows["share at 0"]["data"] == (PAY["pay"] == 0).mean()
     assert rows["share at 0"]["trouble"] == "repeated"
     below = [float((made["pay"] < 0).mean()) for made in release.datasets]
-    told = rows["share below the data's"]
+    told = rows["share below the data's smallest"]
     assert (told["lowest"], told["highest"]) == (min(below), max(below))
     assert told["trouble"] == "negative"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.errors import InputError
+from pyvws.errors import InputError, OutputError
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.statement.releases import costs_together
 
@@ -54,6 +56,20 @@ def test_the_ledger_of_a_folder(tmp_path):
     assert figure.read_bytes().startswith(b"<?xml")
     text = run("ledger", tmp_path).stdout
     assert "strict releases together: epsilon 4" in text
+
+
+def test_a_full_disk_leaves_no_part_of_a_figure(tmp_path, monkeypatch):
+    written(tmp_path / "first", statement())
+    figure = tmp_path / "costs.png"
+
+    def full(_handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    made = CliRunner().invoke(app, ["ledger", str(tmp_path), "--figure", str(figure)])
+    assert isinstance(made.exception, OutputError)
+    assert "No space left" in str(made.exception)
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
 
 
 def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):

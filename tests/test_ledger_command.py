@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.errors import InputError
+from pyvws.errors import InputError, OutputError
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.statement.releases import costs_together
 
@@ -74,6 +76,20 @@ def test_the_ledger_names_releases_by_a_signed_proposal(tmp_path):
 
 def _strict():
     return {"schema": "schema.toml"}
+
+
+def test_a_full_disk_leaves_no_part_of_a_figure(tmp_path, monkeypatch):
+    written(tmp_path / "first", statement())
+    figure = tmp_path / "costs.png"
+
+    def full(_handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    made = CliRunner().invoke(app, ["ledger", str(tmp_path), "--figure", str(figure)])
+    assert isinstance(made.exception, OutputError)
+    assert "No space left" in str(made.exception)
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
 
 
 def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):

@@ -46,13 +46,14 @@ def ledger(
     neighbours = together["neighbours"]
     costs = {name: release_cost(statement, neighbours) for name, statement in statements.items()}
     if figure is not None:
+        import io
+
+        from pyvws._base.folders import write_whole
         from pyvws.report.ledger_figure import ledger_figure
 
-        drawn = ledger_figure(costs)
-        try:
-            drawn.savefig(figure)
-        except OSError:
-            raise InputError(f"{figure} cannot be written. Name another file.") from None
+        picture = io.BytesIO()
+        ledger_figure(costs).savefig(picture, format=figure.suffix[1:])
+        write_whole(figure, picture.getvalue())
     if as_json:
         each = {
             name: {

@@ -218,36 +218,10 @@ def _tell_table(
 ) -> None:
     """Print the verdict, the pairs and columns, the worst first, and then the scores.
 
-    `shown` is what each column of the data is called.
+    `labels` says what each column of the data is called.
     """
-    pairs = [
-        (labels[a], labels[b], before, after)
-        for a, b, before, after in measures.associations.largest(len(measures.by_pair))
-    ]
     if as_json:
-        print_json(
-            {
-                "verdict": _verdict(measures),
-                "share_of_the_way": measures.share_of_the_way,
-                "scores": {score.name: asdict(score) for score in measures.scores},
-                "worse_than_independent": measures.worse_than_independent,
-                "columns": {
-                    labels[column.name]: asdict(column) | {"name": labels[column.name]}
-                    for column in measures.columns
-                },
-                "associations": {
-                    f"{a}, {b}": {"data": before, "synthetic": after}
-                    for a, b, before, after in pairs
-                },
-                "k_marginal_distance": {
-                    f"{labels[a]}, {labels[b]}": x for (a, b), x in measures.by_pair.items()
-                },
-                "folded": [labels[name] for name in measures.folded],
-                "unseen_pairs": measures.unseen_pairs,
-                "left_out": [labels[name] for name in measures.left_out],
-                "tenths_of_the_data": [labels[name] for name in measures.by_data],
-            }
-        )
+        print_json(_table_in_json(measures, labels))
         return
     if quiet:
         return
@@ -258,8 +232,63 @@ def _tell_table(
             f"{measures.k_marginal_independent:.0f}."
         )
     print(_verdict(measures))
+    _tell_pairs(measures, labels)
+    _tell_columns(measures, labels)
+    print_table(
+        f"{title}: scores",
+        ("synthetic", "second sample", "independent", "best", "worst", "better"),
+        (
+            (
+                score.name,
+                *(f"{x:.4g}" for x in (score.value, score.bootstrap, score.independent)),
+                *(f"{x:.4g}" for x in (score.best, score.worst)),
+                "larger" if score.larger_is_better else "smaller",
+            )
+            for score in measures.scores
+        ),
+        "second sample: records drawn from the data with replacement. independent: each column of",
+        "the data in an order of its own, which no useful table should be near.",
+        *(f"{score.name} cannot see {score.blind}." for score in measures.scores),
+        "No score says anything of privacy: a copy of the data has the best of each.",
+        *_notes(measures, labels),
+    )
+
+
+def _associated(
+    measures: TableUtility, labels: Mapping[str, str]
+) -> list[tuple[str, str, float, float]]:
+    """Each pair of columns with its association in the data and in the datasets."""
+    largest = measures.associations.largest(len(measures.by_pair))
+    return [(labels[a], labels[b], before, after) for a, b, before, after in largest]
+
+
+def _table_in_json(measures: TableUtility, labels: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "verdict": _verdict(measures),
+        "share_of_the_way": measures.share_of_the_way,
+        "scores": {score.name: asdict(score) for score in measures.scores},
+        "worse_than_independent": measures.worse_than_independent,
+        "columns": {
+            labels[column.name]: asdict(column) | {"name": labels[column.name]}
+            for column in measures.columns
+        },
+        "associations": {
+            f"{a}, {b}": {"data": before, "synthetic": after}
+            for a, b, before, after in _associated(measures, labels)
+        },
+        "k_marginal_distance": {
+            f"{labels[a]}, {labels[b]}": x for (a, b), x in measures.by_pair.items()
+        },
+        "folded": [labels[name] for name in measures.folded],
+        "unseen_pairs": measures.unseen_pairs,
+        "left_out": [labels[name] for name in measures.left_out],
+        "tenths_of_the_data": [labels[name] for name in measures.by_data],
+    }
+
+
+def _tell_pairs(measures: TableUtility, labels: Mapping[str, str]) -> None:
     worst = sorted(measures.by_pair, key=lambda pair: -measures.by_pair[pair])[:_WORST]
-    tied = {frozenset(pair): ends for *pair, before, after in pairs for ends in [(before, after)]}
+    tied = {frozenset((a, b)): ends for a, b, *ends in _associated(measures, labels)}
     print_table(
         "pairs, the worst first",
         ("distance", "association in the data", "synthetic"),
@@ -274,6 +303,9 @@ def _tell_table(
         "distance: of the joint shares, 0 (best) to 2. association: 0 = none, 1 or -1 = the "
         "strongest there is.",
     )
+
+
+def _tell_columns(measures: TableUtility, labels: Mapping[str, str]) -> None:
     far = {
         column.name: fmean(x for pair, x in measures.by_pair.items() if column.name in pair)
         for column in measures.columns
@@ -298,24 +330,6 @@ def _tell_table(
         "margin: distance from the data's distribution, 0 (best) to 1.",
         "associations kept: 1 = as in the data, 0 or below = as a permuted column.",
     )
-    print_table(
-        f"{title}: scores",
-        ("synthetic", "second sample", "independent", "best", "worst", "better"),
-        (
-            (
-                score.name,
-                *(f"{x:.4g}" for x in (score.value, score.bootstrap, score.independent)),
-                *(f"{x:.4g}" for x in (score.best, score.worst)),
-                "larger" if score.larger_is_better else "smaller",
-            )
-            for score in measures.scores
-        ),
-        "second sample: records drawn from the data with replacement. independent: each column of",
-        "the data in an order of its own, which no useful table should be near.",
-        *(f"{score.name} cannot see {score.blind}." for score in measures.scores),
-        "No score says anything of privacy: a copy of the data has the best of each.",
-        *_notes(measures, labels),
-    )
 
 
 def _verdict(measures: TableUtility) -> str:
@@ -330,7 +344,11 @@ def _verdict(measures: TableUtility) -> str:
         for name, x in beside
     )
     share = measures.share_of_the_way
-    way = f" It goes {share:.0%} of the way from the first to the last." if share == share else ""
+    way = (
+        f" It goes {max(share, 0.0):.0%} of the way from the first to the last."
+        if share == share
+        else ""
+    )
     return f"Verdict: k_marginal {measures.k_marginal:.0f} is {standing}.{way}"
 
 

@@ -85,13 +85,22 @@ def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCh
         )
 
 
+def _beside_independent(joint: Mapping[str, Any]) -> BoardCheck:
+    if joint["worse_than_independent"]:
+        return BoardCheck("bad", "The datasets are worse than independent columns.")
+    if joint["score"] > joint["independent"]:
+        return BoardCheck("good", "The datasets are better than independent columns.")
+    return BoardCheck(
+        "warn",
+        "Whether the datasets say enough of what ties columns together: independent columns have "
+        "as good a score, or a better one by no more than chance.",
+    )
+
+
 def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[BoardCheck]:
     column_checks = summary.get("column_checks", {})
     if joint := column_checks.get("k_marginal"):
-        if joint["worse_than_independent"]:
-            yield BoardCheck("bad", "The datasets are worse than independent columns.")
-        else:
-            yield BoardCheck("good", "The datasets are better than independent columns.")
+        yield _beside_independent(joint)
     misfits = [
         name
         for name, rows in column_checks.get("columns", {}).items()

@@ -179,7 +179,7 @@ def commented(options: Iterable[tuple[str, Any, str]]) -> str:
         "# Run: pyvws synthesize TABLE --out FOLDER --config THIS-FILE\n"
     ]
     for name, default, text in options:
-        example = default if _is_given(default) else ("..." if default is None else default)
+        example = "..." if default is None else default
         parts.append(f"\n# {text}\n# {toml_line(name, example)}\n")
     return "".join(parts)
 

@@ -21,8 +21,9 @@ from run_here import run_here
 
 import pyvws as vws
 from pyvws.evaluation.table_risk import table_risk
+from pyvws.report.board_decision import checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
-from pyvws.report.output_folder import read_confidential, read_public
+from pyvws.report.output_folder import PublicPart, read_confidential, read_public
 from pyvws.report.page import Heading, number
 from pyvws.report.public_page import public_page
 from pyvws.report.reports import write_pages
@@ -217,3 +218,27 @@ def test_keys_that_cannot_be_measured_write_nothing(
     assert run.code == code
     assert said in run.err.splitlines()[-1]
     assert list(folder.rglob("report.html")) == []
+
+
+@pytest.mark.parametrize(
+    ("score", "independent", "worse", "tone", "words"),
+    [
+        (960.0, 910.0, False, "good", "better than independent columns"),
+        (900.0, 910.0, False, "warn", "independent columns have as good a score, or a better one"),
+        (910.0, 910.0, False, "warn", "independent columns have as good a score, or a better one"),
+        (700.0, 910.0, True, "bad", "worse than independent columns"),
+    ],
+)
+def test_a_lower_score_than_independent_columns_never_passes(
+    score: float, independent: float, worse: bool, tone: str, words: str
+) -> None:
+    joint = {"score": score, "independent": independent, "worse_than_independent": worse}
+    privacy = {
+        **{"guarantee": "none", "certified": None, "epsilon_total": 1.0, "ledger": []},
+        **{"neighbours": "leave-one-out", "columns_released_unchanged": [], "counts": {}},
+    }
+    public = PublicPart(privacy, [], [], None, [])
+    found = checks(public, {"privacy": privacy, "column_checks": {"k_marginal": joint}}, None)
+    (told,) = [check for check in found if "independent columns" in check.text]
+    assert told.tone == tone
+    assert words in told.text

@@ -28,23 +28,20 @@ OF_OUTCOME: Final = (
     Refusal(
         "by-column-alone",
         lambda run: run.mechanism.facts.by_column,
-        "by_column gives each column of a table weights of its own, and a run on one outcome has "
-        "one column.",
+        "by_column gives each column of a table its own weights, and this run has one column.",
         "Give a schema (--schema), or leave by_column (--by-column) out.",
     ),
     Refusal(
         "counts-without-schema",
         lambda run: run.mechanism.facts.takes_table,
-        "{asked.mechanism.name} counts the columns of a schema (--schema), which pyvws schema "
-        "proposes.",
+        "{asked.mechanism.name} counts a schema's columns (--schema). pyvws schema proposes one.",
         "For one number with a range perturbed-histogram does as well.",
     ),
     Refusal(
         "outcome-name",
         lambda run: not isinstance(run.outcome, str),
         "outcome must be the name of one column.",
-        "Name it by --outcome (outcome=... in Python). Several columns take a schema (--schema), "
-        "which pyvws schema proposes.",
+        "Name it (--outcome). Several columns take a schema (--schema).",
     ),
     Refusal(
         "round-with-entries",
@@ -183,8 +180,7 @@ OF_PLAN: Final = (
             plan.by_schema
             and not (plan.run.mechanism.facts.fits_model or plan.run.mechanism.facts.takes_table)
         ),
-        "{asked.run.mechanism.name} makes a histogram of one outcome, and the cells of several "
-        "columns are too many for its noise.",
+        "{asked.run.mechanism.name} is for one outcome: a whole table has too many cells.",
         "Choose noisy-counts, or censored.",
     ),
     Refusal(

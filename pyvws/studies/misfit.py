@@ -18,10 +18,10 @@ from typing import Any, Final
 import polars as pl
 
 from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
+from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.strict_weights import constant_weights
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
-from pyvws.mechanisms.censored import Censored
 from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table

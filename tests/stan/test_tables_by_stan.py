@@ -22,7 +22,7 @@ def test_each_stan_engine_makes_a_table_as_the_native_one_does(engine, need) -> 
     schema = vws.Schema(
         {
             "sex": vws.Column(role="public", levels=("f", "m")),
-            "calls": vws.Column(model="poisson"),
+            "calls": vws.Column(model="poisson", range=(0, 40)),
             "visits": vws.Column(model="negative-binomial"),
         }
     )

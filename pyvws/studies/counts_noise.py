@@ -21,6 +21,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
         {"n": 4_000, "epsilon": 1.0, "delta": 1e-5},
     ],
     "measure": {"all_pairs": ["pairs"]},
+    "sweeps": 600,
 }
 
 STUDY = coverage_study("counts-noise", SETTINGS, 100)

@@ -1,7 +1,7 @@
 """Cases of noisy counts: what is counted, the delta of noise, and the posterior of few records.
 
 The posterior is compared with a sum over all tables of the records: under Laplace noise, and under
-Gaussian noise with a rule.
+Gaussian noise with a rule. So is that of a column which its own family gives.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws
 
 _SWEEPS: Final = 4_000
+_OF_FAMILY: Final = 600
 _SCALES: Final = np.array([2.0, 3.0])
 _FIRST: Final = Column(model="logistic", levels=("0", "1"))
 _RULED: Final = Column(
@@ -82,6 +83,27 @@ def state_means(
     return 1.0 + np.array([(state == place).mean() for place in places])
 
 
+def family_means(family: str, n: int, ends: Any, noisy: Any, scale: float) -> Floats:
+    """1 and half the mean share of the n imputed records in each cell of a column of a family."""
+    cuts = tuple(np.asarray(ends, dtype=np.float64).tolist())
+    column = _FIRST if family == "logistic" else Column(model=family, range=(-9, 9), cuts=cuts)
+    table = counted_table(Schema({"b": column}), ("pairs",), conditionals=True)
+    made = impute(
+        NoisyTables(
+            table=table,
+            counts=np.asarray(noisy, dtype=np.int64),
+            scales=np.array([float(scale)]),
+            laplace=False,
+            records=int(n),
+        ),
+        datasets=_OF_FAMILY // 2,
+        classes=1,
+        sweeps=_OF_FAMILY,
+        seed=5,
+    ).codes
+    return 1.0 + np.bincount(np.ravel(made), minlength=len(table.possible)) / np.size(made) / 2
+
+
 def _records(seed: int, N: int) -> dict[str, Any]:
     """Codes of three columns; some are unknown."""
     draws = Draws(seed)
@@ -121,3 +143,19 @@ def plain(seed: int, n: int) -> dict[str, Any]:
 def ruled(seed: int, n: int) -> dict[str, Any]:
     """A rule fixes the second column, Gaussian noise."""
     return _few(seed, n, laplace=False, ruled=True)
+
+
+def _cells(family: str, n: int, ends: tuple[float, ...], seed: int) -> dict[str, Any]:
+    cells = 2 if family == "logistic" else len(ends) + 1
+    noisy = Draws(seed).whole(cells, 7).astype(np.float64) - 2.0
+    return {"family": family, "n": n, "ends": np.array(ends), "noisy": noisy, "scale": 1.5}
+
+
+def logits(seed: int, n: int) -> dict[str, Any]:
+    """A category of two levels, under `logistic`."""
+    return _cells("logistic", n, (0.0,), seed)
+
+
+def normals(seed: int, n: int) -> dict[str, Any]:
+    """Three cells of a number, under `normal`."""
+    return _cells("normal", n, (-0.5, 1.0), seed)

@@ -137,6 +137,14 @@ staged_statement <- function(outcome, mean, log_scale, datasets, epsilon, stage)
   statement(epsilon / 2, datasets, 2, stage = stage)
 }
 
+# Quantity: what two strict releases of one table have cost together. The first shows its number of
+# records, so both are figures for a record that is replaced: its number, epsilon, and zCDP.
+after_statement <- function(outcome, mean, log_scale, datasets, epsilon, before) {
+  epsilons <- 2 * c(before, epsilon)
+  spent <- up_to_a_tenth(datasets * epsilons[1]) + up_to_a_tenth(datasets * epsilons[2])
+  c(2, spent, datasets * epsilons[1]^2 / 8 + datasets * epsilons[2]^2 / 8)
+}
+
 # Quantity: the statement of an LW run whose datasets come from one draw.
 one_draw_statement <- function(outcome, mean, log_scale, datasets) {
   log_lik <- log_densities(outcome, mean, log_scale)

@@ -221,6 +221,15 @@ def stage_among_the_draws(statement: Any) -> Any:
     return Statement
 
 
+def an_earlier_release_left_out(costs: Any) -> Any:
+    return lambda statements: costs(statements[1:])
+
+
+def other_neighbours_added(cost: Any) -> Any:
+    """Each release adds the figure of the neighbours that its own claim is for."""
+    return lambda statement, _neighbours: cost(statement, statement["certified"]["neighbours"])
+
+
 def places_of_a_grid(_: Any) -> Any:
     """The largest delta over a few places only, which understates it."""
 
@@ -267,6 +276,10 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "the window of a record for a unit": ((_UNITS, window_of_a_record),),
     "t from a grid": (("pyvws.statement.several_draws:largest_delta", places_of_a_grid),),
     "the binomial for a staged fit": ((_STATEMENT, stage_among_the_draws),),
+    "an earlier release left out": (
+        ("pyvws.statement.statement:costs_together", an_earlier_release_left_out),
+    ),
+    "other neighbours added": (("pyvws.statement.releases:release_cost", other_neighbours_added),),
     "the clamp's sign": (("pyvws.posterior.pseudo_posterior:add_terms_inside", other_sign),),
 }
 
@@ -280,6 +293,8 @@ _WINDOWS = "pyvws.validation.cases.window:"
 STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_MADE + "draws_by_delta", *PLANTED["t from a grid"][0]),
     (_MADE + "draws_by_delta", *PLANTED["the binomial for a staged fit"][0]),
+    (_MADE + "after_statement", *PLANTED["an earlier release left out"][0]),
+    (_MADE + "after_statement", *PLANTED["other neighbours added"][0]),
     (_WINDOWS + "density_statement", *PLANTED["Delta for a density"][0]),
     (_WINDOWS + "mixed_statement", *PLANTED["A + 2 B for a mixed table"][0]),
     (_WINDOWS + "window_widths", *PLANTED["A + 2 B for a mixed table"][0]),

@@ -9,6 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
@@ -69,6 +71,22 @@ def draws_by_delta(epsilon: float, stage: float, noise: float, **data: Any) -> F
     for neighbours in privacy["epsilon_by_neighbours"].values():
         figures += [*neighbours["total_by_delta"].values(), neighbours["total_zcdp"]]
     return np.array(figures)
+
+
+def after_statement(epsilon: float, before: float, **data: Any) -> Floats:
+    """What a strict run says that it and an earlier one, at epsilon `before`, cost together.
+
+    The earlier release shows its number of records; the later one has a public number of rows.
+    """
+    given: dict[str, Any] = {"weights": "none", "clamp": "half"}
+    earlier, _ = _run(Censored(epsilon=before, **given), **data)
+    with TemporaryDirectory() as folder:
+        path = earlier.write(Path(folder, "out"))
+        own = {"records": 7, "after": str(path)}
+        release, _ = _run(Censored(epsilon=epsilon, **given), **own, **data)
+    together = release.privacy["costs_together"]
+    figures = together["strict"]
+    return np.array([together["releases"]["strict"], figures["epsilon"], figures["zcdp"]])
 
 
 def censored_terms(epsilon: float, weights: str, **data: Any) -> Floats:

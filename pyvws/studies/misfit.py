@@ -18,10 +18,10 @@ from typing import Any, Final
 import polars as pl
 
 from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
+from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.strict_weights import constant_weights
 from pyvws.mechanisms.weighing import Loop, Request, Weighting
-from pyvws.posterior.clamp import Clamp
 from pyvws.studies._tables import terminal_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
@@ -44,7 +44,8 @@ class _WeightAlone(MechanismBase):
     reference: str
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
-        strict = constant_weights(loop, Clamp(_EPSILON, "deviance"), c=None)
+        run = Censored(epsilon=_EPSILON, weights="constant", reference=self.reference)
+        strict = constant_weights(loop, run.window, c=None)
         return Weighting(loop.fit(strict.weights, "the weight alone"), strict.risk)
 
 

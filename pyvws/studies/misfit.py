@@ -44,7 +44,8 @@ class _WeightAlone(MechanismBase):
     reference: str
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
-        strict = constant_weights(loop, Censored(epsilon=_EPSILON).window, c=None)
+        run = Censored(epsilon=_EPSILON, weights="constant", reference=self.reference)
+        strict = constant_weights(loop, run.window, c=None)
         return Weighting(loop.fit(strict.weights, "the weight alone"), strict.risk)
 
 

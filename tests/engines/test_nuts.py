@@ -19,6 +19,7 @@ from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError
 from pyvws.models.model import Start
+from pyvws.models.nominal import Nominal
 from pyvws.models.registry import MODELS
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -119,6 +120,21 @@ def test_a_refit_takes_the_warm_up_it_is_given_or_half() -> None:
             *(_target(), settings), seed=1, progress=lambda _done, total: seen.append(total)
         )
     assert set(seen) == {20_500, 20_200, 21_000}
+
+
+@pytest.mark.parametrize(("sd", "warmup"), [(2.0, 150), (None, 1000)])
+def test_a_target_of_known_shape_takes_a_short_warm_up(sd: float | None, warmup: int) -> None:
+    """Fits that start from another too, unless they are given theirs."""
+    seen: list[int] = []
+    y = np.random.default_rng(5).integers(1, 4, 60).astype(float)
+    cells = make_cells(y, np.ones((60, 1)))
+    target = PseudoPosterior(Nominal(("a", "b", "c"), sd), cells, np.ones(60))
+    settings = SamplerSettings(draws=500, warmup=1000, chains=1)
+    told: dict[str, Any] = {"seed": 1, "progress": lambda _done, total: seen.append(total)}
+    first = NativeEngine().sample(target, settings, **told)
+    NativeEngine().sample(target, settings, previous=first, **told)
+    NativeEngine().sample(target, replace(settings, refit_warmup=200), previous=first, **told)
+    assert set(seen) == {500 + warmup, 500 + min(warmup, 500), 700}
 
 
 def test_a_previous_fit_at_the_edge_is_no_place_to_start_from() -> None:

@@ -520,6 +520,7 @@ def test_a_constant_is_one_number_from_one_source(given):
 
 
 @pytest.mark.runs
+@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")  # Only c is read.
 def test_a_tables_constant_comes_from_public_records_of_all_columns(tmp_path):
     """c = epsilon / W, W of each public record's whole sum, which is above that of one column."""
     rng = np.random.default_rng(3)

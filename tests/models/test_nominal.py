@@ -98,6 +98,28 @@ def test_density_is_prior_and_weighted_likelihood_and_its_gradient_is_exact(seed
 
 
 @few
+@given(st.integers(0, 10**6), st.integers(1, 9), st.sampled_from([1.0, 400.0]))
+def test_rows_of_categories_share_sums_and_records_of_weight_0_leave(seed, L, far):
+    """Levels far below the highest one too, whose exponentials are the smallest that there are."""
+    rng = np.random.default_rng(seed)
+    levels = rng.integers(0, 3, (300, 3))
+    X = np.column_stack([np.ones(300), *(levels[:, [k]] == [1, 2] for k in range(3))])
+    y = rng.integers(1, L + 2, 300).astype(float)
+    model, cells = Nominal(tuple(map(str, range(L + 1))), 2.0), make_cells(y, X)
+    weights = rng.random(300) * (levels[:, 0] > 0) * (rng.random(300) < 0.5)
+    density = PseudoPosterior(model, cells, weights).density_and_gradient()
+    q = far * rng.normal(size=model.dimension(7))
+    found, gradient = density(q)
+    beta = q.reshape(7, L)
+    eta = np.column_stack([np.zeros(300), X @ beta])
+    rest = (y[:, None] == np.arange(1, L + 2)) - softmax(eta, axis=1)
+    log_lik = log_softmax(eta, axis=1)[np.arange(300), y.astype(int) - 1]
+    assert found == pytest.approx(weights @ log_lik - (q @ q) / 8.0, rel=1e-12)
+    slopes = (X.T @ (weights[:, None] * rest[:, 1:]) - beta / 4.0).ravel()
+    assert np.allclose(gradient, slopes, rtol=1e-9, atol=1e-9 * far)
+
+
+@few
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 4), st.floats(0.1, 10.0))
 def test_with_an_sd_the_prior_is_normal_and_the_density_concave(seed, K, L, sd):
     rng, _, y, model, cells = table(seed, K=K, L=L, sd=sd)

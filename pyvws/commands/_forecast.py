@@ -90,7 +90,7 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         if alike := _alike(schema):
             lines.append(
                 f"Two columns have the same levels, as those of two persons do. With --tables "
-                f"{','.join(alike)} the one gives the other; try --classes 10 too."
+                f"{','.join(alike)} the one gives the other."
             )
     few = None
     if noise is not None and noise[2] > noise[3]:

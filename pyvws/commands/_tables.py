@@ -16,6 +16,7 @@ from pyvws._base.checks import Floats, choice, positions
 from pyvws.commands._options import names
 from pyvws.errors import InputError, UsageError
 from pyvws.evaluation.combining_rules import OF
+from pyvws.evaluation.original_and_datasets import described
 from pyvws.report.output_folder import (
     CountsBeside,
     aligned_files,
@@ -122,7 +123,7 @@ def read_synthetic(
 
 def of_units(
     datasets: Sequence[pl.DataFrame], unit: str, schema: Schema | None
-) -> tuple[list[pl.DataFrame], Schema | None]:
+) -> tuple[list[pl.DataFrame], Schema]:
     """The first record of each unit with its number of records, and what is public of these."""
     for frame in datasets:
         check_columns(frame, [unit], role="--by-unit")
@@ -133,13 +134,11 @@ def of_units(
         frame.with_columns(size).unique(subset=unit, keep="first", maintain_order=True)
         for frame in datasets
     ]
-    if schema is None:
-        return units, None
     most = max(int(frame[UNIT_SIZE].cast(pl.Int64).max() or 1) for frame in units)  # type: ignore[arg-type]
     kept = {
         name: Column(role="public", **{entry: getattr(column, entry) for entry in _OF_CELLS})
-        for name, column in schema.columns.items()
-        if column.role in ("public", "synthesize") and name not in schema.derived
+        for name, column in described(schema).items()
+        if column.role in ("public", "synthesize")
     }
     return units, Schema(
         {**kept, UNIT_SIZE: Column(role="public", levels=tuple(map(str, range(1, most + 1))))}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyvws._base.checks import choice, whole_number
-from pyvws.statement.words import SIGNED, caveat_keys
+from pyvws.statement.words import SIGNED
 
 _STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
 _GUARANTEES: Final = (*_STRICT, "asymptotic-dp", "none")
@@ -59,7 +59,7 @@ def release_cost(statement: Mapping[str, Any], neighbours: str) -> ReleaseCost:
     """
     guarantee, figures = statement["guarantee"], statement["epsilon_by_neighbours"][neighbours]
     epsilon = math.inf if figures["total"] is None else float(figures["total"])
-    signed = SIGNED in caveat_keys({"caveats": [], **statement})
+    signed = any(phrase["key"] == SIGNED for phrase in statement.get("caveat_keys", ()))
     if guarantee != "approximate-dp":
         pure = epsilon**2 / 2.0 if guarantee in _STRICT else math.inf
         rho = min(pure, float(figures.get("total_zcdp", math.inf)))

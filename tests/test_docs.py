@@ -145,7 +145,7 @@ def test_a_page_can_be_read_without_a_screen(site: dict[str, tuple[Path, Links]]
         assert all(after <= before + 1 for before, after in pairwise(page.levels)), name
         text = path.read_text(encoding="utf-8")
         assert "arithmatex" not in text, name
-        # A formula that a wrapped line broke would stand as it is; references quote the papers' own.
+        # A formula that a line breaks would stand as it is; references quote the papers' own.
         assert name == "references.html" or "$\\" not in text, name
     assert min(site[name][1].formulas for name in ("methods.html", "proofs.html")) > 50
 

@@ -143,7 +143,10 @@ def test_a_page_can_be_read_without_a_screen(site: dict[str, tuple[Path, Links]]
         assert page.levels[0] == 1, name
         assert page.levels.count(1) == 1, name
         assert all(after <= before + 1 for before, after in pairwise(page.levels)), name
-        assert "arithmatex" not in path.read_text(encoding="utf-8"), name
+        text = path.read_text(encoding="utf-8")
+        assert "arithmatex" not in text, name
+        # A formula that a line breaks would stand as it is; references quote the papers' own.
+        assert name == "references.html" or "$\\" not in text, name
     assert min(site[name][1].formulas for name in ("methods.html", "proofs.html")) > 50
 
 

@@ -596,3 +596,13 @@ def test_a_wrong_word_is_told_the_nearest(words: tuple[str, ...], hint: str) -> 
     assert ("Did you mean" in run.err) == bool(hint)
     assert run.err.count("Did you mean") <= 1
     assert hint in run.err
+
+
+@pytest.mark.parametrize(
+    "words", [("synthesize",), ("combine", "x.csv"), ("zzzz",), ("study", "zzzz")]
+)
+def test_what_is_missing_or_unknown_leads_to_the_help(words: tuple[str, ...]) -> None:
+    run = run_here(*words)
+    assert (run.code, run.out) == (2, "")
+    assert len(run.err.splitlines()) == 1
+    assert "--help" in run.err

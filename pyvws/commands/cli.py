@@ -154,14 +154,17 @@ def _with_nearest(error: Exception, message: str) -> str:
     message = re.sub(r" ?(?:\(Possible options: .*\)|Did you mean .*)$", "", message)
     given = re.search(r"'([^']*)' is not one of |No such (?:command|option):? '?([\w-]*)", message)
     if given is None:
-        return message
+        return f"{message} --help shows what it takes." if "Missing" in message else message
     if given[1] is not None:
         words = re.findall(r"'([^']*)'", message[given.end() :])
     elif "command" in given[0]:
         words = list(error.ctx.command.commands)  # type: ignore[attr-defined]
     else:
         words = list(getattr(error, "possibilities", None) or ())
-    return message.rstrip(".") + "." + near(given[1] or given[2], words)
+    hint = near(given[1] or given[2], words)
+    if not hint and given[1] is None:
+        hint = " --help lists what there is."
+    return f"{message.rstrip('.')}.{hint}"
 
 
 def _take_signals() -> None:

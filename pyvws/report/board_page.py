@@ -83,7 +83,8 @@ def board_page(
         relied_on=relied_on(exact),
         not_covered=not_covered(exact),
         ledger=Table(
-            "Costs; larger = less private. “Not accounted”: known, but not in the total.",
+            f"Costs under {exact['neighbours']} neighbours; larger = less private. “Not "
+            "accounted”: known, but not in the total.",
             ("use", "ε"),
             [(e["use"], _in_four(e["epsilon"])) for e in exact["ledger"]],
         ),
@@ -121,38 +122,7 @@ def _pairs(caption: str, entries: Mapping[str, Any]) -> Table:
 def _fits_section(confidential: ConfidentialPart) -> Section:
     """Diagnostics of every fit, the search, and posterior densities by chain."""
     summary = confidential.summary
-    measures = ["rhat_max", "ess_bulk_min", "ess_tail_min", "divergences"]
     approximated = any("khat" in fit["diagnostics"] for fit in summary["fits"])
-    if approximated:
-        measures.append("khat")
-    fits = Table(
-        "Every fit to the confidential data, in order",
-        (
-            *("fit", "Delta (nats)", "ε", "mean weight", "R-hat", "bulk ESS", "tail ESS"),
-            *("divergences", *(["khat"] if approximated else []), "seconds"),
-        ),
-        [
-            (
-                fit["label"],
-                *(number(fit[name], 6) for name in ("Delta", "epsilon", "mean_weight")),
-                *(number(fit["diagnostics"].get(name)) for name in measures),
-                number(fit["seconds"], 3),
-            )
-            for fit in summary["fits"]
-        ],
-    )
-    search = Table(
-        "The search for a tuning constant, try by try",
-        ("fit", "constant", "value", "bound reached", "bound aimed at"),
-        [
-            (
-                attempt["label"],
-                attempt["symbol"],
-                *(number(attempt[n]) for n in ("value", "reached", "target")),
-            )
-            for attempt in summary["search"]
-        ],
-    )
     draws = confidential.posterior
     names = [
         name
@@ -161,7 +131,10 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         and draws[name].is_finite().all()
         and draws[name].n_unique() > 1
     ]
-    parts: list[PagePicture | Table] = [fits, search]
+    parts: list[PagePicture | Table] = [
+        _fits_table(summary["fits"], approximated=approximated),
+        _search_table(summary["search"]),
+    ]
     text = [
         "R-hat near 1 and at most 1.01: chains agree. Effective sample sizes of at least 400: the "
         "bound is based on enough independent draws. Divergences should be 0."
@@ -199,6 +172,43 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         if len(names) > len(drawn):
             text.append(f"{len(drawn)} of {len(names)} parameters are drawn.")
     return Section("fits", "Fits and diagnostics", text, parts)
+
+
+def _fits_table(fits: Sequence[Mapping[str, Any]], *, approximated: bool) -> Table:
+    measures = ["rhat_max", "ess_bulk_min", "ess_tail_min", "divergences"]
+    if approximated:
+        measures.append("khat")
+    return Table(
+        "Every fit to the confidential data, in order",
+        (
+            *("fit", "Delta (nats)", "ε", "mean weight", "R-hat", "bulk ESS", "tail ESS"),
+            *("divergences", *(["khat"] if approximated else []), "seconds"),
+        ),
+        [
+            (
+                fit["label"],
+                *(number(fit[name], 6) for name in ("Delta", "epsilon", "mean_weight")),
+                *(number(fit["diagnostics"].get(name)) for name in measures),
+                number(fit["seconds"], 3),
+            )
+            for fit in fits
+        ],
+    )
+
+
+def _search_table(search: Sequence[Mapping[str, Any]]) -> Table:
+    return Table(
+        "The search for a tuning constant, try by try",
+        ("fit", "constant", "value", "bound reached", "bound aimed at"),
+        [
+            (
+                attempt["label"],
+                attempt["symbol"],
+                *(number(attempt[n]) for n in ("value", "reached", "target")),
+            )
+            for attempt in search
+        ],
+    )
 
 
 def _in_turn(names: Sequence[str]) -> list[str]:

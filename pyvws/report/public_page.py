@@ -41,7 +41,10 @@ _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer d
 def statement_facts(
     privacy: Mapping[str, Any], rows: str, shown: Callable[[Any], str] = shown
 ) -> list[tuple[str, str, str]]:
-    """The figures at the top of a page: name, value, note. `shown` writes a figure."""
+    """The figures at the top of a page: name, value, note. `shown` writes a figure.
+
+    Each epsilon has its neighbours beside it, since a strict claim may be for others.
+    """
     neighbours = privacy["neighbours"]
     strict = []
     if certified := privacy.get("certified"):
@@ -55,21 +58,21 @@ def statement_facts(
         replaced = shown(privacy["epsilon_by_neighbours"]["replace-one"]["of_window"])
         note = f"weights held fixed; {replaced} where a record is replaced"
         window.append(("ε of the window, a dataset", shown(privacy["epsilon_of_window"]), note))
-    both = privacy.get("epsilon_by_neighbours", {})
-    claimed = both.get((privacy.get("certified") or privacy)["neighbours"], {})
+    both, claimed = privacy.get("epsilon_by_neighbours", {}), (certified or privacy)["neighbours"]
     together = [
-        (f"ε of all datasets, δ = {delta}", shown(total), "larger = less private")
-        for delta, total in claimed.get("total_by_delta", {}).items()
+        (f"ε of all datasets, δ = {delta}", shown(total), f"{claimed} neighbours")
+        for delta, total in both.get(claimed, {}).get("total_by_delta", {}).items()
     ][:1]
+    own = f"{neighbours} neighbours" + (", not certified" if claimed != neighbours else "")
     draws = privacy["draws_released"]
     shared = "" if draws == privacy["datasets"] else f", from {counted(draws, 'draw')}"
     return [
         *strict,
-        ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), "larger = less private"),
+        ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), own),
         *window,
-        ("ε of all datasets", shown(privacy["epsilon_total"]), "larger = less private"),
+        ("ε of all datasets", shown(privacy["epsilon_total"]), own),
         *together,
-        ("Unit of privacy", privacy["unit_of_privacy"], f"{neighbours} neighbours"),
+        ("Unit of privacy", privacy["unit_of_privacy"], f"{claimed} neighbours"),
         ("Datasets", shown(privacy["datasets"]), f"of {counted(rows, 'row')} each{shared}"),
     ]
 
@@ -140,7 +143,8 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
             ],
         ),
         "ledger": Table(
-            "Epsilon rounded up to one decimal; larger = less private.",
+            f"Epsilon of {privacy['neighbours']} neighbours, rounded up to one decimal; larger = "
+            "less private.",
             ("use", "ε"),
             [(entry["use"], shown(entry["epsilon"])) for entry in privacy["ledger"]],
         ),

@@ -25,7 +25,7 @@ from pyvws.report.board_decision import checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
 from pyvws.report.page import Heading, number
-from pyvws.report.public_page import public_page
+from pyvws.report.public_page import public_page, statement_facts
 from pyvws.report.reports import write_pages
 from pyvws.statement.schema import GUARANTEES
 
@@ -242,3 +242,27 @@ def test_a_lower_score_than_independent_columns_never_passes(
     (told,) = [check for check in found if "independent columns" in check.text]
     assert told.tone == tone
     assert words in told.text
+
+
+def test_each_epsilon_at_the_top_has_its_neighbours() -> None:
+    """A strict claim under replace-one neighbours stands beside figures of leave-one-out ones."""
+    privacy = {
+        **{"neighbours": "leave-one-out", "epsilon_per_dataset": 3.0, "epsilon_total": 60.0},
+        "certified": {
+            **{"neighbours": "replace-one", "epsilon_per_dataset": 6.0, "epsilon_total": 120.0}
+        },
+        "epsilon_by_neighbours": {
+            "leave-one-out": {"total_by_delta": {"1e-06": 45.8}},
+            "replace-one": {"total_by_delta": {"1e-06": 104.8}},
+        },
+        **{"unit_of_privacy": "one record", "datasets": 20, "draws_released": 20},
+    }
+    notes = {name: (value, note) for name, value, note in statement_facts(privacy, "9")}
+    assert notes["Certified ε of all datasets"] == ("120", "replace-one neighbours, 6 a dataset")
+    for name, value in (("ε of a dataset", "3"), ("ε of all datasets", "60")):
+        assert notes[name] == (value, "leave-one-out neighbours, not certified")
+    assert notes["ε of all datasets, δ = 1e-06"] == ("104.8", "replace-one neighbours")
+    assert notes["Unit of privacy"] == ("one record", "replace-one neighbours")
+    del privacy["certified"]
+    notes = {name: note for name, _, note in statement_facts(privacy, "9")}
+    assert notes["ε of a dataset"] == notes["Unit of privacy"] == "leave-one-out neighbours"

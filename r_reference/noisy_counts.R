@@ -90,26 +90,14 @@ state_means <- function(n, first, second, drawn, levels, noisy, noisy_first, sca
   1 + as.vector(p %*% of_state) / sum(p) / n
 }
 
-# Shares of the cells of one column at points of its family's prior, a row for each point. The points are
-# the middles of equal probabilities of each parameter: eta = s z, s half-t with 3 degrees of freedom and
-# z normal, and the family's own scale.
-shares_of_family <- function(family, ends, points) {
-  u <- (seq_len(points) - 0.5) / points
-  prior <- expand.grid(s = qt((1 + u) / 2, 3), z = qnorm(u), own = u)
-  eta <- prior$s * prior$z
-  if (family == "logistic") {
-    return(cbind(1 - plogis(eta), plogis(eta)))
-  }
-  sigma <- qt((1 + prior$own) / 2, 3)
-  below <- vapply(ends, function(end) pnorm(end, eta, sigma), numeric(length(eta)))
-  cbind(below, 1) - cbind(0, below)
-}
-
-# Quantity: 1 and half the posterior mean share of the n records in each cell, given noisy counts of them under
-# Gaussian noise. A family without predictors gives the cells, between `ends`.
-family_means <- function(family, n, ends, noisy, scale) {
-  log_shares <- log(pmax(shares_of_family(family, ends, 60), 1e-300))
-  tables <- all_tables(n, length(noisy))
+# Quantity: 1 and half the posterior mean share of the n records at each level, given noisy counts of them
+# under Gaussian noise. The log odds of the second level are s z, s half-t with 3 degrees of freedom and z
+# normal, at the middles of equal probabilities of both.
+logistic_means <- function(n, noisy, scale) {
+  u <- (seq_len(400) - 0.5) / 400
+  log_odds <- as.vector(outer(qt((1 + u) / 2, 3), qnorm(u)))
+  log_shares <- cbind(plogis(-log_odds, log.p = TRUE), plogis(log_odds, log.p = TRUE))
+  tables <- all_tables(n, 2)
   given <- apply(tables, 1, function(counts) mean(exp(log_shares %*% counts)))
   log_p <- log(given) - rowSums(lgamma(tables + 1)) - colSums(((noisy - t(tables)) / scale)^2) / 2
   p <- exp(log_p - max(log_p))

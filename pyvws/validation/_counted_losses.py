@@ -190,7 +190,7 @@ class CountedRuns(Runs):
                     measure=self.measure,
                     tables=self.tables,
                     model=self.model,
-                    sweeps=2,
+                    sweeps=4,
                     classes=2,
                 ),
                 records=self.records,

@@ -36,7 +36,7 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(noisy_counts, "BUDGETS", ((50.0, 1e-5), (1.0, 0.0)))
 
     def few(frame, **given):
-        return vws.synthesize(frame, sweeps=6, classes=3, **given)
+        return vws.synthesize(frame, sweeps=10, classes=3, **given)
 
     tools = [Tool("copy", (sys.executable, "-c", _COPY))]
     monkeypatch.setattr(noisy_counts, "installed", lambda _python, _ways: (tools, ["Left out."]))
@@ -96,7 +96,7 @@ def test_all_columns_keep_their_rules_and_are_scored_by_public_bins(tmp_path: Pa
     releases = []
 
     def few(frame, **given):
-        releases.append(vws.synthesize(frame, sweeps=4, classes=2, **given))
+        releases.append(vws.synthesize(frame, sweeps=10, classes=2, **given))
         return releases[-1]
 
     found = noisy_counts.run(

@@ -358,5 +358,5 @@ COUNTED_RECORDS_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_RECORDS + "two_counts_delta", _RECORDS + "composed_delta", continuous_delta),
     (_RECORDS + "state_means", _RECORDS + "impute", third_of_the_noise),
     (_RECORDS + "state_means", _RECORDS + "impute", counts_below_0_as_0),
-    (_RECORDS + "family_means", _RECORDS + "impute", third_of_the_noise),
+    (_RECORDS + "logistic_means", _RECORDS + "impute", third_of_the_noise),
 )

@@ -83,11 +83,9 @@ def state_means(
     return 1.0 + np.array([(state == place).mean() for place in places])
 
 
-def family_means(family: str, n: int, ends: Any, noisy: Any, scale: float) -> Floats:
-    """1 and half the mean share of the n imputed records in each cell of a column of a family."""
-    cuts = tuple(np.asarray(ends, dtype=np.float64).tolist())
-    column = _FIRST if family == "logistic" else Column(model=family, range=(-9, 9), cuts=cuts)
-    table = counted_table(Schema({"b": column}), ("pairs",), conditionals=True)
+def logistic_means(n: int, noisy: Any, scale: float) -> Floats:
+    """1 and half the mean share of the n imputed records at each level of a `logistic` column."""
+    table = counted_table(Schema({"b": _FIRST}), ("pairs",), conditionals=True)
     made = impute(
         NoisyTables(
             table=table,
@@ -101,7 +99,7 @@ def family_means(family: str, n: int, ends: Any, noisy: Any, scale: float) -> Fl
         sweeps=_OF_FAMILY,
         seed=5,
     ).codes
-    return 1.0 + np.bincount(np.ravel(made), minlength=len(table.possible)) / np.size(made) / 2
+    return 1.0 + np.bincount(np.ravel(made), minlength=2) / np.size(made) / 2
 
 
 def _records(seed: int, N: int) -> dict[str, Any]:
@@ -145,17 +143,6 @@ def ruled(seed: int, n: int) -> dict[str, Any]:
     return _few(seed, n, laplace=False, ruled=True)
 
 
-def _cells(family: str, n: int, ends: tuple[float, ...], seed: int) -> dict[str, Any]:
-    cells = 2 if family == "logistic" else len(ends) + 1
-    noisy = Draws(seed).whole(cells, 7).astype(np.float64) - 2.0
-    return {"family": family, "n": n, "ends": np.array(ends), "noisy": noisy, "scale": 1.5}
-
-
-def logits(seed: int, n: int) -> dict[str, Any]:
-    """A category of two levels, under `logistic`."""
-    return _cells("logistic", n, (0.0,), seed)
-
-
-def normals(seed: int, n: int) -> dict[str, Any]:
-    """Three cells of a number, under `normal`."""
-    return _cells("normal", n, (-0.5, 1.0), seed)
+def two_levels(seed: int, n: int) -> dict[str, Any]:
+    """Noisy counts of two levels."""
+    return {"n": n, "noisy": Draws(seed).whole(2, 7).astype(np.float64) - 2.0, "scale": 1.5}

@@ -153,7 +153,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(table: Path, tmp_path: Pat
         ((table, "--out", table, "--overwrite"), "people.csv is the table. Name another file."),
         ((tmp_path / "no.csv", "--out", tmp_path / "new.toml"), "no.csv"),
         ((twice, "--out", tmp_path / "new.toml"), "column names must differ."),
-        ((empty, "--out", tmp_path / "new.toml"), "at least 1 records"),
+        ((empty, "--out", tmp_path / "new.toml"), "at least 1 record"),
         ((table, "--out", tmp_path / "no" / "new.toml"), "could not be written"),
     ]:
         run = run_here("schema", *arguments)

@@ -206,10 +206,12 @@ def tell_release(
     elif not quiet:
         claimed, unit = privacy["certified"] or privacy, privacy["unit_of_privacy"]
         whose = "" if unit == "one record" else f", for {unit}"
+        claim = f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours{whose}): "
+        if privacy["guarantee"] == "none":
+            claim = "guarantee none, so these figures bound nothing: "
         print(
             f"{counted(privacy['datasets'], 'synthetic dataset')} in {out / 'release'}\n"
-            f"guarantee {privacy['guarantee']} ({claimed['neighbours']} neighbours{whose}): "
-            f"epsilon {claimed['epsilon_per_dataset']} a dataset, "
+            f"{claim}epsilon {claimed['epsilon_per_dataset']} a dataset, "
             f"{claimed['epsilon_total']} in total"
         )
         if "counts" in privacy:

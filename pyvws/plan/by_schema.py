@@ -114,7 +114,8 @@ class SchemaPlan(Plan):
     @property
     def of_families(self) -> dict[str, Any]:
         looked = {} if self.schema.reviewed is None else {"schema_was_proposed": True}
-        return {"schema": SCHEMA_FILE, **looked}
+        signed = SCHEMA_FILE if not self.schema.under_review else f"confidential/{SCHEMA_FILE}"
+        return {"schema": signed, **looked}
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:

@@ -82,7 +82,7 @@ def test_a_holdout_tells_a_copy_from_a_second_sample():
             lambda table: table.with_columns(ill=pl.struct("age")),
             "hold-out: Column 'ill' has cells",
         ),
-        (lambda table: table.head(0), "hold-out: The table needs at least 1 records"),
+        (lambda table: table.head(0), "hold-out: The table needs at least 1 record"),
     ],
 )
 def test_messages_on_the_holdout_name_it(change, message):

@@ -318,6 +318,8 @@ def test_entries_that_the_table_gave_are_not_accounted(tmp_path: Path) -> None:
     assert "proposed" in [said["key"] for said in made.privacy["caveat_keys"]]
     made.write(tmp_path / "out")
     assert not (tmp_path / "out" / "release" / "schema.toml").exists()
+    named = made.privacy["relies_on"]["public_settings"]["schema"]
+    assert (tmp_path / "out" / named).exists()
     assert Schema.read(tmp_path / "out" / "confidential" / "schema.toml") == schema
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positions
+from pyvws._base.phrase import counted
 from pyvws.errors import InputError
 from pyvws.tables.files.headers import named, names_or_number, placed, record_instead
 from pyvws.tables.files.kinds import floats_of
@@ -53,7 +54,7 @@ def open_frame(table: Any, *, least: int = 2) -> nw.DataFrame[Any]:
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if len(frame) < least:
-        raise InputError(f"The table needs at least {least} records. Got {len(frame)}.")
+        raise InputError(f"The table needs at least {counted(least, 'record')}. Got {len(frame)}.")
     return _without_views(frame)
 
 

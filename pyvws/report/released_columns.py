@@ -53,7 +53,7 @@ class ReportedColumn:
 
     @property
     def is_number_or_empty(self) -> bool:
-        """Whether the column is synthetic and each cell has a number, that is no date, or nothing."""
+        """Whether the column is synthetic and each cell has a number (no date) or nothing."""
         plain = self.levels is None and self.number.days_since is None
         return self.synthetic and plain and set(self.number.missing_codes) <= {None}
 

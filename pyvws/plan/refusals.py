@@ -116,10 +116,10 @@ def _beside_counts(plan: Any) -> list[str]:
 def _by_no_family(plan: Any) -> tuple[str, str, str] | None:
     """The first counted column that its own family cannot give: its name, why, and what helps."""
     mechanism = plan.run.mechanism
-    found: tuple[str, str, str] | None = None
+    refused: tuple[str, str, str] | None = None
     if mechanism.facts.takes_table:
-        found = mechanism.by_no_family(plan.schema)
-    return found
+        refused = mechanism.by_no_family(plan.schema)
+    return refused
 
 
 def _too_wide(plan: Plan) -> PlannedConditional | None:

@@ -295,7 +295,7 @@ class JointTarget:
 
     def entries(self, units: DistinctUnits) -> list[Entries]:
         """For each column the cells of the M distinct units, and how many records have each."""
-        found = []
+        by_column = []
         for k, column in enumerate(self.columns):
             if self.units is None:
                 cell = column.places(len(self.weights))[units.first]
@@ -307,8 +307,8 @@ class JointTarget:
                 rows = vstack([own_kinds.counts, csr_array((1, own_kinds.counts.shape[1]))])
                 rows = rows.tocsr()[own_kinds.of_unit[units.first]]  # No kind is the row of none.
                 start, own, times = rows.indptr, rows.indices, rows.data
-            found.append((start.astype(np.intp), own.astype(np.intp), times.astype(np.float64)))
-        return found
+            by_column.append((start.astype(np.intp), own.astype(np.intp), times.astype(np.float64)))
+        return by_column
 
     def _parts(self, units: DistinctUnits) -> list[_Part]:
         """What evaluates each column at one point."""

@@ -72,14 +72,14 @@ def sampled(
     rows: RowNumbers | None,
     *,
     first: int = 1,
-    of: int,
+    length: int,
 ) -> Sample:
-    """Every k-th of the `of` rows of a dataset, of which `values` (n,) begin with number `first`.
+    """Every k-th of a dataset's `length` rows, of which `values` (n,) begin with number `first`.
 
     Row j stands for record `rows[j]`, or j. k is the least with which the checks get no more rows
     than they look at. The rows are copies: a view would keep the whole dataset.
     """
-    step = max(1, -(-of // ROWS))
+    step = max(1, -(-length // ROWS))
     at = slice((1 - first) % step, None, step)
     kept = {name: values[name][at].copy() for name in table.synthesized}
     for name, x in table.public.items():

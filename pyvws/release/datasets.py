@@ -95,7 +95,7 @@ def draw_datasets(run: DrawSource, batches: Iterable[Batch], take: Take) -> list
                 records = None if isinstance(batch.rows, int) else batch.rows
                 for values in steps:
                     number = len(next(iter(values.values())))
-                    at: Any = {"first": first[place], "of": batch.most or number}
+                    at: Any = {"first": first[place], "length": batch.most or number}
                     kept[place].append(sampled(values, run.table, records, **at))
                     take(place, values, batch.public, first[place])
                     first[place] += number

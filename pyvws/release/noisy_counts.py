@@ -81,11 +81,11 @@ def asdict_of(imputed: Imputed) -> dict[str, Any]:
 
 def _in_no_cell(counted: CountedRecords) -> dict[str, int]:
     """For the agency: how many records a set does not count, of the sets where there are any."""
-    found = {
+    uncounted = {
         name: int((counted.table.cells(counted.codes, q) < 0).sum())
         for q, name in enumerate(counted.table.names)
     }
-    return {name: number for name, number in found.items() if number}
+    return {name: number for name, number in uncounted.items() if number}
 
 
 def counts_run(
@@ -154,7 +154,7 @@ def imputed_values(
 ) -> list[dict[str, Floats]]:
     """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
-    made = []
+    by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
         rng = np.random.default_rng(stream)
         values: dict[str, Floats] = {}
@@ -163,8 +163,8 @@ def imputed_values(
         for name in schema.synthesized:
             if name not in values:
                 values |= _computed(schema, name, values)
-        made.append(values)
-    return made
+        by_dataset.append(values)
+    return by_dataset
 
 
 def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -181,10 +181,12 @@ def counts_columns(noisy: NoisyTables) -> dict[str, Any]:
         labels = table.labels(q)
         low, high = table.offsets[q], table.offsets[q + 1]
         for cell in np.flatnonzero(table.possible[low:high]).tolist():
-            codes = np.unravel_index(cell, [len(of) for of in labels])
+            codes = np.unravel_index(cell, [len(own_labels) for own_labels in labels])
             sets.append(name)
             cells.append(cell)
-            words.append(", ".join(of[code] for of, code in zip(labels, codes, strict=True)))
+            words.append(
+                ", ".join(own_labels[code] for own_labels, code in zip(labels, codes, strict=True))
+            )
             counts.append(int(noisy.counts[low + cell]))
             scales.append(float(noisy.scales[q]))
     return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}

@@ -270,7 +270,7 @@ def _statement(
         ),
         model=OWN_MODEL if brings_values(settings) else loop.model.name,
         reweighted=settings.reweight,
-        found=search_caveats(settings, weighting, final),
+        of_search=search_caveats(settings, weighting, final),
         searched=bool(loop.tries),
         lipschitz_bound=(
             final.bounds.database if weighting.clamp is None else weighting.clamp.half

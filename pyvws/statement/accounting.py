@@ -71,7 +71,8 @@ class PrivacyStatement(Statement):
       package's own.
     - `reweighted`, `searched`: Whether Algorithm 3 ran, and whether the run searched a constant
       over refits.
-    - `found`: Keys of caveats on the choice of constants: "shift", "room" and "reweighted-below".
+    - `of_search`: Keys of caveats on the choice of constants: "shift", "room" and
+      "reweighted-below".
     - `lipschitz_bound`: Delta_{alpha,x} of the fit that made the datasets, in nats; larger = less
       private. For a censored fit, the bound that the fit enforces.
     - `enforced`, `data_weights`, `prepared_from_data`: Whether the fit clamps each record's term to
@@ -126,7 +127,7 @@ class PrivacyStatement(Statement):
     columns_numbered: tuple[str, ...] = ()
     members: bool = False
     proposed: bool = False
-    found: tuple[str, ...] = ()
+    of_search: tuple[str, ...] = ()
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
     mechanism_words: Mapping[str, str] = field(default_factory=dict)
@@ -304,7 +305,7 @@ class PrivacyStatement(Statement):
             "unchecked-model": "model" in self.unchecked,
             "unchecked-engine": "engine" in self.unchecked,
             "above-target": above,
-            **dict.fromkeys(self.found, True),
+            **dict.fromkeys(self.of_search, True),
             "own-program": self.own_program == "own-program",
             "unchecked-program": self.own_program == "unchecked-program",
             "reads-outcome": self.reads_outcome,
@@ -342,7 +343,7 @@ class PrivacyStatement(Statement):
         }
         return [
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
-            *([LedgerEntry(Phrase("shift"), None)] if "shift" in self.found else []),
+            *([LedgerEntry(Phrase("shift"), None)] if "shift" in self.of_search else []),
             *(LedgerEntry(use, None) for use in self.uses),
             *weights.get(self.weights_source, []),
             LedgerEntry(phrase, self._composed(self.epsilon_per_dataset)[1]),

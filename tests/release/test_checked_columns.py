@@ -252,7 +252,7 @@ def test_the_rows_that_are_looked_at_keep_nothing_of_the_others(monkeypatch) -> 
     values, parts = np.arange(10.0), []
     for first, stop in ((1, 6), (6, 11)):
         step = {"x": values[first - 1 : stop - 1]}
-        parts.append(column_checks.sampled(step, table, None, first=first, of=10)["x"])
+        parts.append(column_checks.sampled(step, table, None, first=first, length=10)["x"])
     assert np.concatenate(parts).tolist() == values[::3].tolist()
     assert all(part.base is None for part in parts)
 

@@ -374,7 +374,7 @@ any_facts = st.fixed_dictionaries(
         "unchecked": st.sampled_from([(), ("mechanism",), ("mechanism", "model"), ("engine",)]),
         "lipschitz_bound": st.sampled_from([2.5, 3.0, math.inf]),
         "target": st.sampled_from([None, 5.0, 6.0]),
-        "found": st.sampled_from([(), ("shift",), ("room", "reweighted-below")]),
+        "of_search": st.sampled_from([(), ("shift",), ("room", "reweighted-below")]),
         "growth": st.sampled_from([0.0, 0.25, math.inf]),
         "threshold": st.sampled_from([1.0, 0.9]),
         "datasets": st.integers(3, 4),

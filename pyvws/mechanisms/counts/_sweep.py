@@ -76,12 +76,12 @@ class NoisePrecision(NamedTuple):
 
 
 @inlined_kernel
-def _cell(q: int, x: Codes, of: Crossings) -> int:
+def _cell(q: int, x: Codes, crossings: Crossings) -> int:
     """The number of the combination that a record has, of combination q."""
-    found = of.offset[q]
-    for s in range(of.start[q], of.start[q + 1]):
-        found += of.step[of.first[s] + x[of.column[s]]]
-    return found
+    cell = crossings.offset[q]
+    for s in range(crossings.start[q], crossings.start[q + 1]):
+        cell += crossings.step[crossings.first[s] + x[crossings.column[s]]]
+    return cell
 
 
 @inlined_kernel

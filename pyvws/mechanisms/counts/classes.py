@@ -111,9 +111,9 @@ class _Sampler:
         self.alpha = 1.0
         self.tuning = True
         self.chains = {
-            k: FamilyChain(one.family)
-            for k, one in noisy.table.given.items()
-            if one.family is not None
+            k: FamilyChain(given.family)
+            for k, given in noisy.table.given.items()
+            if given.family is not None
         }
 
     def step(self, *, whole: bool, single: int) -> tuple[float, float]:
@@ -190,14 +190,14 @@ def _cells(table: CountedTable) -> SetCells:
     sizes = np.array([column.size for column in table.columns], dtype=np.int64)
     of_column: list[list[int]] = [[] for _ in sizes]
     added: list[list[NDArray[np.int64]]] = [[] for _ in sizes]
-    for q, one in enumerate(table.crossings):
-        for k, steps in zip(one.places, one.steps, strict=True):
+    for q, crossing in enumerate(table.crossings):
+        for k, steps in zip(crossing.places, crossing.steps, strict=True):
             of_column[k].append(q)
             added[k].append(steps)
     start, sets = _packed(of_column)
     first = np.concatenate([[0], np.cumsum(np.diff(start) * sizes)]).astype(np.int64)
     by_code = np.concatenate([np.column_stack(steps).ravel() for steps in added])
-    unsigned = (one.astype(np.uint64) for one in (table.offsets[:-1], sets, by_code))
+    unsigned = (array.astype(np.uint64) for array in (table.offsets[:-1], sets, by_code))
     begin, sets, by_code = unsigned
     return SetCells(sizes, begin, start, sets, first, by_code)
 
@@ -215,8 +215,11 @@ def _cases(table: CountedTable) -> ColumnCases:
     after: list[list[int]] = []
     for k in range(K):
         follows = {k}
-        for j, (skip, one) in enumerate(zip(skips, given, strict=True)):
-            parents = {*(skip.rows.places if skip else ()), *(one.rows.places if one else ())}
+        for j, (skip, given_column) in enumerate(zip(skips, given, strict=True)):
+            parents = {
+                *(skip.rows.places if skip else ()),
+                *(given_column.rows.places if given_column else ()),
+            }
             if follows & parents:  # Parents stand before their columns.
                 follows.add(j)
         after.append(sorted(follows - {k}))
@@ -224,18 +227,20 @@ def _cases(table: CountedTable) -> ColumnCases:
         _crossings([None if skip is None else skip.rows for skip in skips], offset),
         np.concatenate(forced),
         _crossings(
-            [None if one is None else one.rows for one in given],
-            [0 if one else -1 for one in given],
+            [None if given_column is None else given_column.rows for given_column in given],
+            [0 if given_column else -1 for given_column in given],
         ),
-        np.array([one is not None and one.redrawn for one in given]),
+        np.array([given_column is not None and given_column.redrawn for given_column in given]),
         *_packed(after),
     )
 
 
-def _crossings(of: Sequence[Crossing | None], offset: Any) -> Crossings:
+def _crossings(crossings: Sequence[Crossing | None], offset: Any) -> Crossings:
     """Combinations as the sweep reads them; the places of None have no columns."""
-    start, column = _packed([[] if one is None else list(one.places) for one in of])
-    steps = [step for one in of if one is not None for step in one.steps]
+    start, column = _packed(
+        [[] if crossing is None else list(crossing.places) for crossing in crossings]
+    )
+    steps = [step for crossing in crossings if crossing is not None for step in crossing.steps]
     first = np.cumsum([0, *map(len, steps)])[:-1].astype(np.int64)
     every = np.concatenate([*steps, np.zeros(1, dtype=np.int64)])
     return Crossings(start, column, first, every, np.array(offset, dtype=np.int64))
@@ -244,4 +249,4 @@ def _crossings(of: Sequence[Crossing | None], offset: Any) -> Crossings:
 def _packed(lists: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Lists as one array behind where each begins."""
     start = np.cumsum([0, *map(len, lists)]).astype(np.int64)
-    return start, np.array([one for of in lists for one in of], dtype=np.int64)
+    return start, np.array([entry for entries in lists for entry in entries], dtype=np.int64)

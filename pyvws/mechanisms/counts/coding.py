@@ -141,15 +141,15 @@ class CountedColumn:
     def as_predictor(self) -> dict[str, Floats]:
         """What stands for each code (L,) in a design: of a number's cell the middle."""
         low, high = self.ends
-        found = {self.name: 0.5 * (low + high)}
+        by_variable = {self.name: 0.5 * (low + high)}
         if self.column.group_by is not None:
             groups = self.column.groups
-            of = [groups.index(group) + 1.0 for group in self.column.group_of_level]
-            found[group_of(self.name)] = np.array(of)
+            group_codes = [groups.index(group) + 1.0 for group in self.column.group_of_level]
+            by_variable[group_of(self.name)] = np.array(group_codes)
         elif self.column.parts:
             parts = [self.column.part_code_of(label) for label in self.parts]
-            found[part_of(self.name)] = np.append(parts, np.ones(self.size - len(parts)))
-        return found
+            by_variable[part_of(self.name)] = np.append(parts, np.ones(self.size - len(parts)))
+        return by_variable
 
     def values(
         self, codes: Codes, rng: np.random.Generator, drawn: Floats | None = None
@@ -306,13 +306,13 @@ def money_cuts(low: float, high: float) -> tuple[float, ...]:
 
 def rule_cuts(schema: Schema) -> dict[str, set[float]]:
     """The numbers that begin cells by column, where rules compare with numbers or fix some."""
-    found: dict[str, set[float]] = {}
+    cuts: dict[str, set[float]] = {}
     for name in schema.synthesized:
         column = schema.columns[name]
         for rule in column.rules:
             for label in rule.fixes:
                 if label is not None and label not in column.missing_codes:
-                    _begin(found, schema, name, label, (0, 1))
+                    _begin(cuts, schema, name, label, (0, 1))
             condition = getattr(rule, "condition", None)
             if condition is None:
                 continue
@@ -325,8 +325,8 @@ def rule_cuts(schema: Schema) -> dict[str, set[float]]:
                         at = tuple(1 - x for x in places) if number_left else places
                         for constant in _constants(left if number_left else right):
                             for other in condition.columns:
-                                _begin(found, schema, other, str(constant), at)
-    return found
+                                _begin(cuts, schema, other, str(constant), at)
+    return cuts
 
 
 _PLACES: Final[dict[type[ast.cmpop], tuple[int, ...]]] = {
@@ -345,7 +345,7 @@ def _constants(side: ast.expr) -> list[Any]:
 
 
 def _begin(
-    found: dict[str, set[float]], schema: Schema, name: str, label: str, at: tuple[int, ...]
+    cuts: dict[str, set[float]], schema: Schema, name: str, label: str, at: tuple[int, ...]
 ) -> None:
     """Note that cells of a number begin at a label, or right after it."""
     column = schema.columns[name]
@@ -353,4 +353,4 @@ def _begin(
     if number is None or number in column.mass:
         return
     after = number + column.step if column.step else float(np.nextafter(number, np.inf))
-    found.setdefault(name, set()).update((number, after)[x] for x in at)
+    cuts.setdefault(name, set()).update((number, after)[x] for x in at)

@@ -19,7 +19,7 @@ class Grouping:
 
     Attributes
     ----------
-    of : ndarray of int32, shape (L,)
+    group_of_code : ndarray of int32, shape (L,)
         The group of each code.
     labels : list of str
         Each group in words, of (G,).
@@ -27,7 +27,7 @@ class Grouping:
         The cuts in words, as the set's name has them.
     """
 
-    of: Codes
+    group_of_code: Codes
     labels: list[str]
     name: str
 
@@ -66,12 +66,12 @@ class Crossing:
     @property
     def steps(self) -> list[NDArray[np.int64]]:
         """What each code of each column adds to the number of a combination."""
-        found, stride = [], self.size
+        steps, stride = [], self.size
         for k, size in zip(self.places, self.sizes, strict=True):
             stride //= size
-            of = self.groups[k].of if k in self.groups else np.arange(size)
-            found.append(of.astype(np.int64) * stride)
-        return found
+            group_of_code = self.groups[k].group_of_code if k in self.groups else np.arange(size)
+            steps.append(group_of_code.astype(np.int64) * stride)
+        return steps
 
     def cells(self, codes: Codes) -> NDArray[np.int64]:
         """The number of each record's combination (N,); an unknown code counts as the last."""
@@ -105,7 +105,7 @@ def grouping(column: CountedColumn, cuts: Sequence[str]) -> Grouping:
     begins[: own + 1] = True
     for cut in cuts:
         begins[_begun(column, cut)] = True
-    of = np.asarray(np.cumsum(begins) - 1, dtype=np.int32)
+    group_of_code = np.asarray(np.cumsum(begins) - 1, dtype=np.int32)
     first, labels = np.flatnonzero(begins), column.labels
     last = np.append(first[1:], column.size) - 1
     words = []
@@ -118,7 +118,7 @@ def grouping(column: CountedColumn, cuts: Sequence[str]) -> Grouping:
             words.append(f"{shown(ends[0])} to {shown(ends[1])}")
         else:
             words.append(f"{labels[low]} to {labels[high]}")
-    return Grouping(of, words, "".join(f"/{cut}" for cut in cuts))
+    return Grouping(group_of_code, words, "".join(f"/{cut}" for cut in cuts))
 
 
 def _begun(column: CountedColumn, cut: str) -> int:

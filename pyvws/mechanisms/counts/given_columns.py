@@ -61,14 +61,16 @@ def grouped(
             if isinstance(rule, Lookup) and _is_large(columns.get(rule.other)):
                 group = counted_column(name, schema.columns[name])
                 labels = map(looked_up_by, columns[rule.other].parts)
-                of = np.array([group.code_of(rule.value_of[one]) for one in labels], dtype=np.int32)
-                if len(np.unique(of)) == group.size:
-                    groups.setdefault(rule.other, (group, of))
+                group_codes = np.array(
+                    [group.code_of(rule.value_of[label]) for label in labels], dtype=np.int32
+                )
+                if len(np.unique(group_codes)) == group.size:
+                    groups.setdefault(rule.other, (group, group_codes))
     before = {name: place for place, name in enumerate(columns)}
     for name in [*groups]:
-        skip, of = skips.get(before[name]), groups[name][1]
+        skip, group_codes = skips.get(before[name]), groups[name][1]
         ruled = [] if skip is None else [*skip.forced[skip.forced >= 0], *skip.barred]
-        if any((of == of[code]).sum() > 1 for code in ruled):
+        if any((group_codes == group_codes[code]).sum() > 1 for code in ruled):
             del groups[name]  # A rule fixes a part of a group.
     wider: dict[str, CountedColumn] = {}
     for name, column in columns.items():
@@ -86,14 +88,14 @@ def grouped(
                 skip, rows=crossing(every, tuple(moved[p] for p in skip.rows.places), {})
             )
         if name in groups:
-            group, of = groups[name]
+            group, group_codes = groups[name]
             rows = crossing(every, (place[group.name],), {})
-            inside = of == np.arange(group.size)[:, None]
+            inside = group_codes == np.arange(group.size)[:, None]
             prior = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)
             given[place[name]] = GivenColumn(rows, prior, redrawn=True)
             if skip is not None:
-                forced = np.where(skip.forced < 0, np.int32(-1), of[skip.forced])
-                barred = tuple(sorted({int(of[code]) for code in skip.barred}))
+                forced = np.where(skip.forced < 0, np.int32(-1), group_codes[skip.forced])
+                barred = tuple(sorted({int(group_codes[code]) for code in skip.barred}))
                 kept[place[group.name]] = replace(skip, forced=forced, barred=barred)
         elif skip is not None:
             kept[place[name]] = skip
@@ -139,9 +141,9 @@ def not_given(
         if gone:
             why = f"it follows from {gone[0]!r}, which is computed and has no public cells"
             return name, why, "Name the columns that this is computed from as predictors"
-        found = by_no_family(schema, name, _ends_of(column))
-        if found is not None:
-            return name, *found
+        reason = by_no_family(schema, name, _ends_of(column))
+        if reason is not None:
+            return name, *reason
     return None
 
 
@@ -165,25 +167,25 @@ def _ends_of(column: CountedColumn) -> tuple[Floats, Floats]:
 
 def _by_schema(schema: Schema, name: str, columns: Mapping[str, CountedColumn]) -> GivenColumn:
     """A column given its predictors in the schema: by its own family, or by a table."""
-    places = {one: place for place, one in enumerate(columns)}
+    places = {other: place for place, other in enumerate(columns)}
     every, own, place = tuple(columns.values()), schema.columns[name], places[name]
     lookup = name not in schema.synthesized or own.is_computed
     of_family = _predictors_of(schema, name)
     wanted = schema.predictors_of(name) if of_family is None and not lookup else of_family or ()
-    of = tuple(sorted({places[one] for one in wanted if one in places}))
-    rows = crossing(every, of, {})
-    found = _table_of(place, rows, every, own.settings.get("concentration", 1.0))
+    parents = tuple(sorted({places[other] for other in wanted if other in places}))
+    rows = crossing(every, parents, {})
+    by_table = _table_of(place, rows, every, own.settings.get("concentration", 1.0))
     if of_family is None:
-        return found
-    codes = np.unravel_index(np.arange(rows.size), rows.sizes) if of else ()
+        return by_table
+    codes = np.unravel_index(np.arange(rows.size), rows.sizes) if parents else ()
     values = {
         variable: of_code[at]
-        for k, at in zip(of, codes, strict=True)
+        for k, at in zip(parents, codes, strict=True)
         for variable, of_code in every[k].as_predictor.items()
     }
     ends, size = _ends_of(every[place]), every[place].size
     family = cell_family(schema, name, values, rows.size, size=size, ends=ends)
-    return replace(found, family=family)
+    return replace(by_table, family=family)
 
 
 def named_given(
@@ -197,22 +199,22 @@ def named_given(
     Raises InputError for other words.
     """
     every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
-    found: dict[int, GivenColumn] = {}
+    by_place: dict[int, GivenColumn] = {}
     for word in tables:
         (name, own), *others = named_set(word, columns, "tables").cuts.items()
-        place, of = places[name], {places[one]: at for one, at in others}
-        if own or any(other > place for other in of) or place in given:
+        place, parents = places[name], {places[parent]: at for parent, at in others}
+        if own or any(other > place for other in parents) or place in given:
             raise InputError(
                 f"tables has {word!r}: name a column that one table gives, and after it columns "
                 "that stand before it in the schema. A column alone has its family of the schema."
             )
-        if not of:
-            found[place] = _by_schema(schema, name, columns)
+        if not parents:
+            by_place[place] = _by_schema(schema, name, columns)
             continue
-        groups = {k: grouping(every[k], at) for k, at in of.items() if at}
-        rows = crossing(every, tuple(sorted(of)), groups)
-        found[place] = _table_of(place, rows, every, _CONCENTRATION)
-    return found
+        groups = {k: grouping(every[k], at) for k, at in parents.items() if at}
+        rows = crossing(every, tuple(sorted(parents)), groups)
+        by_place[place] = _table_of(place, rows, every, _CONCENTRATION)
+    return by_place
 
 
 def _table_of(

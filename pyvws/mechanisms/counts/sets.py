@@ -74,7 +74,7 @@ class CountedTable:
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
         """The places of the columns of each set (Q,)."""
-        return tuple(one.places for one in self.crossings)
+        return tuple(crossed.places for crossed in self.crossings)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -84,20 +84,21 @@ class CountedTable:
     @property
     def names(self) -> list[str]:
         """The sets (Q,) in words: their columns' names and cuts, joined by a colon."""
-        return [one.name for one in self.crossings]
+        return [crossed.name for crossed in self.crossings]
 
     def labels(self, q: int) -> list[list[str]]:
         """The groups or codes in words of each column of set q."""
-        one = self.crossings[q]
+        crossed = self.crossings[q]
         return [
-            one.groups[k].labels if k in one.groups else self.columns[k].labels for k in one.places
+            crossed.groups[k].labels if k in crossed.groups else self.columns[k].labels
+            for k in crossed.places
         ]
 
     def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
         """The codes (N, K) of a table's records, -1 for an unknown value, and values by column."""
-        found = {one.name: one.read(frame[one.name]) for one in self.columns}
-        codes = np.column_stack([codes for codes, _ in found.values()])
-        return codes, {name: values for name, (_, values) in found.items()}
+        by_column = {column.name: column.read(frame[column.name]) for column in self.columns}
+        codes = np.column_stack([codes for codes, _ in by_column.values()])
+        return codes, {name: values for name, (_, values) in by_column.items()}
 
     def cells(self, codes: Codes, q: int) -> NDArray[np.int64]:
         """Each record's cell (N,) of set q among all cells C, -1 for none."""
@@ -108,11 +109,11 @@ class CountedTable:
 
     def counts(self, codes: Codes) -> Counts:
         """The counts (C,) of records (N, K) in all cells."""
-        found = np.zeros(len(self.possible), dtype=np.int64)
+        counts = np.zeros(len(self.possible), dtype=np.int64)
         for q, (low, high) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
             cell = self.cells(codes, q)
-            found[low:high] = np.bincount(cell[cell >= 0] - low, minlength=high - low)
-        return found
+            counts[low:high] = np.bincount(cell[cell >= 0] - low, minlength=high - low)
+        return counts
 
 
 def counted_table(
@@ -135,14 +136,14 @@ def counted_table(
     sets = _sets(schema, columns, measure)
     every = tuple(columns.values())
     crossings, weights = tuple(sets), tuple(sets.values())
-    names = [OF_ALL, *(one.name for one in crossings)]
+    names = [OF_ALL, *(crossed.name for crossed in crossings)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(
             f"Two sets of counts have the name {repeated[0]!r}, so nobody could tell their counts "
             "apart. Rename the column."
         )
-    sizes = [one.size for one in crossings]
+    sizes = [crossed.size for crossed in crossings]
     if sum(sizes) > MOST_CELLS:
         largest = int(np.argmax(sizes))
         raise InputError(
@@ -150,7 +151,7 @@ def counted_table(
             f"{crossings[largest].name}. Give wider cuts or fewer sets."
         )
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    possible = np.concatenate([_possible(one, every, skips) for one in crossings])
+    possible = np.concatenate([_possible(crossed, every, skips) for crossed in crossings])
     return CountedTable(every, skips, given, crossings, weights, offsets, possible)
 
 
@@ -179,49 +180,51 @@ def _sets(
     own = {n: k for n, k in places.items() if not schema.columns[n].is_computed}
     sets: dict[tuple[str, tuple[int, ...]], tuple[Crossing, float]] = {}
 
-    def of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Crossing:
+    def crossing_of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Crossing:
         return crossing(every, tuple(sorted(at)), groups or {})
 
     for word in measure:
         if word == PAIRS:
-            asked = [(of(pair), 1.0) for pair in combinations(small, 2)]
+            asked = [(crossing_of(pair), 1.0) for pair in combinations(small, 2)]
         elif word == PREDICTORS:
             among = {k: {*schema.predictors_of(n)} & {*places} for n, k in own.items()}
-            asked = [(of({k, *map(places.__getitem__, n)}), 1.0) for k, n in among.items()]
+            asked = [(crossing_of({k, *map(places.__getitem__, n)}), 1.0) for k, n in among.items()]
         else:
             named = named_set(word, columns)
             groups = {places[n]: grouping(columns[n], at) for n, at in named.cuts.items() if at}
-            asked = [(of((places[n] for n in named.cuts), groups), named.share)]
-        for one, share in asked:
-            key = one.name, one.places
-            sets[key] = (one, max(share, sets.get(key, (one, share))[1]))
-    whole = {k for one, _ in sets.values() for k in one.places if k not in one.groups}
-    alone = [of([k]) for k in range(len(every)) if k not in whole]
+            asked = [(crossing_of((places[n] for n in named.cuts), groups), named.share)]
+        for crossed, share in asked:
+            key = crossed.name, crossed.places
+            sets[key] = (crossed, max(share, sets.get(key, (crossed, share))[1]))
+    whole = {k for crossed, _ in sets.values() for k in crossed.places if k not in crossed.groups}
+    alone = [crossing_of([k]) for k in range(len(every)) if k not in whole]
     return {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
 
 
 def _possible(
-    one: Crossing, columns: tuple[CountedColumn, ...], skips: dict[int, Skip]
+    crossed: Crossing, columns: tuple[CountedColumn, ...], skips: dict[int, Skip]
 ) -> NDArray[np.bool_]:
     """Whether the cells (C_q,) of a set keep the rules that its columns alone decide.
 
     A cell of groups is possible where a combination of their codes is.
     """
-    sizes = [columns[k].size for k in one.places]
+    sizes = [columns[k].size for k in crossed.places]
     number = math.prod(sizes)
-    ruled = [k for k in one.places if k in skips and {*skips[k].rows.places} <= {*one.places}]
+    ruled = [
+        k for k in crossed.places if k in skips and {*skips[k].rows.places} <= {*crossed.places}
+    ]
     if not ruled or number > MOST_CELLS:
-        return np.ones(one.size, dtype=np.bool_)
+        return np.ones(crossed.size, dtype=np.bool_)
     codes = np.zeros((number, len(columns)), dtype=np.int32)
-    for k, grid in zip(one.places, np.indices(sizes, dtype=np.int32), strict=True):
+    for k, grid in zip(crossed.places, np.indices(sizes, dtype=np.int32), strict=True):
         codes[:, k] = grid.ravel()
     kept = np.ones(number, dtype=np.bool_)
     for k in ruled:
         forced = skips[k].of(codes)
         kept &= np.where(forced < 0, ~np.isin(codes[:, k], skips[k].barred), forced == codes[:, k])
-    found = np.zeros(one.size, dtype=np.bool_)
-    found[one.cells(codes[kept])] = True
-    return found
+    possible = np.zeros(crossed.size, dtype=np.bool_)
+    possible[crossed.cells(codes[kept])] = True
+    return possible
 
 
 def usual_shares(table: CountedTable, *, pure: bool, power: float | None) -> Floats:
@@ -232,7 +235,7 @@ def usual_shares(table: CountedTable, *, pure: bool, power: float | None) -> Flo
     """
     power = (0.6 if pure else 2.0 / 3.0) if power is None else power
     possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
-    found = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
+    shares = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
     own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]
-    found[own] = np.maximum(found[own], _OWN * found.mean())  # No other set has the column.
-    return found * np.asarray(table.weights)
+    shares[own] = np.maximum(shares[own], _OWN * shares.mean())  # No other set has the column.
+    return shares * np.asarray(table.weights)

@@ -50,7 +50,7 @@ class Skip:
 def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, Skip]:
     """The skips by the place of their column; InputError for a rule that is no skip."""
     places = {name: place for place, name in enumerate(columns)}
-    found = {}
+    skips = {}
     for name, place in places.items():
         rules = schema.columns[name].rules
         if not rules:
@@ -63,16 +63,21 @@ def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, 
                 f"Column {name!r} has a rule that bounds it by another number, and noisy-counts "
                 "takes rules that fix a value alone. Take the rule out."
             )
-        parents = sorted({places[of] for rule in fixed for of in rule.columns})
-        found[place] = _skip(name, fixed, parents, schema, columns)
-    return found
+        parents = sorted({places[parent] for rule in fixed for parent in rule.columns})
+        skips[place] = _skip(name, fixed, parents, schema, columns)
+    return skips
 
 
 def _check(name: str, rule: Fixed, columns: Mapping[str, CountedColumn]) -> None:
-    compared = (one for one in ast.walk(rule.condition.tree) if isinstance(one, ast.Compare))
+    compared = (
+        comparison
+        for comparison in ast.walk(rule.condition.tree)
+        if isinstance(comparison, ast.Compare)
+    )
     plain = all(
-        sum(isinstance(part, ast.Name) and part.id != "missing" for part in ast.walk(one)) == 1
-        for one in compared
+        sum(isinstance(part, ast.Name) and part.id != "missing" for part in ast.walk(comparison))
+        == 1
+        for comparison in compared
     )
     if not plain or not {*rule.columns} <= {*columns}:
         raise InputError(

@@ -82,14 +82,14 @@ def _first_classes(noisy: NoisyTables, classes: int) -> int:
 def _shares(noisy: NoisyTables, wanted: tuple[int, ...]) -> Floats:
     """Shares of the codes of some columns, from the smallest set that has them; equal without."""
     table = noisy.table
-    q = min(_having(table, wanted), key=lambda one: table.sizes[one])
+    q = min(_having(table, wanted), key=lambda candidate: table.sizes[candidate])
     places = table.sets[q]
-    found: Any = noisy.counts[table.offsets[q] : table.offsets[q + 1]].astype(np.float64)
-    found = found.reshape(table.crossings[q].sizes)
-    found = found.sum(axis=tuple(i for i, k in enumerate(places) if k not in wanted))
-    summed = table.sizes[q] / found.size
+    counts: Any = noisy.counts[table.offsets[q] : table.offsets[q + 1]].astype(np.float64)
+    counts = counts.reshape(table.crossings[q].sizes)
+    counts = counts.sum(axis=tuple(i for i, k in enumerate(places) if k not in wanted))
+    summed = table.sizes[q] / counts.size
     hidden = 1.5 * noisy.deviations[q] * np.sqrt(summed)
-    shares = np.where(found > hidden, found, 0.0) + _FLOOR
+    shares = np.where(counts > hidden, counts, 0.0) + _FLOOR
     return np.asarray(shares / shares.sum())
 
 
@@ -97,8 +97,8 @@ def _having(table: CountedTable, wanted: tuple[int, ...]) -> list[int]:
     """The sets that have some columns by their own codes."""
     return [
         q
-        for q, one in enumerate(table.crossings)
-        if {*wanted} <= {*one.places} and not {*wanted} & {*one.groups}
+        for q, crossed in enumerate(table.crossings)
+        if {*wanted} <= {*crossed.places} and not {*wanted} & {*crossed.groups}
     ]
 
 

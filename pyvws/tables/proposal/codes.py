@@ -99,14 +99,14 @@ def look_like_codes(values: Floats) -> bool:
     round_to = _roundness(known)
     pairs = [
         np.stack([own[:-1:2], own[1::2]])
-        for own in (counts[round_to == one] for one in np.unique(round_to))
+        for own in (counts[round_to == as_round] for as_round in np.unique(round_to))
         if len(own) > 1
     ]
     a, b = np.concatenate(pairs, axis=1).astype(np.float64)
-    told = a + b >= _RECORDS_A_PAIR
-    if told.sum() < _LEAST_PAIRS or (a + b)[told].sum() < len(values) / 2:
+    enough = a + b >= _RECORDS_A_PAIR
+    if enough.sum() < _LEAST_PAIRS or (a + b)[enough].sum() < len(values) / 2:
         return False
-    a, b = a[told], b[told]
+    a, b = a[enough], b[enough]
     by_chance = len(a) + _BY_CHANCE * np.sqrt(2.0 * len(a))
     unlike = float(np.median(np.abs(a - b) / (a + b)))
     if ((a - b) ** 2 / (a + b)).sum() <= by_chance:
@@ -123,8 +123,8 @@ def _unlike(counts: Any, round_to: Codes, *, every: bool) -> float:
     Pairs of few records are left out.
     """
     shares = []
-    for one in np.unique(round_to):
-        own = counts[round_to == one].astype(np.float64)
+    for as_round in np.unique(round_to):
+        own = counts[round_to == as_round].astype(np.float64)
         pairs = np.triu_indices(len(own), 1)
         a, b = (own[pairs[0]], own[pairs[1]]) if every else (own[:-1], own[1:])
         shares.append((np.abs(a - b) / (a + b))[a + b >= _RECORDS_A_PAIR])

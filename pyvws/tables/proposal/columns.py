@@ -334,9 +334,9 @@ def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
     """
     numbers = [as_number(label) for label in labels]
     codes: list[Any] = sorted(label for label in labels if as_number(label) is None)
-    if any(one.startswith("0") and one[1:].isdecimal() for one in labels):
+    if any(text.startswith("0") and text[1:].isdecimal() for text in labels):
         return None
-    if len(codes) > MOST_CODES or len({one for one in numbers if one is not None}) < 2:
+    if len(codes) > MOST_CODES or len({number for number in numbers if number is not None}) < 2:
         return None
     words, codes = len(codes), [*codes, *([True] if (places < 0).any() else [])]
     spelled = np.array([*(np.nan if number is None else number for number in numbers), np.nan])

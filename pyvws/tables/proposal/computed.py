@@ -78,13 +78,13 @@ def _by_text(column: Column, rules: tuple[str, ...]) -> Column | None:
 def _is_kept(name: str, column: Column, columns: Mapping[str, Column], values: Values) -> bool:
     """Whether rules, read again, hold in all records: names and labels can be odd."""
     try:
-        found = [
+        judged = [
             rule.judged(name, None, values, {**columns, name: column}) for rule in column.rules
         ]
     except (InputError, KeyError):
         return False
     fixed = np.zeros(len(values[name]), dtype=np.bool_)
-    for holds, broken in found:
+    for holds, broken in judged:
         if (broken & ~(holds & fixed)).any():
             return False
         fixed |= holds
@@ -189,8 +189,8 @@ def _of_many(own: Floats, terms: list[str], values: Values) -> str | None:
     parts, size = parts[:, size > 0.0], size[size > 0.0]
     if len(known) < _MANY:
         return None
-    found = np.linalg.lstsq(parts / size, own[rows], rcond=None)[0] / size
-    signs = np.rint(found)
+    factors = np.linalg.lstsq(parts / size, own[rows], rcond=None)[0] / size
+    signs = np.rint(factors)
     used = np.flatnonzero(signs)
     if (np.abs(signs) > 1.0).any() or len(used) < _MANY or signs.max() < 1.0:
         return None

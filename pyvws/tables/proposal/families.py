@@ -46,18 +46,18 @@ def likeliest(values: Floats, ends: tuple[float, float], *, whole: bool) -> Cand
 
     `whole` says that the numbers are whole ones from 0 on, so that counts are candidates.
     """
-    found = list(candidates(values, ends, whole=whole))
-    best = max(one.log_density for one in found)
+    tried = list(candidates(values, ends, whole=whole))
+    best = max(candidate.log_density for candidate in tried)
     near = max(NEAR, _BY_FEW / len(values))
-    return next(one for one in found if one.log_density >= best - near)
+    return next(candidate for candidate in tried if candidate.log_density >= best - near)
 
 
 def candidates(values: Floats, ends: tuple[float, float], *, whole: bool) -> Iterator[Candidate]:
     """Each family that can have the numbers (n,), the plainest first."""
     size = 1.0 if whole else float(np.abs(values).max())  # Squares of the largest float are none.
-    for one in _candidates(values / size, (ends[0] / size, ends[1] / size), whole=whole):
-        unit = None if one.unit is None else one.unit * size
-        yield replace(one, unit=unit, log_density=one.log_density - math.log(size))
+    for candidate in _candidates(values / size, (ends[0] / size, ends[1] / size), whole=whole):
+        unit = None if candidate.unit is None else candidate.unit * size
+        yield replace(candidate, unit=unit, log_density=candidate.log_density - math.log(size))
 
 
 def _candidates(values: Floats, ends: tuple[float, float], *, whole: bool) -> Iterator[Candidate]:
@@ -154,14 +154,14 @@ def _truncated(v: Floats, ends: tuple[float, float]) -> tuple[float, float, floa
             math.log(width) + squares + _log_share((low - centre) / width, (high - centre) / width)
         )
 
-    found = minimize(
+    optimum = minimize(
         loss,
         np.zeros(2),
         method="Nelder-Mead",
         bounds=[(-30.0, 30.0), (-3.0, 3.0)],
         options={"xatol": 1e-3, "fatol": 1e-5},
     )
-    return m + s * float(found.x[0]), s * math.exp(float(found.x[1])), float(found.fun)
+    return m + s * float(optimum.x[0]), s * math.exp(float(optimum.x[1])), float(optimum.fun)
 
 
 def _log_share(low: float, high: float) -> float:
@@ -197,8 +197,8 @@ def _beta(u: Floats, ends: tuple[float, float]) -> float:
         return float(betaln(a, b) - (a - 1.0) * logs - (b - 1.0) * rest)
 
     start = np.log([m * kappa, (1.0 - m) * kappa])
-    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-5})
-    return -float(found.fun) - math.log(ends[1] - ends[0])
+    optimum = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-5})
+    return -float(optimum.fun) - math.log(ends[1] - ends[0])
 
 
 def _negative_binomial(y: Floats) -> float:

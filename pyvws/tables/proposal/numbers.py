@@ -171,10 +171,14 @@ def _family(values: Floats, ends: tuple[float, float], count: bool) -> dict[str,
     """The family of numbers (n,) with its scale, by likelihood; of too few the plainest."""
     if len(np.unique(values)) < 2:
         return {"model": "negative-binomial"} if count else {"model": "normal", **around(ends)}
-    one = likeliest(values, ends, whole=count)
-    if one.scale is not None and one.unit is not None:
-        return {"model": one.model, "outcome_scale": one.scale, "outcome_unit": _step(one.unit)}
-    return {"model": one.model, **(around(ends) if "normal" in one.model else {})}
+    family = likeliest(values, ends, whole=count)
+    if family.scale is not None and family.unit is not None:
+        return {
+            "model": family.model,
+            "outcome_scale": family.scale,
+            "outcome_unit": _step(family.unit),
+        }
+    return {"model": family.model, **(around(ends) if "normal" in family.model else {})}
 
 
 def around(ends: tuple[float, float]) -> dict[str, Any]:

@@ -30,12 +30,12 @@ def reasons(columns: Mapping[str, Column], shown: Mapping[str, str]) -> list[str
 
     `shown` is what each column is called.
     """
-    found: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, column in columns.items():
         if why := "; ".join(_why(column, columns, shown)):
-            found.setdefault(why, []).append(shown[name])
-    lines = [f"{', '.join(names)}: {why}." for why, names in found.items()]
-    if any("predictors" in one.review for one in columns.values()):
+            names_by_reason.setdefault(why, []).append(shown[name])
+    lines = [f"{', '.join(names)}: {why}." for why, names in names_by_reason.items()]
+    if any("predictors" in other.review for other in columns.values()):
         lines.append(
             "Predictors are the one or two earlier columns that tell most of a column, since a "
             "sampler would take too long for all of them."
@@ -84,16 +84,19 @@ def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[s
         column = schema.columns[name]
         if name in schema.computed:
             continue
-        coded, found = coded_parts(name, column, values), list[tuple[float, tuple[str, ...], int]]()
+        coded, nearly = (
+            coded_parts(name, column, values),
+            list[tuple[float, tuple[str, ...], int]](),
+        )
         if coded is not None and not column.rule:
-            found += _by_column(coded[0], earlier, schema, values, each)
+            nearly += _by_column(coded[0], earlier, schema, values, each)
         if not column.categorical:
             numbers = [x for x in earlier if not schema.columns[x].categorical]
             sums = nearly_summed(values[name], numbers, values, _BROKEN)
-            found += [(float(len(each)), *one) for one in sums if one[1]]
+            nearly += [(float(len(each)), *rule) for rule in sums if rule[1]]
         earlier.append(name)
-        if found:
-            _, others, broken = max(found, key=lambda one: one[0])
+        if nearly:
+            _, others, broken = max(nearly, key=lambda rule: rule[0])
             read = " and ".join(shown[other] for other in others)
             lines.append(f"{shown[name]}: a rule by {read} holds but for {broken} records.")
     return lines

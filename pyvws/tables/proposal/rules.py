@@ -84,8 +84,8 @@ def _rules(
         of_other = other, columns[other], values, codes, told
         for code, condition in (*_by_level(*of_other), *_by_size(*of_other)):
             conditions.setdefault(code, []).append(condition)
-    found = ((code, _chosen(of, told, code)) for code, of in conditions.items())
-    chosen = {code: condition for code, condition in found if condition is not None}
+    by_code = ((code, _chosen(candidates, told, code)) for code, candidates in conditions.items())
+    chosen = {code: condition for code, condition in by_code if condition is not None}
     levels = len(column.levels or ())
     if column.categorical:
         most = max(

@@ -86,7 +86,7 @@ def state_means(
 def logistic_means(n: int, noisy: Any, scale: float) -> Floats:
     """1 and half the mean share of the n imputed records at each level of a `logistic` column."""
     table = counted_table(Schema({"b": _FIRST}), ("pairs",), conditionals=True)
-    made = impute(
+    imputed = impute(
         NoisyTables(
             table=table,
             counts=np.asarray(noisy, dtype=np.int64),
@@ -99,7 +99,7 @@ def logistic_means(n: int, noisy: Any, scale: float) -> Floats:
         sweeps=_OF_FAMILY,
         seed=5,
     ).codes
-    return 1.0 + np.bincount(np.ravel(made), minlength=2) / np.size(made) / 2
+    return 1.0 + np.bincount(np.ravel(imputed), minlength=2) / np.size(imputed) / 2
 
 
 def _records(seed: int, N: int) -> dict[str, Any]:

@@ -18,14 +18,14 @@ def releases_together(**releases: Any) -> Floats:
     """The figures of `costs_together` in the order of ledger.R; delta in steps of 2^-50."""
     names = list(releases)
     rows = zip(*(np.atleast_1d(releases[name]).tolist() for name in names), strict=True)
-    found = costs_together([_statement(**dict(zip(names, row, strict=True))) for row in rows])
-    strict, loose, numbers = found["strict"], found["asymptotic"], found["releases"]
+    costs = costs_together([_statement(**dict(zip(names, row, strict=True))) for row in rows])
+    strict, loose, numbers = costs["strict"], costs["asymptotic"], costs["releases"]
     return np.array(
         [
             *(strict["epsilon"], round(strict["delta"] * 2**50) / 2**50, strict["zcdp"]),
             *(loose["epsilon"], loose["of_window"]),
             *(numbers["strict"], numbers["asymptotic"], numbers["none"]),
-            float(found["neighbours"] == "replace-one"),
+            float(costs["neighbours"] == "replace-one"),
         ]
     )
 

@@ -584,6 +584,9 @@ def test_examples_in_help_take_options_that_exist(name: str) -> None:
         (("studdy",), "'study'"),
         (("synthesize", "x.csv", "--mechansim", "lw", "--out", "out"), "'--mechanism'"),
         (("synthesize", "x.csv", "--mechanism", "noisy-count", "--out", "out"), "'noisy-counts'"),
+        (("synthesize", "x.csv", "--mechanism", "lv", "--out", "out"), "'lw'"),
+        (("synthesize", "x.csv", "--mechanism", "LW", "--out", "out"), "'lw'"),
+        (("synthesize", "x.csv", "--mechanism", "xw", "--out", "out"), ""),  # lw, cw or sw
         (("synthesize", "x.csv", "--model", "norml", "--out", "out"), "'normal'"),
         (("synthesize", "x.csv", "--model", "zzz", "--out", "out"), ""),
         (("validate", "--level", "exat"), "'exact'"),

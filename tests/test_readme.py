@@ -26,7 +26,7 @@ _README, _INDEX, _DEMO, _QUANTITIES = (
 )
 # The demo is seeded, but another processor's last bits can lead the sampler to other draws: bounds
 # (largest of 4000 draws) then move by some per cent, distances near 0 by more.
-_DEMO_TOLERANCE = [0.15, 0.15, 0.05, 0.4, 0.4, 0.02, 0.02, 0.02, 0.02]
+_DEMO_TOLERANCE = [0.15, 0.15, 0.15, 0.05, 0.4, 0.4, 0.02, 0.02, 0.02, 0.02]
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +67,11 @@ def test_each_block_runs_as_it_stands_in_an_empty_folder(
 
 def test_the_printed_block_states_what_it_cost_and_what_it_kept() -> None:
     (shown,) = (example.shown for example in examples(_README) if example.shown)
-    kept, of, apart, sample, delta, tables, epsilon = (
+    kept, of, apart, sample, epsilon = (
         word for word in words(str(shown)) if isinstance(word, float)
     )
     assert apart < kept < sample < of == 1000
-    assert (delta, tables, epsilon) == (1e-6, 5.0, 1.0)
+    assert epsilon == 1.0
 
 
 def test_no_command_that_writes_a_release_has_a_seed() -> None:
@@ -83,7 +83,7 @@ def test_no_command_that_writes_a_release_has_a_seed() -> None:
 
 
 def test_it_is_read_in_some_minutes() -> None:
-    assert len(_README.splitlines()) <= 150
+    assert len(_README.splitlines()) <= 120
     assert len(_README.split()) <= 1200
 
 

@@ -220,9 +220,17 @@ def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
 
 
 def near(name: str, among: Collection[str]) -> str:
-    """A sentence that offers the nearest name, with a space before it; empty if none is near."""
-    matches = difflib.get_close_matches(name, among, n=1, cutoff=0.6)
-    return f" Did you mean {matches[0]!r}?" if matches else ""
+    """A sentence that offers the nearest name, with a space before it; empty if none is near.
+
+    Case does not count. Of two letters one may be wrong, where a single name has the other.
+    """
+    folded = {known.lower(): known for known in among}
+    given = name.lower()
+    matches = difflib.get_close_matches(given, folded, n=1, cutoff=0.6)
+    if not matches and len(given) == 2:
+        halves = difflib.get_close_matches(given, folded, n=2, cutoff=0.5)
+        matches = halves if len(halves) == 1 else []
+    return f" Did you mean {folded[matches[0]]!r}?" if matches else ""
 
 
 def distinct_labels(given: Iterable[object]) -> tuple[str, ...]:

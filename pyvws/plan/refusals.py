@@ -147,8 +147,9 @@ def _shows_sizes(plan: Plan) -> str:
     run, facts = plan.run, plan.run.mechanism.facts
     if plan.unit is None or plan.members is not None:
         return ""
-    if facts.takes_table and run.mechanism.neighbours == "replace":
-        return "neighbours loo, under which the number is noisy"
+    if facts.takes_table:
+        exact = run.mechanism.neighbours == "replace"
+        return "neighbours loo, under which the number is noisy" if exact else ""
     return "a public number (--records)" if plan.strict and run.records is None else ""
 
 
@@ -451,7 +452,7 @@ OF_PLAN: Final = (
         "unit-mechanism",
         lambda plan: plan.unit is not None and not plan.run.mechanism.facts.takes_units,
         "unit {asked.unit!r} takes weights of units, and those of this run are of records.",
-        "Choose lw, sw or censored with weights none, or leave unit out.",
+        "Choose lw, sw, unweighted, or censored with weights none, or leave unit out.",
     ),
     Refusal(
         "unit-program",

@@ -134,7 +134,7 @@ def read_public(out: Path) -> PublicPart:
         known = Schema.read(schema) if schema.is_file() else None
         columns = _released_columns(folder, privacy, paths, known)
         models = {entry["name"]: entry["predictors"] for entry in privacy.get("columns", ())}
-    numbers = [column.name for column in columns if column.is_number]
+    numbers = [column.name for column in columns if column.is_number_or_empty]
     outcome = next((name for name in reversed(models or numbers) if name in numbers), None)
     whole = {
         column.name for column in columns if not column.missing

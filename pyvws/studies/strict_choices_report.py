@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -36,11 +37,6 @@ class Rows:
     def __init__(self, results: Mapping[Key, Result]) -> None:
         self.by_place = rows_by_place(results, "part", "data", "choice", "epsilon")
 
-    def values(self, place: tuple[str, str, str, float], column: str) -> Floats:
-        """One column of the rows that have it."""
-        numbers = [row[column] for row in self.by_place.get(place, []) if row[column] is not None]
-        return np.array(numbers, dtype=np.float64)
-
     def difference(
         self, part: str, data: str, names: tuple[str, str], epsilon: float
     ) -> PairedDifference:
@@ -64,6 +60,7 @@ def means(results: Mapping[Key, Result]) -> list[Line]:
             **{"part": part, "data": data, "choice": choice, "epsilon": epsilon},
             **{"n": rows[0]["n"], "spent": rows[0]["spent"]},
             **{column: mean_of(rows, column) for column in _NAMES},
+            "u_m_error": _error([row["u_m"] for row in rows if row["u_m"] is not None]),
             **mixing(rows),
             "draws": " ".join(sorted({row["draws"] for row in rows if row["draws"]})) or None,
             "stopped": sum(row["u_m"] is None for row in rows),
@@ -84,7 +81,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         tables,
         tables={"summary.csv": lines},
         text=explanation(settings, results),
-        pictures={"strict-choices.svg": _picture(settings, rows)},
+        pictures={"strict-choices.svg": picture(settings, lines)},
     )
 
 
@@ -223,24 +220,32 @@ def _one_draw(settings: Mapping[str, Any], lines: list[Line], data: str) -> Iter
             )
 
 
-def _picture(settings: Mapping[str, Any], rows: Rows) -> Any:
-    """Panels: weights on each kind of data, engines, utility and coverage of shared draws."""
+def picture(settings: Mapping[str, Any], lines: list[Line]) -> Any:
+    """Panels: weights on each kind of data, engines, utility and coverage of shared draws.
+
+    The lines are those of `means`, so a stored summary.csv draws the picture of its study.
+    """
     from pyvws.plots import choices_against_epsilon
 
     panels: dict[str, dict[str, dict[float, Floats]]] = {}
     title = f"{settings['datasets']} datasets of few draws: "
     utility, coverage = title + "utility", title + "intervals"
-    for place, of_place in rows.by_place.items():
-        part, data, choice, at = place
+    for line in lines:
+        part, data, choice = line["part"], line["data"], line["choice"]
+        if line["u_m"] is None:  # The diagnostics would stop each of its fits.
+            continue
+        u_m = _around(line["u_m"], line["u_m_error"])
         if part != "draws":
-            columns, label = {f"{part.capitalize()}: {TITLES[data]}": "u_m"}, LABELS[choice]
+            at, label = line["epsilon"], LABELS[choice]
+            drawn = {f"{part.capitalize()}: {TITLES[data]}": u_m}
         elif data == settings["draw_data"][0]:
-            columns = {utility: "u_m", coverage: "within_apart" if choice == "1" else "within"}
-            label, at = _draws_label(choice), float(of_place[0]["spent"])
+            at, label = float(line["spent"]), _draws_label(choice)
+            share, R = line["within_apart" if choice == "1" else "within"], line["replicates"]
+            error = math.sqrt(share * (1.0 - share) / (R - 1)) if R > 1 else None
+            drawn = {utility: u_m, coverage: _around(share, error)}
         else:
             continue
-        for panel, column in columns.items():
-            values = rows.values(place, column)
+        for panel, values in drawn.items():
             panels.setdefault(panel, {}).setdefault(label, {})[at] = values
     return choices_against_epsilon(
         panels,
@@ -248,6 +253,16 @@ def _picture(settings: Mapping[str, Any], rows: Rows) -> Any:
         names={coverage: "share of 95 % intervals with the true mean"},
         against=dict.fromkeys((utility, coverage), "ε spent in all"),
     )
+
+
+def _error(values: list[float]) -> float | None:
+    """The standard error of the mean of values; None for fewer than two."""
+    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else None
+
+
+def _around(mean: float, error: float | None) -> Floats:
+    """Two values that have this mean and this standard error of it."""
+    return np.array([mean - (error or 0.0), mean + (error or 0.0)])
 
 
 def _draws_label(count: str) -> str:

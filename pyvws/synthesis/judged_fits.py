@@ -20,7 +20,8 @@ _OF_APPROXIMATION = "Choose engine native, or auto, which takes native where thi
 _OF_CLAMPS = (
     "or give all records one public weight below 1 (weights constant and c). Give nominal columns "
     "a coefficient_sd, and numbers a public range nearer to what you expect of them (smallest_sd, "
-    "largest_kappa and their like). {more}Engine ensemble needs no gradient (pip install emcee)."
+    "largest_kappa and their like). {more}Or try engine ensemble, which needs no gradient "
+    "(pip install emcee)."
 )
 _FOR_CLAMPS = f"Or ask for a larger epsilon, {_OF_CLAMPS.format(more='')}"
 _STOPPED = (

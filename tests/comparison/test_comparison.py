@@ -199,7 +199,7 @@ def test_whole_units_are_compared(tmp_path: Path, records: int | None) -> None:
     assert [row.problems for row in found.rows] == [(), ()]
     assert all(500.0 < row.values("k_marginal")[0] <= 1000.0 for row in found.rows)
     given["choices"] = ["cw"]
-    with pytest.raises(InputError, match="record by record"):
+    with pytest.raises(InputError, match="weights of units"):
         vws.compare(homes, tmp_path / "other", schema=schema, **SHARED, **given)
     assert not (tmp_path / "other").exists()
 

@@ -99,9 +99,9 @@ def test_special_cases_collapse():
     [
         (
             lambda: bin_counts([1.0, 9.0, -4.0], [0.0, 8.0]),
-            "2 of 3 records are outside the public range. Check the unit of the outcome, give a "
-            "range known to hold every possible value, or count them in the first and last bins "
-            "with --allow-outside (allow_outside=True in Python).",
+            "2 of 3 records are outside the public range. Check the unit of the outcome, or give "
+            "a range known to hold every possible value. --allow-outside (allow_outside=True in "
+            "Python) counts them in the first and last bins.",
         ),
         (
             lambda: bin_counts([1.0], [0.0, 2.0, 2.0]),

@@ -211,9 +211,9 @@ def test_records_stay_in_bins_that_have_a_count(counts, number):
         ),
         (
             {"range": (2, 8)},
-            "2 of 3 records are outside the public range. Check the unit of the outcome, give a "
-            "range known to hold every possible value, or count them in the first and last bins "
-            "with --allow-outside (allow_outside=True in Python).",
+            "2 of 3 records are outside the public range. Check the unit of the outcome, or give "
+            "a range known to hold every possible value. --allow-outside (allow_outside=True in "
+            "Python) counts them in the first and last bins.",
         ),
     ],
 )

@@ -161,6 +161,25 @@ def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> Non
     assert "combine_formula(datasets, &#39;`a &lt;b&gt;` ~ zip + edu&#39;)" in pages[0]
 
 
+def test_programs_take_a_number_with_empty_cells_and_none_with_codes(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    table = pd.DataFrame({"pay": TABLE["pay"].where(TABLE["owner"] == 1), "aid": TABLE["owner"]})
+    cuts = {"model": "normal", "range": (0.0, 20.0), "cuts": (8.0, 9.0, 10.0)}
+    schema = Schema({"pay": Column(**cuts, missing=True), "aid": Column(**cuts, missing=["1"])})
+    release = vws.synthesize(
+        table, schema=schema, mechanism="noisy-counts", epsilon=4, datasets=2, sweeps=5
+    )
+    public = read_public(release.write(tmp_path / "out"))
+    assert public.outcome == "pay"
+    assert [column.is_number_or_empty for column in public.columns] == [True, False]
+    page = public_page(public, _HEADING)
+    assert "combine_formula(datasets, &#39;pay ~ 1&#39;)" in page
+    assert "leave out records without a value" in page
+    filled = [data["pay"].dropna() for data in release.datasets]
+    found = vws.combine_formula(release.datasets, "pay ~ 1")["(Intercept)"]
+    assert found.estimate == pytest.approx(np.mean([values.mean() for values in filled]))
+
+
 def test_the_public_page_has_margins_and_pairs_of_the_datasets(
     made: Path, pages: tuple[str, str]
 ) -> None:

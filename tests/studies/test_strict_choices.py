@@ -14,9 +14,10 @@ from rich.console import Console
 
 from pyvws._base.resumable_jobs import Result
 from pyvws.studies import strict_choices as study
+from pyvws.studies._report import save_pictures
 from pyvws.studies.registry import find_study
 from pyvws.studies.replicates import run_study
-from pyvws.studies.strict_choices_report import LABELS, explanation, means
+from pyvws.studies.strict_choices_report import LABELS, explanation, means, picture
 
 DOCS = Path(__file__).parents[2] / "docs"
 _SMALL = {
@@ -160,7 +161,37 @@ def test_a_small_study_has_all_parts_and_their_picture(tmp_path: Path) -> None:
             console.print(shown)
     for text in ("U_m by what a dataset costs", "Engines on Poisson", "datasets that share draws"):
         assert text in capture.get()
-    assert (tmp_path / "out" / "strict-choices.svg").read_text().startswith("<?xml")
+    drawn = (tmp_path / "out" / "strict-choices.svg").read_text()
+    assert drawn.startswith("<?xml")
+    lines = pl.read_csv(tmp_path / "out" / "summary.csv").to_dicts()
+    save_pictures({"strict-choices.svg": picture(_SMALL, lines)}, tmp_path)
+    assert (tmp_path / "strict-choices.svg").read_text() == drawn
+
+
+def test_the_kept_summary_draws_each_mean_with_two_errors() -> None:
+    lines = pl.read_csv(DOCS / "strict-choices.csv").to_dicts()
+    figure = picture(study.SETTINGS, lines)
+    assert len(figure.axes) == 6
+    mixture = next(axis for axis in figure.axes if "NB" in axis.get_title())
+    own = [line for line in lines if (line["part"], line["data"]) == ("weights", "mixture")]
+    choices = dict.fromkeys(line["choice"] for line in own)
+    for choice, bar in zip(choices, mixture.containers, strict=True):
+        of_choice = [line for line in own if line["choice"] == choice]
+        middle = [line["u_m"] for line in of_choice]
+        assert bar.lines[0].get_ydata() == pytest.approx(middle)
+        reach = [np.ptp(segment[:, 1]) / 4 for segment in bar.lines[2][0].get_segments()]
+        assert reach == pytest.approx([line["u_m_error"] for line in of_choice])
+
+
+def test_the_error_of_a_mean_by_hand() -> None:
+    results = {
+        ("poisson", number): Result([_row("weights", "none", 1.0, u_m)])
+        for number, u_m in enumerate([0.1, 0.2, None, 0.6])
+    }
+    # Mean 0.3, variance (0.04 + 0.01 + 0.09) / 2 = 0.07 over three values.
+    assert means(results)[0]["u_m_error"] == pytest.approx(np.sqrt(0.07 / 3))
+    first = {key: result for key, result in results.items() if key[1] == 0}
+    assert means(first)[0]["u_m_error"] is None
 
 
 def test_the_page_shows_the_figures_of_the_kept_summary() -> None:

@@ -107,13 +107,13 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("PYVWS_DEBUG"):
             traceback.print_exc()
-        _fail(*_said(error))
+        _fail(*_message(error))
     if code == _INTERRUPTED:
         _fail(_INTERRUPT, _INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _said(error: Exception) -> tuple[str, int]:
+def _message(error: Exception) -> tuple[str, int]:
     """An error's message and exit code."""
     kind, code = type(error).__name__, 1
     if hasattr(error, "format_message"):  # typer's own usage error

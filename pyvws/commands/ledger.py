@@ -70,7 +70,7 @@ def ledger(
                 name,
                 str(statements[name].get("mechanism")),
                 cost.guarantee,
-                *map(_shown, (cost.epsilon, cost.delta, cost.rho, cost.window)),
+                *map(_formatted, (cost.epsilon, cost.delta, cost.rho, cost.window)),
             )
             for name, cost in costs.items()
         ]
@@ -123,7 +123,7 @@ def _names(places: list[Path], folder: Path) -> list[str]:
     return [path.as_posix() for path in (short if len({*short}) == len(short) else paths)]
 
 
-def _shown(value: Any) -> str:
+def _formatted(value: Any) -> str:
     known = value is not None and value != float("inf")
     return f"{value:.6g}" if known else ""
 
@@ -135,11 +135,13 @@ def _sums(together: dict[str, Any]) -> list[str]:
     if numbers["strict"]:
         delta = f", delta {strict['delta']:.6g}" if strict["delta"] else ""
         rho = "" if strict["zcdp"] is None else f"; zCDP {strict['zcdp']:.6g}"
-        lines.append(f"strict releases together: epsilon {_shown(strict['epsilon'])}{delta}{rho}")
+        lines.append(
+            f"strict releases together: epsilon {_formatted(strict['epsilon'])}{delta}{rho}"
+        )
     if numbers["asymptotic"]:
         lines.append(
-            f"asymptotic releases together: epsilon {_shown(others['epsilon'])}; of the window "
-            f"{_shown(others['of_window'])}"
+            f"asymptotic releases together: epsilon {_formatted(others['epsilon'])}; of the window "
+            f"{_formatted(others['of_window'])}"
         )
     if numbers["none"]:
         lines.append(f"without a guarantee, and in no sum: {numbers['none']}")

@@ -145,7 +145,7 @@ class SchemaPlan(Plan):
         units: NDArray[np.intp] | None,
         by_schema: Collection[str],
     ) -> CodedTable:
-        schema, mechanism, strict = self.schema, self.run.mechanism, self.strict
+        schema = self.schema
         values = schema.coded(frame, counts=counts, by_schema=by_schema)
         unrounded = dict(values)
         if self.run.round:  # Of a table of one conditional, as of one outcome.
@@ -158,8 +158,8 @@ class SchemaPlan(Plan):
         if members is not None and units is not None:
             values |= members.summarized(values, units, schema.columns, counts)
             first = _first_members(schema, values, units, counts)
-        planned = {conditional.name: conditional for conditional in self.conditionals}
-        released, outcomes, drawn, of_unit = {}, [], [], 0
+        released, of_unit = {}, 0
+        variables: list[OutcomeColumn | DrawnColumn] = []
         for name in schema.synthesized:
             terms = follows(schema, name, values)
             if first is not None and name in schema.of_unit:
@@ -177,28 +177,12 @@ class SchemaPlan(Plan):
                 keeping=~terms.breaking if terms.breaking.any() else None,
                 days_since=schema.columns[name].days_since,
             )
-            for part, (y, has) in conditionals(schema, name, values, terms).items():
-                of_unit += name in schema.of_unit
-                if part not in planned:
-                    nothing = np.empty((len(values[name]), 0))
-                    drawn.append(DrawnColumn(part, None, nothing, finish=finish_of(schema, part)))
-                    continue
-                # A group may have no record, and a refusal would tell a strict run's data.
-                grouped = schema.columns[name].group_by is not None
-                if not (strict or (terms.modelled if grouped else has).any()):
-                    raise InputError(
-                        f"No record has a value of column {part!r} that its rules leave open, so "
-                        "nothing can be fitted. Drop the column, or change its rules."
-                    )
-                outcome = self._conditional(planned[part], y, values, has, counts)
-                if mechanism.facts.by_column:
-                    own = outcome.y if outcome.records is None else outcome.y[outcome.records]
-                    mechanism.check_outcome(own, part, categories=outcome.categorical)
-                outcomes.append(outcome)
-                drawn.append(outcome.drawn)
+            own = self._variables(name, values, terms, counts)
+            of_unit += len(own) if name in schema.of_unit else 0
+            variables += own
         return CodedTable(
-            outcomes=tuple(outcomes),
-            drawn=tuple(drawn),
+            outcomes=tuple(own for own in variables if isinstance(own, OutcomeColumn)),
+            drawn=tuple(own.drawn if isinstance(own, OutcomeColumn) else own for own in variables),
             synthesized=released,
             public={name: values[name] for name in self.whole.public if name in values},
             values=values,
@@ -211,6 +195,33 @@ class SchemaPlan(Plan):
                 impossible=how_many(members.breaking(values, schema.columns), counts),
             ),
         )
+
+    def _variables(
+        self, name: str, values: Mapping[str, Floats], terms: Follows, counts: Floats | None
+    ) -> list[OutcomeColumn | DrawnColumn]:
+        """The variables of a column: with a conditional, or drawn from rules alone."""
+        schema, mechanism = self.schema, self.run.mechanism
+        planned = {conditional.name: conditional for conditional in self.conditionals}
+        variables: list[OutcomeColumn | DrawnColumn] = []
+        for part, (y, has) in conditionals(schema, name, values, terms).items():
+            if part not in planned:
+                nothing = np.empty((len(values[name]), 0))
+                finish = finish_of(schema, part)
+                variables.append(DrawnColumn(part, None, nothing, finish=finish))
+                continue
+            # A group may have no record, and a refusal would tell a strict run's data.
+            grouped = schema.columns[name].group_by is not None
+            if not (self.strict or (terms.modelled if grouped else has).any()):
+                raise InputError(
+                    f"No record has a value of column {part!r} that its rules leave open, so "
+                    "nothing can be fitted. Drop the column, or change its rules."
+                )
+            outcome = self._conditional(planned[part], y, values, has, counts)
+            if mechanism.facts.by_column:
+                own = outcome.y if outcome.records is None else outcome.y[outcome.records]
+                mechanism.check_outcome(own, part, categories=outcome.categorical)
+            variables.append(outcome)
+        return variables
 
     def _conditional(
         self,

@@ -78,24 +78,10 @@ def large_release(
     """
     began = time.perf_counter()
     seed = whole_number(seed, "seed", least=0)
-    mechanism = cast(Mechanism, settings.mechanism)
-    if settings.only_in_memory or not mechanism.facts.in_steps:
-        raise InputError(
-            "A table that fits in memory is needed for an own Stan program, given weights, a fit "
-            "made elsewhere, column and perturbed-histogram. So it is for a mechanism of your own "
-            "unless it says in_steps. Raise --memory (in Python use fit), or choose other settings."
-        )
+    _refuse_in_memory(settings)
     _refuse_names(table)
     plan = settings.plan.on(table)
-    source: LargeTable | TalliedTable | LazyTable = table
-    if isinstance(source, LazyTable):
-        if plan.unit is not None:
-            raise InputError(
-                f"{table.name}: the frame's engine keeps no order of rows, so its tally does not "
-                "say which records are of one unit. Give a file or a table in memory, or leave "
-                "unit out."
-            )
-        source = source.tallied(plan.modelled, plan.public)
+    source = table if isinstance(table, LargeTable) else _tallied(table, plan)
     rows, typed = source.tally(plan.modelled, by_schema=plan.by_schema)
     _refuse_too_few(typed)
     refuse_missing(typed, plan.complete)
@@ -140,6 +126,28 @@ def large_release(
         )
         out.finish(**parts)
     return run.statement.released()
+
+
+def _refuse_in_memory(settings: RunSettings) -> None:
+    """Refuse settings whose run needs the whole table in memory."""
+    mechanism = cast(Mechanism, settings.mechanism)
+    if settings.only_in_memory or not mechanism.facts.in_steps:
+        raise InputError(
+            "A table that fits in memory is needed for an own Stan program, given weights, a fit "
+            "made elsewhere, column and perturbed-histogram. So it is for a mechanism of your own "
+            "unless it says in_steps. Raise --memory (in Python use fit), or choose other settings."
+        )
+
+
+def _tallied(table: LazyTable, plan: Plan) -> TalliedTable:
+    """The rows of a lazy frame that its engine counts; InputError for units."""
+    if plan.unit is not None:
+        raise InputError(
+            f"{table.name}: the frame's engine keeps no order of rows, so its tally does not "
+            "say which records are of one unit. Give a file or a table in memory, or leave "
+            "unit out."
+        )
+    return table.tallied(plan.modelled, plan.public)
 
 
 def _refuse_names(table: LargeTable | LazyTable) -> None:

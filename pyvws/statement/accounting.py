@@ -257,10 +257,27 @@ class PrivacyStatement(Statement):
         }
 
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
+        figures = {"problems": " ".join(self.problems)} if exact else {}
+        values: dict[str, dict[str, Any]] = {
+            "units": {"column": self.unit},
+            "estimated": {"draws": self.draws},
+            "threshold": {"threshold": self.threshold},
+            "problems": figures,
+            "problems-of-draws": figures,
+        }
+        applies = self._of_claim | self._of_composition | self._of_rows | self._of_settings
+        left_out = {_UNCLAMPED} if self.enforced else set()
+        return [
+            *(Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds),
+            *self.mechanism_caveats,
+            *(phrase for phrase in self.model_caveats if phrase.key not in left_out),
+        ]
+
+    @property
+    def _of_claim(self) -> dict[str, bool]:
+        """Which caveats on the claim and its figures hold."""
         strict = self.guarantee == "dp"
-        above = self.target is not None and self.aimed_epsilon > self.target
-        fewer, counted = self._draws_are_fewer, "units" if self.members else "records"
-        applies = {
+        return {
             "leave-one-out": self.unit is None,
             "units": self.unit is not None,
             "estimated": not self.enforced,
@@ -274,6 +291,13 @@ class PrivacyStatement(Statement):
             "weights": self.data_weights,
             "prepared": self.prepared_from_data,
             **of_proposal(self.proposed, self.public_settings),
+        }
+
+    @property
+    def _of_composition(self) -> dict[str, bool]:
+        """Which caveats on several draws and releases, seeds, chains and neighbours hold."""
+        strict, fewer = self.guarantee == "dp", self._draws_are_fewer
+        return {
             "compared": self.compared,
             "composition": not any(fewer.values()),
             "composition-of-draws": any(fewer.values()),
@@ -290,6 +314,13 @@ class PrivacyStatement(Statement):
             "domain": strict,
             "certified-for-replacement": strict and self.records == "exact",
             "certified-for-deletion": strict and self.records != "exact",
+        }
+
+    @property
+    def _of_rows(self) -> dict[str, bool]:
+        """Which caveats on records and columns that a reader sees hold."""
+        counted = "units" if self.members else "records"
+        return {
             "number-of-units" if self.members else "records": self.records == "exact",
             f"public-{counted}": self.records == "public",
             f"noisy-{counted}": self.records == "noisy",
@@ -297,6 +328,13 @@ class PrivacyStatement(Statement):
             "unchanged": bool(self.columns_released_unchanged),
             "kept-order": self.keep_order,
             "systematic": self.public_settings.get("sampling") == "systematic",
+        }
+
+    @property
+    def _of_settings(self) -> dict[str, bool]:
+        """Which caveats on searches, own parts and settings hold."""
+        above = self.target is not None and self.aimed_epsilon > self.target
+        return {
             "searched": self.searched,
             "confirmed": self.confirmed,
             "chosen": self.searched and not (self.confirmed or self.enforced),
@@ -314,20 +352,6 @@ class PrivacyStatement(Statement):
             "problems": bool(self.problems) and not self.enforced,
             "problems-of-draws": bool(self.problems) and self.enforced,
         }
-        figures = {"problems": " ".join(self.problems)} if exact else {}
-        values: dict[str, dict[str, Any]] = {
-            "units": {"column": self.unit},
-            "estimated": {"draws": self.draws},
-            "threshold": {"threshold": self.threshold},
-            "problems": figures,
-            "problems-of-draws": figures,
-        }
-        left_out = {_UNCLAMPED} if self.enforced else set()
-        return [
-            *(Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds),
-            *self.mechanism_caveats,
-            *(phrase for phrase in self.model_caveats if phrase.key not in left_out),
-        ]
 
     def ledger(self) -> list[LedgerEntry]:
         values = {"number": self.datasets}

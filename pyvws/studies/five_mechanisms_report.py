@@ -116,10 +116,10 @@ def _verdict(cases: Cases, n: int) -> Iterator[str]:
     pairs = compare(cases)
     departures = [pair for pair in pairs if verdict(pair) != "as on the slides"]
     at = f"at epsilon {ORDER_EPSILON:g}, paired differences with their {LEVEL:.0%} intervals"
-    yield f"Order of avg-ECDF {at}: {_told(pairs)}."
+    yield f"Order of avg-ECDF {at}: {_compared(pairs)}."
     yield (
         f"Order of the distances of the fitted curves alone, with neither the luck of one draw nor "
-        f"that of n records, {at}: {_told(compare(cases, 'curve_u_a'))}."
+        f"that of n records, {at}: {_compared(compare(cases, 'curve_u_a'))}."
     )
     if departures:
         yield (
@@ -152,7 +152,7 @@ def _strict(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
         yield f"Deviance clamp at epsilon {epsilon:g}: avg-ECDF {ours:.5f}, {'; '.join(ratios)}."
 
 
-def _told(pairs: list[PairedDifference]) -> str:
+def _compared(pairs: list[PairedDifference]) -> str:
     return "; ".join(
         f"{LABELS[p.first]} before {LABELS[p.second]} ({_interval(p)}) {verdict(p)}" for p in pairs
     )

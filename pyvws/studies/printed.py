@@ -98,11 +98,11 @@ def printed_table(title: str, cells: Sequence[Printed]) -> Any:
     table.caption = cells[0].how
     for label in dict.fromkeys(cell.row for cell in cells):
         of_row = {cell.column: cell for cell in cells if cell.row == label}
-        table.add_row(label, *(_shown(of_row[name]) for name in of_row))
+        table.add_row(label, *(_formatted(of_row[name]) for name in of_row))
     return table
 
 
-def _shown(cell: Printed) -> str:
+def _formatted(cell: Printed) -> str:
     decimals = len(cell.value.partition(".")[2])
     ends = f"[{cell.low:.{decimals}f}, {cell.high:.{decimals}f}]"
     return f"{cell.value} {'in' if cell.inside else 'OUT'} {ends}"

@@ -171,7 +171,7 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
                     epsilon: rows.difference("weights", data, ("none", name), epsilon)
                     for epsilon in settings["epsilons"]
                 }
-                yield f"{TITLES[data]}, weights {LABELS[name]}, beside none: {_told(pairs)}."
+                yield f"{TITLES[data]}, weights {LABELS[name]}, beside none: {_compared(pairs)}."
     yield from _engines(settings, lines, rows)
     for data in settings["draw_data"]:
         yield from _one_draw(settings, lines, data)
@@ -183,7 +183,7 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
         )
 
 
-def _told(pairs: Mapping[float, PairedDifference]) -> str:
+def _compared(pairs: Mapping[float, PairedDifference]) -> str:
     """Where a choice is better, worse, and not told apart."""
     verdict: dict[str, list[str]] = {"better": [], "worse": [], "not told apart": []}
     for epsilon, pair in pairs.items():
@@ -197,7 +197,7 @@ def _engines(settings: Mapping[str, Any], lines: list[Line], rows: Rows) -> Iter
         epsilon: rows.difference("engines", "poisson", ("native", "grid"), epsilon)
         for epsilon in settings["engine_epsilons"]
     }
-    yield f"Engine grid beside native, U_m: {_told(pairs)}."
+    yield f"Engine grid beside native, U_m: {_compared(pairs)}."
     for name in ("native", "grid"):
         own = [line for line in lines if (line["part"], line["choice"]) == ("engines", name)]
         stopped, fits = (sum(line[c] for line in own) for c in ("stopped", "replicates"))

@@ -363,10 +363,10 @@ def table(result: TableStudy) -> Any:
         table_of_rows.add_row(
             row.name,
             row.guarantee,
-            *(_shown(cost, "{:.1f}") for cost in (row.epsilon, row.separate)),
+            *(_formatted(cost, "{:.1f}") for cost in (row.epsilon, row.separate)),
             f"{row.score:.0f}",
-            _shown(row.mean_weight, "{:.2f}"),
-            "exact" if own and row.rhat is None else _shown(row.rhat, "{:.3f}"),
+            _formatted(row.mean_weight, "{:.2f}"),
+            "exact" if own and row.rhat is None else _formatted(row.rhat, "{:.3f}"),
             f"{row.processor_seconds:.0f}",
             f"{row.gigabytes:.2f}",
         )
@@ -379,7 +379,7 @@ def table(result: TableStudy) -> Any:
     return table_of_rows
 
 
-def _shown(value: float | None, form: str) -> str:
+def _formatted(value: float | None, form: str) -> str:
     return "" if value is None else form.format(value)
 
 

@@ -113,12 +113,12 @@ def to_junit(rows: Sequence[Row], *, began: datetime, seconds: float) -> str:
     suites = {level: [row for row in rows if row.level == level] for level in levels}
     when = began.isoformat(timespec="seconds")
     text = template("junit.xml.j2").render(
-        rows=rows, suites=suites, began=when, seconds=seconds, said=_said
+        rows=rows, suites=suites, began=when, seconds=seconds, said=_described
     )
     return f"{text}\n"
 
 
-def _said(row: Row) -> str:
+def _described(row: Row) -> str:
     """The comparison and the finding of a row, a line for each non-empty value."""
     gap = None if row.largest_difference is None else f"{row.largest_difference} ulp"
     entries = {

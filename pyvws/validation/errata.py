@@ -88,8 +88,8 @@ def render(console: Console) -> None:
             *_quoted(slip.quotes),
             f"Says: {slip.says}",
             f"Meant: {slip.meant}",
-            f"Effect: {slip.number}: {_shown(slip.as_printed)} as printed, "
-            f"{_shown(slip.as_meant)} as meant.",
+            f"Effect: {slip.number}: {_formatted(slip.as_printed)} as printed, "
+            f"{_formatted(slip.as_meant)} as meant.",
             f"Package: {slip.package}",
             f"Shown by: {slip.test}",
         ]
@@ -112,7 +112,7 @@ def _quoted(quotes: Sequence[str]) -> list[str]:
     return [f"Reads: {quote}" for quote in quotes]
 
 
-def _shown(value: float | str) -> str:
+def _formatted(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,.6g}"
 
 

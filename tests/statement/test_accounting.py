@@ -290,7 +290,7 @@ def test_what_is_said_only_where_it_applies():
         assert words in one
     everything = " ".join(plain)
     for words in ("deletion of one record", "4000 draws", "together they spend", "not strictly",
-                  "Other releases of the same records", "epsilon does not cover"):  # fmt: skip
+                  "Other releases of the same records", "Epsilon does not cover"):  # fmt: skip
         assert words in everything
 
 
@@ -356,9 +356,9 @@ WHEN = {
     "unchecked-model": lambda made: "model" in made.unchecked,
     "unchecked-engine": lambda made: "engine" in made.unchecked,
     "above-target": lambda made: made.target is not None and made.target < made.lipschitz_bound * 2,
-    "shift": lambda made: "shift" in made.found,
-    "room": lambda made: "room" in made.found,
-    "reweighted-below": lambda made: "reweighted-below" in made.found,
+    "shift": lambda made: "shift" in made.of_search,
+    "room": lambda made: "room" in made.of_search,
+    "reweighted-below": lambda made: "reweighted-below" in made.of_search,
     "own-program": lambda made: made.own_program == "own-program",
     "unchecked-program": lambda made: made.own_program == "unchecked-program",
     "reads-outcome": lambda made: made.reads_outcome,

@@ -131,7 +131,7 @@ def _sum(
             if not _same(own[rows], total + constant):
                 break
         else:
-            return _spelled(signs, parts, constant)
+            return _summed(signs, parts, constant)
     return None if name in dated else _of_many(own, [x for x in terms if x not in dated], values)
 
 
@@ -141,7 +141,7 @@ def _constant(differences: Floats) -> float:
     return round(float(known[0]), _MOST_DECIMALS) + 0.0 if len(known) else 0.0
 
 
-def _spelled(signs: Sequence[float], parts: Sequence[str], constant: float) -> str:
+def _summed(signs: Sequence[float], parts: Sequence[str], constant: float) -> str:
     """A sum in words, a positive part first; a constant that none is stands before the others."""
     terms = sorted(zip(signs, map(spelled_name, parts), strict=True), key=lambda term: -term[0])
     first = [f"{label_of(constant)}"] if terms[0][0] < 0 else []
@@ -197,7 +197,7 @@ def _of_many(own: Floats, terms: list[str], values: Values) -> str | None:
     total = sum(signs[k] * values[known[k]] for k in used)
     if not _same(own, np.asarray(total)):
         return None
-    return _spelled(signs[used].tolist(), [known[k] for k in used], 0.0)
+    return _summed(signs[used].tolist(), [known[k] for k in used], 0.0)
 
 
 def _copy(

@@ -162,7 +162,7 @@ class Expression:
     """
 
     def __init__(self, parts: Sequence[Token]) -> None:
-        self.label = "".join(_spelled(parts, place) for place in range(len(parts)))
+        self.label = "".join(_joined(parts, place) for place in range(len(parts)))
         self._parts = tuple(parts)
         names = [part.text for place, part in enumerate(parts) if _is_column(parts, place)]
         self.columns = tuple(dict.fromkeys(names))
@@ -224,7 +224,7 @@ def _function(name: str) -> Any:
     )
 
 
-def _spelled(parts: Sequence[Token], place: int) -> str:
+def _joined(parts: Sequence[Token], place: int) -> str:
     """A token as R prints it, with the spaces that R puts around it."""
     part = parts[place]
     if part.kind == "number":

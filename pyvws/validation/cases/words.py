@@ -71,7 +71,7 @@ class LostWord(MeasuredRow):
     paper: str = "nist2025, what a guarantee does not cover"
 
     def found(self) -> Findings:
-        strict, lost = self._said({}), self._said(self.more())
+        strict, lost = self._statement({}), self._statement(self.more())
         holds = {
             f"{self.word} without it": strict["guarantee"] == self.word and strict["certified"],
             "another word with it": lost["guarantee"] in ("asymptotic-dp", "none"),
@@ -81,7 +81,7 @@ class LostWord(MeasuredRow):
         measured = tuple(Measurement(n, float(bool(x)), 1.0, 1.0) for n, x in holds.items())
         return Findings(measured, words=f"{strict['guarantee']}, then {lost['guarantee']}")
 
-    def _said(self, more: Mapping[str, Any]) -> dict[str, Any]:
+    def _statement(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """The statement of a run; a run that samples has draws of no meaning."""
         engine = {"engine": _Zeros()} if "draws" in self.base else {}
         shared: dict[str, Any] = {**engine, **self.base, **more}

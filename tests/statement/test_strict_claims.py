@@ -589,7 +589,7 @@ def test_a_strict_run_whose_chains_fail_stops_before_anything_is_written(
         "larger epsilon",
         "public range nearer",
         "draws, warmup or target_accept",
-        "Engine ensemble",
+        "engine ensemble",
         "--accept-unconverged",
     ):
         assert remedy in str(caught.value)

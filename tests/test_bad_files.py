@@ -42,7 +42,7 @@ def written(folder: Path, name: str, **changes: list) -> Path:
             {},
             {},
             "paid",
-            "original.csv names column 'paid', which the table lacks. Did you mean 'pay'?",
+            "original.csv: outcome names column 'paid', which the table lacks. Did you mean 'pay'?",
         ),
         (
             {"pay": [1.0, None, 2.0]},

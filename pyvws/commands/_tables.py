@@ -74,7 +74,7 @@ def read_column(
     if known is not None and name in known.columns:
         by_name[name] = said_column(name, True, known.columns[name])
     tables = {original: read_table(original)}
-    check_columns(open_frame(tables[original].frame), [name], role="outcome")
+    check_columns(open_frame(tables[original].frame), [name], role=f"{original.name}: outcome")
     column = by_name.get(name) or ReportedColumn(name, True, None)
     read_by_schema = column.number.days_since is not None or column.missing
     if column.levels is None and not (
@@ -85,7 +85,7 @@ def read_column(
     for number, path in enumerate([original, *synthetic_files(synthetic)]):
         table = tables.pop(path, None) or read_table(path)
         frame = open_frame(table.frame if column.levels is None else table.spelled)
-        check_columns(frame, [name], role=path.name)
+        check_columns(frame, [name], role=f"{path.name}: outcome")
         if column.levels is None and not read_by_schema:
             _outcome(frame, name, path)
         parts[f"synthetic dataset {number}" if number else "original"] = frame[name].to_native()
@@ -264,7 +264,7 @@ def _in_an_order(synthetic: Sequence[Path]) -> Iterator[tuple[Path, RowNumbers |
 
 
 def _outcome(frame: Any, outcome: str, path: Path) -> Floats:
-    check_columns(frame, [outcome], role=path.name)
+    check_columns(frame, [outcome], role=f"{path.name}: outcome")
     if not frame[outcome].dtype.is_numeric():
         kind = str(frame[outcome].dtype).partition("(")[0]
         raise InputError(

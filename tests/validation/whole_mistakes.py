@@ -161,7 +161,7 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
     ),
     (
         "the next unit's weight",
-        (("pyvws.synthesis.fit_sources:_by_record", of_the_next_unit),),
+        (("pyvws.synthesis.fit_sources:by_record", of_the_next_unit),),
         "statement/release-units",
     ),
     (

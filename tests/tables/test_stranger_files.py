@@ -87,6 +87,15 @@ def test_codes_without_gaps_are_told_by_their_neighbours_or_their_name(seed: int
         assert (named.note is not None) is code
 
 
+def test_amounts_are_no_codes_by_their_name_or_their_number() -> None:
+    """Rounded amounts leave gaps, and codes that leave none are few."""
+    rng = np.random.default_rng(3)
+    tax = 50 * rng.poisson(40, 4000)
+    assert columns_of(state_tax=tax)["state_tax"].model not in ("nominal", None)
+    many = np.repeat(np.arange(1, 2001), rng.integers(1, 40, 2000))
+    assert columns_of(paid=many)["paid"].model not in ("nominal", None)
+
+
 def test_days_between_dates_and_dates_after_days_are_computed() -> None:
     rng = np.random.default_rng(9)
     n = 300

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import label_of
+from pyvws.tables.schema.families import MOST_LEVELS
 
 Codes = NDArray[np.intp]
 
@@ -79,9 +80,14 @@ def _differ(values: Floats) -> bool:
     return FEW < len(values) == len(np.unique(values))
 
 
-def named_as_codes(name: str) -> bool:
-    """Whether a column's name has a word for codes, such as state in state_of_birth."""
-    return any(_OF_CODES.fullmatch(part.lower()) for part in _PART_OF_NAME.findall(name))
+def named_as_codes(name: str, known: Floats) -> bool:
+    """Whether a name has a word for codes, such as state in state_of_birth, and codes leave no gaps.
+
+    The different numbers `known` (L,) rise. Those of state_tax have the word too, and leave gaps.
+    """
+    words = any(_OF_CODES.fullmatch(part.lower()) for part in _PART_OF_NAME.findall(name))
+    filled = len(known) > _GAPS * (known[-1] - known[0] + 1.0)
+    return words and bool(filled) and 0 <= known[0] and len(known) <= MOST_LEVELS
 
 
 def look_like_codes(values: Floats) -> bool:
@@ -96,6 +102,8 @@ def look_like_codes(values: Floats) -> bool:
         return False
     step = float(np.gcd.reduce(np.diff(known).astype(np.int64)))
     gaps = len(known) <= _GAPS * ((known[-1] - known[0]) / step + 1.0)
+    if not gaps and len(known) > MOST_LEVELS:  # An amount; all pairs would be many, too.
+        return False
     round_to = _roundness(known)
     pairs = [
         np.stack([own[:-1:2], own[1::2]])

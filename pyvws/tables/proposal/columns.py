@@ -292,7 +292,7 @@ def _number(column: nw.Series[Any]) -> Column:
         return _dropped(_CALENDAR, "role")
     if integer and numbers_records(values):
         return _dropped(_ID_OR_AMOUNT, "role")
-    named = known[0] >= 0 and len(known) <= len(values) / each and named_as_codes(column.name)
+    named = len(known) <= len(values) / each and named_as_codes(column.name, known)
     if labelled and whole and (named or look_like_codes(values)):
         if len(known) > MOST_LEVELS:
             return _dropped(_TEXT, "role")

@@ -77,8 +77,8 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         ends = [name for name, own in first.items() if not np.isfinite(own).all()]
         lines.append(
             f"{(~bounded).sum()} bounds are infinite, since a density of column "
-            f"{', '.join(map(repr, ends))} is 0 or infinite there. The forecast leaves them out; "
-            "under beta the values lie at an end of the range (--squeeze)."
+            f"{', '.join(map(repr, ends))} is 0 or infinite there. The forecast leaves them out. "
+            "Under beta such values lie at an end of the range, and --squeeze moves them inwards."
         )
     wide = [part for part in plan.conditionals if part.name in plan.wide]
     if wide:
@@ -100,8 +100,8 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         )
         if alike := _alike(schema):
             lines.append(
-                f"Two columns have the same levels, as those of two persons do. With --tables "
-                f"{','.join(alike)} the one gives the other."
+                "Two columns have the same levels, as those of two persons do. --tables "
+                f"{','.join(alike)} lets the one give the other."
             )
     few = None
     if noise is not None and noise[2] > noise[3]:

@@ -105,7 +105,8 @@ def read_tables(
     absent = [name for name in table.columns if not any(name in own.columns for own in datasets)]
     if known is None and absent and mechanisms_beside(synthetic):
         print(
-            f"Warning: Not compared, since the release lacks them: {named(absent, table.columns)}.",
+            "Warning: The comparison leaves out columns that the release lacks: "
+            f"{named(absent, table.columns)}.",
             file=sys.stderr,
         )
         table = table.drop(absent)

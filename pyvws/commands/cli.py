@@ -39,10 +39,10 @@ _INTERRUPTED = 130
 _AGAIN_SECONDS = 0.05
 
 _EXIT_CODES = (
-    "Exit codes. 0: done. 1: the input, the output folder, a search, failed diagnostics or another "
-    "error stopped the run, or a validation row or a reproduced dataset differs. 2: wrong usage, "
-    "or a validation that could not run. 130: interrupted. Errors are one line on stderr; results "
-    "go to stdout."
+    "Exit code 0 means that all is done. Code 1 means that the input, the output folder, a search, "
+    "failed diagnostics or another error stopped the run, or that a validation row or a reproduced "
+    "dataset differs. Code 2 means wrong usage, or a validation that could not run. Code 130 means "
+    "that you interrupted it. Errors are one line on stderr, and results go to stdout."
 )
 
 app = typer.Typer(

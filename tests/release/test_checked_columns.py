@@ -260,6 +260,25 @@ def test_the_rows_that_are_looked_at_keep_nothing_of_the_others(monkeypatch) -> 
 _RARE = np.where(np.arange(N) % 10 == 0, 2.0, 1.0)  # One record in ten has the second level.
 
 
+def _of_two_levels(*names: str) -> Any:
+    """What the checks read of a table whose columns have a rare level."""
+    column = SimpleNamespace(
+        y=_RARE,
+        kind=nw.from_native(pl.Series(["x", "y"]), series_only=True),
+        keeping=None,
+    )
+    return SimpleNamespace(
+        exponents=None,
+        unchanged=(),
+        breaking={},
+        outcomes=(),
+        drawn=False,
+        synthesized=dict.fromkeys(names, column),
+        released=names,
+        records=N,
+    )
+
+
 @pytest.mark.parametrize(
     ("weights", "share", "remedy"),
     [
@@ -275,26 +294,14 @@ def test_each_line_names_the_remedy_that_helps_its_column(
 ) -> None:
     """Columns `a` and `b` part in the same way, and `b` has weights of 1 of its own."""
     own = np.where(np.arange(N) < share * N, 2.0, 1.0)
-    one = SimpleNamespace(
-        name="a",
-        y=_RARE,
-        kind=nw.from_native(pl.Series(["x", "y"]), series_only=True),
-        keeping=None,
-    )
-    table: Any = SimpleNamespace(
-        exponents=None,
-        unchanged=(),
-        breaking={},
-        outcomes=(),
-        drawn=False,
-        synthesized={"a": one, "b": one},
-        released=("a", "b"),
-        records=N,
-    )
     records = {"weight_final": np.ones(N), "weight_final_a": weights}
     with pytest.warns(MisfitWarning) as caught:
         column_checks.check_columns(
-            table, [{"a": own, "b": own}], counts=None, rounded=False, records=records
+            _of_two_levels("a", "b"),
+            [{"a": own, "b": own}],
+            counts=None,
+            rounded=False,
+            records=records,
         )
     (said,) = [str(one.message) for one in caught if "other shares of levels" in str(one.message)]
     usual = "Missing values and levels follow their predictors"
@@ -338,28 +345,13 @@ def test_a_release_worse_than_independent_columns_fails_on_console_and_page(
 def test_a_clamp_is_not_called_a_weight() -> None:
     """All weights are 1, so no other weights help: the window leaves out what a level says."""
     own = np.ones(N)
-    column = SimpleNamespace(
-        y=_RARE,
-        kind=nw.from_native(pl.Series(["x", "y"]), series_only=True),
-        keeping=None,
-    )
-    table: Any = SimpleNamespace(
-        exponents=None,
-        unchanged=(),
-        breaking={},
-        outcomes=(),
-        drawn=False,
-        synthesized={"a": column},
-        released=("a",),
-        records=N,
-    )
     records = {
         "weight_final": np.ones(N),
         "share_outside_window": np.where(_RARE == 2, 1.0, 0.0),
     }
     with pytest.warns(MisfitWarning) as caught:
         column_checks.check_columns(
-            table, [{"a": own}], counts=None, rounded=False, records=records
+            _of_two_levels("a"), [{"a": own}], counts=None, rounded=False, records=records
         )
     (told,) = [str(warning.message) for warning in caught]
     assert "The clamp does this" in told

@@ -81,13 +81,13 @@ def _differ(values: Floats) -> bool:
 
 
 def named_as_codes(name: str, known: Floats) -> bool:
-    """Whether a name has a word for codes, such as state in state_of_birth, and codes leave no gaps.
+    """Whether a name has a word for codes, as state_of_birth has, and the codes leave no gaps.
 
     The different numbers `known` (L,) rise. Those of state_tax have the word too, and leave gaps.
     """
     words = any(_OF_CODES.fullmatch(part.lower()) for part in _PART_OF_NAME.findall(name))
     filled = len(known) > _GAPS * (known[-1] - known[0] + 1.0)
-    return words and bool(filled) and 0 <= known[0] and len(known) <= MOST_LEVELS
+    return words and bool(filled) and known[0] >= 0 and len(known) <= MOST_LEVELS
 
 
 def look_like_codes(values: Floats) -> bool:

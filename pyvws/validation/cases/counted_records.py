@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.classes import impute
@@ -65,20 +66,14 @@ def state_means(
     places = np.asarray(first, dtype=np.int64) * wide + np.asarray(second, dtype=np.int64)
     counts[places] = noisy
     counts[2 * wide :] = noisy_first
-    imputed = impute(
-        NoisyTables(
-            table=table,
-            counts=counts,
-            scales=np.asarray(scales, dtype=np.float64),
-            laplace=bool(laplace),
-            records=int(n),
-        ),
-        datasets=_SWEEPS // 2,
-        classes=2,
-        sweeps=_SWEEPS,
-        seed=5,
-    ).codes
-    codes = np.array(imputed, dtype=np.int64)
+    noisy_tables = NoisyTables(
+        table=table,
+        counts=counts,
+        scales=np.asarray(scales, dtype=np.float64),
+        laplace=bool(laplace),
+        records=int(n),
+    )
+    codes = _kept_codes(noisy_tables, classes=2, sweeps=_SWEEPS)
     state = codes[:, :, 0] * wide + codes[:, :, 1]
     return 1.0 + np.array([(state == place).mean() for place in places])
 
@@ -86,20 +81,22 @@ def state_means(
 def logistic_means(n: int, noisy: Any, scale: float) -> Floats:
     """1 and half the mean share of the n imputed records at each level of a `logistic` column."""
     table = counted_table(Schema({"b": _FIRST}), ("pairs",), conditionals=True)
-    imputed = impute(
-        NoisyTables(
-            table=table,
-            counts=np.asarray(noisy, dtype=np.int64),
-            scales=np.array([float(scale)]),
-            laplace=False,
-            records=int(n),
-        ),
-        datasets=_OF_FAMILY // 2,
-        classes=1,
-        sweeps=_OF_FAMILY,
-        seed=5,
-    ).codes
-    return 1.0 + np.bincount(np.ravel(imputed), minlength=2) / np.size(imputed) / 2
+    noisy_tables = NoisyTables(
+        table=table,
+        counts=np.asarray(noisy, dtype=np.int64),
+        scales=np.array([float(scale)]),
+        laplace=False,
+        records=int(n),
+    )
+    codes = _kept_codes(noisy_tables, classes=1, sweeps=_OF_FAMILY)
+    return 1.0 + np.bincount(codes.ravel(), minlength=2) / codes.size / 2
+
+
+def _kept_codes(noisy: NoisyTables, *, classes: int, sweeps: int) -> NDArray[np.int64]:
+    """The imputed codes (T, n, K) of all T sweeps of the second half of one chain."""
+    half = sweeps // 2
+    chain = impute(noisy, datasets=half, classes=classes, sweeps=sweeps, seed=5)
+    return np.array(chain.codes, dtype=np.int64)
 
 
 def _records(seed: int, N: int) -> dict[str, Any]:

@@ -39,10 +39,9 @@ _INTERRUPTED = 130
 _AGAIN_SECONDS = 0.05
 
 _EXIT_CODES = (
-    "Exit code 0 means that all is done. Code 1 means that the input, the output folder, a search, "
-    "failed diagnostics or another error stopped the run, or that a validation row or a reproduced "
-    "dataset differs. Code 2 means wrong usage, or a validation that could not run. Code 130 means "
-    "that you interrupted it. Errors are one line on stderr, and results go to stdout."
+    "Exit code 0 means that all is done. Code 1 means that an error stopped the run, or that a "
+    "validation row or a reproduced dataset differs. Code 2 means wrong usage, or a validation "
+    "that could not run. Code 130 means an interrupt. Errors are one line on stderr."
 )
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-// Weighted normal regression of an outcome between two public ends, on the scale that the caller
+// Weighted normal regression of an outcome between a record's ends, on the scale that the caller
 // chose: y[i], least and most are encoded. Record i enters the target as weights[i] times the log of
 // N(y[i] | X[i] * beta, sigma) over its mass between least and most, or as that term clamped to [low,
 // high] when censored = 1.
@@ -46,10 +46,10 @@ functions {
   }
 
   // Log-likelihood of each record in nats, without weights.
-  vector record_log_lik(vector y, vector eta, real sigma, real least, real most) {
+  vector record_log_lik(vector y, vector eta, real sigma, vector least, vector most) {
     vector[rows(y)] log_lik;
     for (i in 1:rows(y)) {
-      log_lik[i] = truncated_record(y[i], eta[i], sigma, least, most);
+      log_lik[i] = truncated_record(y[i], eta[i], sigma, least[i], most[i]);
     }
     return log_lik;
   }
@@ -66,9 +66,9 @@ functions {
 data {
   int<lower=1> n; // records
   int<lower=1> K; // columns of the design
-  real least; // the least and the largest outcome that can be
-  real most;
-  vector<lower=least, upper=most>[n] y;
+  vector[n] least; // the least and the largest outcome that each record can have
+  vector[n] most;
+  vector[n] y;
   matrix[n, K] X;
   vector<lower=0, upper=1>[n] weights; // smaller = more protected
   int<lower=0, upper=1> censored;

@@ -165,7 +165,7 @@ def stan_data(target: PseudoPosterior) -> dict[str, Any]:
         "y": y.astype(np.int64) if target.model.whole_numbers else y,
         "X": cells.rows[cells.row_of_cell[cell]],
         "weights": target.weights[each],
-        **target.model.stan_settings(),
+        **target.model.stan_settings(cells),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -169,6 +169,16 @@ class Prediction(Protocol):
         """
 
 
+@runtime_checkable
+class PredictsBetween(Protocol):
+    """A family that has the normaliser of ends by record, as `Cells.ends` gives them."""
+
+    def predict_between(
+        self, draw: Draws, design: Floats, ends: Floats, rng: Generator
+    ) -> Floats:
+        """One synthetic outcome for each design row (N, K), between its encoded ends (N, 2)."""
+
+
 class Model(Density, Likelihood, Terms, Prediction, Protocol):
     """A family of record densities p(y | X, theta) with the papers' priors, and what it declares.
 
@@ -214,7 +224,7 @@ class Model(Density, Likelihood, Terms, Prediction, Protocol):
         Raises InputError for outcomes that the family cannot have.
         """
 
-    def stan_settings(self) -> dict[str, Any]:
+    def stan_settings(self, cells: Cells) -> dict[str, Any]:
         """Data that the Stan programs need besides n, K, y, X and weights, by name."""
 
 
@@ -255,7 +265,7 @@ class Family:
     def encode(self, outcome: Floats) -> Floats:
         return outcome
 
-    def stan_settings(self) -> dict[str, Any]:
+    def stan_settings(self, cells: Cells) -> dict[str, Any]:
         return {}
 
     def dimension(self, K: int) -> int:

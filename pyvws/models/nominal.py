@@ -118,7 +118,7 @@ class Nominal(Family):
             )
         return replace(self, from_data=most)
 
-    def stan_settings(self) -> dict[str, Any]:
+    def stan_settings(self, cells: Cells) -> dict[str, Any]:
         return {"J": self.n_levels, "coefficient_sd": self.coefficient_sd or 0.0}
 
     def slope_width(self, K: int) -> int:

@@ -346,7 +346,7 @@ class NormalMixture(scales.Scaled, Family):
         self.measured.check(outcome, column, self.name)
         return self
 
-    def stan_settings(self) -> dict[str, Any]:
+    def stan_settings(self, cells: Cells) -> dict[str, Any]:
         return {
             "C": self.components,
             "gamma_shape": self.gamma_shape,

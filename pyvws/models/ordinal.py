@@ -217,7 +217,7 @@ class Ordinal(Regression):
     def encode(self, outcome: Floats) -> Floats:
         return np.asarray(np.searchsorted(self.levels, outcome) + 1.0, dtype=np.float64)
 
-    def stan_settings(self) -> dict[str, Any]:
+    def stan_settings(self, cells: Cells) -> dict[str, Any]:
         return {"J": len(self.levels)}
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:

@@ -74,7 +74,8 @@ class DrawnColumn:
     where `coded` is None. `coded` makes design rows (n, K) of values (n,) by column, for a column
     that follows another synthesized one. A value of the family's becomes value + `first` in the
     table's coding. `seen` (N,) is the encoded outcome, for a family that reads it. `finish` has the
-    column's rules, range and decimals.
+    column's rules, range and decimals. `ends` makes encoded ends (n, 2) of values (n,) by column,
+    where the family draws between those of a record.
     """
 
     column: str
@@ -85,6 +86,7 @@ class DrawnColumn:
     seen: Floats | None = None
     finish: Finishing | None = None
     rows: NDArray[np.intp] | None = None
+    ends: Callable[[Mapping[str, Floats]], Floats] | None = None
 
     def design_rows(self, records: Any, values: Mapping[str, Floats]) -> Floats:
         """The design rows (n, K) of the `records`, or of the predictors' `values` (n,)."""

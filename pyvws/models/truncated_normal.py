@@ -1,4 +1,4 @@
-"""Normal regression of an outcome that lies in a public range, with the range's normaliser."""
+"""Normal regression of an outcome between two ends, with the normaliser of what lies between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ from pyvws.models._public_range import check_within, known_range
 from pyvws.models.model import Draws, Start
 from pyvws.models.normal import Normal
 from pyvws.models.priors import log_coefficient_prior, log_half_t
-from pyvws.models.regression import Regression, add_slope, linear, predictors, row_totals
+from pyvws.models.regression import (
+    Regression,
+    add_slope,
+    linear,
+    linear_predictor,
+    predictors,
+    row_totals,
+)
 from pyvws.tables.design.cells import Cells
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -83,7 +90,7 @@ def _row(eta: float, sigma: float, low: float, high: float) -> tuple[float, floa
 
 @kernel
 def _log_density(
-    q: Any, rows: Any, sums: Any, all_weight: float, low: float, high: float, grad: Any
+    q: Any, rows: Any, sums: Any, all_weight: float, low: Any, high: Any, grad: Any
 ) -> float:
     """log prior + sum_i alpha_i log f(v_i) up to a constant, from sums (7, R) by design row."""
     grad[:] = 0.0
@@ -97,7 +104,7 @@ def _log_density(
         if weight == 0.0:
             continue
         eta = linear(q, rows, r)
-        side, t, normaliser, (G, F) = _row(eta, sigma, low, high)
+        side, t, normaliser, (G, F) = _row(eta, sigma, low[r], high[r])
         if t == 0.0:
             gap = (sums[1, r] - eta) / sigma
             steps = side * weight * gap
@@ -118,16 +125,16 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log f(v) of each cell, its derivatives in eta and u = log sigma; eta by row."""
     (eta, sigma, u), (y, low, high), (log_lik, by_eta, by_extra) = parts, data, terms
     row = -1
-    side, t, normaliser, (G, F) = _row(eta[0], sigma, low, high)
+    side, t, normaliser, (G, F) = _row(eta[0], sigma, low[0], high[0])
     for c in range(len(y)):
         if row_of_cell[c] != row:  # Cells of a row follow each other.
             row = row_of_cell[c]
-            side, t, normaliser, (G, F) = _row(eta[row], sigma, low, high)
+            side, t, normaliser, (G, F) = _row(eta[row], sigma, low[row], high[row])
         if t == 0.0:
             step = side * (y[c] - eta[row]) / sigma
             square = step * step
         else:
-            step = (y[c] - low if side > 0.0 else high - y[c]) / sigma
+            step = (y[c] - low[row] if side > 0.0 else high[row] - y[c]) / sigma
             square = step * (step + 2.0 * t)
         log_lik[c] = -u - 0.5 * square - normaliser
         by_eta[c] = side * (step - G) / sigma
@@ -145,9 +152,10 @@ class TruncatedNormal(scales.Scaled, Regression):
     scale.
 
     f(v) = N(v | eta, sigma) / (Phi((U - eta) / sigma) - Phi((L - eta) / sigma)), L and U on the
-    scale of v. Beta and the unconstrained vector are those of `Normal`. The term of a record at an
-    end of the range grows without end as eta moves away beyond that end. So there is no saturated
-    log-likelihood, and a clamp needs `clamp="half"`.
+    scale of v. Where a rule bounds the outcome by another number of its record, L and U are the
+    record's own, within the range. Beta and the unconstrained vector are those of `Normal`. The
+    term of a record at an end grows without end as eta moves away beyond that end. So there is no
+    saturated log-likelihood, and a clamp needs `clamp="half"`.
 
     Parameters
     ----------
@@ -202,14 +210,16 @@ class TruncatedNormal(scales.Scaled, Regression):
         self.measured.check(np.array(self.range), column, self.name)
         return self
 
-    def stan_settings(self) -> dict[str, Any]:
-        least, most = self._ends()
-        return {"least": least, "most": most}
+    def stan_settings(self, cells: Cells) -> dict[str, Any]:
+        row = cells.row_of_cell[cells.cell_of_record[cells.one_by_one()]]
+        least, most = self._ends(cells)
+        return {"least": least[row], "most": most[row]}
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
-        low, high = self._ends()
-        y = cells.outcome
-        ends = y - low, (y - low) ** 2, high - y, (high - y) ** 2
+        low, high = self._ends(cells)
+        y, row = cells.outcome, cells.row_of_cell
+        above, below = y - low[row], high[row] - y
+        ends = above, above**2, below, below**2
         weight, total, *distances = row_totals(cells, weights, y, *ends)
         mean = np.divide(total, weight, out=np.zeros_like(weight), where=weight > 0)
         (_, around) = row_totals(cells, weights, (y - mean[cells.row_of_cell]) ** 2)
@@ -224,7 +234,7 @@ class TruncatedNormal(scales.Scaled, Regression):
         )
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return cells.outcome, *self._ends()
+        return cells.outcome, *self._ends(cells)
 
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
         return eta, draws["sigma"], np.log(draws["sigma"])
@@ -233,9 +243,21 @@ class TruncatedNormal(scales.Scaled, Regression):
         return Normal().start(cells, weights)
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
+        return self._between(eta, draw, self._range[None], rng)
+
+    def predict_between(
+        self, draw: Draws, design: Floats, ends: Floats, rng: np.random.Generator
+    ) -> Floats:
+        return self._between(linear_predictor(draw["beta"], design)[0], draw, ends, rng)
+
+    def _between(
+        self, eta: Floats, draw: Draws, ends: Floats, rng: np.random.Generator
+    ) -> Floats:
         """By the inverse of the nearer tail's distribution function, which keeps far tails."""
         sigma = float(draw["sigma"][0])
-        low, high = self._ends()
+        least, most = self._range
+        low = np.clip(ends[:, 0], least, most)
+        high = np.clip(ends[:, 1], low, most)
         a, b = (low - eta) / sigma, (high - eta) / sigma
         below = a + b < 0.0
         a, b = np.where(below, -b, a), np.where(below, -a, b)
@@ -246,7 +268,13 @@ class TruncatedNormal(scales.Scaled, Regression):
         drawn = np.clip(eta + sigma * np.where(below, -z, z), low, high)
         return np.clip(self.measured.decode(drawn), *self.range)
 
-    def _ends(self) -> tuple[float, float]:
-        """L and U on the scale of v."""
-        low, high = self.measured.encode(np.array(self.range))
-        return float(low), float(high)
+    @property
+    def _range(self) -> Floats:
+        """The ends of the range (2,) on the scale of v."""
+        return self.measured.encode(np.array(self.range))
+
+    def _ends(self, cells: Cells) -> tuple[Floats, Floats]:
+        """L and U of each design row (R,) on the scale of v."""
+        whole = np.broadcast_to(self._range, (len(cells.rows), 2))
+        low, high = np.array((whole if cells.ends is None else cells.ends).T)
+        return np.maximum(low, whole[:, 0]), np.minimum(high, whole[:, 1])

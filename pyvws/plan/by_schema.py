@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
+from pyvws.models.model import PredictsBetween
 from pyvws.models.of_schema import family_of, first_code, is_wide
 from pyvws.models.sequence import DrawnColumn
 from pyvws.plan.coded import (
@@ -31,6 +32,7 @@ from pyvws.tables.files.frame import HasColumns, OutcomeKind
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.parts import (
+    Finish,
     Follows,
     ModelledSchema,
     UnitsDrawn,
@@ -119,14 +121,27 @@ class SchemaPlan(Plan):
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        """Those of any plan, and that no likelihood has a normaliser for bounds by record."""
+        """Those of any plan, and which likelihoods lack a normaliser for bounds by record."""
+        between = [planned.name for planned in self.conditionals if self._between(planned)]
         bounded = [
             name
             for name in self.schema.synthesized
-            if any(rule.bounds for rule in self.schema.columns[name].rules)
+            if name not in between and self._is_bounded(name)
         ]
         named = (Phrase("record-bounds", {"columns": ", ".join(map(repr, bounded))}),)
         return (*super(SchemaPlan, self).caveats, *(named if bounded else ()))
+
+    def _is_bounded(self, name: str) -> bool:
+        """Whether another number of its record bounds a column's."""
+        return any(rule.bounds for rule in self.schema.columns[name].rules)
+
+    def _between(self, planned: PlannedConditional) -> bool:
+        """Whether a conditional is of a bounded number whose family has the normaliser."""
+        return (
+            isinstance(planned.family, PredictsBetween)
+            and planned.name in self.schema.columns
+            and self._is_bounded(planned.name)
+        )
 
     @property
     def referred(self) -> list[str]:
@@ -209,6 +224,7 @@ class SchemaPlan(Plan):
                 finish = finish_of(schema, part)
                 variables.append(DrawnColumn(part, None, nothing, finish=finish))
                 continue
+            has, *between = self._ends_of(planned[part], y, values, has)
             # A group may have no record, and a refusal would tell a strict run's data.
             grouped = schema.columns[name].group_by is not None
             if not (self.strict or (terms.modelled if grouped else has).any()):
@@ -216,12 +232,37 @@ class SchemaPlan(Plan):
                     f"No record has a value of column {part!r} that its rules leave open, so "
                     "nothing can be fitted. Drop the column, or change its rules."
                 )
-            outcome = self._conditional(planned[part], y, values, has, counts)
+            outcome = self._conditional(planned[part], y, values, has, counts, between)
             if mechanism.facts.by_column:
                 own = outcome.y if outcome.records is None else outcome.y[outcome.records]
                 mechanism.check_outcome(own, part, categories=outcome.categorical)
             variables.append(outcome)
         return variables
+
+    def _ends_of(
+        self,
+        planned: PlannedConditional,
+        y: Floats,
+        values: Mapping[str, Floats],
+        has: NDArray[np.bool_],
+    ) -> tuple[NDArray[np.bool_], Floats | None, Callable[[Mapping[str, Floats]], Floats] | None]:
+        """Which records (N,) have a term, their encoded ends, and what makes ends of values.
+
+        A record whose ends leave a single number has no term: nothing is left to draw. Nor has one
+        whose number lies beyond its ends, as one that is not at its decimals can.
+        """
+        finish = finish_of(self.schema, planned.name)
+        if not (self._between(planned) and isinstance(finish, Finish)):
+            return has, None, None
+        family = planned.family
+
+        def ends_of(values: Mapping[str, Floats]) -> Floats:
+            return family.encode(finish.ends(values))
+
+        ends, kept = ends_of(values), has.copy()
+        (low, high), v = ends[has].T, family.encode(y[has])
+        kept[has] = (low < high) & (low <= v) & (v <= high)
+        return kept, ends, ends_of
 
     def _conditional(
         self,
@@ -230,8 +271,9 @@ class SchemaPlan(Plan):
         values: Mapping[str, Floats],
         has: NDArray[np.bool_],
         counts: Floats | None,
+        between: Sequence[Any],
     ) -> OutcomeColumn:
-        """A conditional of the records (N,) that have a term in it."""
+        """A conditional of the records (N,) that have a term in it, `between` their ends."""
         name, design, first = planned.name, planned.design, first_code(planned.family)
         predictors = self.whole.predictors_of(name)
         records = None if has.all() else np.flatnonzero(has)
@@ -253,6 +295,8 @@ class SchemaPlan(Plan):
             categorical=self.whole.columns[name].categorical,
             records=records,
             rows=rows,
+            bounded=between[0],
+            ends=between[1],
         )
 
     def beside(

@@ -34,6 +34,8 @@ class OutcomeColumn:
     - `categorical`: Whether no distance between values has a meaning.
     - `records` (n,): Places of the records that have a term in the conditional; all N if not given.
     - `rows` (N,): Each record's row of the design; its own if not given.
+    - `bounded` (N, 2): The ends between which each record bounds the value, encoded.
+    - `ends`: As of `DrawnColumn`.
     """
 
     name: str
@@ -48,6 +50,8 @@ class OutcomeColumn:
     categorical: bool = False
     records: NDArray[np.intp] | None = None
     rows: NDArray[np.intp] | None = None
+    bounded: Floats | None = None
+    ends: Callable[[Mapping[str, Floats]], Floats] | None = None
 
     @property
     def encoded(self) -> Floats:
@@ -67,6 +71,7 @@ class OutcomeColumn:
         return DrawnColumn(
             *(self.name, self.model, self.design, self.coded, self.first, seen, self.finish),
             rows=self.rows,
+            ends=self.ends,
         )
 
     def conditional(self, multiplicity: Floats | None) -> Conditional:
@@ -75,7 +80,8 @@ class OutcomeColumn:
         counts = None if multiplicity is None else multiplicity[rows_of]
         design = self.design[rows_of] if self.rows is None else self.design
         rows = None if self.rows is None else self.rows[rows_of]
-        cells = make_cells(self.encoded, design, counts, rows)
+        ends = None if self.bounded is None else self.bounded[rows_of]
+        cells = make_cells(self.encoded, design, counts, rows, ends)
         return Conditional(self.name, self.model, cells, self.records)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.models.model import Draws
+from pyvws.models.model import Draws, PredictsBetween
 from pyvws.models.sequence import DrawnColumn, draws_of
 from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.tables.files.row_order import RowNumbers
@@ -133,7 +133,14 @@ def _drawn(
     design = column.design_rows(records, values)
     seen = None if column.seen is None else column.seen[records]
     first = rng.of_records(design) if isinstance(rng, SystematicStream) else rng
-    drawn = model.predict(draw, design, first, outcome=seen)
+    ends = None if column.ends is None else column.ends(values)
+
+    def predict(rows: Any, stream: np.random.Generator) -> Floats:
+        if ends is not None and isinstance(model, PredictsBetween):
+            return model.predict_between(draw, design[rows], ends[rows], stream)
+        return model.predict(draw, design[rows], stream, outcome=None if seen is None else seen[rows])
+
+    drawn = predict(slice(None), first)
     drawn = drawn + column.first if column.first else drawn
     if finish is None:
         return drawn
@@ -142,8 +149,7 @@ def _drawn(
         bad = np.flatnonzero(finish.refused(drawn, values))
         if not len(bad):
             break
-        again = model.predict(draw, design[bad], rng, outcome=None if seen is None else seen[bad])
-        drawn[bad] = finish.rounded(again + column.first)
+        drawn[bad] = finish.rounded(predict(bad, rng) + column.first)
     return finish.settled(drawn, values)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError, PyvwsError
-from pyvws.models.model import Model
+from pyvws.models.model import Model, PredictsBetween
 from pyvws.models.nominal import Nominal
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS
@@ -201,4 +201,14 @@ def seeded_target(
     if ends and model == "beta":
         outcome[-2] = 1.0
     family = family.prepare(outcome, "y")
-    return PseudoPosterior(family, make_cells(family.encode(outcome), design), weights)
+    bounds = _bounds(outcome) if isinstance(family, PredictsBetween) else None
+    cells = make_cells(family.encode(outcome), design, ends=bounds)
+    return PseudoPosterior(family, cells, weights)
+
+
+def _bounds(outcome: Floats) -> Floats:
+    """Ends (N, 2) by record: whole numbers around some outcomes, and the range of 0 to 5."""
+    place, below = np.arange(len(outcome)), np.floor(outcome)
+    return np.column_stack(
+        [np.where(place % 3 == 1, below, 0.0), np.where(place % 4 < 2, below + 1.0, 5.0)]
+    )

@@ -1,4 +1,4 @@
-// A weighted normal synthesizer of outcomes between two public ends, in the form of the papers'
+// A weighted normal synthesizer of outcomes between each record's ends, in the form of the papers'
 // programs and the Stan language of their time: each record's log density is multiplied by its weight
 // inside a user-defined density. The outcome and the ends arrive encoded, such as log income.
 functions {
@@ -51,11 +51,11 @@ functions {
   }
 
   // All records, one after the other.
-  real weighted_truncated_lpdf(vector outcomes, vector centre, real sigma, real least,
-                               real most, vector weights) {
+  real weighted_truncated_lpdf(vector outcomes, vector centre, real sigma, vector least,
+                               vector most, vector weights) {
     real total = 0;
     for (i in 1:num_elements(outcomes)) {
-      total += weighted_record_lpdf(outcomes[i] | centre[i], sigma, least, most, weights[i]);
+      total += weighted_record_lpdf(outcomes[i] | centre[i], sigma, least[i], most[i], weights[i]);
     }
     return total;
   }
@@ -63,9 +63,9 @@ functions {
 data {
   int<lower=1> n;
   int<lower=1> K;
-  real least;
-  real most;
-  vector<lower=least, upper=most>[n] y;
+  vector[n] least;
+  vector[n] most;
+  vector[n] y;
   vector<lower=0>[n] weights;
   matrix[n, K] X;
 }
@@ -91,6 +91,6 @@ model {
 generated quantities {
   vector[n] log_lik;
   for (i in 1:n) {
-    log_lik[i] = weighted_record_lpdf(y[i] | mu[i], sigma, least, most, weights[i]);
+    log_lik[i] = weighted_record_lpdf(y[i] | mu[i], sigma, least[i], most[i], weights[i]);
   }
 }

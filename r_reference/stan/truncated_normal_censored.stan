@@ -1,4 +1,4 @@
-// The censored synthesizer of outcomes between two public ends, in the Stan language of the papers'
+// The censored synthesizer of outcomes between each record's ends, in the Stan language of the papers'
 // time: each record's weighted log density is less its shift, clamped to [low, high]. The outcome and
 // the ends arrive encoded, such as log income.
 functions {
@@ -52,11 +52,11 @@ functions {
   }
 
   // All records, one after the other.
-  real censored_truncated_lpdf(vector outcomes, vector centre, real sigma, real least,
-                               real most, vector weights, vector shift, real low, real high) {
+  real censored_truncated_lpdf(vector outcomes, vector centre, real sigma, vector least,
+                               vector most, vector weights, vector shift, real low, real high) {
     real total = 0;
     for (i in 1:num_elements(outcomes)) {
-      total += censored_record_lpdf(outcomes[i] | centre[i], sigma, least, most, weights[i],
+      total += censored_record_lpdf(outcomes[i] | centre[i], sigma, least[i], most[i], weights[i],
                                     shift[i], low, high);
     }
     return total;
@@ -65,9 +65,9 @@ functions {
 data {
   int<lower=1> n;
   int<lower=1> K;
-  real least;
-  real most;
-  vector<lower=least, upper=most>[n] y;
+  vector[n] least;
+  vector[n] most;
+  vector[n] y;
   vector<lower=0>[n] weights;
   matrix[n, K] X;
   vector[n] shift;
@@ -96,7 +96,7 @@ model {
 generated quantities {
   vector[n] log_lik;
   for (i in 1:n) {
-    log_lik[i] = censored_record_lpdf(y[i] | mu[i], sigma, least, most, weights[i], shift[i], low,
-                                      high);
+    log_lik[i] = censored_record_lpdf(y[i] | mu[i], sigma, least[i], most[i], weights[i], shift[i],
+                                      low, high);
   }
 }

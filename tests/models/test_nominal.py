@@ -236,4 +236,5 @@ def test_chains_are_compared_by_all_coefficients_and_the_correlations_determinan
 def test_an_sd_of_0_is_the_hierarchical_prior() -> None:
     none, zero = (Nominal(levels=("a", "b"), coefficient_sd=sd) for sd in (None, 0))
     assert none.dimension(3) == zero.dimension(3)
-    assert none.stan_settings() == zero.stan_settings()
+    cells = make_cells(np.ones(1), np.ones((1, 1)))
+    assert none.stan_settings(cells) == zero.stan_settings(cells)

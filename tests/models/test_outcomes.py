@@ -308,7 +308,7 @@ def test_levels_come_from_the_user_or_from_the_data():
     taken = find_model("ordinal").prepare(y, "grade")
     assert taken.levels == (-1.0, 3.0, 7.0)
     assert taken.encode(y).tolist() == [3.0, 1.0, 2.0, 3.0]
-    assert taken.stan_settings() == {"J": 3}
+    assert taken.stan_settings(make_cells(np.ones(1), np.ones((1, 1)))) == {"J": 3}
     assert taken.caveats == (Phrase("levels-from-data"),)
     assert taken.prepare(np.array([0.0, 1.0]), "grade").levels == (0.0, 1.0)
     given = find_model("ordinal", levels=[7, 5, 3, -1]).prepare(y, "grade")

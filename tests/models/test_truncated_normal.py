@@ -85,7 +85,11 @@ def test_its_settings_and_outcomes_are_checked():
     with pytest.raises(InputError, match="has 1 values outside the range from 0 to 5"):
         find_model("truncated-normal", range=(0, 5)).prepare(np.array([5.0, 5.5]), "score")
     log = find_model("truncated-normal", range=(1, np.exp(2)), outcome_scale="log")
-    assert log.stan_settings() == {"least": 0.0, "most": pytest.approx(2.0)}
+    cells = make_cells(np.array([0.5, 1.0, 0.5]), np.ones((3, 1)))
+    assert {k: x.tolist() for k, x in log.stan_settings(cells).items()} == {
+        "least": [0.0] * 3,
+        "most": pytest.approx([2.0] * 3),
+    }
 
 
 @pytest.mark.runs

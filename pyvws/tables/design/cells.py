@@ -80,6 +80,8 @@ class Cells(Records):
     - `row_of_cell`, `value_of_cell` (C,): Places of each cell's design row and of each cell's
       value.
     - `cell_of_record`, `multiplicity` (N,): As in `Records`.
+    - `ends` (R, 2): The ends of each row's outcomes, where the record bounds them; rows of the same
+      design with other ends are distinct.
     """
 
     rows: Floats
@@ -88,6 +90,7 @@ class Cells(Records):
     value_of_cell: NDArray[np.intp]
     cell_of_record: NDArray[np.intp]
     multiplicity: Floats | None = None
+    ends: Floats | None = None
 
     @property
     def n_cells(self) -> int:
@@ -114,6 +117,7 @@ class Cells(Records):
             row_of_cell=row_of_cell,
             value_of_cell=value_of_cell,
             cell_of_record=np.arange(len(row_of_cell)),
+            ends=None if self.ends is None else self.ends[kept_rows],
         )
 
 
@@ -135,10 +139,12 @@ def make_cells(
     design: Floats,
     multiplicity: Floats | None = None,
     rows: NDArray[np.intp] | None = None,
+    ends: Floats | None = None,
 ) -> Cells:
     """Cells of an outcome (N,) and a design (N, K); `multiplicity` (N,) counts equal records.
 
-    With `rows` (N,) record i has the design row rows[i], so that the design may be shorter.
+    With `rows` (N,) record i has the design row rows[i], so that the design may be shorter. `ends`
+    (N, 2) are the ends between which each record bounds its outcome.
     """
     values, value_of_record = np.unique(outcome, return_inverse=True)
     design = np.asarray(design, dtype=np.float64)
@@ -146,6 +152,9 @@ def make_cells(
     if rows is not None:
         used, row_of_record = np.unique(row_of_record[rows], return_inverse=True)
         first = first[used]
+    if ends is not None:
+        records, bounded = distinct_rows([row_of_record, *ends.T], len(outcome))
+        first, ends, row_of_record = first[row_of_record[records]], ends[records], bounded
     pairs = row_of_record * len(values) + value_of_record
     cells, cell_of_record = np.unique(pairs, return_inverse=True)
     return Cells(
@@ -155,4 +164,5 @@ def make_cells(
         value_of_cell=cells % len(values),
         cell_of_record=cell_of_record,
         multiplicity=multiplicity,
+        ends=ends,
     )

@@ -195,6 +195,17 @@ class Finish:
             np.where(above > high, self.rounded(above - step), above),
         )
 
+    def ends(self, values: Mapping[str, Floats]) -> Floats:
+        """The ends (n, 2) of what becomes a number `within` its limits.
+
+        A number at its decimals stands for what is rounded to it: half a step below and above, as
+        far as the range goes.
+        """
+        half = 0.5 * (self.column.step or 0.0)
+        low, high = np.broadcast_arrays(*self.within(values))
+        ends = np.column_stack([low - half, high + half])
+        return np.clip(ends, *self.column.range) if self.column.range else ends
+
     @property
     def _is_number(self) -> bool:
         return not (self.of_part or self.column.categorical)

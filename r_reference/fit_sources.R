@@ -139,6 +139,39 @@ truncated_release <- function(outcome, mean, log_scale, low, high, datasets) {
   release_figures(joint_bounds(list(terms), weights), weights, each, datasets, fitted)
 }
 
+# log P(below < N(mean, scale) < above), from the tail on the side of the nearer end.
+log_inside <- function(below, above, mean, scale) {
+  ends <- (c(below, above) - mean) / scale
+  if (sum(ends) < 0) {
+    ends <- -rev(ends)
+  }
+  tails <- pnorm(ends, lower.tail = FALSE, log.p = TRUE)
+  tails[1] + log1p(-exp(tails[2] - tails[1]))
+}
+
+# Quantity: an LW run on a whole number above one public number of its record, which may be missing,
+# and at most another one. What becomes a whole number lies up to half a step from it, in the range.
+# A record that breaks a bound has no term.
+bounded_release <- function(outcome, least, most, mean, log_scale, low, high, datasets) {
+  terms <- matrix(0, length(mean), length(outcome))
+  for (i in seq_along(outcome)) {
+    below <- if (is.nan(least[i])) low else max(low, floor(least[i]) + 0.5)
+    above <- min(high, floor(most[i]) + 0.5)
+    if (outcome[i] < below || outcome[i] > above) {
+      next
+    }
+    for (s in seq_along(mean)) {
+      scale <- exp(log_scale[s])
+      density <- dnorm(outcome[i], mean[s], scale, log = TRUE)
+      terms[s, i] <- density - log_inside(below, above, mean[s], scale)
+    }
+  }
+  each <- seq_along(outcome)
+  weights <- weights_of_bounds(joint_bounds(list(terms), rep(1, length(each))))
+  fitted <- fitted_sums(terms, weights)
+  release_figures(joint_bounds(list(terms), weights), weights, each, datasets, fitted)
+}
+
 # Quantity: a run of a table under the deviance clamp: a count, and a number given the count. Each
 # column's largest log-likelihood is taken off first. The bounds of the terms, half of what the
 # window keeps of them; the share of draws at which a record is outside; and the sum of clamped terms

@@ -302,7 +302,7 @@ STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_WINDOWS + "units_statement", *PLANTED["the window of a record for a unit"][0]),
     *(
         (f"{_RELEASES}{kind}_release", *PLANTED["epsilon is Delta"][0])
-        for kind in ("table", "number", "members", "truncated")
+        for kind in ("table", "number", "members", "truncated", "bounded")
     ),
     (_RELEASES + "clamped_release", "pyvws.posterior.joint_target:sum_inside", other_sign_of_sums),
     *((f"{_MADE}{kind}_statement", *PLANTED["epsilon is Delta"][0]) for kind in _KINDS),

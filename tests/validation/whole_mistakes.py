@@ -116,9 +116,9 @@ def at_twice_phi(simulate: Any) -> Any:
     )
 
 
-def _above(model: Any, eta: Any, sigma: Any) -> Any:
-    """log of the share that lies within the range, of what lies above its lower end."""
-    low, high = model._ends()
+def _above(model: Any, cells: Any, eta: Any, sigma: Any) -> Any:
+    """log of the share that lies within the ends, of what lies above the lower one."""
+    low, high = (ends[cells.row_of_cell] for ends in model._ends(cells))
     a, b = (low - eta) / sigma, (high - eta) / sigma
     return np.log1p(-np.exp(log_ndtr(-b) - log_ndtr(-a)))
 
@@ -128,7 +128,7 @@ def without_the_upper_end(log_lik: Any) -> Any:
 
     def wrong(model: Any, draws: Any, cells: Any) -> Any:
         eta = linear_predictor(draws["beta"], cells.rows)[:, cells.row_of_cell]
-        return log_lik(model, draws, cells) + _above(model, eta, draws["sigma"][:, None])
+        return log_lik(model, draws, cells) + _above(model, cells, eta, draws["sigma"][:, None])
 
     return wrong
 
@@ -136,13 +136,24 @@ def without_the_upper_end(log_lik: Any) -> Any:
 def density_without_the_upper_end(density: Any) -> Any:
     """The same in the weighted density of a fit, whose gradient stays as it is."""
 
-    def wrong(q: Any, rows: Any, sums: Any, total: Any, low: float, high: float, grad: Any) -> Any:
+    def wrong(q: Any, rows: Any, sums: Any, total: Any, low: Any, high: Any, grad: Any) -> Any:
         eta, sigma = rows @ q[: rows.shape[1]], np.exp(q[-1])
         a, b = (low - eta) / sigma, (high - eta) / sigma
         more = sums[0] @ np.log((ndtr(b) - ndtr(a)) / ndtr(-a))
         return density(q, rows, sums, total, low, high, grad) + more
 
     return staticmethod(wrong)
+
+
+def of_the_range(ends: Any) -> Any:
+    """The ends of the family's range for those of each record."""
+    return lambda model, cells: ends(model, dataclasses.replace(cells, ends=None))
+
+
+def without_strictness(narrowed: Any) -> Any:
+    return lambda rule, low, high, values: narrowed(
+        dataclasses.replace(rule, strict=False), low, high, values
+    )
 
 
 UNIFORMS = "pyvws.posterior.systematic_draws:systematic_uniforms"
@@ -206,5 +217,15 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
             (TRUNCATED + "log_density", density_without_the_upper_end),
         ),
         "statement/release-truncated-normal",
+    ),
+    (
+        "the range's normaliser for a record's",
+        ((TRUNCATED + "_ends", of_the_range),),
+        "statement/release-bounded",
+    ),
+    (
+        "a strict bound off by a step",
+        (("pyvws.tables.schema.rules:Bound.narrowed", without_strictness),),
+        "statement/release-bounded",
     ),
 )

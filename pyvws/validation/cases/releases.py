@@ -118,6 +118,33 @@ def truncated_release(
     return _figures(_run({"outcome": outcome}, columns, engine, datasets=datasets), engine)
 
 
+def bounded_release(
+    *,
+    mean: Any,
+    log_scale: Any,
+    low: float,
+    high: float,
+    datasets: int,
+    least: Any,
+    **values: Any,
+) -> Floats:
+    """An LW run on a whole number that two public numbers of its record bound."""
+    engine = KnownByWidth([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    columns = {
+        "least": Column(role="public", missing=True),
+        "most": Column(role="public"),
+        "outcome": Column(
+            model="truncated-normal",
+            range=(low, high),
+            decimals=0,
+            predictors=(),
+            rule=("> least", "<= most"),
+        ),
+    }
+    values["least"] = pl.Series(least).fill_nan(None)
+    return _figures(_run(values, columns, engine, datasets=datasets), engine)
+
+
 def clamped_release(
     count: Any,
     amount: Any,
@@ -297,6 +324,17 @@ def _truncated(seed: int, *shape: int) -> dict[str, Any]:
     arguments = outcomes_and_draws(seed, *shape)
     arguments["outcome"] = np.clip(arguments["outcome"], low, high)
     return {**arguments, "low": low, "high": high}
+
+
+def _bounded(seed: int, *shape: int) -> dict[str, Any]:
+    """Intervals of one whole number and more, without a lower bound, and a record beyond its."""
+    arguments, stream, N = outcomes_and_draws(seed, *shape), Draws(seed + 700), shape[1]
+    outcome = np.clip(np.rint(2.0 * arguments.pop("outcome")), -7.0, 7.0)
+    least = outcome - 1.0 - stream.whole(N, 3) + 0.5 * stream.whole(N, 2)
+    least[1], least[2] = np.nan, outcome[2]
+    most = outcome + stream.whole(N, 3) + 0.25 * stream.whole(N, 2)
+    most[2] = outcome[2] + 1.0
+    return {**arguments, "outcome": outcome, "least": least, "most": most, "low": -8.0, "high": 8.0}
 
 
 def _clamped(seed: int, *shape: int) -> dict[str, Any]:

@@ -173,9 +173,7 @@ class Prediction(Protocol):
 class PredictsBetween(Protocol):
     """A family that has the normaliser of ends by record, as `Cells.ends` gives them."""
 
-    def predict_between(
-        self, draw: Draws, design: Floats, ends: Floats, rng: Generator
-    ) -> Floats:
+    def predict_between(self, draw: Draws, design: Floats, ends: Floats, rng: Generator) -> Floats:
         """One synthetic outcome for each design row (N, K), between its encoded ends (N, 2)."""
 
 

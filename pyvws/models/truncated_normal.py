@@ -250,9 +250,7 @@ class TruncatedNormal(scales.Scaled, Regression):
     ) -> Floats:
         return self._between(linear_predictor(draw["beta"], design)[0], draw, ends, rng)
 
-    def _between(
-        self, eta: Floats, draw: Draws, ends: Floats, rng: np.random.Generator
-    ) -> Floats:
+    def _between(self, eta: Floats, draw: Draws, ends: Floats, rng: np.random.Generator) -> Floats:
         """By the inverse of the nearer tail's distribution function, which keeps far tails."""
         sigma = float(draw["sigma"][0])
         least, most = self._range

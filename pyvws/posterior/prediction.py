@@ -138,7 +138,9 @@ def _drawn(
     def predict(rows: Any, stream: np.random.Generator) -> Floats:
         if ends is not None and isinstance(model, PredictsBetween):
             return model.predict_between(draw, design[rows], ends[rows], stream)
-        return model.predict(draw, design[rows], stream, outcome=None if seen is None else seen[rows])
+        return model.predict(
+            draw, design[rows], stream, outcome=None if seen is None else seen[rows]
+        )
 
     drawn = predict(slice(None), first)
     drawn = drawn + column.first if column.first else drawn

@@ -47,7 +47,9 @@ def test_the_packages_own_programs_pass_in_both_dialects(place):
     found = sorted((folder(root) / below).glob("*.stan"))
     assert found
     for path in found:
-        if find_model(path.stem.removesuffix("_censored")).stan_settings(make_cells(np.ones(1), np.ones((1, 1)))):
+        if find_model(path.stem.removesuffix("_censored")).stan_settings(
+            make_cells(np.ones(1), np.ones((1, 1)))
+        ):
             continue  # It needs data that only the package's own model has.
         names = check_program(path.read_text())
         assert set(names) >= {"n", "K", "y", "X", "weights"}

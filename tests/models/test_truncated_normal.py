@@ -66,6 +66,54 @@ def test_slopes_of_a_row_are_moments_of_its_law(eta, u, low, wide):
     assert square + 1.0 == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.runs
+@settings(deadline=None, max_examples=40)
+@given(
+    st.floats(-15.0, 15.0),
+    st.floats(0.5, 30.0),
+    st.lists(st.tuples(st.floats(-10.0, 10.0), st.floats(1e-9, 10.0)), min_size=2, max_size=4),
+)
+def test_a_density_integrates_to_1_between_the_ends_of_each_record(eta, sigma, intervals):
+    """Records of one design row whose ends differ; those of the range do not give 1."""
+    family = find_model("truncated-normal", range=(-10.0, 20.0))
+    draws = {"beta": np.array([[eta]]), "sigma": np.array([sigma])}
+    place, share = np.polynomial.legendre.leggauss(300)
+    low, wide = np.array(intervals).T
+    y = low[:, None] + 0.5 * (place + 1.0) * wide[:, None]
+    ends = np.repeat(np.column_stack([low, low + wide]), len(place), axis=0)
+
+    def integrals(**of_records):
+        cells = make_cells(y.ravel(), np.ones((y.size, 1)), **of_records)
+        terms = family.log_likelihood(draws, cells)[0, cells.cell_of_record]
+        return np.exp(terms).reshape(y.shape) @ share * 0.5 * wide
+
+    np.testing.assert_allclose(integrals(ends=ends), 1.0, rtol=1e-6)
+    assert (integrals() < 1.0).all()
+
+
+@pytest.mark.runs
+@settings(deadline=None, max_examples=25)
+@given(
+    st.floats(-60.0, 60.0),
+    st.floats(0.05, 30.0),
+    st.lists(st.tuples(st.floats(-10.0, 10.0), st.floats(0.0, 10.0)), min_size=1, max_size=3),
+    st.integers(0, 1000),
+)
+def test_draws_between_ends_by_record_have_their_law(eta, sigma, intervals, seed):
+    family = find_model("truncated-normal", range=(-10.0, 20.0))
+    draw = {"beta": np.array([[eta]]), "sigma": np.array([sigma])}
+    ends = np.repeat([(low, low + wide) for low, wide in intervals], 400, axis=0)
+    made = family.predict_between(draw, np.ones((len(ends), 1)), ends, np.random.default_rng(seed))
+    assert ((ends[:, 0] <= made) & (made <= ends[:, 1])).all()
+    for (low, wide), own in zip(intervals, made.reshape(-1, 400), strict=True):
+        side, t, _, (G, F) = _row(eta, sigma, low, low + max(wide, 1e-300))
+        if wide > 1e-6:
+            nearer = low if side > 0 else low + wide
+            mean = nearer + side * sigma * G if t else eta + side * sigma * G
+            spread = sigma * np.sqrt(max(F + 1.0 - 2.0 * t * G - G * G, 0.0))
+            assert abs(own.mean() - mean) < 6.0 * max(spread, 1e-6 * wide) / 20.0
+
+
 @pytest.mark.parametrize("eta", [-1e6, -40.0, 0.5, 38.0, 1e6])
 def test_draws_lie_in_the_range_wherever_the_mean_is(eta):
     family = find_model("truncated-normal", range=(0, 2))

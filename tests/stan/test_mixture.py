@@ -69,7 +69,9 @@ def test_a_clamp_replaces_each_term_and_no_flag_writes_no_log_likelihood(need):
 def test_programs_have_the_settings_and_the_papers_priors(program):
     text = program(MODEL)
     papers = {"n", "K", "y", "X", "weights"}
-    assert papers | set(MODEL.stan_settings(seeded_target(MODEL, 2, 1, seed=1).cells)) <= set(declared(text, "data"))
+    assert papers | set(MODEL.stan_settings(seeded_target(MODEL, 2, 1, seed=1).cells)) <= set(
+        declared(text, "data")
+    )
     assert "L_beta ~ lkj_corr_cholesky(1);" in text  # uniform over correlation matrices
     assert "sigma_beta ~ student_t(3, 0, 1);" in text
     assert "sigma ~ student_t(3, 0, 1);" in text

@@ -50,6 +50,24 @@ def test_against_a_dictionary(table):
 
 @given(tables)
 @few
+def test_other_ends_are_another_row(table):
+    """Cells with ends are those of a design with two more columns, also in part."""
+    y, X = table[:, 0], table[:, 1:]
+    ends = np.column_stack([np.arange(len(y)) % 2 - 3.0, y + len(y) % 3])
+    cells, wide = make_cells(y, X, ends=ends), make_cells(y, np.column_stack([X, ends]))
+    for own, other in ((cells, wide), (cells.part(slice(0, 5)), wide.part(slice(0, 5)))):
+        assert np.column_stack([own.rows, own.ends]).tolist() == other.rows.tolist()
+        assert own.outcome.tolist() == other.outcome.tolist()
+        assert own.row_of_cell.tolist() == other.row_of_cell.tolist()
+        assert own.cell_of_record.tolist() == other.cell_of_record.tolist()
+    kinds, row = distinct_rows(X.T, len(X))
+    short = make_cells(y, X[kinds], rows=row, ends=ends)
+    assert short.rows.tolist() == cells.rows.tolist()
+    assert short.ends.tolist() == cells.ends.tolist()
+
+
+@given(tables)
+@few
 def test_distinct_rows_in_order(table):
     first, row = distinct_rows(table.T, len(table))
     expected, own = np.unique(table, axis=0, return_inverse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +121,9 @@ class Cells(Records):
         )
 
 
-def distinct_rows(columns: Iterable[Floats], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def distinct_rows(
+    columns: Iterable[NDArray[Any]], n: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Places of the distinct rows of K columns (n,), rising by the first column, then the next.
 
     Gives the first place of each of R distinct rows (R,), and each row's number among these (n,).

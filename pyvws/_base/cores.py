@@ -87,7 +87,7 @@ def share_out(work: Callable[[_Task], Iterable[None] | None], tasks: Iterable[_T
                     task = next(waiting, None)
                 if task is None:
                     return
-                for _ in work(task) or ():
+                for _step in work(task) or ():
                     if stopped.is_set():
                         return
         except BaseException:

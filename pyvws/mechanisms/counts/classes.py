@@ -41,8 +41,9 @@ _FREE: Final = 30  # Sweeps of the parameters alone, before records move.
 _SINGLE: Final = 5  # Single columns of a record that a sweep tries to move.
 _SHAPE: Final = 0.25  # Of the gamma prior of the process's concentration, as is its rate.
 _TINY: Final = 1e-300
-_LEAST_KEPT: Final = 4  # Sweeps of each chain, for diagnostics.
-_APART: Final = 1.1  # R-hat of a figure for which chains lie apart.
+_LEAST_KEPT: Final = 10  # Sweeps of each chain, for diagnostics.
+_APART: Final = 1.1  # R-hat of a figure for which chains lie apart,
+_DISAGREE: Final = 0.5  # and the share of such figures above which chains disagree.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +66,7 @@ class Imputed:
         Classes with a record at the end, of the chain that has most.
     diagnostics : Diagnostics or None
         The worst over sets, of the count of each set's largest cell over all chains; `column` is
-        the set of the largest R-hat. None of fewer than 4 sweeps a chain after the warm-up.
+        the set of the largest R-hat. None of fewer than 10 sweeps a chain after the warm-up.
     apart : float
         Share of these counts in [0, 1] whose R-hat is above 1.1; larger = chains agree less.
     """
@@ -78,6 +79,11 @@ class Imputed:
     classes: int
     diagnostics: Diagnostics | None
     apart: float
+
+    @property
+    def disagree(self) -> bool:
+        """Whether chains lie apart for more than half of these counts."""
+        return self.apart > _DISAGREE
 
 
 def impute(

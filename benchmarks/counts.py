@@ -27,7 +27,7 @@ from pyvws.tables.schema.column import Column
 __all__ = ["counted_run", "run"]
 
 _SIZES: Final = (10_000, 200_000, 1_000_000)
-_SWEEPS: Final = (2, 14)
+_SWEEPS: Final = (6, 18)
 
 
 def counted_run(path: Path, folder: Path, sweeps: int) -> tuple[float, float]:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _Task = TypeVar("_Task")
 _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
-_BLAS = threading.RLock()
+_BLAS = threading.Lock()
+_STEADY: list[Any] = []  # What restores the threads, and None for each further block.
 _WARNINGS = threading.Lock()
 
 
@@ -40,12 +41,19 @@ def steady_sums() -> Iterator[None]:
     """Give matrix products in the `with` block the same bits on any number of processors.
 
     BLAS adds up long columns in as many parts as it has threads, so one thread is set. This setting
-    is the whole process's, so one thread at a time changes it.
+    is the whole process's, so it stands until the last of such blocks ends.
     """
     from threadpoolctl import threadpool_limits
 
-    with _BLAS, threadpool_limits(1, user_api="blas"):
+    with _BLAS:
+        _STEADY.append(None if _STEADY else threadpool_limits(1, user_api="blas"))
+    try:
         yield
+    finally:
+        with _BLAS:
+            limits = _STEADY.pop()
+            if limits is not None:
+                limits.restore_original_limits()
 
 
 @contextmanager
@@ -58,13 +66,17 @@ def quietly(category: type[Warning] = Warning) -> Iterator[None]:
         yield
 
 
-def share_out(work: Callable[[_Task], None], tasks: Iterable[_Task]) -> None:
-    """Do `work` on every task in any order, one thread a usable core; an error ends all work."""
+def share_out(work: Callable[[_Task], Iterable[None] | None], tasks: Iterable[_Task]) -> None:
+    """Do `work` on every task in any order, one thread a usable core; an error ends all work.
+
+    Long work yields between its steps: there an error or an interrupt elsewhere ends it.
+    """
     cores = usable_cores()
     waiting = iter(tasks)
     if cores == 1:
         for task in waiting:
-            work(task)
+            for _ in work(task) or ():
+                pass
         return
     lock, stopped = threading.Lock(), threading.Event()
 
@@ -75,7 +87,9 @@ def share_out(work: Callable[[_Task], None], tasks: Iterable[_Task]) -> None:
                     task = next(waiting, None)
                 if task is None:
                     return
-                work(task)
+                for _step in work(task) or ():
+                    if stopped.is_set():
+                        return
         except BaseException:
             stopped.set()
             raise

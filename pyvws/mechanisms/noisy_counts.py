@@ -93,9 +93,15 @@ class NoisyCounts(MechanismBase):
         30, "Latent classes of the mixture.", more="Larger = nearer to the counts, and slower."
     )
     sweeps: int = setting(
-        400,
-        "Sweeps of the sampler after the warm-up; datasets come from the second half.",
+        350,
+        "Sweeps of each chain; datasets come from the second half of all chains.",
         more="Larger = nearer to the posterior, and slower. This changes no guarantee.",
+    )
+    chains: int = setting(
+        2,
+        "Chains of the posterior, side by side on as many cores.",
+        more="They give the same on any number of cores. This changes no guarantee.",
+        panel="Fit",
     )
     model: str = "classes"
 
@@ -105,7 +111,7 @@ class NoisyCounts(MechanismBase):
         object.__setattr__(self, "measure", _words(self.measure, "measure"))
         object.__setattr__(self, "tables", _words(self.tables, "tables") if self.tables else ())
         object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
-        for name in ("classes", "sweeps"):
+        for name in ("classes", "sweeps", "chains"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
@@ -137,8 +143,8 @@ class NoisyCounts(MechanismBase):
 
     @property
     def kept_sweeps(self) -> int:
-        """The sweeps of the second half, which the datasets come from."""
-        return self.sweeps - self.sweeps // 2
+        """The sweeps of the second half of all chains, which the datasets come from."""
+        return self.chains * (self.sweeps - self.sweeps // 2)
 
     @property
     def facts(self) -> Facts:

@@ -332,7 +332,7 @@ OF_PLAN: Final = (
             and plan.run.datasets > plan.run.mechanism.kept_sweeps
         ),
         "Each dataset has a sweep of its own in the second half of the sweeps, and "
-        "{asked.run.datasets} datasets need more than {asked.run.mechanism.sweeps} sweeps have.",
+        "{asked.run.datasets} datasets need more than {asked.run.mechanism.kept_sweeps} of them.",
         "Raise sweeps (--sweeps), or take fewer datasets.",
     ),
     Refusal(

@@ -7,6 +7,7 @@ function, and `pyvws reproduce` calls it too.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -15,12 +16,13 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.errors import InputError
+from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables, measured
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, usual_shares
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.release.draw_source import DrawSource, shared_facts
+from pyvws.release.summary import plain_number
 from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
@@ -71,11 +73,14 @@ class NoisyCountsRun(DrawSource):
 
 def asdict_of(imputed: Imputed) -> dict[str, Any]:
     """The figures of an imputation by name."""
+    found = {} if imputed.diagnostics is None else imputed.diagnostics.as_dict()
     return {
         "misfit": imputed.misfit,
         "accepted": imputed.accepted,
         "moved": imputed.moved,
         "classes": imputed.classes,
+        "apart": imputed.apart,
+        "diagnostics": {name: plain_number(value) for name, value in found.items()},
     }
 
 
@@ -98,6 +103,7 @@ def counts_run(
     public = settings.records if isinstance(settings.records, int) else None
     shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
     noisy, noise = measured(counted.table, counted.codes, budget, shares, records=public)
+    imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=seed)
     rows = {"loo": "noisy", "replace": "exact"}[mechanism.neighbours]
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
@@ -119,12 +125,20 @@ def counts_run(
         rho=noise.rho,
         conversion=noise.conversion,
         public_seed=seed,
+        apart=imputed.apart if imputed.disagree else None,
         public_settings={
             **table.plan.public_settings,
             "measure": mechanism.measure,
             **({"tables": mechanism.tables} if mechanism.tables else {}),
         },
     )
+    if imputed.disagree:
+        warnings.warn(
+            f"The chains disagree on {imputed.apart:.0%} of the counted sets. Raise sweeps "
+            "(--sweeps).",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
     return NoisyCountsRun(
         settings=settings,
         table=table,
@@ -132,7 +146,7 @@ def counts_run(
         seed=seed,
         rows=noisy.records,
         noisy=noisy,
-        imputed=imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=seed),
+        imputed=imputed,
     )
 
 
@@ -145,6 +159,7 @@ def imputed_tables(
         datasets=datasets,
         classes=mechanism.classes,
         sweeps=mechanism.sweeps,
+        chains=mechanism.chains,
         seed=seed,
     )
 

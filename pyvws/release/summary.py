@@ -86,16 +86,16 @@ def fit_figures(
     """The figures of fits, in nats and seconds, and the constants that searches found."""
     cells, units = loop.cells, loop.source.units
     return {
-        "Delta": _number(released.bounds.database),
-        "epsilon": _number(released.bounds.epsilon),
-        "epsilon_total": _number(statement.epsilon_total),
-        "privacy": {name: _number(value) for name, value in statement.exact().items()},
+        "Delta": plain_number(released.bounds.database),
+        "epsilon": plain_number(released.bounds.epsilon),
+        "epsilon_total": plain_number(statement.epsilon_total),
+        "privacy": {name: plain_number(value) for name, value in statement.exact().items()},
         "diagnostics": _diagnostics(released),
         "fits": [
             {
                 "label": fit.label,
-                "Delta": _number(fit.bounds.database),
-                "epsilon": _number(fit.bounds.epsilon),
+                "Delta": plain_number(fit.bounds.database),
+                "epsilon": plain_number(fit.bounds.epsilon),
                 "mean_weight": cells.mean(fit.weights),
                 "diagnostics": _diagnostics(fit),
                 "engine": fit.posterior.engine,
@@ -108,7 +108,7 @@ def fit_figures(
                 "label": attempt.label,
                 "symbol": attempt.symbol,
                 "value": attempt.value,
-                "reached": _number(attempt.reached),
+                "reached": plain_number(attempt.reached),
                 "target": attempt.target,
             }
             for attempt in loop.tries
@@ -140,7 +140,7 @@ def unit_figures(source: FitSource, released: WeightedFit) -> dict[str, Any]:
             "number": units.total_records,
             "largest": units.largest,
             "largest_share": units.largest / units.records.total_records,
-            "epsilon_of_records_times_largest": _number(units.largest * epsilon),
+            "epsilon_of_records_times_largest": plain_number(units.largest * epsilon),
         }
     }
 
@@ -198,9 +198,9 @@ def _of_record(weights: Floats) -> Floats:
 
 
 def _diagnostics(fit: WeightedFit) -> dict[str, Any]:
-    return {name: _number(v) for name, v in fit.posterior.diagnostics.as_dict().items()}
+    return {name: plain_number(v) for name, v in fit.posterior.diagnostics.as_dict().items()}
 
 
-def _number(value: Any) -> Any:
+def plain_number(value: Any) -> Any:
     """The value, or None for infinity and NaN, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -61,10 +61,10 @@ def _of_claim(exact: Mapping[str, Any]) -> Iterator[BoardCheck]:
 
 def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
     exact = summary["privacy"]
-    if public.histogram:
-        return
     short = problems(exact)
     yield from (BoardCheck("bad", text) for text in short)
+    if public.histogram:
+        return
     if not short:
         yield BoardCheck(
             "good", "The chains pass their diagnostics: R-hat, sample sizes, divergences."

@@ -233,6 +233,7 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             f"Accepted proposals: {number(imputed['accepted'])} of whole records and "
             f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "
             "sweeps.",
+            _of_chains(imputed),
         ],
         [
             Table(
@@ -246,6 +247,20 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
                 [(name, str(records)) for name, records in left_out.items()],
             ),
         ],
+    )
+
+
+def _of_chains(imputed: Mapping[str, Any]) -> str:
+    """What the chains' diagnostics say of the count of each set's largest cell."""
+    found = imputed["diagnostics"]
+    if not found:
+        return "The chains have too few sweeps to be compared."
+    return (
+        "Of each set the count of the largest cell is compared between chains. R-hat is above 1.1 "
+        f"in {imputed['apart']:.0%} of the sets, and largest in {found['column']}: "
+        f"{number(found['rhat_max'])}. The smallest effective sample size is "
+        f"{number(found['ess_bulk_min'])}. Where R-hat is above 1.1 in more than half of the sets, "
+        "take more sweeps."
     )
 
 

@@ -34,7 +34,7 @@ from pyvws.report.page import (
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
 
-_SHORT_OF: Final = ("problems", "problems-of-draws")
+_SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains")
 _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.
 
 

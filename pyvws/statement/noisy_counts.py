@@ -32,6 +32,7 @@ class NoisyCountsStatement(Statement):
     - `rho`: The zero-concentrated differential privacy of Gaussian noise; larger = less private.
     - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
     - `public_seed`: The seed of all that follows the counts.
+    - `apart`: The share of counted sets for which the chains disagree, where that is said.
     - `public_settings`: Settings that must have been chosen without the confidential data.
     """
 
@@ -52,6 +53,7 @@ class NoisyCountsStatement(Statement):
     rho: float | None
     conversion: str
     public_seed: int
+    apart: float | None = None
     public_settings: dict[str, Any]
 
     @property
@@ -81,6 +83,7 @@ class NoisyCountsStatement(Statement):
             "counts-once": True,
             "counts-delta": self.delta > 0.0,
             "counts-model": True,
+            "counts-chains": self.apart is not None,
             "counts-unknown": True,
             "counts-cap": self.unit is not None,
             **self._other_releases,
@@ -94,6 +97,7 @@ class NoisyCountsStatement(Statement):
         values: dict[str, dict[str, Any]] = {
             "counts-cap": {"cap": self.cap, "column": self.unit},
             "counts-delta": {"delta": self.delta},
+            "counts-chains": {"share": self.apart},
         }
         return [Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds]
 

@@ -49,7 +49,8 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "measure": {"all_pairs": ["pairs"], "pairs_of_a": ["a:b", "a:c", "a:d"]},
     "least_share": 0.02,
     "datasets": 20,
-    "sweeps": 400,
+    "sweeps": 350,
+    "chains": 2,
     "classes": 30,
     "level": 0.95,
 }
@@ -116,6 +117,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         datasets=settings["datasets"],
         classes=settings["classes"],
         sweeps=settings["sweeps"],
+        chains=settings["chains"],
         seed=whole_seed(seed.spawn(1)[0]),
     )
     figures = list(_figures(settings, table, shares))

@@ -53,7 +53,8 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
         elif declared.name == "mechanism":
             chosen |= {"mechanism": value.name, **_values(value)}
         elif declared.name == "engine":
-            chosen |= _values(settings.settings)
+            for name, own in _values(settings.settings).items():
+                chosen.setdefault(name, own)  # A mechanism may have its own.
             chosen["engine"] = value if isinstance(value, str) else value.name
         elif value is not None and not (declared.needs and not values[declared.needs]):
             chosen[declared.name] = str(value) if declared.words else value

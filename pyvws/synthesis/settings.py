@@ -473,8 +473,8 @@ class RunSettings:
         return {
             **by_column.get(own["outcome"] or "", {"columns": by_column}),
             "mechanism": mechanism.name,
+            **asdict(self.settings),
             **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
             **{name: x for name, x in own.items() if name not in apart and x is not None},
-            **asdict(self.settings),
             "program": self.program and self.program.text,
         }

@@ -65,7 +65,7 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if name in of_run and (name not in taken or given.get(of_run[name].needs)):
             run[name] = value
-        elif name in of_sampler:
+        elif name in of_sampler and name not in taken:
             parts["sampler"][name] = value
         else:
             to_family = name in of_families and name not in taken

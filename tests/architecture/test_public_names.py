@@ -78,9 +78,10 @@ FIXED_DEFAULTS = {
     "pmse": {"model": "logistic", "leaf": 20, "permutations": 100, "seed": 1},
     "risk_summary": {"policy": 0.5},
     "risk_weights": {"c": 1.0, "g": 0.0},
+    "SamplerSettings": {"chains": 4},
     "synthesize": {
         **{"model": "negative-binomial", "mechanism": "lw", "formula": "~ 1", "keep": ()},
-        **{"datasets": 20, "draws": 1000, "warmup": 1000, "chains": 4, "target_accept": 0.8},
+        **{"datasets": 20, "draws": 1000, "warmup": 1000, "chains": None, "target_accept": 0.8},
         **{"engine": "native", "epsilon": None, "downscale": False, "reweight": False},
         **{"k": 0.95, "tolerance": 0.05, "threshold": 1.0, "round": False},
     },

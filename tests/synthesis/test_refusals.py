@@ -102,7 +102,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "counts-family": counts(pay=replace(PAY, model="normal-mixture"), tables=("pay",)),
     "too-few-sweeps": {
         **table(sex=SEX),
-        "mechanism": vws.NoisyCounts(epsilon=1.0, sweeps=9),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, sweeps=9, chains=1),
         "datasets": 6,
     },
     "window-of-no-bound": {**CLAMPED, "accounting": "window"},

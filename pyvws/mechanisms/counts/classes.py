@@ -7,11 +7,12 @@ The confidential records are missing data [ju2022] [nixon2022]. Given the parame
 proposed from the model, and accepted by the ratio of the noise's probabilities of the noisy counts.
 Given the records, the parameters are conjugate. The target is p(records, parameters | noisy counts)
 exactly. The noisy counts enter as they are, also below 0. Nothing here sees the confidential table.
+Several chains run side by side, each with a stream of its own from the public seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws._base.cores import share_out, steady_sums
 from pyvws.mechanisms.counts._sweep import (
     ColumnCases,
     Crossings,
@@ -33,21 +35,25 @@ from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
 from pyvws.posterior.cell_family import FamilyChain
+from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
 
 _FREE: Final = 30  # Sweeps of the parameters alone, before records move.
 _SINGLE: Final = 5  # Single columns of a record that a sweep tries to move.
 _SHAPE: Final = 0.25  # Of the gamma prior of the process's concentration, as is its rate.
 _TINY: Final = 1e-300
+_LEAST_KEPT: Final = 10  # Sweeps of each chain, for diagnostics.
+_APART: Final = 1.1  # R-hat of a figure for which chains lie apart,
+_DISAGREE: Final = 0.5  # and the share of such figures above which chains disagree.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imputed:
-    """Imputed tables, and how the sampler that made them did.
+    """Imputed tables, and how the chains that made them did.
 
     Attributes
     ----------
     codes : list of ndarray, shape (n, K)
-        Records of spaced sweeps.
+        Records of spaced sweeps, of each chain in turn.
     numbers : list of mapping of int to ndarray, shape (n,)
         Numbers within the records' cells, of the columns whose family gives them, by place.
     misfit : float
@@ -57,7 +63,12 @@ class Imputed:
         Shares in [0, 1] of whole and of single proposals that were accepted after the warm-up;
         larger = the records move more.
     classes : int
-        Classes with a record at the end.
+        Classes with a record at the end, of the chain that has most.
+    diagnostics : Diagnostics or None
+        The worst over sets, of the count of each set's largest cell over all chains; `column` is
+        the set of the largest R-hat. None of fewer than 10 sweeps a chain after the warm-up.
+    apart : float
+        Share of these counts in [0, 1] whose R-hat is above 1.1; larger = chains agree less.
     """
 
     codes: list[Codes]
@@ -66,36 +77,90 @@ class Imputed:
     accepted: float
     moved: float
     classes: int
+    diagnostics: Diagnostics | None
+    apart: float
+
+    @property
+    def disagree(self) -> bool:
+        """Whether chains lie apart for more than half of these counts."""
+        return self.apart > _DISAGREE
 
 
-def impute(noisy: NoisyTables, *, datasets: int, classes: int, sweeps: int, seed: int) -> Imputed:
-    """Tables of imputed records: `datasets` spaced sweeps of the second half of `sweeps`.
+def impute(
+    noisy: NoisyTables, *, datasets: int, classes: int, sweeps: int, seed: int, chains: int = 1
+) -> Imputed:
+    """Tables of imputed records: spaced sweeps of the second half of `sweeps`, of all chains.
 
-    Post-processing of the noisy counts, so it costs nothing, and the seed may be public.
+    Post-processing of the noisy counts, so it costs nothing, and the seed may be public. It gives
+    the same tables on any number of processors.
     """
-    rng = np.random.default_rng(seed)
-    sampler = _Sampler(noisy, classes, rng)
-    for _ in range(_FREE):
-        sampler.step(whole=False, single=0)
-    first = sweeps // 2
-    wanted = {first + ((sweeps - first) * (j + 1)) // datasets - 1 for j in range(datasets)}
-    kept, numbers, rates, misfits = [], [], [], []
-    for number in range(sweeps):
-        sampler.tuning = number < first
-        rates.append(sampler.step(whole=True, single=_SINGLE))
-        if number in wanted:
-            kept.append(sampler.x.copy())
-            numbers.append(sampler.numbers())
-            misfits.append(sampler.misfit())
-    accepted, moved = np.mean(rates[first:], axis=0)
+    streams = np.random.SeedSequence(seed).spawn(chains)
+    side_by_side = [
+        _Chain(
+            _Sampler(noisy, classes, np.random.default_rng(stream)),
+            sweeps=sweeps,
+            datasets=len(range(place, datasets, chains)),
+        )
+        for place, stream in enumerate(streams)
+    ]
+    with steady_sums():
+        share_out(_Chain.run, side_by_side)
+    kept = [side_by_side[j % chains].kept[j // chains] for j in range(datasets)]
+    accepted, moved = np.mean([chain.rates for chain in side_by_side], axis=(0, 1))
     return Imputed(
-        codes=kept,
-        numbers=numbers,
-        misfit=float(np.mean(misfits)),
+        codes=[codes for codes, _, _ in kept],
+        numbers=[numbers for _, numbers, _ in kept],
+        misfit=float(np.mean([misfit for _, _, misfit in kept])),
         accepted=float(accepted),
         moved=float(moved),
-        classes=len(np.unique(sampler.z)),
+        classes=max(len(np.unique(chain.sampler.z)) for chain in side_by_side),
+        **_diagnosed(noisy.table.names, np.array([chain.figures for chain in side_by_side])),
     )
+
+
+def _diagnosed(names: Sequence[str], figures: Floats) -> dict[str, Any]:
+    """The diagnostics of figures (chains, sweeps, Q) of the sets of these names, and `apart`."""
+    moving = np.flatnonzero(np.ptp(figures, axis=(0, 1)) > 0.0).tolist()
+    if figures.shape[1] < _LEAST_KEPT or not moving:
+        return {"diagnostics": None, "apart": 0.0}
+    by_set = [diagnose(figures[:, :, [q]], 0) for q in moving]
+    return {
+        "diagnostics": together(by_set, [names[q] for q in moving]),
+        "apart": float(np.mean([not own.rhat_max <= _APART for own in by_set])),
+    }
+
+
+class _Chain:
+    """One chain: what is kept of its sweeps after the warm-up, the first half of `sweeps`.
+
+    `kept` has the records, numbers and misfit of spaced sweeps, for `datasets` of them. `figures`
+    has the count of each set's largest cell (Q,) in each sweep, less a constant, and `rates` the
+    accepted shares.
+    """
+
+    def __init__(self, sampler: _Sampler, *, sweeps: int, datasets: int) -> None:
+        self.sampler, self._sweeps, self._first = sampler, sweeps, sweeps // 2
+        after = sweeps - self._first
+        self._wanted = {self._first + (after * (j + 1)) // datasets - 1 for j in range(datasets)}
+        self.kept: list[tuple[Codes, dict[int, Floats], float]] = []
+        self.figures: list[Floats] = []
+        self.rates: list[tuple[float, float]] = []
+
+    def run(self) -> Iterator[None]:
+        """Make all sweeps, one a step."""
+        sampler, largest = self.sampler, self.sampler.noisy.largest
+        for _ in range(_FREE):
+            sampler.step(whole=False, single=0)
+            yield
+        for number in range(self._sweeps):
+            sampler.tuning = number < self._first
+            rates = sampler.step(whole=True, single=_SINGLE)
+            if number >= self._first:
+                self.rates.append(rates)
+                self.figures.append(sampler.gap[largest])
+            if number in self._wanted:
+                self.kept.append((sampler.x.copy(), sampler.numbers(), sampler.misfit()))
+            yield
 
 
 class _Sampler:

@@ -45,6 +45,12 @@ class NoisyTables:
         """The standard deviations (Q,) of the noise, near enough; in records."""
         return self.scales * (math.sqrt(2.0) if self.laplace else 1.0)
 
+    @property
+    def largest(self) -> Counts:
+        """The cell (Q,) of each set that has most records by its noisy count."""
+        parts = np.split(self.counts, self.table.offsets[1:-1])
+        return np.array([int(part.argmax()) for part in parts]) + self.table.offsets[:-1]
+
 
 def measured(
     table: CountedTable,

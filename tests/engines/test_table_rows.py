@@ -168,7 +168,8 @@ def test_a_move_from_the_target_is_as_likely_as_its_reverse(
         np.add.outer(np.arange(P) * M, own).ravel(),
         *(np.tile(part, P) for part in (level, times)),
     )
-    given = entries, tuple(np.tile(part, P) for part in rows.units), rows.window, total
+    units = tuple(np.tile(part, P) for part in (distinct.weight, distinct.count))
+    given = entries, units, distinct.window, total
     if cells:
         rare = np.arange(P), np.zeros(P, np.intp), np.full(P, rows.rare[2][0])
         moved = move_cells(rng, shares, 0.5, rare, *given)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import norm, t
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
@@ -17,6 +18,8 @@ from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.table_rows import move_cells, move_rows, rows_of
 from pyvws.models.conditional_table import ConditionalTable
+from pyvws.models.nominal import Nominal
+from pyvws.models.normal import Normal
 from pyvws.models.sequence import Conditional, TableCells
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
@@ -67,6 +70,68 @@ def test_draws_have_the_moments_of_the_clamped_target(epsilon: float, kind: str)
     assert np.allclose(second.sum(axis=2), 1.0)
     drawn = np.column_stack([first[:, 0, 0], second[:, :, 0]])
     mean, sd = _moments(epsilon, -epsilon if kind == "deviance" else -epsilon / 2.0)
+    error = sd / np.sqrt(posterior.diagnostics.ess_bulk_min)
+    assert (np.abs(drawn.mean(axis=0) - mean) < 4.0 * error + 2e-3).all()
+    assert np.allclose(drawn.std(axis=0), sd, rtol=0.1)
+
+
+_AMOUNT = np.array([0.1, 0.4, -0.3, 0.9, 0.2, 0.0, 1.3])
+
+
+def _beside(family: str, epsilon: float) -> tuple[JointTarget, Floats, Floats]:
+    """A table's share beside two parameters of another family: the target, the log priors and
+    parameters (3, G) of a grid.
+
+    A nominal's are an intercept and a slope by the share's level, a normal's its mean and log sd.
+    """
+    first = Conditional("a", replace(_COIN, patterns=1), make_cells(_FIRST, np.zeros((7, 1))))
+    angle = (np.arange(_GRID) + 0.5) / _GRID * np.pi / 2.0
+    if family == "nominal":
+        model: Any = Nominal(levels=("x", "y"), coefficient_sd=1.0)
+        design, outcome = np.column_stack([np.ones(7), _FIRST - 1.0]), _SECOND
+        axes = np.linspace(-5.0, 5.0, 70), np.linspace(-5.0, 5.0, 70)
+        priors = [norm.logpdf(axis) for axis in axes]
+    else:
+        model, design, outcome = Normal(smallest_sd=0.1), np.ones((7, 1)), _AMOUNT
+        # The mean's prior has no limit at 0.
+        axes = (np.arange(-150, 150) + 0.5) / 40.0, np.linspace(-5.0, 3.0, 70)
+        u = np.linspace(-12.0, 8.0, 401)  # log s, where the mean is N(0, s) and s is half-t.
+        scale = u + t.logpdf(np.exp(u), 3)
+        mean = np.logaddexp.reduce(norm.logpdf(axes[0][:, None], scale=np.exp(u)) + scale, axis=1)
+        priors = [mean, axes[1] + t.logpdf(np.exp(axes[1]), 3)]
+    grid = np.stack(np.meshgrid(angle, *axes, indexing="ij")).reshape(3, -1)
+    log_prior = np.add.outer(np.zeros(_GRID), np.add.outer(*priors)).ravel()
+    columns = first, Conditional("b", model, make_cells(outcome, design))
+    return JointTarget(columns, _WEIGHTS, Clamp(epsilon, "deviance")), log_prior, grid
+
+
+@pytest.mark.draws
+@pytest.mark.parametrize(
+    ("family", "epsilon"), [("nominal", 1.5), ("nominal", 3.0), ("normal", 4.0)]
+)
+def test_a_table_beside_another_family_has_the_moments_of_the_clamped_target(
+    family: str, epsilon: float
+) -> None:
+    target, log_density, (angle, one, other) = _beside(family, epsilon)
+    for a, b, amount, weight in zip(_FIRST, _SECOND, _AMOUNT, _WEIGHTS, strict=True):
+        term = 2.0 * np.log(np.sin(angle) if a == 1.0 else np.cos(angle))
+        if family == "nominal":
+            eta = one + other * (a - 1.0)
+            term = term - np.logaddexp(0.0, -eta if b == 2.0 else eta)
+        else:
+            term = term - (other - np.log(0.1)) - 0.5 * ((amount - one) / np.exp(other)) ** 2
+        log_density = log_density + np.clip(weight * term, -epsilon, 0.0)
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    known = np.array([np.sin(angle) ** 2, one, other])
+    mean = known @ density
+    sd = np.sqrt((known - mean[:, None]) ** 2 @ density)
+    settings = SamplerSettings(draws=3000, warmup=500, chains=4)
+    posterior = NativeEngine().sample_table(target, settings, seed=4)
+    draws = posterior.draws
+    b = draws["b.beta"].reshape(len(draws["b.beta"]), -1)
+    second = b[:, 1] if family == "nominal" else np.log(draws["b.sigma"])
+    drawn = np.column_stack([np.exp(draws["a.log_theta"][:, 0, 0]), b[:, 0], second])
     error = sd / np.sqrt(posterior.diagnostics.ess_bulk_min)
     assert (np.abs(drawn.mean(axis=0) - mean) < 4.0 * error + 2e-3).all()
     assert np.allclose(drawn.std(axis=0), sd, rtol=0.1)
@@ -252,7 +317,6 @@ def test_a_reverse_with_the_counts_of_the_move_is_seen(move: Any, right: str, wr
     exec(text.replace(right, wrong), names)
     copies, name = _Copies(_EACH, _OTHERS, 10_000), move.py_func.__name__
     after = copies.moved(names[name], copies.others, cells=name == "move_cells")
-    print(copies.irreversible(after))
     assert copies.irreversible(after) > 5.0
 
 

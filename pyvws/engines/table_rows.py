@@ -275,9 +275,9 @@ class TableRows:
         start = np.searchsorted(pattern[order], np.arange(P + 1))
         entries = start, unit[order], level[order], times[order]
         sums = times * units.weight[unit] * units.count[unit]
-        counts = weighted_counts(pattern, level, sums, P, len(model.levels))
-        rows, levels = np.nonzero((counts > 0.0) & (counts < _RARE))
-        rare = rows, levels, counts[rows, levels]
+        counts = weighted_counts(pattern, level, sums, P, len(model.levels)).ravel()
+        cells = np.flatnonzero((counts > 0.0) & (counts < _RARE))
+        rare = *np.divmod(cells, len(model.levels)), counts[cells]
         return cls(column, model.prior_count, entries, rare)
 
     @property

@@ -352,3 +352,41 @@ def test_equal_records_and_counts_of_them_have_one_target() -> None:
         return NativeEngine().sample_table(target, settings, seed=1).draws["b.log_theta"]
 
     assert np.allclose(sampled(True), sampled(False), rtol=1e-9)
+
+
+def test_a_table_beside_another_family_has_the_same_draws_on_any_number_of_cores() -> None:
+    target, settings = _beside("normal", 4.0)[0], SamplerSettings(draws=30, warmup=100, chains=2)
+    first = NativeEngine().sample_table(target, settings, seed=2)
+    with one_core():
+        second = NativeEngine().sample_table(target, settings, seed=2)
+    assert {"a.log_theta", "b.beta", "b.sigma"} <= set(first.draws)
+    for name, values in first.draws.items():
+        np.testing.assert_array_equal(values, second.draws[name])
+
+
+def test_an_interrupt_stops_chains_of_tables() -> None:
+    def interrupt(done: int, _total: int) -> None:
+        if done > 0:
+            raise KeyboardInterrupt
+
+    settings = SamplerSettings(draws=10_000_000, warmup=100, chains=1)
+    with pytest.raises(KeyboardInterrupt):
+        NativeEngine().sample_table(_target(3.0), settings, seed=1, progress=interrupt)
+
+
+@pytest.mark.draws
+def test_columns_may_have_no_rare_cell_or_one_or_many() -> None:
+    """A chain reads them all alike."""
+    numbers = np.repeat([1.0, 2.0], [100, 100]), np.repeat([1.0, 2.0], [190, 10])
+    outcomes = *numbers, np.repeat([1.0, 2.0, 1.0], [50, 60, 90])
+    designs = np.zeros((200, 1)), np.zeros((200, 1)), np.repeat([0.0, 1.0, 2.0, 3.0], 50)[:, None]
+    columns = tuple(
+        Conditional(name, replace(_COIN, patterns=4), make_cells(y, design))
+        for name, y, design in zip("abc", outcomes, designs, strict=True)
+    )
+    target = JointTarget(columns, np.ones(200), Clamp(12.0, "deviance"))
+    assert [len(own.rare[0]) for own in rows_of(target) if own is not None] == [0, 1, 5]
+    settings = SamplerSettings(draws=400, warmup=100, chains=1)
+    draws = NativeEngine().sample_table(target, settings, seed=1).draws
+    share = np.exp(draws["b.log_theta"][:, 0, 1])
+    assert share.mean() == pytest.approx(0.05, abs=0.01)

@@ -247,11 +247,7 @@ def sample_chain(
     words: Any,
     first_word: Any,
     blocks: Any,
-    density_of: Any,
-    tables: Any,
-    units: Any,
-    window: Any,
-    z: Any,
+    rows: Any,
     rng: Any,
     others: Any,
     seen: Any,
@@ -265,14 +261,14 @@ def sample_chain(
 ) -> bool:
     """Run one chain: fill drawn (draws, D), and count in `counts`; whether it found a start.
 
-    Each of K blocks has the C functions and the words of its `CompiledTarget`, at the place that
-    `density_of` (K,) tells; its density reads the sum of the `others`' terms (M,) and notes its own
-    in `seen` (M,). At place -1 a block has the rows of a conditional table among `tables`, and
-    starts at its log shares in z (D,); `units` and `window` are theirs. Block k has the places
-    blocks[k] to blocks[k + 1] - 1 of the D parameters. `window_ends` (warmup,) tells where a window
-    of the variances ends. A chain starts within `jitter` of 0, after `tries` at most, and its first
-    variances come from as many points `near`.
+    Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
+    the sum of the `others`' terms (M,) and notes its own in `seen` (M,). Block k has the places
+    blocks[k] to blocks[k + 1] - 1 of the D parameters. `rows` are those of `with_rows`: a block that
+    is a conditional table has none of these functions, and moves by steps of its own. `window_ends`
+    (warmup,) tells where a window of the variances ends. A chain starts within `jitter` of 0, after
+    `tries` at most, and its first variances come from as many points `near`.
     """
+    density_of, tables, units, window, z = rows
     K, D, M, warmup = len(density_of), blocks[-1], len(others), len(window_ends)
     variances, height = np.empty(D), np.empty(1)
     slope, moments = np.empty(D), np.zeros((4, D))

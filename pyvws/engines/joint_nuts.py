@@ -28,7 +28,7 @@ from pyvws.engines._compiled_target import DENSITY, DRAW, CompiledTarget
 from pyvws.engines._nutpie_chains import NO_START, STARTS
 from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.table_rows import NO_ROWS, TableRows, rows_of
+from pyvws.engines.table_rows import TableRows, rows_of, with_rows
 from pyvws.errors import ConvergenceError
 from pyvws.models.conditional_table import ConditionalTable, patterns_of
 from pyvws.models.model import SampledScale, level_places
@@ -62,8 +62,9 @@ def sample_joint(
     """
     began = time.perf_counter()
     rows = rows_of(target)
-    starts = target.starts() if None in rows else ()  # Rows start at draws of their own.
-    scales = [sampled_scale(start) for start in starts]
+    scales: list[Any] = [None] * len(rows)  # Tables have none, and start at draws of their own.
+    if None in rows:
+        scales = [sampled_scale(start) for start in target.starts()]
     chains = [
         _Chain(target, rows, scales, settings, np.random.default_rng(stream))
         for stream in np.random.SeedSequence(seed).spawn(settings.chains)
@@ -96,24 +97,21 @@ class _Chain:
         self,
         target: JointTarget,
         rows: Sequence[TableRows | None],
-        scales: Sequence[SampledScale],
+        scales: Sequence[SampledScale | None],
         settings: SamplerSettings,
         rng: np.random.Generator,
     ) -> None:
-        self._settings, self._rng, units = settings, rng, target.distinct()
-        self._others, self._own = np.zeros((2, len(units.weight)))
-        given = target.given_others(self._others, self._own)
-        by_nuts = [k for k, own in enumerate(rows) if own is None]
-        self._columns = [CompiledTarget(given[k], scales[k]) for k in by_nuts]
-        self._density_of = np.full(len(rows), -1)
-        self._density_of[by_nuts] = np.arange(len(by_nuts))
-        self._rows = List([NO_ROWS if own is None else own.packed for own in rows])
-        self._given = (units.weight, units.count), units.window
+        self._settings, self._rng = settings, rng
+        self._others, self._own = np.zeros((2, target.distinct_units))
+        self._columns = [
+            CompiledTarget(given, scale)
+            for given, scale, own in zip(
+                target.given_others(self._others, self._own), scales, rows, strict=True
+            )
+            if own is None
+        ]
         self._blocks = np.array([0, *(block.stop for block in target.blocks())])
-        self._first = np.zeros(target.dimension)
-        for own, block in zip(rows, target.blocks(), strict=True):
-            if own is not None:
-                self._first[block] = own.first(target.record_weights, rng)
+        self._rows = with_rows(target, rows, rng)
         self._counts = np.zeros(4, dtype=np.int64)
         self.drawn = np.empty((settings.draws, target.dimension))
 
@@ -126,10 +124,7 @@ class _Chain:
             np.concatenate([np.zeros(0, np.int64), *words]),
             np.cumsum([0, *map(len, words)]),
             self._blocks,
-            self._density_of,
             self._rows,
-            *self._given,
-            self._first,
             self._rng,
             self._others,
             self._own,

@@ -12,10 +12,12 @@ each unit's sum of their terms. `pyvws.engines.joint_nuts` runs the chains.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import numpy as np
+from numba.typed import List
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
@@ -304,3 +306,27 @@ def rows_of(target: JointTarget) -> tuple[TableRows | None, ...]:
 _NONE = np.zeros(0, np.intp)
 NO_ROWS: Final = (0.0, (_NONE, _NONE, _NONE, np.zeros(0)), (_NONE, _NONE, np.zeros(0)))
 """What stands for the rows of a column of another family."""
+
+
+def with_rows(
+    target: JointTarget, rows: Sequence[TableRows | None], rng: np.random.Generator
+) -> tuple[Any, ...]:
+    """What a chain reads of the K columns' rows.
+
+    These are the place (K,) of each column among those of other families, -1 for a table; what
+    `move_table` reads of each column; the units' weights and numbers, and the window; and a point
+    (D,) at which tables start, each at a draw of its posterior without a clamp.
+    """
+    of_others = np.array([own is None for own in rows])
+    first = np.zeros(target.dimension)
+    for own, block in zip(rows, target.blocks(), strict=True):
+        if own is not None:
+            first[block] = own.first(target.record_weights, rng)
+    units = target.distinct()
+    return (
+        np.where(of_others, np.cumsum(of_others) - 1, -1),
+        List([NO_ROWS if own is None else own.packed for own in rows]),
+        (units.weight, units.count),
+        units.window,
+        first,
+    )

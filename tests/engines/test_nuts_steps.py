@@ -73,6 +73,12 @@ def _same(D: Any, _length: Any, z_at: Any, q_at: Any, _words: Any) -> int:
     return 0
 
 
+def _without_rows(K: int, D: int) -> Any:
+    """What a chain of K blocks, none of which is a conditional table, reads of rows."""
+    none = np.zeros(0)
+    return np.arange(K), List([NO_ROWS] * K), (none, none), (-1.0, 0.0), np.zeros(D)
+
+
 def _chain(
     *densities: Any, sizes: tuple[int, ...], warmup: int, draws: int, seed: int = 1
 ) -> tuple[Floats, Any, bool]:
@@ -82,8 +88,7 @@ def _chain(
         function_list(DENSITY, densities),
         function_list(DRAW, [_same] * len(densities)),
         *(np.zeros(1, np.int64), np.zeros(len(densities) + 1, np.int64), np.cumsum([0, *sizes])),
-        *(np.arange(len(densities)), List([NO_ROWS] * len(densities))),
-        *((np.zeros(0), np.zeros(0)), (-1.0, 0.0), np.zeros(sum(sizes))),
+        _without_rows(len(densities), sum(sizes)),
         *(np.random.default_rng(seed), np.zeros(0), np.zeros(0), window_ends(warmup)),
         *(0.01, 50, 20, 0.8, drawn, counts),
     )
@@ -142,7 +147,7 @@ def test_a_chain_without_a_start_says_so_and_one_asked_to_stop_ends() -> None:
         function_list(DENSITY, [_normal]),
         function_list(DRAW, [_same]),
         *(np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([0, 3])),
-        *(np.arange(1), List([NO_ROWS]), (np.zeros(0), np.zeros(0)), (-1.0, 0.0), np.zeros(3)),
+        _without_rows(1, 3),
         *(np.random.default_rng(1), np.zeros(0), np.zeros(0), window_ends(20)),
         *(0.01, 50, 20, 0.8, np.empty((10, 3)), counts),
     )

@@ -263,10 +263,10 @@ def sample_chain(
 
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
     the sum of the `others`' terms (M,) and notes its own in `seen` (M,). Block k has the places
-    blocks[k] to blocks[k + 1] - 1 of the D parameters. `rows` are those of `with_rows`: a block that
-    is a conditional table has none of these functions, and moves by steps of its own. `window_ends`
-    (warmup,) tells where a window of the variances ends. A chain starts within `jitter` of 0, after
-    `tries` at most, and its first variances come from as many points `near`.
+    blocks[k] to blocks[k + 1] - 1 of the D parameters. `rows` are those of `with_rows`: a block
+    that is a conditional table has none of these functions, and moves by steps of its own.
+    `window_ends` (warmup,) tells where a window of the variances ends. A chain starts within
+    `jitter` of 0, after `tries` at most, and its first variances come from as many points `near`.
     """
     density_of, tables, units, window, z = rows
     K, D, M, warmup = len(density_of), blocks[-1], len(others), len(window_ends)

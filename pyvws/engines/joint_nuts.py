@@ -2,11 +2,11 @@
 
 A clamp of the record's whole sum ties the columns together, each through the records that all
 columns keep inside the window. The tie is loose, and the columns differ: one takes steps of a
-hundredth part of another's. So each iteration of a chain moves the columns in turn, given the other columns' terms. A
-conditional table moves row by row (`pyvws.engines.table_rows`), and needs no warm-up of its own.
-Another column moves by a step of NUTS, of its own size on its own sampled scale, whose gradient
-costs one column's. Each move keeps the joint target as it is. A chain is one call of compiled code,
-which lets the other chains run.
+hundredth part of another's. So each iteration of a chain moves the columns in turn, given the other
+columns' terms. A conditional table moves row by row (`pyvws.engines.table_rows`), and needs no
+warm-up of its own. Another column moves by a step of NUTS, of its own size on its own sampled
+scale, whose gradient costs one column's. Each move keeps the joint target as it is. A chain is one
+call of compiled code, which lets the other chains run.
 """
 
 from __future__ import annotations

@@ -238,9 +238,7 @@ def row_terms(rows: Any, z: Any, own: Any) -> None:
 
 
 @kernel
-def move_table(
-    rng: Any, rows: Any, units: Any, window: Any, z: Any, total: Any, own: Any
-) -> None:
+def move_table(rng: Any, rows: Any, units: Any, window: Any, z: Any, total: Any, own: Any) -> None:
     """Move a column's log shares z (P L,), and with them the units' sums over all columns and over
     this column alone, `total` and `own` (M,).
 

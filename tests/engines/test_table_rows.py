@@ -232,7 +232,9 @@ class _Copies:
         at_angles = sums(2.0 * np.log([np.sin(angle), np.cos(angle)]))
         density = np.array(
             [
-                np.exp(distinct.count @ np.clip(distinct.weight[:, None] * (at_angles + more), -1.6, 0))
+                np.exp(
+                    distinct.count @ np.clip(distinct.weight[:, None] * (at_angles + more), -1.6, 0)
+                )
                 for more in of_units[:, :, None]
             ]
         )

@@ -97,7 +97,7 @@ class _Chain:
         self,
         target: JointTarget,
         rows: Sequence[TableRows | None],
-        scales: Sequence[SampledScale | None],
+        scales: Sequence[Any],
         settings: SamplerSettings,
         rng: np.random.Generator,
     ) -> None:

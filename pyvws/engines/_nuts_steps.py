@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.kernels import inlined_kernel, kernel
+from pyvws.engines.table_rows import move_table, row_terms
 
 STOP, DONE, DIVERGED, LEAPFROGS = 0, 1, 2, 3
 """The places of a chain's counts (4,): ask it to stop; iterations, those that diverged, slopes."""
@@ -246,6 +247,7 @@ def sample_chain(
     words: Any,
     first_word: Any,
     blocks: Any,
+    rows: Any,
     rng: Any,
     others: Any,
     seen: Any,
@@ -261,29 +263,37 @@ def sample_chain(
 
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
     the sum of the `others`' terms (M,) and notes its own in `seen` (M,). Block k has the places
-    blocks[k] to blocks[k + 1] - 1 of the D parameters. `window_ends` (warmup,) tells where a window
-    of the variances ends. A chain starts within `jitter` of 0, after `tries` at most, and its first
-    variances come from as many points `near`.
+    blocks[k] to blocks[k + 1] - 1 of the D parameters. `rows` are those of `with_rows`: a block
+    that is a conditional table has none of these functions, and moves by steps of its own.
+    `window_ends` (warmup,) tells where a window of the variances ends. A chain starts within
+    `jitter` of 0, after `tries` at most, and its first variances come from as many points `near`.
     """
-    K, D, M, warmup = len(densities), blocks[-1], len(others), len(window_ends)
-    z, variances, height = np.empty(D), np.empty(D), np.empty(1)
+    density_of, tables, units, window, z = rows
+    K, D, M, warmup = len(density_of), blocks[-1], len(others), len(window_ends)
+    variances, height = np.empty(D), np.empty(1)
     slope, moments = np.empty(D), np.zeros((4, D))
     states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
     others[:] = 0.0
     for k in range(K):
-        a, b = blocks[k], blocks[k + 1]
-        own = words[first_word[k] : first_word[k + 1]]
-        if not _near_start(densities[k], own, rng, jitter, tries, z[a:b], slope[a:b], height):
+        a, b, j = blocks[k], blocks[k + 1], density_of[k]
+        if j < 0:
+            row_terms(tables[k], z[a:b], terms[k])
+            total += terms[k]
+            continue
+        own = words[first_word[j] : first_word[j + 1]]
+        if not _near_start(densities[j], own, rng, jitter, tries, z[a:b], slope[a:b], height):
             return False
         terms[k] = seen
         total += seen
     for k in range(K):
-        a, b = blocks[k], blocks[k + 1]
-        own = words[first_word[k] : first_word[k + 1]]
+        a, b, j = blocks[k], blocks[k + 1], density_of[k]
+        if j < 0:
+            continue
+        own = words[first_word[j] : first_word[j + 1]]
         _sum_others(terms, total, k, others)
         point, its_slope = np.empty(b - a), np.empty(b - a)
         for _ in range(near):
-            if not _near_start(densities[k], own, rng, jitter, tries, point, its_slope, height):
+            if not _near_start(densities[j], own, rng, jitter, tries, point, its_slope, height):
                 return False
             _see(point, its_slope, states[k], moments[:, a:b])
         _take_variances(states[k], moments[:, a:b], variances[a:b])
@@ -294,14 +304,21 @@ def sample_chain(
         for k in range(K):
             total += terms[k]
         for k in range(K):
-            a, b = blocks[k], blocks[k + 1]
-            own = words[first_word[k] : first_word[k + 1]]
+            a, b, j = blocks[k], blocks[k + 1], density_of[k]
+            if j < 0:
+                move_table(rng, tables[k], units, window, z[a:b], total, terms[k])
+                if counts[STOP] != 0:
+                    return True
+                if iteration >= warmup:
+                    drawn[iteration - warmup, a:b] = z[a:b]
+                continue
+            own = words[first_word[j] : first_word[j + 1]]
             _sum_others(terms, total, k, others)
-            value = _height(densities[k], own, z[a:b], slope[a:b], height)
+            value = _height(densities[j], own, z[a:b], slope[a:b], height)
             counts[LEAPFROGS] += 1
             terms[k] = seen
             _, acceptance, diverged = nuts_step(
-                densities[k],
+                densities[j],
                 own,
                 rng,
                 z[a:b],
@@ -333,7 +350,7 @@ def sample_chain(
             else:
                 at = drawn[iteration - warmup, a:b]
                 size = np.uint64(b - a)
-                restores[k](size, size, z[a:b].ctypes, at.ctypes, own.ctypes)
+                restores[j](size, size, z[a:b].ctypes, at.ctypes, own.ctypes)
         if iteration >= warmup:
             counts[DIVERGED] += any_diverged
         counts[DONE] = iteration + 1

@@ -1,11 +1,12 @@
-"""The native engine for a table under one clamp: NUTS a column at a time, the others given.
+"""The native engine for a table under one clamp: a column moves at a time, the others given.
 
 A clamp of the record's whole sum ties the columns together, each through the records that all
 columns keep inside the window. The tie is loose, and the columns differ: one takes steps of a
-hundredth part of another's. So each iteration of a chain moves the columns in turn, each by a step
-of its own size on its own sampled scale, given the other columns' terms. Each move keeps the joint
-target as it is, and its gradient costs one column's. A chain is one call of compiled code, which
-lets the other chains run.
+hundredth part of another's. So each iteration of a chain moves the columns in turn, given the other
+columns' terms. A conditional table moves row by row (`pyvws.engines.table_rows`), and needs no
+warm-up of its own. Another column moves by a step of NUTS, of its own size on its own sampled
+scale, whose gradient costs one column's. Each move keeps the joint target as it is. A chain is one
+call of compiled code, which lets the other chains run.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from pyvws.engines._compiled_target import DENSITY, DRAW, CompiledTarget
 from pyvws.engines._nutpie_chains import NO_START, STARTS
 from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.table_rows import TableRows, rows_of, with_rows
 from pyvws.errors import ConvergenceError
-from pyvws.models.model import SampledScale
+from pyvws.models.conditional_table import ConditionalTable, patterns_of
+from pyvws.models.model import SampledScale, level_places
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.models.sequence import joint_draws
 from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
@@ -58,9 +61,12 @@ def sample_joint(
     InputError for a family whose terms cannot be clamped.
     """
     began = time.perf_counter()
-    scales = [sampled_scale(start) for start in target.starts()]
+    rows = rows_of(target)
+    scales: list[Any] = [None] * len(rows)  # Tables have none, and start at draws of their own.
+    if None in rows:
+        scales = [sampled_scale(start) for start in target.starts()]
     chains = [
-        _Chain(target, scales, settings, np.random.default_rng(stream))
+        _Chain(target, rows, scales, settings, np.random.default_rng(stream))
         for stream in np.random.SeedSequence(seed).spawn(settings.chains)
     ]
     _run(chains, settings, progress)
@@ -90,7 +96,8 @@ class _Chain:
     def __init__(
         self,
         target: JointTarget,
-        scales: Sequence[SampledScale],
+        rows: Sequence[TableRows | None],
+        scales: Sequence[Any],
         settings: SamplerSettings,
         rng: np.random.Generator,
     ) -> None:
@@ -98,11 +105,13 @@ class _Chain:
         self._others, self._own = np.zeros((2, target.distinct_units))
         self._columns = [
             CompiledTarget(given, scale)
-            for given, scale in zip(
-                target.given_others(self._others, self._own), scales, strict=True
+            for given, scale, own in zip(
+                target.given_others(self._others, self._own), scales, rows, strict=True
             )
+            if own is None
         ]
         self._blocks = np.array([0, *(block.stop for block in target.blocks())])
+        self._rows = with_rows(target, rows, rng)
         self._counts = np.zeros(4, dtype=np.int64)
         self.drawn = np.empty((settings.draws, target.dimension))
 
@@ -112,9 +121,10 @@ class _Chain:
         started = compiled.sample_chain(
             function_list(DENSITY, [column.density for column in self._columns]),
             function_list(DRAW, [column.draw for column in self._columns]),
-            np.concatenate(words),
+            np.concatenate([np.zeros(0, np.int64), *words]),
             np.cumsum([0, *map(len, words)]),
             self._blocks,
+            self._rows,
             self._rng,
             self._others,
             self._own,
@@ -187,11 +197,17 @@ def window_ends(warmup: int) -> NDArray[np.bool_]:
 
 
 def diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:
-    """The worst diagnostics over the columns of draws (chains, draws, D)."""
+    """The worst diagnostics over the columns of draws (chains, draws, D).
+
+    A conditional table's are of the log shares that some record has.
+    """
     by_column = []
     for at, (column, block) in enumerate(zip(target.columns, target.blocks(), strict=True)):
-        flat = q[:, :, block].reshape(-1, block.stop - block.start)
-        compared = column.model.diagnosed(flat, column.cells.n_coefficients)
-        compared = compared.reshape(*q.shape[:2], -1)
-        by_column.append(diagnose(compared, 0 if at else divergences))
+        flat, cells = q[:, :, block].reshape(-1, block.stop - block.start), column.cells
+        if isinstance(column.model, ConditionalTable) and cells.n_cells:
+            shares = column.model.constrain(flat, cells.n_coefficients)["log_theta"]
+            compared = shares[:, patterns_of(cells), level_places(cells)]
+        else:
+            compared = column.model.diagnosed(flat, cells.n_coefficients)
+        by_column.append(diagnose(compared.reshape(*q.shape[:2], -1), 0 if at else divergences))
     return together(by_column, [column.column for column in target.columns])

@@ -28,7 +28,6 @@ from pyvws.engines.engine import Progress
 from pyvws.engines.joint_nuts import sample_joint
 from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.table_rows import sample_rows
 from pyvws.errors import ConvergenceError, MissingDependencyError
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Draws, SampledScale, Start
@@ -90,7 +89,7 @@ class NativeEngine:
             column = Conditional("y", target.model, target.cells)
             given = target.weights, cast(Clamp, target.clamp), target.cells.multiplicity
             joint = JointTarget((column,), *given)
-            fit = sample_rows(joint, settings, seed=seed, progress=progress)
+            fit = sample_joint(joint, settings, seed=seed, progress=progress)
             return replace(fit, draws=draws_of(fit.draws, column.column))
         starts = target.starts()
         scale_of_start = starts[0].scale if target.clamp is None else None
@@ -148,9 +147,7 @@ class NativeEngine:
         seed: int,
         progress: Progress | None = None,
     ) -> Posterior:
-        tables = [isinstance(column.model, ConditionalTable) for column in target.columns]
-        sampled = sample_rows if all(tables) else sample_joint
-        return sampled(target, settings, seed=seed, progress=progress)
+        return sample_joint(target, settings, seed=seed, progress=progress)
 
 
 def _exact_draws(target: PseudoPosterior, settings: SamplerSettings, seed: int) -> Draws | None:

@@ -5,35 +5,30 @@ prior's counts and the weighted counts of these units' records. A unit is one re
 has no others. Each step proposes the shares of one pattern from it, all else given, and is accepted
 by the clamped target and both proposals' densities. So each step keeps the target of
 `pyvws.posterior.joint_target` as it is. Few units cross an end of the window at once, so nearly all
-steps are accepted, and draws are nearly independent.
+steps are accepted, and draws are nearly independent. The other columns, of any family, enter by
+each unit's sum of their terms. `pyvws.engines.joint_nuts` runs the chains.
 """
 
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
+from numba.typed import List
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws._base.cores import share_out
 from pyvws._base.kernels import kernel
-from pyvws.engines.engine import Progress
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.conditional_table import ConditionalTable, patterns_of, weighted_counts
 from pyvws.models.model import level_places
-from pyvws.models.sequence import Conditional, joint_draws
-from pyvws.posterior.diagnostics import diagnose, together
-from pyvws.posterior.draws import Posterior
-from pyvws.posterior.joint_target import DistinctUnits, Entries, JointTarget, add_column
+from pyvws.models.sequence import Conditional
+from pyvws.posterior.joint_target import DistinctUnits, Entries, JointTarget
 
 _RARE = 80.0  # Weighted records of a cell up to which its share moves by itself too.
 _PARTS = 3  # Parts of such a cell's records in the proposals.
-_AT_ONCE = 5  # Iterations between two looks at progress and interrupts.
 
 
 @kernel
@@ -230,16 +225,41 @@ def move_cells(
     return moved
 
 
+@kernel
+def row_terms(rows: Any, z: Any, own: Any) -> None:
+    """Fill `own` (M,) with each unit's sum of its records' log shares, from log shares z (P L,)."""
+    start, unit_of, level_of, times_of = rows[1]
+    L = len(z) // (len(start) - 1)
+    for t in range(len(own)):
+        own[t] = 0.0
+    for p in range(len(start) - 1):
+        for e in range(start[p], start[p + 1]):
+            own[unit_of[e]] += times_of[e] * z[p * L + level_of[e]]
+
+
+@kernel
+def move_table(rng: Any, rows: Any, units: Any, window: Any, z: Any, total: Any, own: Any) -> None:
+    """Move a column's log shares z (P L,), and with them the units' sums over all columns and over
+    this column alone, `total` and `own` (M,).
+
+    `rows` are the prior's count, entries and cells of `TableRows`.
+    """
+    prior, entries, cells = rows
+    P = len(entries[0]) - 1
+    shares = z.reshape(P, len(z) // P)
+    move_rows(rng, shares, prior, entries, units, window, total)
+    move_cells(rng, shares, prior, cells, entries, units, window, total)
+    row_terms(rows, z, own)
+
+
 @dataclass(frozen=True, slots=True)
 class TableRows:
     """A conditional table of a clamped target: which cells its M distinct units have."""
 
     column: Conditional
-    of_units: Entries
+    prior: float
     entries: tuple[NDArray[Any], ...]
     rare: tuple[NDArray[np.intp], NDArray[np.intp], Floats]
-    units: tuple[Floats, Floats]
-    window: tuple[float, float]
 
     @classmethod
     def of(cls, column: Conditional, of_units: Entries, units: DistinctUnits) -> TableRows:
@@ -255,91 +275,56 @@ class TableRows:
         start = np.searchsorted(pattern[order], np.arange(P + 1))
         entries = start, unit[order], level[order], times[order]
         sums = times * units.weight[unit] * units.count[unit]
-        counts = weighted_counts(pattern, level, sums, P, len(model.levels))
-        rows, levels = np.nonzero((counts > 0.0) & (counts < _RARE))
-        rare = rows, levels, counts[rows, levels]
-        return cls(column, of_units, entries, rare, (units.weight, units.count), units.window)
+        counts = weighted_counts(pattern, level, sums, P, len(model.levels)).ravel()
+        cells = np.flatnonzero((counts > 0.0) & (counts < _RARE))
+        rare = *np.divmod(cells, len(model.levels)), counts[cells]
+        return cls(column, model.prior_count, entries, rare)
 
-    def terms(self, shares: Floats) -> Floats:
-        """The sum of the log shares of each distinct unit's records (M,), 0 without one."""
-        by_cell = self.column.model.log_likelihood({"log_theta": shares[None]}, self.column.cells)
-        total = np.zeros(len(self.units[0]))
-        add_column(self.of_units, by_cell[0], np.zeros(len(by_cell[0])), total)
-        return total
+    @property
+    def packed(self) -> tuple[Any, ...]:
+        """What `move_table` reads of the rows."""
+        return self.prior, self.entries, self.rare
 
     def first(self, weights: Floats, rng: np.random.Generator) -> Floats:
-        """Log shares (P, L) of the posterior under the records' weights (N,), without a clamp."""
+        """Log shares (P L,) of the posterior under the records' weights (N,), without a clamp."""
         column = self.column
         drawn = column.model.exact_draws(column.cells, column.own(weights), 1, rng)
-        return cast(Any, drawn)["log_theta"][0]
-
-    def move(self, shares: Floats, total: Floats, rng: np.random.Generator) -> None:
-        """Move each pattern's log shares (P, L), and the units' sums `total` (M,) with them."""
-        prior = cast(ConditionalTable, self.column.model).prior_count
-        given = self.entries, self.units, self.window, total
-        move_rows(rng, shares, prior, *given)
-        move_cells(rng, shares, prior, self.rare, *given)
+        return cast(Any, drawn)["log_theta"].ravel()
 
 
-def sample_rows(
-    target: JointTarget, settings: SamplerSettings, *, seed: int, progress: Progress | None = None
-) -> Posterior:
-    """S = chains x draws of the clamped target of conditional tables alone.
-
-    As `sample_joint`; a chain starts at a draw of the posterior without the clamp. Diagnostics are
-    of the log shares that some record has.
-    """
-    began = time.perf_counter()
-    chains = [
-        _Chain(target, settings, np.random.default_rng(stream))
-        for stream in np.random.SeedSequence(seed).spawn(settings.chains)
-    ]
-    each = settings.warmup + settings.draws
-    for done in range(0, each, _AT_ONCE):
-        count = min(_AT_ONCE, each - done)
-        share_out(partial(_Chain.advance, iterations=count), chains)
-        if progress is not None:
-            progress((done + count) * settings.chains, each * settings.chains)
-    fits, diagnostics = {}, []
-    for k, column in enumerate(target.columns):
-        drawn = np.stack([chain.drawn[k] for chain in chains])
-        fits[column.column] = {"log_theta": drawn.reshape(-1, *drawn.shape[2:])}
-        cells = column.cells
-        compared = drawn[:, :, patterns_of(cells), level_places(cells)]
-        diagnostics.append(diagnose(compared if cells.n_cells else drawn[:, :, 0], 0))
-    return Posterior(
-        draws=joint_draws(fits),
-        chains=settings.chains,
-        diagnostics=together(diagnostics, list(fits)),
-        seconds=time.perf_counter() - began,
-        engine="native",
+def rows_of(target: JointTarget) -> tuple[TableRows | None, ...]:
+    """The rows of each column (K,) of a target, None for a column of another family."""
+    units = target.distinct()
+    return tuple(
+        TableRows.of(column, cells, units) if isinstance(column.model, ConditionalTable) else None
+        for column, cells in zip(target.columns, target.entries(units), strict=True)
     )
 
 
-class _Chain:
-    """One chain: the log shares (P, L) of each column, and its draws (draws, P, L) so far."""
+_NONE = np.zeros(0, np.intp)
+NO_ROWS: Final = (0.0, (_NONE, _NONE, _NONE, np.zeros(0)), (_NONE, _NONE, np.zeros(0)))
+"""What stands for the rows of a column of another family."""
 
-    def __init__(
-        self, target: JointTarget, settings: SamplerSettings, rng: np.random.Generator
-    ) -> None:
-        self._rng, self._settings, self._done = rng, settings, 0
-        units = target.distinct()
-        self._rows = [
-            TableRows.of(column, cells, units)
-            for column, cells in zip(target.columns, target.entries(units), strict=True)
-        ]
-        self._shares = [rows.first(target.record_weights, rng) for rows in self._rows]
-        self.drawn = [np.empty((settings.draws, *shares.shape)) for shares in self._shares]
 
-    def advance(self, iterations: int) -> None:
-        """Make some iterations, of the warm-up first."""
-        for _ in range(iterations):
-            pairs = list(zip(self._rows, self._shares, strict=True))
-            total = np.sum([rows.terms(shares) for rows, shares in pairs], axis=0)
-            for rows, shares in pairs:
-                rows.move(shares, total, self._rng)
-            at = self._done - self._settings.warmup
-            self._done += 1
-            if at >= 0:
-                for drawn, shares in zip(self.drawn, self._shares, strict=True):
-                    drawn[at] = shares
+def with_rows(
+    target: JointTarget, rows: Sequence[TableRows | None], rng: np.random.Generator
+) -> tuple[Any, ...]:
+    """What a chain reads of the K columns' rows.
+
+    These are the place (K,) of each column among those of other families, -1 for a table; what
+    `move_table` reads of each column; the units' weights and numbers, and the window; and a point
+    (D,) at which tables start, each at a draw of its posterior without a clamp.
+    """
+    of_others = np.array([own is None for own in rows])
+    first = np.zeros(target.dimension)
+    for own, block in zip(rows, target.blocks(), strict=True):
+        if own is not None:
+            first[block] = own.first(target.record_weights, rng)
+    units = target.distinct()
+    return (
+        np.where(of_others, np.cumsum(of_others) - 1, -1),
+        List([NO_ROWS if own is None else own.packed for own in rows]),
+        (units.weight, units.count),
+        units.window,
+        first,
+    )

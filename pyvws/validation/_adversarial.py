@@ -10,6 +10,7 @@ lies beyond that end, where an unclamped term would exceed 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -304,13 +305,31 @@ _COINS: Final[dict[str, Any]] = {
     "bases": (((0.0, 0.0),) * 2, ((1.0, 1.0),) * 4, ((0.0, 1.0), (0.0, 1.0), (1.0, 0.0))),
     "extremes": ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)),
 }
+_COIN: Final = ConditionalTable(levels=("1", "2"), concentration=0.01, patterns=1)
 _SHARES: Final[dict[str, Any]] = {
-    "models": tuple(
-        ConditionalTable(levels=("1", "2"), concentration=0.01, patterns=P) for P in (1, 2)
-    ),
+    "models": (_COIN, replace(_COIN, patterns=2)),
     "points": grid(*([-30.0, 0.0],) * 6),
     "bases": (((1.0, 1.0),) * 40, ((2.0, 2.0),) * 40, ((1.0, 2.0), (1.0, 2.0), (2.0, 1.0))),
     "extremes": ((1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (2.0, 2.0)),
+}
+_SHARE_AND_COIN: Final[dict[str, Any]] = {
+    "models": (_COIN, Logistic()),
+    "points": grid(
+        *([-30.0, 0.0],) * 2,
+        *([-30.0, 0.0, 30.0], [-60.0, 0.0, 60.0], [0.0], [0.0], [0.3]),
+    ),
+    "bases": (((1.0, 1.0),) * 40, ((2.0, 0.0),) * 40, ((1.0, 0.0), (1.0, 0.0), (2.0, 1.0))),
+    "extremes": ((1.0, 0.0), (1.0, 1.0), (2.0, 0.0), (2.0, 1.0)),
+}
+_SHARE_AND_AMOUNT: Final[dict[str, Any]] = {
+    "models": (_COIN, _NORMAL),
+    "points": grid(
+        *([-30.0, 0.0],) * 2,
+        *([-700.0, 0.0, 2.0], [0.0, 2.0], [0.0], [0.0], [0.3]),
+        [-7.0, _LEAST_SD - _BEYOND, _LEAST_SD, 5.0],
+    ),
+    "bases": (((1.0, 0.0),) * 3, ((2.0, 2.0),) * 2, ((1.0, -700.0), (2.0, 2.0), (2.0, 4.0))),
+    "extremes": ((1.0, 0.0), (2.0, 2.0), (1.0, 1e300), (2.0, -700.0)),
 }
 _COUNT_AND_AMOUNT: Final[dict[str, Any]] = {
     "models": (Poisson(), _NORMAL),
@@ -327,11 +346,14 @@ TABLES: Final[dict[str, tuple[TableTargets, Share]]] = {
     "deviance-two-logistic": (TableTargets(clamp="deviance", **_COINS), WHOLE),
     "deviance-weights-0.45": (TableTargets(clamp="deviance", weight=0.45, **_COINS), WHOLE),
     "censored-two-logistic": (TableTargets(clamp="half", **_COINS), _PART),
-    "deviance-two-tables": (TableTargets(clamp="deviance", patterned=True, **_SHARES), WHOLE),
+    "deviance-two-tables": (TableTargets(clamp="deviance", **_SHARES), WHOLE),
     "deviance-tables-weights-0.45": (
-        TableTargets(clamp="deviance", weight=0.45, patterned=True, **_SHARES),
+        TableTargets(clamp="deviance", weight=0.45, **_SHARES),
         WHOLE,
     ),
+    "deviance-table-logistic": (TableTargets(clamp="deviance", **_SHARE_AND_COIN), WHOLE),
+    "deviance-table-normal": (TableTargets(clamp="deviance", **_SHARE_AND_AMOUNT), WHOLE),
+    "censored-table-normal": (TableTargets(clamp="half", **_SHARE_AND_AMOUNT), _SLOPED),
     "deviance-poisson-normal": (TableTargets(clamp="deviance", **_COUNT_AND_AMOUNT), WHOLE),
     "censored-poisson-normal": (TableTargets(clamp="half", **_COUNT_AND_AMOUNT), _SLOPED),
 }

@@ -188,10 +188,10 @@ class _Clamped(Runs):
 class TableTargets(Runs):
     """Joint targets of tables of two columns on points (G, D); a record is a pair of outcomes.
 
-    The predictor of the second column says whether the first outcome is above 0; of conditional
-    tables, which are `patterned`, it is the first outcome's level. A target states nothing, so the
-    claim is the clamp's epsilon, and twice that under replace-one neighbours. All records have the
-    same public `weight`.
+    The predictor of the second column says whether the first outcome is above 0, or above level 1
+    of a conditional table; a conditional table's is the first outcome's level. A target states
+    nothing, so the claim is the clamp's epsilon, and twice that under replace-one neighbours. All
+    records have the same public `weight`.
     """
 
     function: ClassVar[str] = "pyvws.posterior.joint_target:JointTarget"
@@ -199,18 +199,21 @@ class TableTargets(Runs):
     clamp: str
     points: Floats
     weight: float = 1.0
-    patterned: bool = False
 
     def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point of the grid."""
         first, second = np.array(outcomes, dtype=np.float64).T
         ones = np.ones(len(first))
-        designs = ones[:, None], np.column_stack([ones, first > 0])
-        if self.patterned:
-            designs = 0.0 * ones[:, None], first[:, None] - 1.0
+        of_table, given_table = (isinstance(model, ConditionalTable) for model in self.models)
+        alone = 0.0 * ones[:, None] if of_table else ones[:, None]
+        given = np.column_stack([ones, first > (1 if of_table else 0)])
         columns = (
-            Conditional("first", self.models[0], make_cells(first, designs[0])),
-            Conditional("second", self.models[1], make_cells(second, designs[1])),
+            Conditional("first", self.models[0], make_cells(first, alone)),
+            Conditional(
+                "second",
+                self.models[1],
+                make_cells(second, first[:, None] - 1.0 if given_table else given),
+            ),
         )
         losses.claims |= {"leave-one-out": epsilon, "replace-one": 2.0 * epsilon}
         target = JointTarget(columns, self.weight * ones, Clamp(epsilon, self.clamp))

@@ -8,11 +8,13 @@ import numba
 import numpy as np
 import pytest
 from numba import carray
+from numba.typed import List
 
 from pyvws._base.checks import Floats
 from pyvws.engines import _nuts_steps as compiled
 from pyvws.engines._compiled_target import DENSITY, DRAW
 from pyvws.engines.joint_nuts import function_list, window_ends
+from pyvws.engines.table_rows import NO_ROWS
 
 _SPREADS = np.array([0.01, 1.0, 30.0])
 _CORRELATION = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.8], [0.0, 0.8, 1.0]])
@@ -71,6 +73,12 @@ def _same(D: Any, _length: Any, z_at: Any, q_at: Any, _words: Any) -> int:
     return 0
 
 
+def _without_rows(K: int, D: int) -> Any:
+    """What a chain of K blocks, none of which is a conditional table, reads of rows."""
+    none = np.zeros(0)
+    return np.arange(K), List([NO_ROWS] * K), (none, none), (-1.0, 0.0), np.zeros(D)
+
+
 def _chain(
     *densities: Any, sizes: tuple[int, ...], warmup: int, draws: int, seed: int = 1
 ) -> tuple[Floats, Any, bool]:
@@ -80,6 +88,7 @@ def _chain(
         function_list(DENSITY, densities),
         function_list(DRAW, [_same] * len(densities)),
         *(np.zeros(1, np.int64), np.zeros(len(densities) + 1, np.int64), np.cumsum([0, *sizes])),
+        _without_rows(len(densities), sum(sizes)),
         *(np.random.default_rng(seed), np.zeros(0), np.zeros(0), window_ends(warmup)),
         *(0.01, 50, 20, 0.8, drawn, counts),
     )
@@ -138,6 +147,7 @@ def test_a_chain_without_a_start_says_so_and_one_asked_to_stop_ends() -> None:
         function_list(DENSITY, [_normal]),
         function_list(DRAW, [_same]),
         *(np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([0, 3])),
+        _without_rows(1, 3),
         *(np.random.default_rng(1), np.zeros(0), np.zeros(0), window_ends(20)),
         *(0.01, 50, 20, 0.8, np.empty((10, 3)), counts),
     )

@@ -149,6 +149,7 @@ CONDITIONAL_TABLE_MISTAKES: tuple[tuple[str, str, Wrong], ...] = tuple(
 )
 
 _ROWS, _WEIGHTED_ROWS = "table-deviance-two-tables", "table-deviance-tables-weights-0.45"
+_MIXED = "table-deviance-table-normal"
 
 TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
     (what, place, wrong, f"guarantee/{row}")
@@ -157,13 +158,16 @@ TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
             *("a window a column", DENSITY, a_window_a_column),
             [_COINS, _AMOUNTS, "table-censored-poisson-normal"],
         ),
-        ("a window a column", DENSITY, a_window_a_column, [_ROWS]),
-        ("the last column left out", DENSITY, the_last_column_left_out, [_COINS, _ROWS]),
+        ("a window a column", DENSITY, a_window_a_column, [_ROWS, _MIXED]),
+        ("the last column left out", DENSITY, the_last_column_left_out, [_COINS, _ROWS, _MIXED]),
         ("window before the shift", DENSITY, window_before_the_shift, [_AMOUNTS]),
         ("columns in their own order", DENSITY, columns_in_their_own_order, [_COINS, _AMOUNTS]),
         ("shift of the mean", SHIFT, shift_of_the_mean, [_AMOUNTS]),
         ("room of whole weights", DENSITY, room_of_whole_weights, [_WEIGHTED, _WEIGHTED_ROWS]),
-        ("epsilon times 1.02", DENSITY, windows_wider(1.02), [_COINS, _WEIGHTED, _AMOUNTS, _ROWS]),
+        (
+            *("epsilon times 1.02", DENSITY, windows_wider(1.02)),
+            [_COINS, _WEIGHTED, _AMOUNTS, _ROWS, _MIXED],
+        ),
         ("epsilon twice", DENSITY, windows_wider(2.0), [_COINS, _AMOUNTS]),
     )
     for row in rows

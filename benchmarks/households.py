@@ -138,7 +138,7 @@ def counted_figures(path: Path, settings: dict[str, Any]) -> tuple[float, pd.Ser
 
     By an accepted proposal at epsilon 4 and delta 1e-5 in all, with at most 3 records a household.
     """
-    table = read_table(path).spelled
+    table = read_table(path).with_codes
     schema = vws.Schema.propose(table).accepted()
     mechanism = vws.NoisyCounts(epsilon=4.0, delta=1e-5, cap=3, **settings)
     with warnings.catch_warnings():

@@ -140,7 +140,12 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"listing": _listing, "named": _named, "number": number, "repr": repr}
+    environment.filters |= {
+        "listing": _listing,
+        "named": lambda columns: _listing([repr(column.name) for column in columns]),
+        "number": number,
+        "repr": repr,
+    }
     environment.filters |= {"formatted": formatted, "counted": counted}
     return environment
 
@@ -158,11 +163,6 @@ def _listing(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _named(columns: Sequence[Any]) -> str:
-    """The names of columns as a sentence lists them."""
-    return _listing([repr(column.name) for column in columns])
 
 
 def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:

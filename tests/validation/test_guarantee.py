@@ -53,7 +53,7 @@ COMPUTED = [
 ]
 SAMPLED = {case.id: case for case in guarantee.CASES if isinstance(case, SampledLoss)}
 CENSORED = SAMPLED["guarantee/tester-censored-normal"]
-HISTOGRAM = dataclasses.replace(SAMPLED["guarantee/tester-histogram"], count=800)
+HISTOGRAM = dataclasses.replace(SAMPLED["guarantee/tester-histogram"], count=600)
 TERMS = "pyvws.posterior.pseudo_posterior:clamped_terms"
 SCALE = "pyvws.mechanisms.histogram.perturbed_histogram:noise_scale"
 

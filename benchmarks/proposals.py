@@ -146,7 +146,7 @@ def _on(y: _Floats, scale: str | None, unit: float) -> tuple[_Floats, _Floats]:
 def run_of(path: Path, cap: int | None, seed: int) -> dict[str, float]:
     """One run from a file to datasets by an accepted proposal, and what it kept."""
     began, spent = time.perf_counter(), time.process_time()
-    table = read_table(path).spelled
+    table = read_table(path).with_codes
     schema = Schema.propose(table).accepted()
     mechanism = vws.NoisyCounts(epsilon=_EPSILON, delta=_DELTA, cap=cap)
     with warnings.catch_warnings():
@@ -181,7 +181,7 @@ def run(plan: Plan) -> Found:
     for name, cap in FILES.items():
         if name in gone:
             continue
-        for column, (own, at, best) in held_out(read_table(DATA / name).spelled).items():
+        for column, (own, at, best) in held_out(read_table(DATA / name).with_codes).items():
             families.append((name, column, own, round(at, 3), round(best, 3), round(best - at, 3)))
         for seed in _SEEDS[:1] if plan.small else _SEEDS:
             with Worker() as worker:

@@ -336,7 +336,7 @@ def test_proposed_families_are_near_the_best_on_records_that_none_has_seen() -> 
 @pytest.mark.skipif(not proposals.DATA.is_dir(), reason="the data lie beside the checkout")
 @pytest.mark.parametrize("name", ["ce_2017.csv", "households.txt"])
 def test_proposed_families_of_public_files_are_near_the_best(name: str) -> None:
-    found = proposals.held_out(read_table(proposals.DATA / name).spelled, seed=2)
+    found = proposals.held_out(read_table(proposals.DATA / name).with_codes, seed=2)
     assert len(found) >= 2
     assert proposals.worst_of(found) <= 0.05
 

@@ -316,7 +316,7 @@ def test_help_documents_the_exit_codes_and_they_hold(table: Path, tmp_path: Path
     text = re.sub(r"\s+", " ", run_here("--help").out)
     for said in (
         "0 means that all is done",
-        "1 means that the input",
+        "1 means that an error",
         "2 means wrong usage",
         "130 means",
     ):

@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import pyvws
 from pyvws import judge, papers
-from pyvws._base.setting import explained, shown_default
+from pyvws._base.setting import common_default, explained
 from pyvws.synthesis.settings_by_name import declared
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,7 +81,7 @@ def settings_page() -> str:
     parts: dict[str, list[str]] = {}
     for name, alike in declared().items():
         kind, said = explained(alike)
-        usual = shown_default(alike)
+        usual = common_default(alike)
         shown = "" if usual in (..., None, ()) or usual is False else f"`{usual}`"
         row = f"| `{name}` | {kind} | {shown} | {said} |\n"
         parts.setdefault(alike[0].panel or "Run", []).append(row)

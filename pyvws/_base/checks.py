@@ -136,7 +136,7 @@ def _of_draws(names: Iterable[Any]) -> list[int]:
     return [at for at, name in enumerate(names) if str(name).lower().rstrip("s") in _DRAW_NAMES]
 
 
-def told(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A setting for a message, or the type alone of an array: messages never show data."""
     plain = value is None or isinstance(value, (str, int, float, tuple, list, np.generic))
     return repr(value) if plain else f"a value of type {type(value).__name__}"
@@ -146,7 +146,7 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{name} must be a number. Got {told(value)}.") from None
+        raise UsageError(f"{name} must be a number. Got {as_text(value)}.") from None
 
 
 def finite_number(value: Any, name: str) -> float:
@@ -205,7 +205,9 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise UsageError(f"{name} must be a whole number of at least {least}. Got {told(value)}.")
+        raise UsageError(
+            f"{name} must be a whole number of at least {least}. Got {as_text(value)}."
+        )
     if value < least:
         raise UsageError(f"{name} must be a whole number of at least {least}. Got {value}.")
     return int(value)
@@ -215,7 +217,7 @@ def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
     """One of the allowed words."""
     if value not in allowed:
         hint = near(value, allowed) if isinstance(value, str) else ""
-        raise UsageError(f"{name} must be one of {', '.join(allowed)}. Got {told(value)}.{hint}")
+        raise UsageError(f"{name} must be one of {', '.join(allowed)}. Got {as_text(value)}.{hint}")
     return value
 
 
@@ -237,7 +239,7 @@ def distinct_labels(given: Iterable[object]) -> tuple[str, ...]:
     """The labels of a family as text: none, or two or more that differ."""
     labels = tuple(str(label) for label in given)
     if labels and (len(labels) < 2 or len(set(labels)) < len(labels)):
-        raise UsageError(f"levels must be 2 or more different labels. Got {told(labels)}.")
+        raise UsageError(f"levels must be 2 or more different labels. Got {as_text(labels)}.")
     return labels
 
 

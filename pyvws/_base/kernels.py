@@ -196,14 +196,14 @@ def _own_folder() -> Iterator[None]:
 
 
 def compiling() -> None:
-    """Call the function that `told_of_compiling` was given, if there is one."""
+    """Call the function that `announce_compiling` was given, if there is one."""
     tell = _TELL.get()
     if tell is not None:
         tell()
 
 
 @contextmanager
-def told_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
+def announce_compiling(tell: Callable[[], None]) -> Iterator[None]:
     """Call `tell` before each long compilation in the `with` block."""
     before = _TELL.set(tell)
     try:

@@ -142,12 +142,12 @@ def merged(settings: Iterable[Setting]) -> dict[str, list[Setting]]:
     return by_name
 
 
-def shown_default(alike: list[Setting]) -> Any:
+def common_default(alike: list[Setting]) -> Any:
     """The default of a run's own setting (... if there is none); None for a setting with takers."""
     return alike[0].default if len(alike) == 1 and not alike[0].takers else None
 
 
-def shown_kind(alike: list[Setting]) -> Any:
+def common_kind(alike: list[Setting]) -> Any:
     """The type of a setting's name: any that one of its declarations has."""
     return reduce(or_, dict.fromkeys(setting.kind for setting in alike))
 
@@ -159,7 +159,7 @@ def described(alike: list[Setting]) -> str:
         text, usual = setting.help, setting.default
         if setting.takers:
             text = f"For {', '.join(setting.takers)}: {text[0].lower()}{text[1:]}"
-        if not (shown_default(alike) or usual in (..., None, ()) or usual is False):
+        if not (common_default(alike) or usual in (..., None, ()) or usual is False):
             values = usual if isinstance(usual, tuple) else (usual,)
             words = ",".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
             text += f" {words} if not given."

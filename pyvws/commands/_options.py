@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args
 import typer
 from typer.core import TyperCommand
 
-from pyvws._base.setting import Setting, described, on_command_line, shown_default
+from pyvws._base.setting import Setting, common_default, described, on_command_line
 from pyvws.errors import InputError, UsageError
 
 _NOT_IN_A_FILE = ("table", "out", "config", "help", "help_all", "overwrite", "quiet", "as_json")
@@ -149,7 +149,7 @@ def with_options(
 def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
     kind, metavar = _kind(alike)
     first = alike[0]
-    usual = shown_default(alike)
+    usual = common_default(alike)
     words = f" One of {', '.join(first.choices)}." if metavar == "NAME" else ""
     option = typer.Option(
         *([f"--{name.replace('_', '-')}"] if kind is bool else []),

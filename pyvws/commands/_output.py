@@ -112,7 +112,7 @@ def console_listener(console: Console) -> Iterator[Listener]:
 @contextmanager
 def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     """A listener that shows the progress of fits on a console, or shows nothing if silent."""
-    from pyvws._base.kernels import told_of_compiling
+    from pyvws._base.kernels import announce_compiling
     from pyvws.synthesis.loop import SILENT
 
     if silent:
@@ -126,7 +126,7 @@ def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
             console.print("compiling, once")
         printed = True
 
-    with console_listener(console) as listener, told_of_compiling(tell):
+    with console_listener(console) as listener, announce_compiling(tell):
         yield listener
 
 

@@ -27,7 +27,7 @@ from pyvws.report.output_folder import (
     refuse_random_order,
     run_schema,
 )
-from pyvws.report.released_columns import ColumnValues, ReportedColumn, said_column, valued
+from pyvws.report.released_columns import ColumnValues, ReportedColumn, reported_column, valued
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame, plain_columns
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.read import read_table
@@ -72,7 +72,7 @@ def read_column(
     runs = filter(is_output_folder, synthetic)
     by_name = {column.name: column for path in runs for column in columns_of_run(path, known)}
     if known is not None and name in known.columns:
-        by_name[name] = said_column(name, True, known.columns[name])
+        by_name[name] = reported_column(name, True, known.columns[name])
     tables = {original: read_table(original)}
     check_columns(open_frame(tables[original].frame), [name], role=f"{original.name}: outcome")
     column = by_name.get(name) or ReportedColumn(name, True, None)
@@ -84,7 +84,7 @@ def read_column(
     parts = {}
     for number, path in enumerate([original, *synthetic_files(synthetic)]):
         table = tables.pop(path, None) or read_table(path)
-        frame = open_frame(table.frame if column.levels is None else table.spelled)
+        frame = open_frame(table.frame if column.levels is None else table.with_codes)
         check_columns(frame, [name], role=f"{path.name}: outcome")
         if column.levels is None and not read_by_schema:
             _outcome(frame, name, path)
@@ -101,7 +101,7 @@ def read_tables(
     without the columns that the release does not have; they are named on stderr.
     """
     _, datasets, known = read_synthetic(synthetic, schema)
-    table = read_table(original).spelled
+    table = read_table(original).with_codes
     absent = [name for name in table.columns if not any(name in own.columns for own in datasets)]
     if known is None and absent and mechanisms_beside(synthetic):
         print(
@@ -119,7 +119,7 @@ def read_synthetic(
     """The files of the datasets, the datasets, and `chosen_schema`."""
     known = chosen_schema(synthetic, schema)
     files = synthetic_files(synthetic)
-    return files, [read_table(path).spelled for path in files], known
+    return files, [read_table(path).with_codes for path in files], known
 
 
 def of_units(
@@ -178,7 +178,7 @@ def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:
 
 def read_original(path: Path, columns: Sequence[ReportedColumn]) -> pl.DataFrame:
     """The confidential table of a release; InputError for a released column that it lacks."""
-    frame = read_table(path).spelled
+    frame = read_table(path).with_codes
     checked = open_frame(frame)
     check_columns(checked, [column.name for column in columns], role=path.name)
     for column in columns:

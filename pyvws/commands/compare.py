@@ -71,7 +71,7 @@ def compare(
     Example: pyvws compare people.csv --schema schema.toml --epsilons 6,12 --out compared/
     """
     from pyvws.comparison.compare import compare as compared
-    from pyvws.comparison.page import LOOKED, headings, notes, shown_row
+    from pyvws.comparison.page import LOOKED, formatted_row, headings, notes
     from pyvws.tables.files.read import read_table
     from pyvws.tables.schema.schema import Schema
 
@@ -117,7 +117,7 @@ def compare(
         print_table(
             f"{table.name}: choices by epsilon",
             headings(comparison),
-            (shown_row(comparison, row) for row in comparison.rows),
+            (formatted_row(comparison, row) for row in comparison.rows),
             *notes(comparison),
         )
         for entry in comparison.advice:

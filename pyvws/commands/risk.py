@@ -149,7 +149,7 @@ def _tell_table(
     from pyvws.tables.files.read import read_table
 
     table, datasets, known = read_tables(original, synthetic, schema)
-    held = read_table(holdout).spelled if holdout else None
+    held = read_table(holdout).with_codes if holdout else None
     risks = table_risk(
         table, datasets, keys=names(keys), target=names(target), holdout=held, schema=known
     )

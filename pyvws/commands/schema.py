@@ -51,7 +51,7 @@ def schema(
       pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
     """
     from pyvws.commands._forecast import forecast
-    from pyvws.tables.files.headers import record_instead, shown_names
+    from pyvws.tables.files.headers import display_names, record_instead
     from pyvws.tables.files.read import read_table
     from pyvws.tables.proposal.reasons import broken_rules, reasons
     from pyvws.tables.schema.schema import Schema
@@ -65,11 +65,11 @@ def schema(
         _accept(table, accept, out, plan, quiet, as_json)
         return
     source = read_table(table)
-    schema = Schema.propose(source.spelled)
+    schema = Schema.propose(source.with_codes)
     schema.write(out)
-    expected = forecast(schema, source.spelled) if plan else []
-    labels = shown_names(list(schema.columns))
-    broken = broken_rules(schema, source.spelled, labels)
+    expected = forecast(schema, source.with_codes) if plan else []
+    labels = display_names(list(schema.columns))
+    broken = broken_rules(schema, source.with_codes, labels)
     columns = {labels[name]: column for name, column in schema.columns.items()}
     if as_json:
         print_json(

@@ -152,7 +152,7 @@ def synthesize(
         mechanism: Any = settings.mechanism
         counts = mechanism.facts.takes_table
         budget = {name: getattr(mechanism, name) for name in ("epsilon", "delta") if counts}
-        lines = forecast(given["schema"], read_table(table).spelled, **budget)
+        lines = forecast(given["schema"], read_table(table).with_codes, **budget)
         if as_json:
             print_json({"forecast": lines})
         else:
@@ -180,7 +180,7 @@ def synthesize(
         else:
             source = read_table(table)
             release = settings.fit(
-                source.spelled if settings.plan.reads_spelled else source.frame,
+                source.with_codes if settings.plan.reads_codes else source.frame,
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,

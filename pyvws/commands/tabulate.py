@@ -126,7 +126,7 @@ def tabulate(
         of=of_what,
         counted=() if counts is None else counts.sets,
         draw_of_dataset=draws_behind(files),
-        original=None if original is None else read_table(original).spelled,
+        original=None if original is None else read_table(original).with_codes,
         epsilon=epsilon,
     )
     if out is not None:

@@ -87,7 +87,7 @@ def utility(
     if outcome is None:
         from pyvws.commands._options import names
         from pyvws.evaluation.table_utility import table_utility
-        from pyvws.tables.files.headers import shown_names
+        from pyvws.tables.files.headers import display_names
 
         data, datasets, of_columns = read_tables(original, synthetic, schema)
         measures = table_utility(
@@ -101,7 +101,7 @@ def utility(
         if figure is not None:
             _draw(measures, figure)
         title = f"{original.name} and {len(datasets)} synthetic datasets"
-        _tell_table(measures, title, shown_names(data.columns), quiet, as_json)
+        _tell_table(measures, title, display_names(data.columns), quiet, as_json)
         return
     values = read_column(original, synthetic, outcome, schema)
     margin = margin_of(values)
@@ -127,7 +127,7 @@ def _beside(
     from pyvws.tables.schema.schema import Schema
 
     files, datasets, of_columns = read_synthetic(synthetic, schema)
-    draws, data, chosen = draws_behind(files), read_table(original).spelled, cast("Any", family)
+    draws, data, chosen = draws_behind(files), read_table(original).with_codes, cast("Any", family)
     comparisons: list[dict[str, Any]] = []
     for formula in asked[0]:
         fitted = regression_utility(

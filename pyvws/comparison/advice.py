@@ -152,16 +152,18 @@ def advised(
     worse = score != "margins" and worse_than_independent(
         best.mean(score), scale.independent, scale.bootstrap, best=scale.best
     )
+    seeds = f"{len(best.scores)} seeds" if len(best.scores) > 1 else "1 seed"
+    caveats = cast(Mechanism, best.point.settings.mechanism).facts.caveats
     sentences = [
         f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, {best.claim}.",
-        f"It has {compared.figure(best)} of {score} from {_seeds(best)}, at epsilon "
+        f"It has {compared.figure(best)} of {score} from {seeds}, at epsilon "
         f"{span(best.epsilons)}; a second sample has {scale.bootstrap:.4g}, independent columns "
         f"{scale.independent:.4g}, and {'larger' if scale.larger_is_better else 'smaller'} is "
         "better.",
         *([_ONCE] if best.totals and max(best.totals) == max(best.epsilons) else []),
         *_beside(best, others, compared),
         *_lacking(not_run, epsilon),
-        *(f"Its statement says: {caveat(sentence)}" for sentence in _mechanism(best).facts.caveats),
+        *(f"Its statement says: {caveat(sentence)}" for sentence in caveats),
     ]
     strict = [row for row in (best, *others) if row.guarantee in _STRICT]
     if strict and strict[0] is not best:
@@ -216,14 +218,6 @@ def _lacking(not_run: Sequence[Point], epsilon: float) -> list[str]:
         f"Time did not allow {', '.join(names)}: the same command goes on, and the advice "
         "may change."
     ]
-
-
-def _mechanism(row: ComparedRow) -> Mechanism:
-    return cast(Mechanism, row.point.settings.mechanism)
-
-
-def _seeds(row: ComparedRow) -> str:
-    return f"{len(row.scores)} seeds" if len(row.scores) > 1 else "1 seed"
 
 
 def span(values: Sequence[float], form: str = ".1f") -> str:

@@ -118,7 +118,9 @@ def planned(
         raise InputError(
             f"No choice can be run on this table. {next(iter(left_out.values()), '')}".strip()
         )
-    return sorted(points, key=_effort), left_out
+    # Clamped fits last, since they share no fit and take the longest; else epsilon by epsilon.
+    clamps = {point.key: cast(Mechanism, point.settings.mechanism).facts.clamps for point in points}
+    return sorted(points, key=lambda at: (clamps[at.key], at.epsilon or 0.0)), left_out
 
 
 def _points(
@@ -141,11 +143,6 @@ def _points(
     if not listed:
         raise refused or InputError(f"{choice.label!r} has no point.")
     return listed
-
-
-def _effort(point: Point) -> tuple[bool, float]:
-    """Clamped fits last, since they share no fit and take the longest; else epsilon by epsilon."""
-    return cast(Mechanism, point.settings.mechanism).facts.clamps, point.epsilon or 0.0
 
 
 def refuse_choices(common: Mapping[str, Any]) -> None:

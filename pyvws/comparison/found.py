@@ -11,7 +11,6 @@ import polars as pl
 
 from pyvws._base.html_table import html_table
 from pyvws.comparison.advice import Advice, ComparedRow
-from pyvws.comparison.choices import Point
 from pyvws.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,7 +61,9 @@ class Comparison:
         """
         for advice in self.advice:
             if advice.epsilon == epsilon and advice.row is not None:
-                return _chosen(advice.row.point)
+                given = {**advice.row.point.given, "compared": True}
+                given.pop("accept_unconverged", None)
+                return given
         raise InputError(
             f"The comparison has no choice for epsilon {epsilon:g}. It has advice for "
             f"{', '.join(f'{advice.epsilon:g}' for advice in self.advice if advice.row) or 'none'}."
@@ -89,12 +90,6 @@ class Comparison:
         return choices_against_epsilon(
             {self.score: lines}, {self.score: levels}, names={self.score: self.score}
         )
-
-
-def _chosen(point: Point) -> dict[str, Any]:
-    """The settings of a release by a point, which say that they were compared."""
-    given = {name: value for name, value in point.given.items() if name != "accept_unconverged"}
-    return {**given, "compared": True}
 
 
 def _entries(row: ComparedRow) -> dict[str, Any]:

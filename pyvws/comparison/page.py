@@ -37,7 +37,7 @@ def headings(comparison: Comparison) -> tuple[str, ...]:
     return (*_FIRST, *others, "weight", "R-hat", "seconds")
 
 
-def shown_row(comparison: Comparison, row: ComparedRow) -> tuple[str, ...]:
+def formatted_row(comparison: Comparison, row: ComparedRow) -> tuple[str, ...]:
     """A point as text, the choice first; scores with two standard errors over its own seeds."""
     asked = "own" if row.point.epsilon is None else f"{row.point.epsilon:g}"
     label = row.point.choice.label
@@ -113,7 +113,7 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
 
 
 def _page(comparison: Comparison, drawn: PagePicture | None) -> str:
-    rows = [shown_row(comparison, row) for row in comparison.rows]
+    rows = [formatted_row(comparison, row) for row in comparison.rows]
     caption = (
         "Larger epsilon = less private. Scores ± two standard errors; processor seconds a seed."
     )

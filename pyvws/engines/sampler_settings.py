@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pyvws._base.checks import finite_number, open_unit_interval, told, whole_number
+from pyvws._base.checks import as_text, finite_number, open_unit_interval, whole_number
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 
@@ -84,7 +84,7 @@ class SamplerSettings:
         ):
             raise InputError(
                 "grid_range must be pairs of finite numbers, the lower one first. "
-                f"Got {told(self.grid_range)}."
+                f"Got {as_text(self.grid_range)}."
             )
         steps = tuple(whole_number(number, "grid_steps", least=1) for number in self.grid_steps)
         object.__setattr__(self, "grid_range", ends)

@@ -147,8 +147,11 @@ class _Values:
         """The share below x and half of the share at x."""
         return (self.below(x) + self.below(x, or_at=True)) / 2
 
-    def at(self, x: float) -> float:
-        return self.below(x, or_at=True) - self.below(x)
+    def at(self, points: Floats) -> Floats:
+        """The share of the records at each point."""
+        up_to = np.concatenate([[0.0], self.up_to]) / self.records
+        left, right = (np.searchsorted(self.values, points, side) for side in ("left", "right"))
+        return up_to[right] - up_to[left]
 
     def quantile(self, level: float) -> float:
         """The smallest value with at least this share of the records at it or below it."""
@@ -344,16 +347,19 @@ def _of_range(data: _Values, own: list[_Values]) -> list[Statistic]:
 
 def _of_repeated(data: _Values, own: list[_Values]) -> list[Statistic]:
     """The share at each value that repeats, in the data or in the datasets."""
-    points = {float(x) for part in (data, *own) for x in part.values[part.shares >= _REPEATED]}
-    shares = {x: (data.at(x), [column.at(x) for column in own]) for x in points}
-    often = {x: max(p, float(np.mean(q))) for x, (p, q) in shares.items()}
-    most = sorted((x for x in points if often[x] >= _REPEATED), key=lambda x: (-often[x], x))
+    found = {float(x) for part in (data, *own) for x in part.values[part.shares >= _REPEATED]}
+    points = np.array(sorted(found))
+    of_data, of_own = data.at(points), np.column_stack([column.at(points) for column in own])
+    means = of_own.mean(axis=1)
+    often = np.maximum(of_data, means)
+    most = [place for place in np.argsort(-often, kind="stable") if often[place] >= _REPEATED]
     rows = min(column.records for column in own)
     statistics = []
-    for x in sorted(most[:_MOST]):
-        p, q = shares[x]
-        bad = _parts(p, float(np.mean(q)), data.records, rows, _OF_SHARES)
-        statistics.append(_statistic(f"share at {x:.7g}", p, q, "repeated" if bad else ""))
+    for place in sorted(most[:_MOST]):
+        p, q = float(of_data[place]), of_own[place].tolist()
+        bad = _parts(p, float(means[place]), data.records, rows, _OF_SHARES)
+        name = f"share at {points[place]:.7g}"
+        statistics.append(_statistic(name, p, q, "repeated" if bad else ""))
     return statistics
 
 

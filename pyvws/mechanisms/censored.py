@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from pyvws._base.checks import choice, positive, told
+from pyvws._base.checks import as_text, choice, positive
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
@@ -131,7 +131,7 @@ class Censored(Counting):
         for name in ("weight_column", "reference"):
             if not isinstance(getattr(self, name), str | None):
                 what = "the name of one column" if name == "weight_column" else "a path"
-                raise InputError(f"{name} must be {what}. Got {told(getattr(self, name))}.")
+                raise InputError(f"{name} must be {what}. Got {as_text(getattr(self, name))}.")
         self._check_source()
         if self.weights != "constant" and self.c is None:
             object.__setattr__(self, "c", 1.0)

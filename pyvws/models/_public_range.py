@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pyvws._base.checks import Floats, finite_number, told
+from pyvws._base.checks import Floats, as_text, finite_number
 from pyvws.errors import InputError
 
 
@@ -18,7 +18,7 @@ def known_range(given: Any) -> tuple[float, float]:
     if not low < high or math.isinf(high - low):
         raise InputError(
             "range must be two finite numbers, the lower one first, a finite way apart. Got "
-            f"{told(given)}."
+            f"{as_text(given)}."
         )
     return low, high
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
-from pyvws._base.checks import Floats, finite_vector, told
+from pyvws._base.checks import Floats, as_text, finite_vector
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -174,7 +174,7 @@ class Ordinal(Regression):
             if not whole or len(distinct) < len(values) or not 2 <= len(values) <= _MOST_LEVELS:
                 raise InputError(
                     f"levels must be 2 to {_MOST_LEVELS} different whole numbers. "
-                    f"Got {told(self.levels)}."
+                    f"Got {as_text(self.levels)}."
                 )
             given = tuple(distinct.tolist())
         object.__setattr__(self, "levels", given)

@@ -93,7 +93,7 @@ class FormulaPlan(Plan):
         return self.strict
 
     @property
-    def reads_spelled(self) -> bool:
+    def reads_codes(self) -> bool:
         return self.entries is not None
 
     @property

@@ -116,7 +116,7 @@ class Plan(ABC):
         return {"schema": "", "public_schema": ""}
 
     @property
-    def reads_spelled(self) -> bool:
+    def reads_codes(self) -> bool:
         """Whether cells count as a file spells them."""
         return self.by_schema
 

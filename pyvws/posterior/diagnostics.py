@@ -9,7 +9,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import quietly
-from pyvws.tables.files.headers import shown_names
+from pyvws.tables.files.headers import display_names
 
 RHAT_LIMIT = 1.01
 ESS_LIMIT = 400
@@ -93,7 +93,7 @@ def together(fits: Sequence[Diagnostics], columns: Sequence[str]) -> Diagnostics
         divergences=sum(fit.divergences for fit in fits),
         independent=all(fit.independent for fit in fits),
         khat=max(approximations) if approximations else None,
-        column=None if worst is None else shown_names(columns)[worst],
+        column=None if worst is None else display_names(columns)[worst],
     )
 
 

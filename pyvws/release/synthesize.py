@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from pyvws._base.setting import documented, shown_default, shown_kind
+from pyvws._base.setting import common_default, common_kind, documented
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.settings_by_name import arranged, declared
@@ -55,7 +55,7 @@ def _declare() -> None:
     given = inspect.signature(synthesize, eval_str=True).parameters
     keywords = []
     for name, alike in settings.items():
-        usual, kind = shown_default(alike), shown_kind(alike)
+        usual, kind = common_default(alike), common_kind(alike)
         keywords.append(
             inspect.Parameter(
                 name,

@@ -21,11 +21,11 @@ from pyvws.report.page import (
     PagePicture,
     Section,
     Table,
+    formatted,
     mechanism_words,
     number,
     picture,
     render,
-    shown,
 )
 from pyvws.report.public_page import (
     costs,
@@ -96,12 +96,12 @@ def board_page(
 
 
 def _in_four(value: Any) -> str:
-    return shown(value, number)
+    return formatted(value, number)
 
 
 def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
     rows = [
-        (name, _in_four(exact[name]), shown(released[name]), field.meaning, field.direction)
+        (name, _in_four(exact[name]), formatted(released[name]), field.meaning, field.direction)
         for name, field in FIELDS.items()
         if name in exact
     ]
@@ -115,7 +115,7 @@ def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
 
 def _pairs(caption: str, entries: Mapping[str, Any]) -> Table:
     """A table of settings as the run noted them, without settings that nobody set."""
-    rows = [(str(name), shown(value)) for name, value in entries.items() if value is not None]
+    rows = [(str(name), formatted(value)) for name, value in entries.items() if value is not None]
     return Table(caption, ("name", "value"), rows)
 
 
@@ -239,7 +239,7 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             Table(
                 "What was counted",
                 ("name", "value"),
-                [(name, shown(value)) for name, value in public.privacy["counts"].items()],
+                [(name, formatted(value)) for name, value in public.privacy["counts"].items()],
             ),
             Table(
                 "Records that a set does not count: unknown values, or broken rules",

@@ -99,9 +99,5 @@ def _figures(epsilon: float | None) -> tuple[str, str, str]:
     if epsilon is None or not math.isfinite(epsilon):
         return "not finite", "no limit", _NO_BOUND
     belief = largest_belief(epsilon)
-    become = _NO_BOUND if belief > _CERTAIN else f"{_percent(belief)} %"
+    become = _NO_BOUND if belief > _CERTAIN else f"{math.ceil(belief * 1000) / 10:g} %"
     return number(epsilon), factor(epsilon), become
-
-
-def _percent(share: float) -> str:
-    return f"{math.ceil(share * 1000) / 10:g}"

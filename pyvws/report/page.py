@@ -140,8 +140,13 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"listing": _listing, "named": _named, "number": number, "repr": repr}
-    environment.filters |= {"shown": shown, "counted": counted}
+    environment.filters |= {
+        "listing": _listing,
+        "named": lambda columns: _listing([repr(column.name) for column in columns]),
+        "number": number,
+        "repr": repr,
+    }
+    environment.filters |= {"formatted": formatted, "counted": counted}
     return environment
 
 
@@ -158,11 +163,6 @@ def _listing(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _named(columns: Sequence[Any]) -> str:
-    """The names of columns as a sentence lists them."""
-    return _listing([repr(column.name) for column in columns])
 
 
 def mechanism_words(privacy: Mapping[str, Any]) -> tuple[str, str]:
@@ -191,13 +191,13 @@ def _figure(value: float) -> str:
     return f"{value:.7g}" if value < 1e6 else str(value)
 
 
-def shown(value: Any, figure: Callable[[float], str] = _figure) -> str:
+def formatted(value: Any, figure: Callable[[float], str] = _figure) -> str:
     """A value of the statement as a reader sees it, with every digit of a figure rounded up."""
     if value is None:
         return "none"
     if isinstance(value, Mapping):
         nested = any(isinstance(inner, Mapping) for inner in value.values())
-        parts = (f"{name}: {shown(inner, figure)}" for name, inner in value.items())
+        parts = (f"{name}: {formatted(inner, figure)}" for name, inner in value.items())
         return ("; " if nested else ", ").join(parts)
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -25,11 +25,11 @@ from pyvws.report.page import (
     Heading,
     PagePicture,
     Table,
+    formatted,
     mechanism_words,
     number,
     picture,
     render,
-    shown,
 )
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
@@ -39,7 +39,7 @@ _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer d
 
 
 def statement_facts(
-    privacy: Mapping[str, Any], rows: str, shown: Callable[[Any], str] = shown
+    privacy: Mapping[str, Any], rows: str, formatted: Callable[[Any], str] = formatted
 ) -> list[tuple[str, str, str]]:
     """The figures at the top of a page: name, value, note. `shown` writes a figure.
 
@@ -49,18 +49,18 @@ def statement_facts(
     strict = []
     if certified := privacy.get("certified"):
         dataset, total = (
-            shown(certified[f"epsilon_{count}"]) for count in ("per_dataset", "total")
+            formatted(certified[f"epsilon_{count}"]) for count in ("per_dataset", "total")
         )
         note = f"{certified['neighbours']} neighbours, {dataset} a dataset"
         strict.append(("Certified ε of all datasets", total, note))
     window = []
     if "epsilon_of_window" in privacy:
-        replaced = shown(privacy["epsilon_by_neighbours"]["replace-one"]["of_window"])
+        replaced = formatted(privacy["epsilon_by_neighbours"]["replace-one"]["of_window"])
         note = f"weights held fixed; {replaced} where a record is replaced"
-        window.append(("ε of the window, a dataset", shown(privacy["epsilon_of_window"]), note))
+        window.append(("ε of the window, a dataset", formatted(privacy["epsilon_of_window"]), note))
     both, claimed = privacy.get("epsilon_by_neighbours", {}), (certified or privacy)["neighbours"]
     together = [
-        (f"ε of all datasets, δ = {delta}", shown(total), f"{claimed} neighbours")
+        (f"ε of all datasets, δ = {delta}", formatted(total), f"{claimed} neighbours")
         for delta, total in both.get(claimed, {}).get("total_by_delta", {}).items()
     ][:1]
     own = f"{neighbours} neighbours" + (", not certified" if claimed != neighbours else "")
@@ -68,12 +68,12 @@ def statement_facts(
     shared = "" if draws == privacy["datasets"] else f", from {counted(draws, 'draw')}"
     return [
         *strict,
-        ("ε of a dataset", shown(privacy["epsilon_per_dataset"]), own),
+        ("ε of a dataset", formatted(privacy["epsilon_per_dataset"]), own),
         *window,
-        ("ε of all datasets", shown(privacy["epsilon_total"]), own),
+        ("ε of all datasets", formatted(privacy["epsilon_total"]), own),
         *together,
         ("Unit of privacy", privacy["unit_of_privacy"], f"{claimed} neighbours"),
-        ("Datasets", shown(privacy["datasets"]), f"of {counted(rows, 'row')} each{shared}"),
+        ("Datasets", formatted(privacy["datasets"]), f"of {counted(rows, 'row')} each{shared}"),
     ]
 
 
@@ -96,7 +96,7 @@ def relied_on(privacy: Mapping[str, Any]) -> Table:
         "Each part that the guarantee takes as it is.",
         ("part", "value", "meaning"),
         [
-            (name.replace("_", " "), shown(value), meanings[name]["description"])
+            (name.replace("_", " "), formatted(value), meanings[name]["description"])
             for name, value in entries.items()
             if name != "not_covered"
         ],
@@ -146,9 +146,9 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
             f"Epsilon of {privacy['neighbours']} neighbours, rounded up to one decimal; larger = "
             "less private.",
             ("use", "ε"),
-            [(entry["use"], shown(entry["epsilon"])) for entry in privacy["ledger"]],
+            [(entry["use"], formatted(entry["epsilon"])) for entry in privacy["ledger"]],
         ),
-        "costs": costs(privacy, shown),
+        "costs": costs(privacy, formatted),
         "columns": Table(
             "The columns",
             ("column", "what it holds"),
@@ -191,7 +191,7 @@ def _numbers(privacy: Mapping[str, Any]) -> Table:
         "Figures are rounded up to one decimal, never down.",
         ("number", "value", "meaning", "range and unit", "direction"),
         [
-            (name, shown(privacy[name]), field.meaning, field.range, field.direction)
+            (name, formatted(privacy[name]), field.meaning, field.range, field.direction)
             for name, field in FIELDS.items()
             if name in privacy
         ],

@@ -101,7 +101,7 @@ def read_columns(
         model = models.get(name, privacy.get("model")) if synthetic else None
         entry = described(schema).get(name)
         if entry is not None:
-            columns.append(said_column(name, synthetic, entry))
+            columns.append(reported_column(name, synthetic, entry))
             continue
         category = model == "nominal" or not (kind.is_numeric() or kind == pl.Boolean)
         number = replace(_PLAIN, missing=True) if name in empty else _PLAIN
@@ -119,7 +119,7 @@ def _with_empty_cells(files: Sequence[Path]) -> set[str]:
     return names
 
 
-def said_column(name: str, synthetic: bool, column: Column) -> ReportedColumn:
+def reported_column(name: str, synthetic: bool, column: Column) -> ReportedColumn:
     """A column of the datasets as a schema says what it holds."""
     levels = tuple(_EMPTY if level is None else level for level in column.coded_levels)
     return ReportedColumn(name, synthetic, levels if column.categorical else None, column)

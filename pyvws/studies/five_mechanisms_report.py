@@ -74,7 +74,7 @@ def compare(cases: Cases, column: str = "u_a") -> list[PairedDifference]:
 
 def verdict(pair: PairedDifference) -> str:
     """The verdict on one pair of the slides' order, in words."""
-    if not pair.told_apart:
+    if not pair.excludes_zero:
         return "not told apart"
     return "as on the slides" if pair.mean > 0 else "the other way round"
 

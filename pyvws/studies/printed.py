@@ -131,7 +131,7 @@ class PairedDifference:
     replicates: int
 
     @property
-    def told_apart(self) -> bool:
+    def excludes_zero(self) -> bool:
         """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
@@ -143,14 +143,14 @@ class Recomputed:
     cells: list[Printed]
     pairs: list[PairedDifference] = field(default_factory=list)
 
-    def told_apart(self, cell: Printed) -> str:
+    def pair_verdicts(self, cell: Printed) -> str:
         """For example "told apart from LW; not told apart from CW"; "" for a cell in no pair."""
         others: dict[bool, list[str]] = {True: [], False: []}
         for pair in self.pairs:
             names = [pair.first, pair.second]
             if pair.statistic == cell.column and cell.row in names:
                 names.remove(cell.row)
-                others[pair.told_apart] += names
+                others[pair.excludes_zero] += names
         words = {True: "told apart from", False: "not told apart from"}
         return "; ".join(
             f"{words[apart]} {', '.join(names)}" for apart, names in others.items() if names
@@ -181,7 +181,7 @@ def paired_table(title: str, pairs: Sequence[PairedDifference]) -> Any:
             pair.statistic,
             f"{pair.mean:+.3g}",
             f"[{pair.low:.3g}, {pair.high:.3g}]",
-            "yes" if pair.told_apart else "no",
+            "yes" if pair.excludes_zero else "no",
             f"{pair.detectable:.2g}",
             end_section=after is None or (after.first, after.second) != (pair.first, pair.second),
         )

@@ -51,7 +51,7 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     ]
     pairs = {seed: differences(rows, seed) for seed in seeds}
     differing = [
-        {"data_seed": seed, **asdict(pair), "told_apart": pair.told_apart}
+        {"data_seed": seed, **asdict(pair), "told_apart": pair.excludes_zero}
         for seed, of_seed in pairs.items()
         for pair in of_seed
     ]

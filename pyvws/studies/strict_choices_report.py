@@ -187,7 +187,9 @@ def _compared(pairs: Mapping[float, PairedDifference]) -> str:
     """Where a choice is better, worse, and not told apart."""
     verdict: dict[str, list[str]] = {"better": [], "worse": [], "not told apart": []}
     for epsilon, pair in pairs.items():
-        word = "not told apart" if not pair.told_apart else "worse" if pair.mean > 0 else "better"
+        word = (
+            "not told apart" if not pair.excludes_zero else "worse" if pair.mean > 0 else "better"
+        )
         verdict[word].append(f"{epsilon:g}")
     return "; ".join(f"{word} at {', '.join(at)}" for word, at in verdict.items() if at)
 

@@ -146,7 +146,7 @@ class CountedRuns(Runs):
         losses.by_neighbours = {own: losses.by_neighbours[own]}
         return losses
 
-    def shown(self, outcomes: Any, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Any, epsilon: float, losses: Losses) -> Floats:
         """The counts over their scales (C + 1, 2) of a run, after a mark of all else that left."""
         if outcomes not in self.known:
             release, seen = self._run(outcomes, epsilon)

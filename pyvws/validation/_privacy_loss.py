@@ -113,9 +113,9 @@ class Runs(ABC):
         """Losses between every base and its neighbours, and between the neighbours themselves."""
         losses = Losses()
         for base in self.bases:
-            at_base = self.shown(base, epsilon, losses)
+            at_base = self.log_probabilities(base, epsilon, losses)
             for group in neighbourhood(base, self.extremes):
-                neighbours = [self.shown(other, epsilon, losses) for other in group]
+                neighbours = [self.log_probabilities(other, epsilon, losses) for other in group]
                 for neighbour in neighbours:
                     losses.see("leave-one-out", self.distance(at_base, neighbour))
                 for neighbour, other in combinations(neighbours, 2):
@@ -123,11 +123,11 @@ class Runs(ABC):
         return losses
 
     @abstractmethod
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log probabilities of one run's possible outputs; `losses` keep the run's claims."""
 
     def distance(self, first: Floats, other: Floats) -> float:
-        """The largest |log ratio| of two results of `shown`; infinite where one gives no chance."""
+        """The largest |log ratio| of two results; infinite where one gives no chance."""
         with np.errstate(invalid="ignore"):
             apart = np.abs(first - other)
         return float(np.where(first == other, 0.0, apart).max())
@@ -200,7 +200,7 @@ class TableTargets(Runs):
     points: Floats
     weight: float = 1.0
 
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point of the grid."""
         first, second = np.array(outcomes, dtype=np.float64).T
         ones = np.ones(len(first))
@@ -226,7 +226,7 @@ class CensoredRuns(_Clamped):
 
     points: Floats
 
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point of the grid."""
         engine = EnumeratedGrid(self.points)
         statement, _ = self.run(outcomes, epsilon, engine)
@@ -241,7 +241,7 @@ class WholeScoreRuns(_Clamped):
     grid_range: tuple[float, ...]
     grid_steps: tuple[int, ...]
 
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """The points of the run's own grid, and their log probabilities last: (G, D + 1)."""
         engine = SeenGrid()
         settings = SamplerSettings(
@@ -271,7 +271,7 @@ class SharedDrawRuns(_Clamped):
     datasets: int
     draws: int
 
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point, once for each draw that the datasets show: (d, G)."""
         engine = _Numbered(self.points)
         given: dict[str, Any] = {"datasets": self.datasets, "draws_per_release": self.draws}
@@ -304,7 +304,7 @@ class StagedRuns(_Clamped):
 
     points: Floats
 
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log probability of the draws of all fits of the run together: (G, G) of two fits."""
         stage = _OF_STAGE * epsilon
 
@@ -323,7 +323,7 @@ class HistogramRuns(Runs):
     neighbours: Literal["replace", "loo"]
     range: tuple[float, float] = (0.0, 1.0)
 
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """log P(D_j = k) of each bin j and whole number k within reach, at the run's own scale."""
         release = synthesize(
             pl.DataFrame({"y": outcomes}, schema={"y": pl.Float64}),

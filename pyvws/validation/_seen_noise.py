@@ -68,7 +68,7 @@ class Tables(_Shown):
     each: int = 1
     exponents: bool = False
 
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Every sum that gets noise, over the scale of its noise."""
         y, w = np.repeat(np.array(outcomes, dtype=np.float64), self.each, axis=0).T
         area = np.where(y > 0.0, "a", "b")
@@ -116,7 +116,7 @@ class Tables(_Shown):
 class NoisyRows(_Shown):
     """Strict runs with a noisy number of rows; the claim is the ledger's for that number."""
 
-    def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """The number of records over the scale of its noise."""
         draws = np.zeros((4, 3))
         with _seen_noise() as seen, warnings.catch_warnings():

@@ -92,7 +92,11 @@ def read_papers(path: Path) -> list[Paper]:
         ordered = sorted(files, key=lambda file: ("\\title" not in texts[file], file))
         name = tuple(file.relative_to(base).as_posix() for file in ordered)
         documents[name] = _plain("\n".join(texts[file] for file in ordered), "latex")
-    papers = [Paper(key, files, text) for files, text in documents.items() if (key := _key(text))]
+    papers = [
+        Paper(key, files, text)
+        for files, text in documents.items()
+        for key in [key for key, pattern in _TITLES if pattern.search(text)][:1]
+    ]
     if not papers:
         raise InputError(
             f"No paper with listings is in {path}. Give the text, HTML or LaTeX source of the "
@@ -111,7 +115,8 @@ def find_listings(paper: Paper) -> dict[str, Listing]:
         start = re.search(first, text, re.MULTILINE)
         end = _end(kind, text, start.start()) if start else None
         if start and end:
-            listings[kind] = Listing(kind, _plain_lines(text[start.start() : end]))
+            lines = (" ".join(x.split()) for x in text[start.start() : end].splitlines())
+            listings[kind] = Listing(kind, "".join(f"{line}\n" for line in lines if line))
     return listings
 
 
@@ -130,11 +135,6 @@ def _end(kind: str, text: str, start: int) -> int | None:
     return None
 
 
-def _plain_lines(code: str) -> str:
-    lines = (" ".join(line.split()) for line in code.splitlines())
-    return "".join(f"{line}\n" for line in lines if line)
-
-
 def _read(file: Path) -> str:
     return file.read_bytes().decode("utf-8", errors="replace")
 
@@ -146,8 +146,3 @@ def _plain(text: str, form: str) -> str:
     text = re.sub(r"(?is)<(script|style)\b.*?</\1>", "", text)
     text = re.sub(r"(?i)<br */?>|</(?:p|div|pre|li|tr|h\d|title)>", "\n", text)
     return html.unescape(re.sub(r"</?[A-Za-z!][^<>]*>", "", text))
-
-
-def _key(text: str) -> str:
-    """The key of the paper whose title the document has; "" for another document."""
-    return next((key for key, pattern in _TITLES if pattern.search(text)), "")

@@ -89,7 +89,9 @@ def render(rows: Sequence[Row], console: Console) -> None:
     for heading in ("seeds x shapes", "largest difference", "verdict"):
         table.add_column(heading, justify="right")
     for row in rows:
-        gap = row.measured if row.largest_difference is None else _gap(row)
+        gap = row.measured
+        if row.largest_difference is not None:
+            gap = f"{row.largest_difference} ulp" + (f" of {allowed(row)}" if row.tolerance else "")
         colour = _COLOURS[row.verdict]
         table.add_row(
             row.id,
@@ -141,11 +143,6 @@ def allowed(row: Row) -> str:
     """What a row allows: "0", or a number of ulp and its share of a value, such as 2.4e-07."""
     share = row.tolerance * float(np.finfo(np.float64).eps)
     return f"{row.tolerance} ({share:.1e} of a value)" if row.tolerance else "0"
-
-
-def _gap(row: Row) -> str:
-    most = f" of {allowed(row)}" if row.tolerance else ""
-    return f"{row.largest_difference} ulp{most}"
 
 
 def _reasons(rows: Sequence[Row]) -> dict[str, list[str]]:

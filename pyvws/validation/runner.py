@@ -18,7 +18,7 @@ from pyvws.r import bridge
 from pyvws.validation import expected
 from pyvws.validation._case import KINDS, Case, numbers
 from pyvws.validation._stan_case import StanCase
-from pyvws.validation.cases import CASES, MeasuredCase, measured_cases
+from pyvws.validation.cases import CASES, measured_cases
 from pyvws.validation.compare import largest_ulp
 from pyvws.validation.report import Row, Verdict, collected
 
@@ -87,7 +87,13 @@ def jobs(
     measured = [case for case in measured_cases() if case.kind in wanted] if cases is None else []
     if source == "cached":
         kept = [case for case in measured if levels is not None or case.kind in _CACHED]
-        measured = [_from_stored(case) for case in kept]
+        # Densities are compared with Stan's stored answers, if there are any.
+        measured = [
+            replace(case, cached=True)
+            if isinstance(case, StanCase) and case.kind == "density"
+            else case
+            for case in kept
+        ]
     if not chosen and not measured:
         raise InputError(f"No case is of level {', '.join(wanted)}.")
     missing, live = "", ""
@@ -161,13 +167,6 @@ def live_results(case: Case) -> Iterator[NDArray[np.float64]]:
     """R's numbers for the cells of a case, from R itself."""
     for cell in case.cells():
         yield numbers(bridge.call(case.script, case.r_function, cell.arguments))
-
-
-def _from_stored(case: MeasuredCase) -> MeasuredCase:
-    """The case with Stan's stored answers, if there are any."""
-    if isinstance(case, StanCase) and case.kind == "density":
-        return replace(case, cached=True)
-    return case
 
 
 def _judged(case: Case, live: str) -> Row:

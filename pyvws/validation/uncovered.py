@@ -102,7 +102,7 @@ def save() -> Path:
 
 def _begin(case: MeasuredCase) -> None:
     if isinstance(case, guarantee.ComputedLoss):
-        case.runs.shown(case.runs.bases[0], case.epsilons[0], Losses())
+        case.runs.log_probabilities(case.runs.bases[0], case.epsilons[0], Losses())
     elif isinstance(case, guarantee.SampledLoss):
         case.releases(case.databases[0], 2, 1)
     elif isinstance(case, searched.SearchedStatement):

@@ -18,7 +18,7 @@ from rich.console import Console
 
 import pyvws
 from pyvws._base import kernels as _kernels
-from pyvws._base.kernels import compiling, kernel, sources_digest, told_of_compiling
+from pyvws._base.kernels import announce_compiling, compiling, kernel, sources_digest
 from pyvws.commands._output import fit_listener
 
 
@@ -203,7 +203,7 @@ def test_compiling_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         twice_of_a_test.__qualname__ = "twice_of_a_test"
         return _kernels.callback(twice_of_a_test, "float64(float64)", cached=True)
 
-    with told_of_compiling(lambda: told.append(1)):
+    with announce_compiling(lambda: told.append(1)):
         assert made().ctypes(21.0) == 42.0
         assert told == [1]
         assert made().ctypes(21.0) == 42.0

@@ -10,7 +10,7 @@ import pytest
 
 import pyvws as vws
 from pyvws.comparison.compare import compare
-from pyvws.comparison.page import headings, notes, shown_row
+from pyvws.comparison.page import formatted_row, headings, notes
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
@@ -50,7 +50,7 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
     assert advice.row in (pure, approximate)
     assert "all datasets together" in advice.text
     for row in found.rows:
-        assert len(shown_row(found, row)) == len(headings(found)) + 1
+        assert len(formatted_row(found, row)) == len(headings(found)) + 1
     page = (tmp_path / "compared/confidential/comparison.html").read_text()
     assert approximate.claim == f"{approximate.kind}, by a signed proposal"
     assert approximate.claim in page

@@ -35,7 +35,7 @@ RECORDS = [
 ]
 ODD = ["", "x", "1.0", "01", "2.5", "1e0", "NA", "true", "TRUE", "1e300", "nan", "+1", "None"]
 READERS = {
-    "command line": lambda path: read_table(path).spelled,
+    "command line": lambda path: read_table(path).with_codes,
     "polars": lambda path: pl.read_csv(path, infer_schema_length=None),
     "pandas": pd.read_csv,
 }

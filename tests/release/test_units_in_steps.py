@@ -48,7 +48,7 @@ def both(
     )
     run.fit_to(path, folder / "steps", seed=given["seed"])
     source = read_table(path)
-    frame = source.frame if run.schema is None else source.spelled
+    frame = source.frame if run.schema is None else source.with_codes
     made = run.fit(frame, seed=given["seed"], release_frame=source.as_written)
     made.write(folder / "memory", format=suffix)
     return folder / "steps", folder / "memory"

@@ -34,7 +34,7 @@ from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.report import evidence, reports
 from pyvws.report.evidence import RiskSettings, gather, risk_evidence
 from pyvws.report.output_folder import read_confidential, read_public
-from pyvws.report.page import Heading, Table, number, shown
+from pyvws.report.page import Heading, Table, formatted, number
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ColumnValues
 from pyvws.report.reports import write_pages
@@ -112,10 +112,10 @@ def test_the_public_page_states_the_released_figures_and_no_exact_one(
     rows = {row[0]: row for row in rows_of(public, "Figures are rounded up")}
     assert set(rows) == {name for name in FIELDS if name in privacy}
     for name, (_, value, _meaning, span, direction) in rows.items():
-        assert value == shown(privacy[name])
+        assert value == formatted(privacy[name])
         assert (span, direction) == (FIELDS[name].range, FIELDS[name].direction)
     for entry, (use, cost) in zip(privacy["ledger"], rows_of(public, "Epsilon"), strict=True):
-        assert (use, cost) == (entry["use"], shown(entry["epsilon"]))
+        assert (use, cost) == (entry["use"], formatted(entry["epsilon"]))
     for said in [*privacy["caveats"], *privacy["trust_assumptions"]]:
         assert html.escape(said, quote=False) in public.replace("&#39;", "'")
     assert GUARANTEES[privacy["guarantee"]][1] in public
@@ -521,4 +521,4 @@ def test_a_click_on_a_heading_sorts_a_table(
 @settings(max_examples=200, deadline=None, derandomize=True)
 def test_a_figure_rounded_up_is_shown_whole(tenths: int) -> None:
     figure = tenths / 10
-    assert float(shown(figure)) == figure
+    assert float(formatted(figure)) == figure

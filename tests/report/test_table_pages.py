@@ -25,7 +25,7 @@ from pyvws.report import released_columns
 from pyvws.report.evidence import gather
 from pyvws.report.margins import LevelMargin, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
-from pyvws.report.page import Heading, number, shown
+from pyvws.report.page import Heading, formatted, number
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ReportedColumn, read_values, valued
 from pyvws.report.reports import write_pages
@@ -128,7 +128,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
     release: vws.Release, pages: tuple[str, str]
 ) -> None:
     privacy, exact = release.privacy, release.summary["privacy"]
-    for page, statement, said in zip(pages, (privacy, exact), (shown, number), strict=True):
+    for page, statement, said in zip(pages, (privacy, exact), (formatted, number), strict=True):
         rows = rows_of(page, "The synthesized columns in their order")
         assert rows == [
             [
@@ -139,14 +139,15 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
         ]
     joint, apart = privacy["epsilon_per_dataset"], privacy["epsilon_of_separate_runs"]
     assert (
-        f"A dataset has ε = {shown(joint)} for all columns together. Runs of their own" in pages[0]
+        f"A dataset has ε = {formatted(joint)} for all columns together. Runs of their own"
+        in pages[0]
     )
-    assert f"each column would cost ε = {shown(apart)}, and" in pages[0]
+    assert f"each column would cost ε = {formatted(apart)}, and" in pages[0]
     assert joint < apart
     for name in ("epsilon_per_dataset", "epsilon_of_separate_runs", "epsilon_total"):
         for digits in (4, 6, 17):
             figure = f"{exact[name]:.{digits}g}"
-            assert figure == shown(privacy[name]) or figure not in pages[0]
+            assert figure == formatted(privacy[name]) or figure not in pages[0]
 
 
 def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> None:

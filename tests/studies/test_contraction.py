@@ -69,7 +69,7 @@ def test_summary_of_three_databases_by_hand() -> None:
     found = {(p.first, p.statistic): p for p in differences(settings, moved, "poisson")}
     assert found["unweighted", "bound, n = 100"].high == pytest.approx(-1.0)
     assert found["weighted", "bound, n = 100"].low == pytest.approx(1.0)
-    assert not found["weighted", "distance of mu, n = 100"].told_apart
+    assert not found["weighted", "distance of mu, n = 100"].excludes_zero
 
 
 @pytest.mark.draws

@@ -45,7 +45,7 @@ from pyvws.studies.replicates import run_study
 from pyvws.studies.simulated_data import beta_proportions
 from pyvws.synthesis.loop import SynthesisLoop
 
-_SMALL = {**SETTINGS, "n": 200, "epsilons": [5.0, 3.0], "draws": 200, "warmup": 150}
+_SMALL = {**SETTINGS, "n": 200, "epsilons": [5.0, 3.0], "draws": 60, "warmup": 100}
 
 
 def shares_loop(n: int, seed: int, *, draws: int, warmup: int) -> SynthesisLoop:

@@ -24,10 +24,10 @@ def test_three_replicates_by_hand() -> None:
     half = 9.924843 / math.sqrt(3)
     assert (found.mean, found.low, found.high) == pytest.approx((2.0, 2.0 - half, 2.0 + half))
     assert found.detectable == pytest.approx((9.924843 + 1.885618) / math.sqrt(3))
-    assert not found.told_apart
-    assert paired_difference("A", "B", "mean", [1.0, 2.0], [3.0, 4.0]).told_apart
+    assert not found.excludes_zero
+    assert paired_difference("A", "B", "mean", [1.0, 2.0], [3.0, 4.0]).excludes_zero
     alone = paired_difference("A", "B", "mean", [1.0], [3.0])
-    assert not alone.told_apart
+    assert not alone.excludes_zero
     assert math.isnan(alone.low)
 
 
@@ -35,7 +35,7 @@ def test_what_both_saw_leaves_the_difference() -> None:
     rng = np.random.default_rng(1)
     data, noise = rng.normal(0.0, 100.0, 12), rng.normal(0.0, 0.1, (2, 12))
     found = paired_difference("A", "B", "mean", data + noise[0], data + 1.0 + noise[1])
-    assert found.told_apart
+    assert found.excludes_zero
     assert found.detectable < 1.0
 
 
@@ -46,7 +46,7 @@ def test_a_difference_is_told_apart_as_often_as_it_says(sizes: float, share: flo
     gaps = rng.normal(size=(studies, R))
     size = np.mean([paired_difference("A", "B", "", 0 * g, g).detectable for g in gaps])
     told = sum(
-        paired_difference("A", "B", "", 0 * gap, gap + sizes * size).told_apart for gap in gaps
+        paired_difference("A", "B", "", 0 * gap, gap + sizes * size).excludes_zero for gap in gaps
     )
     # The sum of two t quantiles is an approximation: within 1.5 in 100.
     assert abs(told / studies - share) < 0.015 + 4 * math.sqrt(share * (1 - share) / studies)
@@ -66,5 +66,5 @@ def test_the_table_says_for_each_pair_whether_its_interval_leaves_0_out() -> Non
     assert "Paired over 3 replicates" in " ".join(lines)
     cell = Printed("p", "Table 1", "CW_final", "median: lower", "1.1", 1.0, 0.0, 2.0, "3 runs")
     pairs = [apart, paired_difference("LW_final", "CW_final", "median: lower", [1.0], [2.0])]
-    said = Recomputed([cell], pairs).told_apart(cell)
+    said = Recomputed([cell], pairs).pair_verdicts(cell)
     assert said == "told apart from CW; not told apart from LW_final"

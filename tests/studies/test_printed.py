@@ -99,7 +99,7 @@ def test_columns_are_compared_within_a_replicate() -> None:
     for pair in pairs:
         moved = {("CW", "CW_final"): -7.2, ("LW", "CW"): 7.2}.get((pair.first, pair.second), 0.0)
         assert pair.mean == pytest.approx(moved, abs=1e-9)
-        assert pair.told_apart == (moved != 0.0)
+        assert pair.excludes_zero == (moved != 0.0)
 
 
 @pytest.mark.draws
@@ -112,7 +112,7 @@ def test_few_replicates_tell_cw_from_cw_final() -> None:
     pairs = mixture_table.differences([row for r in results.values() for row in r.rows])
     found = {(p.second, p.statistic): p for p in pairs if p.first == "CW"}
     pair = found["CW_final", "15th quantile: lower"]
-    assert pair.told_apart
+    assert pair.excludes_zero
     assert pair.high < 0
     assert study.replicates >= 6 * 4  # The interval of the study itself is half as wide or less.
 

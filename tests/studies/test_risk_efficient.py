@@ -104,8 +104,8 @@ def test_pairs_are_those_of_one_replicate() -> None:
     found = {(p.first, p.second, p.statistic): p for p in differences(rows, 123)}
     pair = found["Marginal", "Pairwise", "U_m"]
     assert (pair.mean, pair.high) == pytest.approx((-0.05, -0.05))
-    assert pair.told_apart
-    assert not found["Marginal", "Pairwise", "U_a"].told_apart
+    assert pair.excludes_zero
+    assert not found["Marginal", "Pairwise", "U_a"].excludes_zero
 
 
 def test_keys_grow_with_the_replicates_and_the_registry_knows_the_study() -> None:

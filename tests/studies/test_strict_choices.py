@@ -25,15 +25,15 @@ _SMALL = {
     "n": {"poisson": 200, "beta": 300},
     "epsilons": [1.0, 4.0],
     "engine_epsilons": [1.0],
-    "engine_draws": 500,
+    "engine_draws": 150,
     "grid_steps": [3000],
     "draw_epsilons": [1.0],
     "draw_counts": [1, 5],
     "draw_data": ["poisson"],
     "draw_share": 1,
     "datasets": 5,
-    "draws": 150,
-    "warmup": 150,
+    "draws": 60,
+    "warmup": 100,
 }
 
 

@@ -93,7 +93,7 @@ def test_three_records_by_hand(kind: str) -> None:
 
 def test_a_csv_keeps_its_spelling(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("born,died\n2000-01-01,2000-01-03\n1999-12-31,\n")
-    table = read_table(tmp_path / "t.csv").spelled
+    table = read_table(tmp_path / "t.csv").with_codes
     coded = SCHEMA.coded(table)
     assert coded["born"].tolist() == [0.0, -1.0]
     parts = coded["part of died"]

@@ -354,7 +354,7 @@ def test_the_cases_of_a_stranger(case: str) -> None:
     if not CASES.exists():
         assert not os.environ.get("CI"), "the cases must be there in CI"
         pytest.skip("needs the cases that lie beside the checkout of the developers")
-    schema = Schema.propose(read_table(CASES / f"{case}.csv").spelled)
+    schema = Schema.propose(read_table(CASES / f"{case}.csv").with_codes)
     assert RIGHT[case](schema.columns)
 
 

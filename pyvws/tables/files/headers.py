@@ -37,7 +37,7 @@ def record_instead(header: Sequence[str]) -> bool:
     )
 
 
-def shown_names(header: Sequence[str]) -> dict[str, str]:
+def display_names(header: Sequence[str]) -> dict[str, str]:
     """What a message calls each column: its name, or its place where the names may be values."""
     hidden = record_instead(header)
     return {

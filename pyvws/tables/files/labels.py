@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from pyvws._base.checks import told
+from pyvws._base.checks import as_text
 from pyvws.errors import InputError
 
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -57,7 +57,7 @@ def iso_date(value: Any, name: str) -> str:
         return value
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
-    raise InputError(f"{name} must be a date such as 2000-12-31. Got {told(value)}.")
+    raise InputError(f"{name} must be a date such as 2000-12-31. Got {as_text(value)}.")
 
 
 def as_days(text: str, start: str) -> float | None:
@@ -85,7 +85,7 @@ def days_or_number(value: Any, start: str, name: str) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         low, high = (day - date.fromisoformat(start).toordinal() for day in _DAYS)
         if not (low <= value <= high and float(value).is_integer()):
-            raise InputError(f"{name} must be dates such as 2000-12-31. Got {told(value)}.")
+            raise InputError(f"{name} must be dates such as 2000-12-31. Got {as_text(value)}.")
         return float(value)
     return as_days(iso_date(value, name), start)
 

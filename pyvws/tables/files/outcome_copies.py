@@ -17,7 +17,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
 from pyvws.tables.files.frame import OutcomeKind
-from pyvws.tables.files.headers import named, shown_names
+from pyvws.tables.files.headers import display_names, named
 from pyvws.tables.files.labels import EPOCH, days_or_empty
 from pyvws.tables.files.write import NO_PLACE
 
@@ -64,7 +64,7 @@ class OutcomeCopies:
         self._levels = _sortable(_series(kind)) if isinstance(kind, nw.Series) else None
         self._dates = kind == "date" if isinstance(kind, str) else False
         self._seen = {name: _Seen({0, 1, 2}) for name in columns}
-        self._header, self._outcome = header, shown_names(header).get(outcome, outcome)
+        self._header, self._outcome = header, display_names(header).get(outcome, outcome)
         self._records = 0
         self._least, self._most = np.inf, -np.inf
 

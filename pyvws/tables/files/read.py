@@ -71,22 +71,22 @@ class TableFile:
     row_names: bool = False
 
     @property
-    def spelled(self) -> pl.DataFrame:
+    def with_codes(self) -> pl.DataFrame:
         """`frame` with whole numbers as text where some cell is more than its number, as 007 is.
 
         So a code keeps the zeros in front of it.
         """
-        return spelled(self.frame, self.as_written)
+        return keep_codes(self.frame, self.as_written)
 
     def with_text(self, names: Collection[str]) -> pl.DataFrame:
-        """`spelled`, with all whole numbers of the columns `names` as text.
+        """`with_codes`, with all whole numbers of the columns `names` as text.
 
         So a category may have levels of text that no record of the file has.
         """
-        return spelled(self.frame, self.as_written, names)
+        return keep_codes(self.frame, self.as_written, names)
 
 
-def spelled(
+def keep_codes(
     frame: pl.DataFrame, written: pl.DataFrame, as_text: Collection[str] = ()
 ) -> pl.DataFrame:
     """A frame with whole numbers as they are `written`, where a cell is more than its number.

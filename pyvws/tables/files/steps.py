@@ -30,12 +30,12 @@ from pyvws.tables.files.read import (
     csv_layout,
     file_digest,
     file_kind,
+    keep_codes,
     readable,
     refuse_damaged,
     rows_and_columns,
     scan_columns,
     separator_of,
-    spelled,
 )
 
 COUNT = "records of this kind in the table"  # The tally's own column.
@@ -86,7 +86,7 @@ class LargeTable:
             )
             typed = self._typed(rows.drop(COUNT)).with_columns(rows[COUNT])
         if by_schema:
-            return rows, spelled(typed, rows)
+            return rows, keep_codes(typed, rows)
         refuse_missing(typed, columns)
         return rows, typed
 

@@ -16,7 +16,12 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
-from pyvws.tables.proposal.spelling import condition_on, number_between, spelled_name, spelled_value
+from pyvws.tables.proposal.spelling import (
+    condition_on,
+    formatted_name,
+    formatted_value,
+    number_between,
+)
 from pyvws.tables.schema.column import Column
 
 Values = Mapping[str, Floats]
@@ -143,7 +148,7 @@ def _constant(differences: Floats) -> float:
 
 def _summed(signs: Sequence[float], parts: Sequence[str], constant: float) -> str:
     """A sum in words, a positive part first; a constant that none is stands before the others."""
-    terms = sorted(zip(signs, map(spelled_name, parts), strict=True), key=lambda term: -term[0])
+    terms = sorted(zip(signs, map(formatted_name, parts), strict=True), key=lambda term: -term[0])
     first = [f"{label_of(constant)}"] if terms[0][0] < 0 else []
     said = [f"{'+' if sign > 0 else '-'} {name}" for sign, name in terms]
     if not first:
@@ -216,7 +221,7 @@ def _copy(
             continue
         if units.sum() - units.max() < _UNITS_OF_A_COPY:
             continue
-        copied = _by_sum(column, f"= {spelled_name(other)}")
+        copied = _by_sum(column, f"= {formatted_name(other)}")
         if copied is not None and _is_kept(name, copied, columns, values):
             return copied
     return None
@@ -260,11 +265,11 @@ def _bands(
         return ()
     labels = column.coded_levels
     if len(gone):
-        rules.append(f"{spelled_value(labels[gone[0]])} where {spelled_name(other)} == missing")
+        rules.append(f"{formatted_value(labels[gone[0]])} where {formatted_name(other)} == missing")
     for place in steps:
         cut = number_between(float(known[place]), float(known[place + 1]))
-        level = spelled_value(labels[of_known[place]])
+        level = formatted_value(labels[of_known[place]])
         rules.append(f"{level} where {condition_on(other, number, '<', cut)}")
-    last = spelled_value(labels[of_known[-1]])
+    last = formatted_value(labels[of_known[-1]])
     rules.append(f"{last} where {condition_on(other, number, '>=', cut)}")
     return tuple(rules)

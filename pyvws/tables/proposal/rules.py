@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.proposal.spelling import condition_on, number_between, spelled_name, spelled_value
+from pyvws.tables.proposal.spelling import (
+    condition_on,
+    formatted_name,
+    formatted_value,
+    number_between,
+)
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.rules import Fixed, read_rule
 
@@ -102,7 +107,7 @@ def _rules(
         ):
             continue
         only = " only" if missing and condition.holds.sum() == counts[code] else ""
-        rule = f"{spelled_value(labels[code])}{only} where {condition.text}"
+        rule = f"{formatted_value(labels[code])}{only} where {condition.text}"
         if _is_kept(rule, labels[code], condition.holds, columns, values):
             yield rule
 
@@ -144,7 +149,7 @@ def _by_level(
         whole &= units * told.nats(code, ~whole[own]) >= _CHANCE
         holds = whole[own]
         if whole.any() and not whole[of_level > 0].all() and told.apart(code, holds):
-            text = _among(spelled_name(name), column, labels, whole, of_level > 0)
+            text = _among(formatted_name(name), column, labels, whole, of_level > 0)
             yield code, _Condition(text, holds)
 
 
@@ -217,10 +222,10 @@ def _among(
     """The condition that a column has one of the levels `whole` (G,), of those in use."""
     others = np.flatnonzero(used & ~whole)
     if column.categorical and len(others) == 1 and whole.sum() > 1 and labels[others[0]]:
-        return f"{name} != {spelled_value(labels[others[0]], quoted=True)}"
+        return f"{name} != {formatted_value(labels[others[0]], quoted=True)}"
     chosen = [labels[g] for g in np.flatnonzero(whole)]
     missing = {None} if column.categorical else {*column.missing_codes}
-    named = [spelled_value(label, quoted=True) for label in chosen if label not in missing]
+    named = [formatted_value(label, quoted=True) for label in chosen if label not in missing]
     parts = []
     if named:
         several = f"in [{', '.join(named)}]" if len(named) > 1 else f"== {named[0]}"

@@ -24,16 +24,18 @@ def number_between(below: float, bound: float) -> float:
 def condition_on(name: str, column: Column, order: str, number: float) -> str:
     """The condition that compares a number or a date of a column by `order`."""
     spelled = column.label_of_number(number)
-    return f"{spelled_name(name)} {order} {spelled if column.days_since is None else repr(spelled)}"
+    return (
+        f"{formatted_name(name)} {order} {spelled if column.days_since is None else repr(spelled)}"
+    )
 
 
-def spelled_name(name: str) -> str:
+def formatted_name(name: str) -> str:
     """The name of a column as a rule spells it: in backquotes where it is no plain name."""
     plain = name.isidentifier() and not keyword.iskeyword(name) and name != "missing"
     return name if plain else f"`{name}`"
 
 
-def spelled_value(label: str | None, *, quoted: bool = False) -> str:
+def formatted_value(label: str | None, *, quoted: bool = False) -> str:
     """A label as a rule spells it; text has quotes in a condition, and where it has blanks."""
     if label is None:
         return "missing"

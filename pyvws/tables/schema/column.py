@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats, choice, finite_number, near, told, whole_number
+from pyvws._base.checks import Floats, as_text, choice, finite_number, near, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_days, as_number, days_or_number, iso_date, iso_of, label_of
 from pyvws.tables.schema.category import (
@@ -165,10 +165,11 @@ class Column:
             self._keep_days(iso_date(self.days_since, "days_since"))
         self._keep("range", pair(self.range, "range"))
         if self.range and not self.range[0] < self.range[1]:
-            raise InputError(f"range must rise. Got {told(self.range)}.")
+            raise InputError(f"range must rise. Got {as_text(self.range)}.")
         self._keep("scale", pair(self.scale, "scale"))
         if self.scale and not self.scale[1] > 0:
-            raise InputError(f"scale must be a centre and a width above 0. Got {told(self.scale)}.")
+            wanted = "a centre and a width above 0"
+            raise InputError(f"scale must be {wanted}. Got {as_text(self.scale)}.")
         if self.decimals is not None:
             self._keep("decimals", whole_number(self.decimals, "decimals", least=0))
             if self.decimals > _MOST_DECIMALS:

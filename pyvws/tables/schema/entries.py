@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import finite_number, told
+from pyvws._base.checks import as_text, finite_number
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 
@@ -27,7 +27,7 @@ def missing_codes(value: Any) -> str | bool | tuple[str | bool, ...] | None:
 def refuse_no_text(value: Any, name: str) -> None:
     """Raise InputError for what is neither text nor None."""
     if not (value is None or isinstance(value, str)):
-        raise InputError(f"{name} must be text. Got {told(value)}.")
+        raise InputError(f"{name} must be text. Got {as_text(value)}.")
 
 
 def refuse_both(predictors: Any, formula: Any) -> None:
@@ -39,7 +39,7 @@ def refuse_both(predictors: Any, formula: Any) -> None:
 def several(values: Any, name: str) -> list[Any]:
     """The values of a list; InputError for anything else."""
     if isinstance(values, (str, Mapping)) or not np.iterable(values):
-        raise InputError(f"{name} must be a list. Got {told(values)}.")
+        raise InputError(f"{name} must be a list. Got {as_text(values)}.")
     return list(values)
 
 
@@ -47,7 +47,7 @@ def names(values: Any, name: str) -> tuple[str, ...]:
     """A list of names that differ; InputError for anything else."""
     listed = several(values, name)
     if not all(isinstance(value, str) for value in listed):
-        raise InputError(f"{name} must be a list of names. Got {told(tuple(listed))}.")
+        raise InputError(f"{name} must be a list of names. Got {as_text(tuple(listed))}.")
     if len(set(listed)) < len(listed):
         raise InputError(f"{name} has a name twice. Got {', '.join(listed)}.")
     return tuple(listed)
@@ -72,7 +72,7 @@ def pair(values: Any, name: str) -> tuple[float, float] | None:
         return None
     listed = several(values, name)
     if len(listed) != 2:
-        raise InputError(f"{name} must be two numbers. Got {told(tuple(listed))}.")
+        raise InputError(f"{name} must be two numbers. Got {as_text(tuple(listed))}.")
     first, second = (finite_number(value, name) for value in listed)
     return first, second
 

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, near, told
+from pyvws._base.checks import Floats, as_text, near
 from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.conditions import Condition, read_condition
@@ -87,7 +87,7 @@ class Members:
         if not 1 <= low < high:
             raise InputError(
                 "sizes of members must be the least and the largest number of records of a unit, "
-                f"such as [1, 12]. Got {told(self.sizes)}."
+                f"such as [1, 12]. Got {as_text(self.sizes)}."
             )
         if sum(summary.kind == "size" for summary in self.read.values()) != 1:
             raise InputError('summaries of members must have one "size", such as persons = "size".')

@@ -32,7 +32,7 @@ from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.factors import factor_values, make_factor
 from pyvws.tables.schema.groups import group_codes, group_of
 from pyvws.tables.schema.write_values import (
-    cells_spelled,
+    cells_of_levels,
     dates_like,
     native_levels,
     released_type,
@@ -216,7 +216,7 @@ def level_codes(
 def _read_as(column: nw.Series[Any], level: str) -> str:
     """The label of a level read as a value of the column's type, or the level where it is none."""
     try:
-        (value,) = cells_spelled([level], column)
+        (value,) = cells_of_levels([level], column)
     except InputError:
         return level
     return label_of(value)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import narwhals as nw
 
-from pyvws._base.checks import Floats, near, positive, told, whole_number
+from pyvws._base.checks import Floats, as_text, near, positive, whole_number
 from pyvws._base.folders import write_whole
 from pyvws._base.html_table import html_table
 from pyvws._base.toml import toml_key, toml_value
@@ -96,7 +96,7 @@ class Schema:
         ):
             raise InputError(
                 "reviewed must be true, or the name of who reviewed the schema; false of a "
-                f"proposal that nobody has reviewed. Got {told(self.reviewed)}."
+                f"proposal that nobody has reviewed. Got {as_text(self.reviewed)}."
             )
         object.__setattr__(self, "columns", dict(self.columns))
         if self.members is not None:
@@ -115,7 +115,7 @@ class Schema:
         for name in ("unit", "survey_weight"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str)):
-                raise InputError(f"{name} must be text. Got {told(value)}.")
+                raise InputError(f"{name} must be text. Got {as_text(value)}.")
         if self.mean_survey_weight is not None:
             if self.survey_weight is None:
                 raise InputError(

@@ -191,7 +191,7 @@ def native_levels(levels: Sequence[str | None], like: nw.Series[Any]) -> nw.Seri
     have no empty cell; with None among the levels they become Int64 and boolean. Raises InputError
     for a level that a column of this type cannot hold.
     """
-    values, native = cells_spelled(levels, like), like.to_native()
+    values, native = cells_of_levels(levels, like), like.to_native()
     some = [value for value in values if value is not None]
     cells: Any
     try:
@@ -220,7 +220,7 @@ def native_levels(levels: Sequence[str | None], like: nw.Series[Any]) -> nw.Seri
     return column
 
 
-def cells_spelled(levels: Sequence[str | None], column: nw.Series[Any]) -> Any:
+def cells_of_levels(levels: Sequence[str | None], column: nw.Series[Any]) -> Any:
     """The levels as values of the column's own type, None for an empty cell."""
     objects = kind_of(column)
     read: Callable[[str], Any]

@@ -34,7 +34,7 @@ class PrintedCase:
             return
         for cell in recomputed.cells:
             details = "; ".join(
-                filter(None, (f"mean {cell.mean:.4g}", cell.how, recomputed.told_apart(cell)))
+                filter(None, (f"mean {cell.mean:.4g}", cell.how, recomputed.pair_verdicts(cell)))
             )
             outside = f"Printed {cell.value} lies outside {cell.low:.4g} to {cell.high:.4g}."
             measurement = Measurement("printed figure", float(cell.value), cell.low, cell.high)

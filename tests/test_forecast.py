@@ -56,19 +56,6 @@ def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
     assert lines.count("Recommended") == 1
 
 
-def test_two_columns_of_the_same_levels_are_offered_as_a_table() -> None:
-    rng = np.random.default_rng(2)
-    names = ["race", "headrace", "sex", "headsex", "a", "b", "c"]
-    levels = {name: "12" if "sex" in name else "12345" for name in names}
-    levels |= dict.fromkeys("abc", "wxyz")  # Three of a kind are answers to questions.
-    columns = {n: vws.Column(model="table", levels=tuple(of)) for n, of in levels.items()}
-    homes = pd.DataFrame({n: rng.choice([*of], 200) for n, of in levels.items()})
-    lines = " ".join(forecast(vws.Schema(columns), homes))
-    assert "--tables headrace:race lets the one give the other" in lines
-    del columns["headrace"]
-    assert "--tables" not in " ".join(forecast(vws.Schema(columns), homes))
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_a_bound_by_record_without_a_normaliser_is_said_before_a_run_and_after() -> None:
     rng = np.random.default_rng(11)

@@ -39,6 +39,7 @@ OF_ALL: Final = "records"
 """The set without columns, whose one cell has all records."""
 
 MOST_CELLS: Final = 20_000_000
+_OF_ALIKE: Final = 0.3  # Of a share by cells: the prior of such a table is sparse.
 _OWN: Final = 20.0  # Average shares of a column of many levels.
 
 Counts = NDArray[np.int64]
@@ -200,7 +201,7 @@ def _sets(
 
     for name, others in alike.items():
         crossed = crossing_of(map(places.__getitem__, (name, *others)))
-        sets[crossed.name, crossed.places] = crossed, 1.0
+        sets[crossed.name, crossed.places] = crossed, _OF_ALIKE
     for word in measure:
         if word == PAIRS:
             asked = [(crossing_of(pair), 1.0) for pair in combinations(small, 2)]

@@ -286,7 +286,7 @@ def _of_two_persons() -> vws.Schema:
     """A person and the head of the household, with columns that only look alike beside them."""
     whole = {"model": "normal", "decimals": 0, "cuts": (20, 30, 40, 50, 60, 70, 80)}
     levels = {"race": "12345", "sex": "12", "kin": "pc", "q": "12345", "headsex": "12"}
-    levels |= {"headrace": "12345"}
+    levels |= {"headrace": "12345", "race2": "12345", "headq": "12345"}
     categories = {n: vws.Column(model="nominal", levels=tuple(x)) for n, x in levels.items()}
     return vws.Schema(
         {

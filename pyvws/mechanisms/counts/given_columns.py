@@ -29,6 +29,7 @@ ALIKE: Final = "alike"
 _MOST_SHARES: Final = 1_000_000
 _PRIOR_RECORDS: Final = 50.0  # Records that the prior of a table counts for, beside classes.
 _SEVERAL: Final = 4  # Levels that two columns hardly share by chance.
+_LEAST_NAME: Final = 3  # Letters of a name that another one hardly holds by chance.
 _ONE_RANGE: Final = 0.75  # Of the range that two numbers reach over together, both have so much.
 _MOST_GIVING: Final = 2  # Columns that give a number.
 _MOST_ALIKE: Final = 5_000  # Cells of such a set; of more the noise hides what they tell.
@@ -257,9 +258,10 @@ def alike_columns(
 
 
 def _one_name(first: str, second: str) -> bool:
-    """Whether one name holds the other."""
+    """Whether one name holds the other and a letter more; q11 does not hold q1 so."""
     shorter, longer = sorted((first.lower(), second.lower()), key=len)
-    return shorter in longer
+    rest = longer.replace(shorter, "", 1)
+    return len(shorter) >= _LEAST_NAME and shorter in longer and any(map(str.isalpha, rest))
 
 
 def _of_one_range(own: Column, other: Column) -> bool:

@@ -188,6 +188,7 @@ def unit_figures(path: Path, datasets: int, draws: int) -> dict[str, float]:
         "largest": release.summary["units"]["largest"],
         "size": float(np.mean([len(one) / one["Hhindex"].nunique() for one in made])),
         "size_of_data": len(data) / data["Hhindex"].nunique(),
+        **pd.concat([members(one) for one in made], axis=1).mean(axis=1),
     }
 
 
@@ -221,6 +222,8 @@ def run(plan: Plan) -> Found:
         ("mean size of the data's households", round(found["size_of_data"], 3)),
         ("processor seconds of the households' run", round(found["processor"], 1)),
     ]
+    for figure, value in members(read_households(FILE)).items():
+        rows += [(figure, round(found[str(figure)], 3)), (f"{figure}, data", round(value, 3))]
     note = (
         f"The file's households by households.toml under lw, {datasets} datasets, {draws} draws a "
         "chain. A gap is between a share of the data and its mean over the datasets."

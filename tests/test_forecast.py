@@ -201,3 +201,17 @@ def test_a_wide_table_is_told_to_count_predictors_alone() -> None:
     assert "noisy-counts with --measure predictors" in advice
     assert "its 24 sets" in advice or "its 25 sets" in advice
     assert "--measure predictors" not in forecast(schema, data, epsilon=400.0)[-1]
+
+
+@pytest.mark.parametrize(("levels", "said"), [(60, True), (12, False)])
+def test_a_level_for_each_record_is_said_before_a_fit(levels: int, said: bool) -> None:
+    names = [f"n{k:02d}" for k in range(levels)]
+    table = pd.DataFrame({"name": (names * 60)[:60], "y": np.arange(60) % 7})
+    schema = vws.Schema(
+        {
+            "name": vws.Column(role="public", levels=names),
+            "y": vws.Column(model="poisson", range=(0, 9), predictors=["name"]),
+        }
+    )
+    lines = " ".join(forecast(schema, table))
+    assert (f"'y' make {levels} design columns for 60 records" in lines) == said

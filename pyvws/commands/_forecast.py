@@ -19,6 +19,7 @@ _HIGH: Final = 10.0  # Boards seldom accept more.
 _SHIFT: Final = 0.5  # The default g of lw where weights of 0 would take out much.
 _DRAWS: Final = 20  # At once,
 _TIMES: Final = 10  # and so many times.
+_A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
 _A_RUN: Final = 0.7  # GB of any run.
 _LEFT_OUT: Final = 0.02  # A cap leaves out at most such a share of the records.
 
@@ -87,6 +88,13 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
             "Their levels have many coefficients, and each has a normal prior of standard "
             f"deviation {family.coefficient_sd:g}."
         )
+    for part in plan.conditionals:
+        if part.parameters > len(frame) and _A_COLUMN * (part.K or 0) >= len(frame):
+            lines.append(
+                f"The predictors of {part.name!r} make {part.K} design columns for {len(frame)} "
+                f"records. Its {part.parameters:,} parameters take long, and tell little. Name "
+                "fewer predictors, or join levels."
+            )
     cap, out = _cap(units)
     noise = _noise(schema, len(frame) - out, epsilon, delta, cap)
     if noise is not None:

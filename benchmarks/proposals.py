@@ -205,13 +205,15 @@ def run(plan: Plan) -> Found:
     for path, cap, seed in runs:
         with Worker() as worker:
             one = worker.ask(run_of, path, cap, seed)
-        plan.say(f"{path.name}, seed {seed}: {one['share']:.0%} of the way")
+        there = bool(np.isfinite(one["share"]))  # Columns may be as good as independent.
+        share = round(one["share"], 2) if there else ""
+        plan.say(f"{path.name}, seed {seed}: share of the way {share}")
         figures = (round(one[key]) for key in ("independent", "score", "bootstrap"))
         rows.append(
             (
                 *(path.name, one["columns"], seed, round(one["seconds"], 1)),
                 *(round(one["processor"], 1), round(one["gigabytes"], 2), one["epsilon"]),
-                *(*figures, round(one["share"], 2), one["broken"]),
+                *(*figures, share, one["broken"]),
             )
         )
     return Found(

@@ -39,9 +39,10 @@ class NoisyCounts(MechanismBase):
     its groups.
 
     Under `model` "classes" the classes of a mixture give the columns. `tables` names columns that
-    combinations of others give in their place, or their own family in the schema. "alike" among
-    them is a category given the only earlier one with its levels, four or more. It is also a number
-    given its one or two predictors, of which one has nearly its range. Both are counted as sets.
+    combinations of others give in their place, or their own family in the schema. The word
+    "alike" stands for columns whose name holds an earlier one's and a letter more. A category is
+    given that one, of the same four or more levels. A number is given its one or two predictors,
+    of which one is that one, of nearly the same range. Both are counted as sets.
     Under "conditionals" its family gives each column, given its predictors in the schema.
     """
 
@@ -74,8 +75,8 @@ class NoisyCounts(MechanismBase):
         (ALIKE,),
         "Columns that a table gives inside the model, such as c:a:b for c given a and b; c alone "
         "has its family of the schema.",
-        more="They have cuts as `measure` has. `alike` is columns that look like the same of two "
-        "persons, and these tables are counted too. Empty for none. This changes no guarantee.",
+        more="They have cuts as `measure` has. The word `alike` stands for columns that are named "
+        "like another person's, which are counted too. Empty for none. This changes no guarantee.",
     )
     neighbours: str = setting(
         "loo",

@@ -56,19 +56,6 @@ def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
     assert lines.count("Recommended") == 1
 
 
-def test_two_columns_of_the_same_levels_are_offered_as_a_table() -> None:
-    rng = np.random.default_rng(2)
-    names = ["race", "headrace", "sex", "headsex", "a", "b", "c"]
-    levels = {name: "12" if "sex" in name else "12345" for name in names}
-    levels |= dict.fromkeys("abc", "wxyz")  # Three of a kind are answers to questions.
-    columns = {n: vws.Column(model="table", levels=tuple(of)) for n, of in levels.items()}
-    homes = pd.DataFrame({n: rng.choice([*of], 200) for n, of in levels.items()})
-    lines = " ".join(forecast(vws.Schema(columns), homes))
-    assert "--tables headrace:race lets the one give the other" in lines
-    del columns["headrace"]
-    assert "--tables" not in " ".join(forecast(vws.Schema(columns), homes))
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_a_bound_by_record_without_a_normaliser_is_said_before_a_run_and_after() -> None:
     rng = np.random.default_rng(11)
@@ -214,3 +201,17 @@ def test_a_wide_table_is_told_to_count_predictors_alone() -> None:
     assert "noisy-counts with --measure predictors" in advice
     assert "its 24 sets" in advice or "its 25 sets" in advice
     assert "--measure predictors" not in forecast(schema, data, epsilon=400.0)[-1]
+
+
+@pytest.mark.parametrize(("levels", "said"), [(60, True), (12, False)])
+def test_a_level_for_each_record_is_said_before_a_fit(levels: int, said: bool) -> None:
+    names = [f"n{k:02d}" for k in range(levels)]
+    table = pd.DataFrame({"name": (names * 60)[:60], "y": np.arange(60) % 7})
+    schema = vws.Schema(
+        {
+            "name": vws.Column(role="public", levels=names),
+            "y": vws.Column(model="poisson", range=(0, 9), predictors=["name"]),
+        }
+    )
+    lines = " ".join(forecast(schema, table))
+    assert (f"'y' make {levels} design columns for 60 records" in lines) == said

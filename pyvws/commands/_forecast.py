@@ -19,8 +19,8 @@ _HIGH: Final = 10.0  # Boards seldom accept more.
 _SHIFT: Final = 0.5  # The default g of lw where weights of 0 would take out much.
 _DRAWS: Final = 20  # At once,
 _TIMES: Final = 10  # and so many times.
+_A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
 _A_RUN: Final = 0.7  # GB of any run.
-_SEVERAL, _A_PAIR = 4, 2  # Levels, and columns that have them.
 _LEFT_OUT: Final = 0.02  # A cap leaves out at most such a share of the records.
 
 
@@ -88,6 +88,13 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
             "Their levels have many coefficients, and each has a normal prior of standard "
             f"deviation {family.coefficient_sd:g}."
         )
+    for part in plan.conditionals:
+        if part.parameters > len(frame) and _A_COLUMN * (part.K or 0) >= len(frame):
+            lines.append(
+                f"The predictors of {part.name!r} make {part.K} design columns for {len(frame)} "
+                f"records. Its {part.parameters:,} parameters take long, and tell little. Name "
+                "fewer predictors, or join levels."
+            )
     cap, out = _cap(units)
     noise = _noise(schema, len(frame) - out, epsilon, delta, cap)
     if noise is not None:
@@ -98,11 +105,6 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
             f"{sets} sets of {cells} cells. A cell has {mean:.0f} records on average, and its "
             f"noise a standard deviation of about {deviation:.0f}."
         )
-        if alike := _alike(schema):
-            lines.append(
-                "Two columns have the same levels, as those of two persons do. --tables "
-                f"{','.join(alike)} lets the one give the other."
-            )
     few = None
     if noise is not None and noise[2] > noise[3]:
         few = _noise(schema, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
@@ -194,17 +196,6 @@ def _noise(
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviation = float((noise.deviations * sizes).sum() / cells)
     return len(sizes), cells, deviation, records * len(sizes) / cells
-
-
-def _alike(schema: Any) -> list[str]:
-    """Words for --tables: a category given the only other one of the same levels, four or more."""
-    of_levels: dict[tuple[str | None, ...], list[str]] = {}
-    for name in schema.synthesized:
-        column = schema.columns[name]
-        if column.categorical and name not in schema.computed:
-            of_levels.setdefault(column.coded_levels, []).append(name)
-    pairs = [names for levels, names in of_levels.items() if len(levels) >= _SEVERAL]
-    return [f"{names[1]}:{names[0]}" for names in pairs if len(names) == _A_PAIR]
 
 
 def _advice(epsilon: float, column: str, noise: Any, few: Any) -> str:

@@ -10,6 +10,7 @@ from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
+from pyvws.mechanisms.counts.given_columns import ALIKE
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family, counted_table
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
@@ -38,8 +39,11 @@ class NoisyCounts(MechanismBase):
     its groups.
 
     Under `model` "classes" the classes of a mixture give the columns. `tables` names columns that
-    combinations of others give in their place, or their own family in the schema. Under
-    "conditionals" its family gives each column, given its predictors in the schema.
+    combinations of others give in their place, or their own family in the schema. The word
+    "alike" stands for columns whose name holds an earlier one's and a letter more. A category is
+    given that one, of the same four or more levels. A number is given its one or two predictors,
+    of which one is that one, of nearly the same range. Both are counted as sets.
+    Under "conditionals" its family gives each column, given its predictors in the schema.
     """
 
     declared = Facts(
@@ -68,10 +72,11 @@ class NoisyCounts(MechanismBase):
         "of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(
-        (),
+        (ALIKE,),
         "Columns that a table gives inside the model, such as c:a:b for c given a and b; c alone "
         "has its family of the schema.",
-        more="They have cuts as `measure` has. This changes no guarantee.",
+        more="They have cuts as `measure` has. The word `alike` stands for columns that are named "
+        "like another person's, which are counted too. Empty for none. This changes no guarantee.",
     )
     neighbours: str = setting(
         "loo",

@@ -280,3 +280,58 @@ def test_a_table_of_one_column_is_near_its_shares(more):
         assert dataset["share"].is_between(0, 1).all()
     near = vws.ecdf_utility(own, [dataset["share"] for dataset in made.datasets])
     assert near.maximum < 0.05
+
+
+def _of_two_persons() -> vws.Schema:
+    """A person and the head of the household, with columns that only look alike beside them."""
+    whole = {"model": "normal", "decimals": 0, "cuts": (20, 30, 40, 50, 60, 70, 80)}
+    levels = {"race": "12345", "sex": "12", "kin": "pc", "q": "12345", "headsex": "12"}
+    levels |= {"headrace": "12345", "race2": "12345", "headq": "12345"}
+    categories = {n: vws.Column(model="nominal", levels=tuple(x)) for n, x in levels.items()}
+    return vws.Schema(
+        {
+            **categories,
+            "age": vws.Column(**whole, range=(0, 100), predictors=()),
+            "pay": vws.Column(**whole, range=(0, 100), predictors=("age",)),
+            "headage": vws.Column(**whole, range=(10, 100), predictors=("age", "kin")),
+            "headpay": vws.Column(**whole, range=(0, 100), predictors=("pay", "age", "kin")),
+        }
+    )
+
+
+def test_columns_that_look_like_those_of_another_person_have_tables() -> None:
+    schema = _of_two_persons()
+    names = [*schema.columns]
+
+    def given(**settings) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+        table = vws.NoisyCounts(epsilon=1, measure=["sex:kin"], **settings).counted_table(schema)
+        by_name = {
+            names[k]: tuple(names[p] for p in column.rows.places)
+            for k, column in table.given.items()
+        }
+        return by_name, [name for name in table.names if ":" in name and name != "sex:kin"]
+
+    alike = {"headrace": ("race",), "headage": ("kin", "age")}
+    assert given() == (alike, ["race:headrace", "kin:age:headage"])
+    assert given(tables=()) == given(tables="") == ({}, [])
+    named = given(tables="alike,headage:sex")
+    assert named == ({"headrace": ("race",), "headage": ("sex",)}, ["race:headrace"])
+    assert given(tables=["alike"], model="conditionals")[1] == []
+
+
+def test_ages_of_two_persons_stay_near_in_few_classes() -> None:
+    rng = np.random.default_rng(4)
+    kin = rng.choice(["p", "c"], 1500)
+    head = rng.integers(30, 85, 1500)
+    age = np.where(kin == "p", np.clip(head + rng.integers(-4, 5, 1500), 18, 99), 99)
+    age = np.where(kin == "c", rng.integers(18, 100, 1500), age)
+    both = pl.DataFrame({"kin": kin, "age": age, "headage": head})
+    columns = {name: _of_two_persons().columns[name] for name in both.columns}
+
+    def years(**settings) -> float:
+        mechanism = vws.NoisyCounts(epsilon=20, classes=3, sweeps=60, **settings)
+        made = vws.synthesize(both, schema=vws.Schema(columns), mechanism=mechanism, datasets=1)
+        partners = pl.DataFrame(made.datasets[0]).filter(pl.col("kin") == "p")
+        return float((partners["headage"] - partners["age"]).abs().mean())
+
+    assert years() < 6.0 < 8.0 < years(tables=())

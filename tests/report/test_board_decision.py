@@ -20,6 +20,7 @@ from page_tables import rows_of
 from run_here import run_here
 
 import pyvws as vws
+from pyvws._base.phrase import Phrase
 from pyvws.evaluation.table_risk import table_risk
 from pyvws.report.board_decision import checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
@@ -28,6 +29,7 @@ from pyvws.report.page import Heading, number
 from pyvws.report.public_page import public_page, statement_facts
 from pyvws.report.reports import write_pages
 from pyvws.statement.schema import GUARANTEES
+from pyvws.statement.words import SIGNED, caveat
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 
@@ -190,6 +192,27 @@ def test_the_board_decides_on_sheets_before_the_appendix(folder: Path) -> None:
     ]
     # The public page has nothing of the keys, which come from the confidential table.
     assert "replicated_uniques" not in public
+
+
+@pytest.mark.parametrize("reviewed", ["A. Person", None])
+def test_both_pages_say_that_a_claim_rests_on_a_signed_proposal(
+    tmp_path: Path, reviewed: str | None
+) -> None:
+    columns = {
+        name: vws.Column(model="table", levels=[str(level) for level in range(count)])
+        for name, count in (("sex", 2), ("age", 5), ("ill", 2))
+    }
+    mechanism = vws.NoisyCounts(epsilon=4.0, sweeps=20, classes=3)
+    schema = vws.Schema(columns, reviewed=reviewed)
+    release = vws.synthesize(_table(), schema=schema, mechanism=mechanism, datasets=2, seed=1)
+    out = release.write(tmp_path / "out")
+    paths = write_pages(out, read_public(out), read_confidential(out), None, Heading("T", "A"))
+    said = caveat(Phrase(SIGNED))
+    pages = [html.unescape(path.read_text()) for path in paths]
+    for page in pages:
+        assert (said in page) == (reviewed is not None)
+        assert "A. Person" not in page
+    assert epsilon_in_words(release.privacy)[0] in pages[1]
 
 
 def test_a_release_that_was_not_compared_says_what_is_missing(folder: Path) -> None:

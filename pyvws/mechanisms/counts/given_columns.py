@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,12 +18,21 @@ from pyvws.mechanisms.counts.crossings import Crossing, crossing, grouping
 from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip
 from pyvws.posterior.cell_family import CellFamily, by_no_family, cell_family
+from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import COUNTS
 from pyvws.tables.schema.rules import Lookup, looked_up_by
 from pyvws.tables.schema.schema import Schema
 
+ALIKE: Final = "alike"
+"""In `tables`: the columns of `alike_columns`."""
+
 _MOST_SHARES: Final = 1_000_000
-_CONCENTRATION: Final = 5.0  # Records that the prior of a row counts for, beside classes.
+_PRIOR_RECORDS: Final = 50.0  # Records that the prior of a table counts for, beside classes.
+_SEVERAL: Final = 4  # Levels that two columns hardly share by chance.
+_LEAST_NAME: Final = 3  # Letters of a name that another one hardly holds by chance.
+_ONE_RANGE: Final = 0.75  # Of the range that two numbers reach over together, both have so much.
+_MOST_GIVING: Final = 2  # Columns that give a number.
+_MOST_ALIKE: Final = 5_000  # Cells of such a set; of more the noise hides what they tell.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,7 +223,65 @@ def named_given(
             continue
         groups = {k: grouping(every[k], at) for k, at in parents.items() if at}
         rows = crossing(every, tuple(sorted(parents)), groups)
-        by_place[place] = _table_of(place, rows, every, _CONCENTRATION)
+        by_place[place] = _table_of(place, rows, every, _PRIOR_RECORDS / rows.size)
+    return by_place
+
+
+def alike_columns(
+    schema: Schema, columns: Mapping[str, CountedColumn], given: Mapping[int, GivenColumn]
+) -> dict[str, tuple[str, ...]]:
+    """The columns that look like those of another person, and the earlier ones that give each.
+
+    The name of one holds that of the other, as headrace holds race. A category follows from an
+    earlier one with the same levels, four or more. A number follows from its predictors, one or two
+    that the schema names, where one of them is a number of nearly the same range. This is public:
+    it reads the schema alone.
+    """
+    places = {name: place for place, name in enumerate(columns)}
+    tables: dict[str, tuple[str, ...]] = {}
+    for name, place in places.items():
+        own = schema.columns[name]
+        before = [other for other in places if places[other] < place and _one_name(name, other)]
+        if place in given:
+            continue
+        if own.categorical:
+            several = len(own.coded_levels) >= _SEVERAL
+            twins = [o for o in before if schema.columns[o].coded_levels == own.coded_levels]
+            giving = tuple(twins[:1]) if several else ()
+        else:
+            twins = [o for o in before if _of_one_range(own, schema.columns[o])]
+            giving = (own.predictors or ()) if {*twins} & {*(own.predictors or ())} else ()
+        cells = math.prod(columns[each].size for each in (name, *giving) if each in columns)
+        if 0 < len(giving) <= _MOST_GIVING and cells <= _MOST_ALIKE and {*giving} <= {*columns}:
+            tables[name] = giving
+    return tables
+
+
+def _one_name(first: str, second: str) -> bool:
+    """Whether one name holds the other and a letter more; q11 does not hold q1 so."""
+    shorter, longer = sorted((first.lower(), second.lower()), key=len)
+    rest = longer.replace(shorter, "", 1)
+    return len(shorter) >= _LEAST_NAME and shorter in longer and any(map(str.isalpha, rest))
+
+
+def _of_one_range(own: Column, other: Column) -> bool:
+    """Whether two numbers reach over nearly the same range."""
+    if own.range is None or other.range is None or own.days_since != other.days_since:
+        return False
+    shared = min(own.range[1], other.range[1]) - max(own.range[0], other.range[0])
+    both = max(own.range[1], other.range[1]) - min(own.range[0], other.range[0])
+    return shared >= _ONE_RANGE * both
+
+
+def given_by_tables(
+    tables: Mapping[str, tuple[str, ...]], columns: Mapping[str, CountedColumn]
+) -> dict[int, GivenColumn]:
+    """The columns that tables of others give, by place."""
+    every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
+    by_place = {}
+    for name, others in tables.items():
+        rows = crossing(every, tuple(sorted(places[other] for other in others)), {})
+        by_place[places[name]] = _table_of(places[name], rows, every, _PRIOR_RECORDS / rows.size)
     return by_place
 
 

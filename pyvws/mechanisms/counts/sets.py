@@ -20,8 +20,11 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_LEVELS, Codes, CountedColumn, counted_columns
 from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grouping
 from pyvws.mechanisms.counts.given_columns import (
+    ALIKE,
     GivenColumn,
+    alike_columns,
     conditionals_of,
+    given_by_tables,
     grouped,
     named_given,
     not_given,
@@ -36,6 +39,7 @@ OF_ALL: Final = "records"
 """The set without columns, whose one cell has all records."""
 
 MOST_CELLS: Final = 20_000_000
+_OF_ALIKE: Final = 0.3  # Of a share by cells: the prior of such a table is sparse.
 _OWN: Final = 20.0  # Average shares of a column of many levels.
 
 Counts = NDArray[np.int64]
@@ -126,14 +130,18 @@ def counted_table(
     """What is counted of a table with that schema, by the sets that `measure` names.
 
     `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
-    With `conditionals` its predictors in the schema give each column. Raises InputError for what
-    cannot be counted, for two sets of one name, and for sets and tables of too many cells.
+    "alike" among them names the columns of `alike_columns`, whose tables are sets too. With
+    `conditionals` its predictors in the schema give each column, and nothing is alike. Raises
+    InputError for what cannot be counted, for two sets of one name, and for sets and tables of too
+    many cells.
     """
     columns, skips, given = _placed(schema)
     if conditionals:
         given = conditionals_of(schema, columns, given)
-    given |= named_given(schema, tables, columns, given)
-    sets = _sets(schema, columns, measure)
+    given |= named_given(schema, _own(tables), columns, given)
+    alike = alike_columns(schema, columns, given) if ALIKE in tables else {}
+    given |= given_by_tables(alike, columns)
+    sets = _sets(schema, columns, measure, alike)
     every = tuple(columns.values())
     crossings, weights = tuple(sets), tuple(sets.values())
     names = [OF_ALL, *(crossed.name for crossed in crossings)]
@@ -160,7 +168,12 @@ def by_no_family(
 ) -> tuple[str, str, str] | None:
     """A column of `counted_table` that its own family cannot give, why, and what helps."""
     columns, _, given = _placed(schema)
-    return not_given(schema, tables, columns, given, conditionals=conditionals)
+    return not_given(schema, _own(tables), columns, given, conditionals=conditionals)
+
+
+def _own(tables: Sequence[str]) -> list[str]:
+    """The words that name columns."""
+    return [word for word in tables if word != ALIKE]
 
 
 def _placed(
@@ -171,7 +184,10 @@ def _placed(
 
 
 def _sets(
-    schema: Schema, columns: Mapping[str, CountedColumn], measure: Sequence[str]
+    schema: Schema,
+    columns: Mapping[str, CountedColumn],
+    measure: Sequence[str],
+    alike: Mapping[str, tuple[str, ...]],
 ) -> dict[Crossing, float]:
     """The sets, and the share of each times that of its number of cells."""
     places = {name: place for place, name in enumerate(columns)}
@@ -183,6 +199,9 @@ def _sets(
     def crossing_of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Crossing:
         return crossing(every, tuple(sorted(at)), groups or {})
 
+    for name, others in alike.items():
+        crossed = crossing_of(map(places.__getitem__, (name, *others)))
+        sets[crossed.name, crossed.places] = crossed, _OF_ALIKE
     for word in measure:
         if word == PAIRS:
             asked = [(crossing_of(pair), 1.0) for pair in combinations(small, 2)]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from pyvws._base.checks import near, positive
-from pyvws._base.setting import settings_of
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.registry import MECHANISMS, mechanism_settings
@@ -147,7 +146,7 @@ def _points(
 
 def refuse_choices(common: Mapping[str, Any]) -> None:
     """Raise InputError for a common setting that belongs to a choice, or to the comparison."""
-    of_run = {setting.name for setting in settings_of(RunSettings)}
+    of_run = {name for name, alike in declared().items() if not all(own.takers for own in alike)}
     of_mechanisms = {name for kind in MECHANISMS for name in mechanism_settings(kind)} - of_run
     for name in ("epsilon", "mechanism", "compared", *_OF_RUN, *sorted(of_mechanisms)):
         if common.get(name):

@@ -22,6 +22,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
     ],
     "measure": {"all_pairs": ["pairs"]},
     "sweeps": 600,
+    "chains": 1,
 }
 
 STUDY = coverage_study("counts-noise", SETTINGS, 100)

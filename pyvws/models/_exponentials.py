@@ -1,4 +1,4 @@
-"""Exponentials of many numbers, several at a time: what a logit and a mixture spend most time on."""
+"""Exponentials of many numbers, several at a time: most of the time of a logit and a mixture."""
 
 from __future__ import annotations
 

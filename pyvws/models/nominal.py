@@ -234,7 +234,7 @@ def _by_row_and_level(cells: Cells, weights: Floats, L: int) -> Floats:
     """The sums of weights (N,) by design row and level, (R, L)."""
     place = cells.row_of_cell * L + level_places(cells)
     sums = np.bincount(place, cells.weight_sums(weights), len(cells.rows) * L)
-    return np.asarray(sums).reshape(-1, L)
+    return np.asarray(sums, dtype=np.float64).reshape(-1, L)
 
 
 def _halves(X: Floats) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:

@@ -188,6 +188,14 @@ def _choices_against_epsilon() -> Any:
     )
 
 
+def _epsilons() -> Any:
+    counts = {"Unweighted": 12.4, "LW": 7.0, "CW": 7.2, "SW": 6.9}
+    wages = {"Unweighted": 24.9, "LW": 10.4, "CW": 10.3, "SW": 10.8}
+    papers = {"counts: log probabilities": counts, "wages: log densities": wages}
+    halves = {label: epsilon / 2 for label, epsilon in counts.items()}
+    return plots.epsilons(papers, {"counts: log probabilities": halves})
+
+
 def _risk_examples() -> Any:
     far = 2.2 * np.array([[np.cos(t), np.sin(t)] for t in np.linspace(0, 6, 10)])
     near = 0.7 * np.array([[np.cos(t), np.sin(t)] for t in np.linspace(0.5, 6, 8)])
@@ -269,6 +277,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "utility_against_epsilon": _utility_against_epsilon,
     "utility_by_guarantee": _utility_by_guarantee,
     "choices_against_epsilon": _choices_against_epsilon,
+    "epsilons": _epsilons,
     "column_densities": _column_densities,
     "level_shares": _level_shares,
     "association_matrices": _association_matrices,

@@ -13,40 +13,12 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.kernels import inlined_kernel, kernel, summing_kernel
+from pyvws.models._exponentials import exponentials
 from pyvws.models.regression import add_slope, linear
 
 FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
 
 _BLOCK = 64
-_LOG2_E = 1.4426950408889634
-_LOG_2_HIGH, _LOG_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
-_TO_WHOLE = 6755399441055744.0  # Added to a number and taken off again, it rounds the number.
-_EXPONENT = 52  # Where a double keeps the exponent of 2.
-
-
-@inlined_kernel
-def _exponentials(x: Any, out: Any, n: int) -> None:
-    """exp(x) = 2^k exp(r) (n,), |r| < log(2) / 2, x from -700 to 0, within 1.5 ulp."""
-    for i in range(n):
-        shifted = x[i] * _LOG2_E + _TO_WHOLE
-        k = shifted - _TO_WHOLE
-        r = (x[i] - k * _LOG_2_HIGH) - k * _LOG_2_LOW
-        p = 1.0 / 6227020800.0
-        p = p * r + 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = p * r + 1.0
-        p = p * r + 1.0
-        exponent = np.float64(shifted).view(np.int64) << _EXPONENT
-        out[i] = np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
 @inlined_kernel
@@ -140,7 +112,7 @@ def log_terms(parts: Any, rows: Any, y: Any, weight: Any, row_of_cell: Any, slop
             for c in near[:count]:
                 _below_top(share[c], z[c], top, n)
                 own = exponential[c]
-                _exponentials(share[c], own, n)
+                exponentials(share[c], own, n)
                 for i in range(n):
                     height[i] += own[i]
             for i in range(n):

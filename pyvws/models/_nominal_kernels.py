@@ -8,13 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.kernels import kernel
+from pyvws.models._exponentials import exponentials
 from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
 
 SCALE_DF: Final = 3.0
-_AT_ONCE: Final = 256  # Exponentials, whose numbers stay in the nearest cache.
-_LOG2_E: Final = 1.4426950408889634
-_LOG_2: Final = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # Its sum, log 2, in parts.
-_WHOLE: Final = 6755399441055744.0  # 1.5 2^52: what is added to it becomes a whole number.
+_LEAST_TOGETHER: Final = 1e-200  # Below it, terms that count may be below the smallest number.
 
 
 @kernel
@@ -87,33 +85,6 @@ def _log_normal_prior(q: Any, sd: float, grad: Any) -> float:
 
 
 @kernel
-def _etas(beta: Any, n: int, start: Any, column: Any, value: Any, r: int, eta: Any) -> None:
-    """Fill eta (n + 1,) of row r, 0 for the first level; beta (K n,) is by coefficient.
-
-    Rows hold the `value` of each `column` that is not 0 at the places start_r to start_{r+1} - 1.
-    Four levels at a time fit into the processor's registers.
-    """
-    eta[0] = 0.0
-    level = 0
-    while level + 4 <= n:
-        a = b = c = d = 0.0
-        for e in range(start[r], start[r + 1]):
-            x, at = value[e], column[e] * n + level
-            a += x * beta[at]
-            b += x * beta[at + 1]
-            c += x * beta[at + 2]
-            d += x * beta[at + 3]
-        eta[level + 1], eta[level + 2], eta[level + 3], eta[level + 4] = a, b, c, d
-        level += 4
-    while level < n:
-        a = 0.0
-        for e in range(start[r], start[r + 1]):
-            a += value[e] * beta[column[e] * n + level]
-        level += 1
-        eta[level] = a
-
-
-@kernel
 def _fill_etas(q: Any, n: int, paths: Any, eta: Any) -> None:
     """Fill eta (R, n + 1), 0 for the first level; each row adds to what it shares with the last.
 
@@ -160,36 +131,18 @@ def _add_slopes(n: int, paths: Any, by_eta: Any, grad: Any) -> None:
 
 
 @kernel
-def _exponentials(x: Any) -> None:
-    """Overwrite x (M,), at most 0, with exp(max(x, -700)), several entries at a time.
-
-    exp(x) = 2^k exp(x - k log 2), k a whole number. A sum of Taylor's gives the second factor to
-    the last digit. 1.5 2^52 + k has k in its last bits, which become the exponent of 2^k.
-    """
-    numbers, powers = np.empty(_AT_ONCE), np.empty(_AT_ONCE)
-    bits, exponents = numbers.view(np.int64), powers.view(np.int64)
-    for first in range(0, len(x), _AT_ONCE):
-        part = x[first : first + _AT_ONCE]
-        for i in range(len(part)):
-            numbers[i] = max(part[i], -700.0) * _LOG2_E + _WHOLE
-        for i in range(len(part)):
-            exponents[i] = (bits[i] + 1023) << 52
-        for i in range(len(part)):
-            k = numbers[i] - _WHOLE
-            r = (max(part[i], -700.0) - k * _LOG_2[0]) - k * _LOG_2[1]
-            rest = 1.0 / 6227020800.0
-            rest = rest * r + 1.0 / 479001600.0
-            rest = rest * r + 1.0 / 39916800.0
-            rest = rest * r + 1.0 / 3628800.0
-            rest = rest * r + 1.0 / 362880.0
-            rest = rest * r + 1.0 / 40320.0
-            rest = rest * r + 1.0 / 5040.0
-            rest = rest * r + 1.0 / 720.0
-            rest = rest * r + 1.0 / 120.0
-            rest = rest * r + 1.0 / 24.0
-            rest = rest * r + 1.0 / 6.0
-            rest = rest * r + 0.5
-            part[i] = (1.0 + (rest * r * r + r)) * powers[i]
+def _fill_relative(q: Any, n: int, paths: Any, eta: Any, top: Any, p: Any) -> None:
+    """Fill eta and p = exp(eta - top), both (R, n + 1), and each row's largest entry top (R,)."""
+    R, L = eta.shape
+    _fill_etas(q, n, paths, eta)
+    for r in range(R):
+        top[r] = 0.0
+        for j in range(L):
+            top[r] = max(top[r], eta[r, j])
+        for j in range(L):
+            p[r, j] = eta[r, j] - top[r]
+    flat = p.reshape(R * L)
+    exponentials(flat, flat, R * L)
 
 
 @kernel
@@ -217,50 +170,67 @@ def log_density(
     kept: Any,
     column: Any,
     value: Any,
+    first: Any,
+    second: Any,
     total: Any,
-    first_cell: Any,
-    level: Any,
-    weight: Any,
+    linear: Any,
     sd: float,
     grad: Any,
 ) -> float:
-    """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row and by row and level."""
+    """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row.
+
+    A row is the sum of two half rows, of which there are few. So its exponentials are products of
+    theirs. `first` and `second` (R,) are the halves of the rows with weights `total` (R,). `linear`
+    (K n,) is sum_i alpha_i x_ik 1{level_i = l}, the slope of sum_i alpha_i eta_i in beta.
+    """
     grad[:] = 0.0
     logp = _log_normal_prior(q, sd, grad) if sd > 0.0 else _log_prior(q, K, n, grad)
-    R, L = len(total), n + 1
+    H, L = len(kept), n + 1
     paths = deepest, start, kept, column, value
-    eta, p, top = np.empty((R, L)), np.empty((R, L)), np.zeros(R)
-    _fill_etas(q, n, paths, eta)
-    for r in range(R):
-        for j in range(L):
-            top[r] = max(top[r], eta[r, j])
-        for j in range(L):
-            p[r, j] = eta[r, j] - top[r]
-    _exponentials(p.reshape(R * L))
-    for r in range(R):
+    eta, p, by_eta = np.empty((H, L)), np.empty((H, L)), np.zeros((H, L))
+    top, own = np.empty(H), np.empty(L)
+    _fill_relative(q, n, paths, eta, top, p)
+    for r in range(len(total)):
+        a, b = first[r], second[r]
+        p_a, p_b, by_a, by_b = p[a], p[b], by_eta[a], by_eta[b]
         together = 0.0
         for j in range(L):
-            together += p[r, j]
-        height, share = top[r] + math.log(together), -total[r] / together
+            own[j] = p_a[j] * p_b[j]
+            together += own[j]
+        if together > _LEAST_TOGETHER:
+            height = top[a] + top[b] + math.log(together)
+        else:  # The halves are for different levels, or eta is not finite.
+            for j in range(L):
+                own[j] = eta[a, j] + eta[b, j]
+            height, together = _shares(own, own), 1.0
+        logp -= total[r] * height
+        unit = -total[r] / together
         for j in range(L):
-            p[r, j] *= share
-        for c in range(first_cell[r], first_cell[r + 1]):
-            logp += weight[c] * (eta[r, level[c]] - height)
-            p[r, level[c]] += weight[c]
-    _add_slopes(n, paths, p, grad)
+            slope = unit * own[j]
+            by_a[j] += slope
+            by_b[j] += slope
+    for i in range(K * n):
+        logp += linear[i] * q[i]
+        grad[i] += linear[i]
+    _add_slopes(n, paths, by_eta, grad)
     return logp
 
 
 @kernel
 def cell_terms(q: Any, _rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
     """log P(level) of each cell, and its derivatives in the n etas of its row."""
-    n, start, column, value, level = data
+    n, deepest, start, kept, column, value, level = data
     log_lik, _, by_eta = terms
-    R = len(start) - 1
-    height, eta, p = np.empty(R), np.empty((R, n + 1)), np.empty((R, n + 1))
+    R, L = len(kept), n + 1
+    eta, p, height = np.empty((R, L)), np.empty((R, L)), np.empty(R)
+    _fill_relative(q, n, (deepest, start, kept, column, value), eta, height, p)
     for r in range(R):
-        _etas(q, n, start, column, value, r, eta[r])
-        height[r] = _shares(eta[r], p[r])
+        together = 0.0
+        for j in range(L):
+            together += p[r, j]
+        height[r] += math.log(together)
+        for j in range(L):
+            p[r, j] /= together
     for c in range(len(level)):
         r = row_of_cell[c]
         log_lik[c] = eta[r, level[c]] - height[r]
@@ -273,36 +243,31 @@ def cell_slopes(
     _q: Any, _rows: Any, row_of_cell: Any, data: Any, terms: Any, weight: Any, gradient: Any
 ) -> None:
     """Adds the gradient of sum_c weight_c l_c."""
-    n, start, column, value, _ = data
+    n, deepest, start, kept, column, value, _ = data
     by_eta = terms[2]
+    by_row = np.zeros((len(kept), n + 1))
     for c in range(len(row_of_cell)):
-        if weight[c] == 0.0:
-            continue
-        r = row_of_cell[c]
-        for e in range(start[r], start[r + 1]):
-            x, at = weight[c] * value[e], column[e] * n
+        if weight[c] != 0.0:
+            own = by_row[row_of_cell[c]]
             for j in range(n):
-                gradient[at + j] += x * by_eta[c, j]
+                own[j + 1] += weight[c] * by_eta[c, j]
+    _add_slopes(n, (deepest, start, kept, column, value), by_row, gradient)
 
 
 @kernel
 def log_likelihood(
-    beta: Any,
-    n: int,
-    start: Any,
-    column: Any,
-    value: Any,
-    row_of_cell: Any,
-    level: Any,
-    log_lik: Any,
+    beta: Any, n: int, paths: Any, row_of_cell: Any, level: Any, log_lik: Any
 ) -> None:
     """Fills log_lik (S, C) with log P(level) of each cell under beta (S, K n)."""
-    R = len(start) - 1
-    height, eta, p = np.empty(R), np.empty((R, n + 1)), np.empty(n + 1)
+    R, L = len(paths[2]), n + 1
+    eta, p, height = np.empty((R, L)), np.empty((R, L)), np.empty(R)
     for s in range(len(beta)):
+        _fill_relative(beta[s], n, paths, eta, height, p)
         for r in range(R):
-            _etas(beta[s], n, start, column, value, r, eta[r])
-            height[r] = _shares(eta[r], p)
+            together = 0.0
+            for j in range(L):
+                together += p[r, j]
+            height[r] += math.log(together)
         for c in range(len(level)):
             r = row_of_cell[c]
             log_lik[s, c] = eta[r, level[c]] - height[r]
@@ -342,19 +307,15 @@ def _add_turned(A: Any, z: Any, t: Any) -> None:
 def _turn_back(A: Any, by_t: Any, gradient: Any) -> None:
     """Overwrite the first m entries of gradient with A by_t, the slopes in z of `_add_turned`.
 
-    Four sums at a time keep a processor busy, and have the same bits on each.
+    The upper triangle of the array has A' too, whose rows a processor reads in their order.
     """
-    for i in range(len(A)):
-        row, last = A[i], i + 1
-        a = b = c = d = 0.0
-        for j in range(0, last - 3, 4):
-            a += row[j] * by_t[j]
-            b += row[j + 1] * by_t[j + 1]
-            c += row[j + 2] * by_t[j + 2]
-            d += row[j + 3] * by_t[j + 3]
-        for j in range(last - last % 4, last):
-            a += row[j] * by_t[j]
-        gradient[i] = (a + b) + (c + d)
+    m = len(A)
+    for i in range(m):
+        gradient[i] = 0.0
+    for j in range(m):
+        x, column, slopes = by_t[j], A[j, j:], gradient[j:m]
+        for i in range(len(column)):
+            slopes[i] += x * column[i]
 
 
 @kernel

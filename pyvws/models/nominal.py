@@ -25,7 +25,7 @@ from pyvws.models.priors import (
     unconstrain_scales,
 )
 from pyvws.models.regression import linear_predictor
-from pyvws.tables.design.cells import Cells
+from pyvws.tables.design.cells import Cells, distinct_rows
 
 _LARGEST_DENSE: Final = 1500  # Coefficients up to which the sampled scale knows all covariances.
 _ROUNDS, _STEPS, _ENOUGH = 4, 8, 0.1  # Of scales; of Newton's method; a rise in nats that ends it.
@@ -125,26 +125,21 @@ class Nominal(Family):
         return self.n_levels - 1
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
-        return self.n_levels - 1, *_sparse(cells.rows), level_places(cells)
+        return self.n_levels - 1, *_paths(cells.rows), level_places(cells)
 
     def dimension(self, K: int) -> int:
         own = K * (self.n_levels - 1)
         return own if self.coefficient_sd else own + coefficient_dimension(K) - K
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
-        sums, R = cells.weight_sums(weights), len(cells.rows)
-        total = np.bincount(cells.row_of_cell, weights=sums, minlength=R)
-        order, paths = _paths(cells.rows, np.flatnonzero(total > 0.0))
-        place = np.zeros(R, dtype=np.intp)
-        place[order] = np.arange(len(order))
-        used = np.flatnonzero(sums > 0.0)
-        used = used[np.argsort(place[cells.row_of_cell[used]], kind="stable")]
-        counts = np.bincount(place[cells.row_of_cell[used]], minlength=len(order))
-        return (
-            *(cells.n_coefficients, self.n_levels - 1, *paths, total[order]),
-            *(np.concatenate([[0], np.cumsum(counts)]), level_places(cells)[used], sums[used]),
-            float(self.coefficient_sd or 0.0),
-        )
+        seen = _by_row_and_level(cells, weights, self.n_levels)
+        total = seen.sum(axis=1)
+        used = np.flatnonzero(total > 0.0)
+        halves, first, second = _halves(cells.rows[used])
+        with steady_sums():
+            linear = (cells.rows.T @ seen)[:, 1:].ravel()
+        paths = cells.n_coefficients, self.n_levels - 1, *_paths(halves)
+        return *paths, first, second, total[used], linear, float(self.coefficient_sd or 0.0)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         K, n = cells.n_coefficients, self.n_levels - 1
@@ -157,12 +152,13 @@ class Nominal(Family):
                 cells, weights, n, float(self.coefficient_sd or 0.0)
             )
             C = np.linalg.cholesky(precision)
-            A = np.ascontiguousarray(solve_triangular(C, np.eye(m), lower=True))
+            A = solve_triangular(C, np.eye(m), lower=True)
+            both = np.ascontiguousarray(A + np.tril(A, -1).T)  # A below the diagonal, A' above.
         centre[:m] = beta
         if self.coefficient_sd:
             kernels = compiled.restore_normal, compiled.pull_back_normal
             scale = SampledScale(
-                kernels, (A, centre), lambda q: np.asarray(C.T @ (q - centre)), shaped=True
+                kernels, (both, centre), lambda q: np.asarray(C.T @ (q - centre)), shaped=True
             )
             return Start(centre, scale=scale)
         centre[m : m + K] = np.log(scales)
@@ -173,7 +169,7 @@ class Nominal(Family):
         i, j = np.tril_indices(K, -1)
         curvature = 2.0 + (i - 1 - j) + (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
         width = np.concatenate([(1.0 + 2.0 * explained) ** -0.5, curvature**-0.5])
-        shape = A, centre, h, width, K, n
+        shape = both, centre, h, width, K, n
 
         def inverse(q: Floats) -> Floats:
             z = q - centre
@@ -213,9 +209,9 @@ class Nominal(Family):
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         beta = np.ascontiguousarray(draws["beta"].transpose(0, 2, 1))
         log_lik = np.empty((len(beta), cells.n_cells))
-        n, start, column, value, level = self.term_data(cells)
+        n, *paths, level = self.term_data(cells)
         flat = beta.reshape(len(beta), -1)
-        compiled.log_likelihood(flat, n, start, column, value, cells.row_of_cell, level, log_lik)
+        compiled.log_likelihood(flat, n, tuple(paths), cells.row_of_cell, level, log_lik)
         return log_lik
 
     def predict(
@@ -234,36 +230,61 @@ def _sparse(rows: Floats) -> tuple[Any, Any, Any]:
     return start, column, rows[row, column]
 
 
-def _paths(
-    rows: Floats, places: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], tuple[int, Any, Any, Any, Any]]:
-    """The rows at some places in an order in which neighbours share much, and their entries.
+def _by_row_and_level(cells: Cells, weights: Floats, L: int) -> Floats:
+    """The sums of weights (N,) by design row and level, (R, L)."""
+    place = cells.row_of_cell * L + level_places(cells)
+    sums = np.bincount(place, cells.weight_sums(weights), len(cells.rows) * L)
+    return np.asarray(sums, dtype=np.float64).reshape(-1, L)
 
-    Entries that are not 0 are read from the most common column on. Given are the most that a row
-    has, where each row's further ones start (R + 1,), how many it shares with the row before (R,),
-    and the column and value of the further ones.
+
+def _halves(X: Floats) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Half rows (H, K), and the places of the two whose sum each row of X (R, K) is.
+
+    One half has the first columns, and the other the rest, so that there are few halves.
     """
-    common = np.argsort(-(rows != 0.0).sum(axis=0), kind="stable")
-    X = rows[places][:, common]
-    order = np.lexsort(X.T[::-1])
-    X = X[order]
+    R, K = X.shape
+    few, rest = _numbers_of_distinct(X), _numbers_of_distinct(X[:, ::-1])[::-1]
+    split = min(range(K + 1), key=lambda k: few[k] + rest[k])
+    halves, numbers, before = [], [], 0
+    for kept in (np.arange(K) < split, np.arange(K) >= split):
+        places, number = distinct_rows(X[:, kept].T, R)
+        halves.append(np.where(kept, X[places], 0.0))
+        numbers.append(before + number)
+        before += len(places)
+    return np.vstack(halves), numbers[0], numbers[1]
+
+
+def _numbers_of_distinct(X: Floats) -> list[int]:
+    """The number of distinct rows of the first k columns of X (R, K), for k = 0 to K."""
+    row, numbers = np.zeros(len(X), dtype=np.intp), [min(len(X), 1)]
+    for column in X.T:
+        codes = np.unique(column, return_inverse=True)[1]
+        used, row = np.unique(row * (codes.max(initial=0) + 1) + codes, return_inverse=True)
+        numbers.append(len(used))
+    return numbers
+
+
+def _paths(X: Floats) -> tuple[int, Any, Any, Any, Any]:
+    """What rows X (R, K) add to the row before them, of the entries that are not 0.
+
+    Given are the most that a row has, where each row's further ones start (R + 1,), how many of its
+    first ones are those of the row before (R,), and the column and value of the further ones.
+    """
     used, differs = X != 0.0, np.ones(X.shape, dtype=np.bool_)
     differs[1:] = X[1:] != X[:-1]
     further = used & np.logical_or.accumulate(differs, axis=1)
     row, column = np.nonzero(further)
     start = np.concatenate([[0], np.cumsum(further.sum(axis=1))])
     kept = (used & ~further).sum(axis=1)
-    deepest = int(used.sum(axis=1).max(initial=0))
-    return places[order], (deepest, start, kept, common[column], X[row, column])
+    return int(used.sum(axis=1).max(initial=0)), start, kept, column, X[row, column]
 
 
 def _rough_fit(cells: Cells, weights: Floats, n: int, sd: float) -> tuple[Floats, Floats, Floats]:
     """beta (K n,) near the mode, scales s (K,), and the precision of beta, without correlations."""
-    K, X, R, sums = cells.n_coefficients, cells.rows, len(cells.rows), cells.weight_sums(weights)
+    K, X, R = cells.n_coefficients, cells.rows, len(cells.rows)
     m, (start, column, value) = K * n, _sparse(X)
-    total = np.bincount(cells.row_of_cell, weights=sums, minlength=R)
-    seen = np.zeros((R, n + 1))
-    np.add.at(seen, (cells.row_of_cell, level_places(cells)), sums)
+    seen = _by_row_and_level(cells, weights, n + 1)
+    total = seen.sum(axis=1)
     beta, variance = np.zeros((K, n)), np.full(K, sd * sd or 1.0)
 
     def value_at(beta: Floats) -> tuple[float, Floats]:

@@ -17,7 +17,7 @@ from pyvws.plots.datasets import (
     utility,
     utility_against_epsilon,
 )
-from pyvws.plots.guarantees import choices_against_epsilon, utility_by_guarantee
+from pyvws.plots.guarantees import choices_against_epsilon, epsilons, utility_by_guarantee
 from pyvws.plots.records import (
     before_and_after,
     bounds_against_weights,
@@ -40,6 +40,7 @@ __all__ = [
     "column_densities",
     "contraction",
     "densities",
+    "epsilons",
     "intervals",
     "level_shares",
     "parameter_densities",

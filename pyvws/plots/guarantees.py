@@ -10,7 +10,7 @@ import numpy as np
 
 from pyvws._base.checks import choice, finite_vector, positive
 from pyvws.errors import InputError
-from pyvws.plots.drawing import LIMIT, colours, guarantee_colours, panels, some
+from pyvws.plots.drawing import LIMIT, colours, guarantee_colours, legend_below, panels, some
 from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
@@ -179,6 +179,61 @@ def choices_against_epsilon(
         axis.set_ylabel(names.get(title, "maximum ECDF distance"))
         _scales(axis, max(every) > _WIDE * min(every) > 0.0)
         axis.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def epsilons(
+    papers: Mapping[str, Mapping[str, float]],
+    of_window: Mapping[str, Mapping[str, float]] | None = None,
+) -> Figure:
+    """What a dataset costs by mechanism: 2 Delta of [vws2024], and the window's figure beside it.
+
+    Where every term is a log probability, as of counts and of levels, a draw costs half of 2 Delta
+    with one record left out and the weights held fixed. Log densities have 2 Delta alone.
+
+    Parameters
+    ----------
+    papers : mapping of title to mapping of label to float
+        2 Delta above 0 of each mechanism, a panel for each title; larger = less private.
+    of_window : mapping of title to mapping of label to float, optional
+        `epsilon_of_window` above 0 of the same mechanisms, in the panels that have log
+        probabilities.
+
+    Returns
+    -------
+    Figure
+        Two bars for each label, or one in a panel without windows.
+
+    Raises
+    ------
+    InputError
+        For an empty mapping, an epsilon not above 0, or windows of other panels or labels.
+
+    Examples
+    --------
+    >>> drawn = epsilons({"counts": {"LW": 7.0}, "wages": {"LW": 8.0}}, {"counts": {"LW": 3.5}})
+    >>> [len(axis.patches) for axis in drawn.axes]
+    [2, 1]
+    """
+    some(papers, "papers", "panel")
+    windows = dict(of_window or {})
+    if any(title not in papers or set(windows[title]) != set(papers[title]) for title in windows):
+        raise InputError("of_window must have the panels and labels of papers, or fewer panels.")
+    figure, axes = panels(len(papers), columns=2, size=(6.4, 3.2))
+    for axis, (title, by_label) in zip(axes, papers.items(), strict=True):
+        some(by_label, f"papers[{title!r}]", "label")
+        bars = [("2Δ, the paper's", by_label)]
+        if title in windows:
+            bars.append(("of the window, one record left out", windows[title]))
+        width = 0.8 / len(bars)
+        for nth, (name, values) in enumerate(bars):
+            heights = [positive(values[label], "epsilon") for label in by_label]
+            middle = np.arange(len(by_label)) + width * (nth - 0.5 * (len(bars) - 1))
+            axis.bar(middle, heights, width=width, label=name)
+        axis.set_xticks(range(len(by_label)), list(by_label))
+        axis.set_title(title, fontsize=10)
+        axis.set_ylabel("ε of a dataset")
+    legend_below(figure, axes)
     return figure
 
 

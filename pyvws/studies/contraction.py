@@ -53,12 +53,13 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 COLUMNS = (
-    *("data", "n", "replicate", "mechanism", "lipschitz", "mu", "mean_weight", "out"),
+    *("data", "n", "replicate", "mechanism", "lipschitz", "of_window", "mu", "mean_weight", "out"),
     *("q15", "median", "mean", "q90"),
 )
 """Columns of replicates.csv.
 
-`lipschitz` is the database bound in nats, `mu` the posterior mean of the mean parameter, and `out`
+`lipschitz` is the database bound in nats, `of_window` what a draw costs with one record left out
+and the weights held fixed, `mu` the posterior mean of the mean parameter, and `out`
 the number of records at weight 0. The quantiles and the mean describe one synthetic dataset. A row
 of mechanism "original" holds only the quantiles and the mean of the database itself.
 """
@@ -111,11 +112,12 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
 
 
 def _row(place: tuple[str, int, int, str], fit: WeightedFit | None, y: Floats) -> dict[str, Any]:
-    of_fit: tuple[float | None, ...] = (None,) * 4
+    of_fit: tuple[float | None, ...] = (None,) * 5
     if fit is not None:
         mu = float(np.exp(fit.posterior.draws["beta"]).mean())
         out = int((fit.weights == 0).sum())
-        of_fit = (fit.bounds.database, mu, float(fit.weights.mean()), out)
+        costs = fit.bounds.database, fit.bounds.epsilon_of_window
+        of_fit = (*costs, mu, float(fit.weights.mean()), out)
     return {**dict(zip(COLUMNS, (*place, *of_fit), strict=False)), **statistics(y)}
 
 
@@ -303,7 +305,7 @@ def _cause(results: Mapping[Key, Result], data: str) -> str:
 
 def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Draw bounds and mu over n, and at the paper's n the violins of bounds and estimands."""
-    from pyvws.plots import contraction, replicate_violins
+    from pyvws.plots import contraction, epsilons, replicate_violins
 
     pictures = {}
     for data, of_data in settings["data"].items():
@@ -348,6 +350,17 @@ def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[st
             _TITLES[data]: 0.5 * of_data["epsilon"] for data, of_data in settings["data"].items()
         }
         pictures["local-to-global.png"] = contraction(panels, global_bounds)
+        papers, windows = (
+            {
+                _TITLES[data]: {
+                    label: times * float(_values(rows, column, data, _PAPER_SIZE, name).mean())
+                    for name, label in _LABELS.items()
+                }
+                for data in settings["data"]
+            }
+            for column, times in (("lipschitz", 2.0), ("of_window", 1.0))
+        )
+        pictures["epsilons.png"] = epsilons(papers, windows)
     return pictures
 
 

@@ -159,7 +159,7 @@ def table(result: MixtureStudy) -> Any:
 def write(result: MixtureStudy, folder: Path) -> list[str]:
     import polars as pl
 
-    from pyvws.plots import before_and_after, bounds_and_weights, utility
+    from pyvws.plots import before_and_after, bounds_and_weights, epsilons, utility
 
     pl.DataFrame(result.rows).write_csv(folder / "table.csv")
     labels, both = list(result.fits), ("LW", "CW")
@@ -178,27 +178,13 @@ def write(result: MixtureStudy, folder: Path) -> list[str]:
             },
             statistics(result.y),
         ),
-        "epsilons.svg": _epsilons(result.rows),
+        "epsilons.svg": epsilons(
+            {"": {row.label: row.epsilon for row in result.rows}},
+            {"": {row.label: row.of_window for row in result.rows}},
+        ),
     }
     save_pictures(figures, folder)
     return ["table.csv", *figures]
-
-
-def _epsilons(rows: list[MixtureRow]) -> Any:
-    """The paper's epsilon of each mechanism, and the window's beside it."""
-    from pyvws.plots.drawing import legend_below, panels
-
-    figure, (axis,) = panels(1, size=(6.4, 3.2))
-    places = np.arange(len(rows))
-    for shift, name, values in (
-        (-0.2, "2Δ, the paper's", [row.epsilon for row in rows]),
-        (0.2, "of the window, one record left out", [row.of_window for row in rows]),
-    ):
-        axis.bar(places + shift, values, width=0.4, label=name)
-    axis.set_xticks(places, [row.label for row in rows])
-    axis.set_ylabel("ε of a dataset")
-    legend_below(figure, [axis])
-    return figure
 
 
 def _scatter(result: MixtureStudy, label: str) -> tuple[Floats, Floats]:

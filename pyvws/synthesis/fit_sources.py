@@ -189,14 +189,20 @@ class ModelSource:
 
         if self.engine.name in STAN_ENGINES:  # Stan's programs run one after the other.
             return self._joined([fit(place) for place in range(K)], settings)
+        sizes = [
+            column.cells.n_cells * column.model.dimension(column.cells.n_coefficients)
+            for column in columns
+        ]
+        longest_first = sorted(range(K), key=lambda place: -sizes[place])  # So none runs alone.
         contexts = [copy_context() for _ in columns]  # Threads do not inherit `one_core`.
-        with ThreadPoolExecutor(min(len(columns), usable_cores())) as pool:
+        with ThreadPoolExecutor(min(K, usable_cores())) as pool:
             try:
-                posteriors = list(pool.map(lambda place: contexts[place].run(fit, place), range(K)))
+                fits = pool.map(lambda place: contexts[place].run(fit, place), longest_first)
+                posteriors = dict(zip(longest_first, fits, strict=True))
             except BaseException:
                 tell.stop()
                 raise
-        return self._joined(posteriors, settings)
+        return self._joined([posteriors[place] for place in range(K)], settings)
 
     def _joined(self, posteriors: list[Posterior], settings: SamplerSettings) -> Posterior:
         """The fits of all columns as one, whose draws are named "column.parameter"."""

@@ -73,6 +73,30 @@ def test_log_likelihood_terms_and_slopes_against_numpy(seed, K, L, sd):
 
 
 @few
+@given(st.integers(0, 10**6), st.floats(0.0, 3000.0))
+def test_density_where_the_halves_of_a_row_are_for_different_levels(seed, far):
+    rng, X, y, model, cells = table(seed, K=4, L=4, sd=1.0)
+    q = far * rng.normal(size=12)
+    eta = np.column_stack([np.zeros(len(X)), X @ q.reshape(4, 3)])
+    weights = rng.random(len(y))
+    shares = np.eye(4)[y.astype(int) - 1] - softmax(eta, axis=1)
+    value, gradient = PseudoPosterior(model, cells, weights).density_and_gradient()(q)
+    expected = weights @ log_softmax(eta, axis=1)[np.arange(len(y)), y.astype(int) - 1]
+    assert value + 0.5 * q @ q == pytest.approx(expected, rel=1e-11, abs=1e-9 * (1.0 + q @ q))
+    slopes = X.T @ (weights[:, None] * shares[:, 1:])
+    assert np.allclose(gradient + q, slopes.ravel(), atol=1e-9 * (1.0 + far))
+
+
+def test_no_other_record_changes_a_bit_of_a_record_s_term():
+    rng, _, _, model, cells = table(3, n=60, K=5)
+    draws = model.constrain(2.0 * rng.normal(size=(7, model.dimension(5))), 5)
+    whole = model.log_likelihood(draws, cells)
+    for place in range(cells.n_cells):
+        own = model.log_likelihood(draws, cells.part(np.array([place])))
+        assert own[:, 0].tolist() == whole[:, place].tolist()
+
+
+@few
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 4))
 def test_density_is_prior_and_weighted_likelihood_and_its_gradient_is_exact(seed, K, L):
     rng, _, y, model, cells = table(seed, K=K, L=L)

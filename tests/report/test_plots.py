@@ -342,6 +342,17 @@ def test_papers_labels_keep_their_colours_and_others_differ() -> None:
     assert len(set(beside.values())) == 5
 
 
+def test_epsilons_of_densities_have_no_window() -> None:
+    both, alone = plots.epsilons(
+        {"a": {"LW": 7.0, "SW": 6.0}, "b": {"LW": 8.0}}, {"a": {"LW": 3.5, "SW": 3.0}}
+    ).axes
+    assert [bar.get_height() for bar in both.patches] == [7.0, 6.0, 3.5, 3.0]
+    assert [bar.get_height() for bar in alone.patches] == [8.0]
+    for windows in ({"c": {"LW": 1.0}}, {"a": {"LW": 1.0}}):
+        with pytest.raises(InputError, match="of_window"):
+            plots.epsilons({"a": {"LW": 7.0, "SW": 6.0}}, windows)
+
+
 @pytest.fixture(scope="module")
 def gallery() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "tools" / "gallery.py"))

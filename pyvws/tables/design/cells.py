@@ -132,7 +132,7 @@ def distinct_rows(
     row = np.zeros(n, dtype=np.intp)
     for column in columns:
         _, codes = np.unique(column, return_inverse=True)
-        _, row = np.unique(row * (codes.max() + 1) + codes, return_inverse=True)
+        _, row = np.unique(row * (codes.max(initial=0) + 1) + codes, return_inverse=True)
     return np.unique(row, return_index=True)[1], row
 
 

@@ -189,7 +189,8 @@ class TableTargets(Runs):
     """Joint targets of tables of two columns on points (G, D); a record is a pair of outcomes.
 
     The predictor of the second column says whether the first outcome is above 0; of conditional
-    tables, which are `patterned`, it is the first outcome's level. A target states nothing, so the
+    tables, which are `patterned`, it is the first outcome's level. In `bounded` tables the first
+    outcome is the upper end of the second. A target states nothing, so the
     claim is the clamp's epsilon, and twice that under replace-one neighbours. All records have the
     same public `weight`.
     """
@@ -200,6 +201,7 @@ class TableTargets(Runs):
     points: Floats
     weight: float = 1.0
     patterned: bool = False
+    bounded: bool = False
 
     def shown(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point of the grid."""
@@ -208,9 +210,10 @@ class TableTargets(Runs):
         designs = ones[:, None], np.column_stack([ones, first > 0])
         if self.patterned:
             designs = 0.0 * ones[:, None], first[:, None] - 1.0
+        ends = np.column_stack([0.0 * first, first]) if self.bounded else None
         columns = (
             Conditional("first", self.models[0], make_cells(first, designs[0])),
-            Conditional("second", self.models[1], make_cells(second, designs[1])),
+            Conditional("second", self.models[1], make_cells(second, designs[1], ends=ends)),
         )
         losses.claims |= {"leave-one-out": epsilon, "replace-one": 2.0 * epsilon}
         target = JointTarget(columns, self.weight * ones, Clamp(epsilon, self.clamp))

@@ -117,7 +117,7 @@ def no_shift(_: Any) -> Any:
 
 
 _COINS, _AMOUNTS = "table-deviance-two-logistic", "table-deviance-poisson-normal"
-_WEIGHTED = "table-deviance-weights-0.45"
+_WEIGHTED, _BOUNDED = "table-deviance-weights-0.45", "table-censored-bounded"
 
 
 def _of_target(density: Wrong) -> Wrong:
@@ -155,7 +155,7 @@ TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
     for what, place, wrong, rows in (
         (
             *("a window a column", DENSITY, a_window_a_column),
-            [_COINS, _AMOUNTS, "table-censored-poisson-normal"],
+            [_COINS, _AMOUNTS, "table-censored-poisson-normal", _BOUNDED],
         ),
         ("a window a column", DENSITY, a_window_a_column, [_ROWS]),
         ("the last column left out", DENSITY, the_last_column_left_out, [_COINS, _ROWS]),
@@ -163,7 +163,10 @@ TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
         ("columns in their own order", DENSITY, columns_in_their_own_order, [_COINS, _AMOUNTS]),
         ("shift of the mean", SHIFT, shift_of_the_mean, [_AMOUNTS]),
         ("room of whole weights", DENSITY, room_of_whole_weights, [_WEIGHTED, _WEIGHTED_ROWS]),
-        ("epsilon times 1.02", DENSITY, windows_wider(1.02), [_COINS, _WEIGHTED, _AMOUNTS, _ROWS]),
+        (
+            *("epsilon times 1.02", DENSITY, windows_wider(1.02)),
+            [_COINS, _WEIGHTED, _AMOUNTS, _ROWS, _BOUNDED],
+        ),
         ("epsilon twice", DENSITY, windows_wider(2.0), [_COINS, _AMOUNTS]),
     )
     for row in rows

@@ -341,6 +341,16 @@ _COUNT_AND_AMOUNT: Final[dict[str, Any]] = {
     "bases": (((0.0, 0.0),) * 3, ((1000.0, 2.0),) * 2, ((0.0, -700.0), (1.0, 2.0), (1.0, 4.0))),
     "extremes": ((0.0, 0.0), (1000.0, 2.0), (0.0, 1e300), (_LARGEST_COUNT, 2.0), (1.0, -700.0)),
 }
+_TAX_AND_INCOME: Final[dict[str, Any]] = {
+    "models": (TruncatedNormal(range=(0.0, 1.0)),) * 2,
+    "points": grid(
+        *([-30.0, 0.5, 30.0], [0.0], [-3.0, 0.0]),
+        *([-30.0, 0.5, 30.0], [0.0, 30.0], [0.0], [0.0], [0.3], [-7.0, -3.0, 0.0]),
+    ),
+    "bases": (((1.0, 1.0),) * 4, ((1e-9, 5e-10),) * 3, ((1.0, 0.0), (0.5, 0.5), (1e-9, 1e-9))),
+    "extremes": ((1.0, 1.0), (1.0, 0.0), (1e-9, 1e-9), (1e-300, 1e-300), (0.5, 0.25)),
+    "bounded": True,
+}
 
 TABLES: Final[dict[str, tuple[TableTargets, Share]]] = {
     "deviance-two-logistic": (TableTargets(clamp="deviance", **_COINS), WHOLE),
@@ -355,6 +365,7 @@ TABLES: Final[dict[str, tuple[TableTargets, Share]]] = {
     "deviance-table-normal": (TableTargets(clamp="deviance", **_SHARE_AND_AMOUNT), WHOLE),
     "censored-table-normal": (TableTargets(clamp="half", **_SHARE_AND_AMOUNT), _SLOPED),
     "deviance-poisson-normal": (TableTargets(clamp="deviance", **_COUNT_AND_AMOUNT), WHOLE),
+    "censored-bounded": (TableTargets(clamp="half", **_TAX_AND_INCOME), _SLOPED),
     "censored-poisson-normal": (TableTargets(clamp="half", **_COUNT_AND_AMOUNT), _SLOPED),
 }
 """Targets of tables by name, and the share of the claim that a loss must reach."""

@@ -189,9 +189,10 @@ class TableTargets(Runs):
     """Joint targets of tables of two columns on points (G, D); a record is a pair of outcomes.
 
     The predictor of the second column says whether the first outcome is above 0, or above level 1
-    of a conditional table; a conditional table's is the first outcome's level. A target states
-    nothing, so the claim is the clamp's epsilon, and twice that under replace-one neighbours. All
-    records have the same public `weight`.
+    of a conditional table; a conditional table's is the first outcome's level. In `bounded` tables
+    the first outcome is the upper end of the second. A target states nothing, so the claim is the
+    clamp's epsilon, and twice that under replace-one neighbours. All records have the same public
+    `weight`.
     """
 
     function: ClassVar[str] = "pyvws.posterior.joint_target:JointTarget"
@@ -199,6 +200,7 @@ class TableTargets(Runs):
     clamp: str
     points: Floats
     weight: float = 1.0
+    bounded: bool = False
 
     def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """Log posterior of each point of the grid."""
@@ -207,13 +209,11 @@ class TableTargets(Runs):
         of_table, given_table = (isinstance(model, ConditionalTable) for model in self.models)
         alone = 0.0 * ones[:, None] if of_table else ones[:, None]
         given = np.column_stack([ones, first > (1 if of_table else 0)])
+        given = first[:, None] - 1.0 if given_table else given
+        ends = np.column_stack([0.0 * first, first]) if self.bounded else None
         columns = (
             Conditional("first", self.models[0], make_cells(first, alone)),
-            Conditional(
-                "second",
-                self.models[1],
-                make_cells(second, first[:, None] - 1.0 if given_table else given),
-            ),
+            Conditional("second", self.models[1], make_cells(second, given, ends=ends)),
         )
         losses.claims |= {"leave-one-out": epsilon, "replace-one": 2.0 * epsilon}
         target = JointTarget(columns, self.weight * ones, Clamp(epsilon, self.clamp))

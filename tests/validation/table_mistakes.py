@@ -117,7 +117,7 @@ def no_shift(_: Any) -> Any:
 
 
 _COINS, _AMOUNTS = "table-deviance-two-logistic", "table-deviance-poisson-normal"
-_WEIGHTED = "table-deviance-weights-0.45"
+_WEIGHTED, _BOUNDED = "table-deviance-weights-0.45", "table-censored-bounded"
 
 
 def _of_target(density: Wrong) -> Wrong:
@@ -156,7 +156,7 @@ TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
     for what, place, wrong, rows in (
         (
             *("a window a column", DENSITY, a_window_a_column),
-            [_COINS, _AMOUNTS, "table-censored-poisson-normal"],
+            [_COINS, _AMOUNTS, "table-censored-poisson-normal", _BOUNDED],
         ),
         ("a window a column", DENSITY, a_window_a_column, [_ROWS, _MIXED]),
         ("the last column left out", DENSITY, the_last_column_left_out, [_COINS, _ROWS, _MIXED]),
@@ -166,7 +166,7 @@ TABLE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
         ("room of whole weights", DENSITY, room_of_whole_weights, [_WEIGHTED, _WEIGHTED_ROWS]),
         (
             *("epsilon times 1.02", DENSITY, windows_wider(1.02)),
-            [_COINS, _WEIGHTED, _AMOUNTS, _ROWS, _MIXED],
+            [_COINS, _WEIGHTED, _AMOUNTS, _ROWS, _MIXED, _BOUNDED],
         ),
         ("epsilon twice", DENSITY, windows_wider(2.0), [_COINS, _AMOUNTS]),
     )

@@ -19,10 +19,12 @@ import numpy as np
 
 from pyvws._base.kernels import inlined_kernel, kernel
 
-STOP, DONE, DIVERGED, LEAPFROGS = 0, 1, 2, 3
-"""The places of a chain's counts (4,): ask it to stop; iterations, those that diverged, slopes."""
+STOP, DONE, DIVERGED, LEAPFROGS, WARM = range(5)
+"""The places of a chain's counts (5,): ask it to stop; iterations, those that diverged, slopes, and
+slopes of the warm-up.
+"""
 
-STATES: Final = 6
+STATES: Final = 7
 """Numbers that a block's adaptation keeps."""
 
 _SIZE, _MIDDLE, _ERROR, _AVERAGE, _STEPS, _SEEN = range(6)
@@ -166,26 +168,25 @@ def _average_from(state: Any, size: float) -> None:
 
 
 @kernel
-def _see(z: Any, slope: Any, state: Any, moments: Any) -> None:
-    """Add a point and its slope (D,) to their means and sums of squares, `moments` (4, D)."""
-    state[_SEEN] += 1.0
+def _see(z: Any, slope: Any, moments: Any, seen: float) -> float:
+    """Add a point and its slope (D,) to the means and sums of squares of `seen` before, (4, D)."""
+    seen += 1.0
     for i in range(len(z)):
         gap = z[i] - moments[0, i]
-        moments[0, i] += gap / state[_SEEN]
+        moments[0, i] += gap / seen
         moments[1, i] += gap * (z[i] - moments[0, i])
         gap = slope[i] - moments[2, i]
-        moments[2, i] += gap / state[_SEEN]
+        moments[2, i] += gap / seen
         moments[3, i] += gap * (slope[i] - moments[2, i])
+    return seen
 
 
 @kernel
-def _take_variances(state: Any, moments: Any, variances: Any) -> None:
-    """Set variances (D,) to sqrt(var(z) / var(slope)), 1 where neither moved; forget moments."""
+def _take_variances(moments: Any, variances: Any) -> None:
+    """Set variances (D,) to sqrt(var(z) / var(slope)), 1 where neither moved."""
     for i in range(len(variances)):
         ratio = math.sqrt(moments[1, i] / moments[3, i])
         variances[i] = min(max(ratio, _NARROWEST), _WIDEST) if np.isfinite(ratio) else 1.0
-    moments[:] = 0.0
-    state[_SEEN] = 0.0
 
 
 @kernel
@@ -195,6 +196,7 @@ def _adapt(
     acceptance: float,
     wanted: float,
     window_ends: bool,
+    learns: bool,
     warm: bool,
     state: Any,
     moments: Any,
@@ -206,10 +208,13 @@ def _adapt(
     log_size = state[_MIDDLE] - 20.0 * math.sqrt(state[_STEPS]) * state[_ERROR]
     state[_AVERAGE] += state[_STEPS] ** -0.75 * (log_size - state[_AVERAGE])
     state[_SIZE] = math.exp(log_size)
-    _see(z, slope, state, moments)
-    if window_ends:
-        _take_variances(state, moments, variances)
-        _average_from(state, math.exp(state[_AVERAGE]))
+    if learns:
+        for which in range(2):
+            state[_SEEN + which] = _see(z, slope, moments[which], state[_SEEN + which])
+        if window_ends:
+            moments[0], moments[1] = moments[1], 0.0
+            state[_SEEN], state[_SEEN + 1] = state[_SEEN + 1], 0.0
+        _take_variances(moments[0], variances)
     if warm:
         state[_SIZE] = math.exp(state[_AVERAGE])
 
@@ -227,13 +232,11 @@ def _sum_others(terms: Any, total: Any, k: int, others: Any) -> None:
 
 
 @kernel
-def _near_start(
-    density: Any, words: Any, rng: Any, jitter: float, tries: int, z: Any, slope: Any, value: Any
-) -> bool:
-    """Fill z (D,), within `jitter` of 0, and its slope where the density is finite and moves."""
-    for _ in range(tries):
+def _at_first(density: Any, words: Any, points: Any, z: Any, slope: Any, value: Any) -> bool:
+    """Fill z (D,) and its slope with the first of points (tries, D) that is finite and moves."""
+    for t in range(len(points)):
         for i in range(len(z)):
-            z[i] = jitter * (2.0 * rng.random() - 1.0)
+            z[i] = points[t, i]
         if _height(density, words, z, slope, value) > -np.inf and np.abs(slope).max() > _FLAT:
             return True
     return False
@@ -247,12 +250,12 @@ def sample_chain(
     first_word: Any,
     blocks: Any,
     rng: Any,
+    starts: Any,
+    near: Any,
     others: Any,
     seen: Any,
     window_ends: Any,
-    jitter: float,
-    tries: int,
-    near: int,
+    learning: int,
     wanted: float,
     drawn: Any,
     counts: Any,
@@ -262,50 +265,56 @@ def sample_chain(
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
     the sum of the `others`' terms (M,) and notes its own in `seen` (M,). Block k has the places
     blocks[k] to blocks[k + 1] - 1 of the D parameters. `window_ends` (warmup,) tells where a window
-    of the variances ends. A chain starts within `jitter` of 0, after `tries` at most, and its first
-    variances come from as many points `near`.
+    of the variances ends; the variances stay from iteration `learning` on. A chain takes the first
+    of the points `starts` (tries, D) that it can, and its first variances from those `near`.
     """
     K, D, M, warmup = len(densities), blocks[-1], len(others), len(window_ends)
     z, variances, height = np.empty(D), np.empty(D), np.empty(1)
-    slope, moments = np.empty(D), np.zeros((4, D))
+    slope, moments, values = np.empty(D), np.zeros((2, 4, D)), np.empty(K)
     states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
-    others[:] = 0.0
+    for t in range(M):
+        others[t] = 0.0
     for k in range(K):
         a, b = blocks[k], blocks[k + 1]
         own = words[first_word[k] : first_word[k + 1]]
-        if not _near_start(densities[k], own, rng, jitter, tries, z[a:b], slope[a:b], height):
+        if not _at_first(densities[k], own, starts[:, a:b], z[a:b], slope[a:b], height):
             return False
-        terms[k] = seen
-        total += seen
+        values[k] = height[0]
+        for t in range(M):
+            terms[k, t] = seen[t]
+            total[t] += seen[t]
     for k in range(K):
         a, b = blocks[k], blocks[k + 1]
         own = words[first_word[k] : first_word[k + 1]]
         _sum_others(terms, total, k, others)
         point, its_slope = np.empty(b - a), np.empty(b - a)
-        for _ in range(near):
-            if not _near_start(densities[k], own, rng, jitter, tries, point, its_slope, height):
-                return False
-            _see(point, its_slope, states[k], moments[:, a:b])
-        _take_variances(states[k], moments[:, a:b], variances[a:b])
+        for t in range(len(near)):
+            counts[LEAPFROGS] += 1
+            if _at_first(densities[k], own, near[t : t + 1, a:b], point, its_slope, height):
+                states[k, _SEEN] = _see(point, its_slope, moments[0, :, a:b], states[k, _SEEN])
+        _take_variances(moments[0, :, a:b], variances[a:b])
         _average_from(states[k], 0.5 * (b - a) ** -0.25)
     for iteration in range(warmup + len(drawn)):
         any_diverged = False
-        total[:] = 0.0
-        for k in range(K):
-            total += terms[k]
+        for t in range(M):
+            total[t] = 0.0
+            for k in range(K):
+                total[t] += terms[k, t]
         for k in range(K):
             a, b = blocks[k], blocks[k + 1]
             own = words[first_word[k] : first_word[k + 1]]
-            _sum_others(terms, total, k, others)
-            value = _height(densities[k], own, z[a:b], slope[a:b], height)
-            counts[LEAPFROGS] += 1
-            terms[k] = seen
-            _, acceptance, diverged = nuts_step(
+            if M > 0:  # The other blocks have moved.
+                _sum_others(terms, total, k, others)
+                values[k] = _height(densities[k], own, z[a:b], slope[a:b], height)
+                counts[LEAPFROGS] += 1
+                for t in range(M):
+                    terms[k, t] = seen[t]
+            values[k], acceptance, diverged = nuts_step(
                 densities[k],
                 own,
                 rng,
                 z[a:b],
-                value,
+                values[k],
                 slope[a:b],
                 terms[k],
                 seen,
@@ -325,9 +334,10 @@ def sample_chain(
                     acceptance,
                     wanted,
                     window_ends[iteration],
+                    iteration < learning,
                     iteration == warmup - 1,
                     states[k],
-                    moments[:, a:b],
+                    moments[:, :, a:b],
                     variances[a:b],
                 )
             else:
@@ -336,5 +346,7 @@ def sample_chain(
                 restores[k](size, size, z[a:b].ctypes, at.ctypes, own.ctypes)
         if iteration >= warmup:
             counts[DIVERGED] += any_diverged
+        elif iteration == warmup - 1:
+            counts[WARM] = counts[LEAPFROGS]
         counts[DONE] = iteration + 1
     return True

@@ -4,31 +4,21 @@ A clamp of the record's whole sum ties the columns together, each through the re
 columns keep inside the window. The tie is loose, and the columns differ: one takes steps of a
 hundredth part of another's. So each iteration of a chain moves the columns in turn, each by a step
 of its own size on its own sampled scale, given the other columns' terms. Each move keeps the joint
-target as it is, and its gradient costs one column's. A chain is one call of compiled code, which
-lets the other chains run.
+target as it is, and its gradient costs one column's.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.typed import List
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws._base.cores import usable_cores
-from pyvws.engines import _nuts_steps as compiled
-from pyvws.engines._compiled_target import DENSITY, DRAW, CompiledTarget
-from pyvws.engines._nutpie_chains import NO_START, STARTS
+from pyvws.engines._block_chains import Chain, run_chains
+from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError
-from pyvws.models.model import SampledScale
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.models.sequence import joint_draws
 from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
@@ -36,10 +26,6 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 
 _JITTER = 0.1  # Chains start uniformly within this distance of the rough fit, as scaled.
-_NEAR = 20  # Points around the start that a column's first variances come from.
-_FIRST_WINDOW, _GROWTH = 10, 1.5
-_LAST = 0.1  # Share of the warm-up in which the step size alone adapts.
-_POLL_SECONDS = 0.02  # Between two looks at progress and interrupts.
 _REMEDY = (
     "Check that the weights leave enough of the data, take predictors out of columns that have "
     "many, or choose a larger epsilon."
@@ -59,14 +45,16 @@ def sample_joint(
     """
     began = time.perf_counter()
     scales = [sampled_scale(start) for start in target.starts()]
-    chains = [
-        _Chain(target, scales, settings, np.random.default_rng(stream))
-        for stream in np.random.SeedSequence(seed).spawn(settings.chains)
-    ]
-    _run(chains, settings, progress)
-    q = np.stack([chain.drawn for chain in chains])
-    if not np.isfinite(q).all():
-        raise ConvergenceError(f"The sampler returned infinite draws. {_REMEDY}")
+    widths = [block.stop - block.start for block in target.blocks()]
+    chains = []
+    for stream in np.random.SeedSequence(seed).spawn(settings.chains):
+        others, own = np.zeros((2, target.distinct_units))
+        given = target.given_others(others, own)
+        columns = [CompiledTarget(*pair) for pair in zip(given, scales, strict=True)]
+        rng = np.random.default_rng(stream)
+        both: Any = {"others": others, "own": own}
+        chains.append(Chain(columns, widths, settings, rng, jitter=_JITTER, **both))
+    q = run_chains(chains, settings, progress, _REMEDY)
     flat = q.reshape(-1, target.dimension)
     return Posterior(
         draws=joint_draws(
@@ -82,108 +70,6 @@ def sample_joint(
         seconds=time.perf_counter() - began,
         engine="native",
     )
-
-
-class _Chain:
-    """One chain: what its compiled code reads, its counts, and its draws (draws, D)."""
-
-    def __init__(
-        self,
-        target: JointTarget,
-        scales: Sequence[SampledScale],
-        settings: SamplerSettings,
-        rng: np.random.Generator,
-    ) -> None:
-        self._settings, self._rng = settings, rng
-        self._others, self._own = np.zeros((2, target.distinct_units))
-        self._columns = [
-            CompiledTarget(given, scale)
-            for given, scale in zip(
-                target.given_others(self._others, self._own), scales, strict=True
-            )
-        ]
-        self._blocks = np.array([0, *(block.stop for block in target.blocks())])
-        self._counts = np.zeros(4, dtype=np.int64)
-        self.drawn = np.empty((settings.draws, target.dimension))
-
-    def run(self) -> None:
-        """Fill `drawn`; ends early once stopped. Raises ConvergenceError if it cannot start."""
-        words = [column.arguments.words for column in self._columns]
-        started = compiled.sample_chain(
-            function_list(DENSITY, [column.density for column in self._columns]),
-            function_list(DRAW, [column.draw for column in self._columns]),
-            np.concatenate(words),
-            np.cumsum([0, *map(len, words)]),
-            self._blocks,
-            self._rng,
-            self._others,
-            self._own,
-            window_ends(self._settings.warmup),
-            _JITTER,
-            STARTS,
-            _NEAR,
-            self._settings.target_accept,
-            self.drawn,
-            self._counts,
-        )
-        if not started:
-            raise ConvergenceError(f"{NO_START} {_REMEDY}")
-
-    def stop(self) -> None:
-        """Let `run` end at its next slope."""
-        self._counts[compiled.STOP] = 1
-
-    @property
-    def done(self) -> int:
-        """Iterations so far."""
-        return int(self._counts[compiled.DONE])
-
-    @property
-    def diverged(self) -> int:
-        """Iterations after the warm-up in which some column's trajectory broke off."""
-        return int(self._counts[compiled.DIVERGED])
-
-
-def _run(chains: Sequence[_Chain], settings: SamplerSettings, progress: Progress | None) -> None:
-    """Run all chains, one thread a usable core; any exception stops them and is passed on."""
-    total = len(chains) * (settings.warmup + settings.draws)
-    with ThreadPoolExecutor(min(len(chains), usable_cores())) as pool:
-        waiting = {pool.submit(chain.run) for chain in chains}
-        try:
-            while waiting:
-                ended, waiting = wait(waiting, _POLL_SECONDS, FIRST_EXCEPTION)
-                for future in ended:
-                    future.result()
-                if progress is not None:
-                    progress(sum(chain.done for chain in chains), total)
-        finally:
-            for future in waiting:
-                future.cancel()
-            for chain in chains:
-                chain.stop()
-
-
-def function_list(signature: Any, functions: Sequence[Any]) -> Any:
-    """C functions of one signature, as a list that compiled code reads."""
-    pointers = List.empty_list(types.FunctionType(signature))
-    for function in functions:
-        pointers.append(function)
-    return pointers
-
-
-def window_ends(warmup: int) -> NDArray[np.bool_]:
-    """The iterations (warmup,) after which the variances of a window take effect."""
-    ends, length, last = [], float(_FIRST_WINDOW), (1.0 - _LAST) * warmup
-    at = length
-    while at <= last:
-        ends.append(int(at))
-        length *= _GROWTH
-        at += length
-    if ends and at - length < last - 0.5 * length:
-        ends.append(int(last))
-    is_end = np.zeros(warmup, dtype=np.bool_)
-    is_end[np.array(ends, dtype=np.intp) - 1] = True
-    return is_end
 
 
 def diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:

@@ -11,8 +11,8 @@ from numba import carray
 
 from pyvws._base.checks import Floats
 from pyvws.engines import _nuts_steps as compiled
+from pyvws.engines._block_chains import function_list, window_ends
 from pyvws.engines._compiled_target import DENSITY, DRAW
-from pyvws.engines.joint_nuts import function_list, window_ends
 
 _SPREADS = np.array([0.01, 1.0, 30.0])
 _CORRELATION = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.8], [0.0, 0.8, 1.0]])
@@ -71,17 +71,24 @@ def _same(D: Any, _length: Any, z_at: Any, q_at: Any, _words: Any) -> int:
     return 0
 
 
+def _begun(seed: int, D: int, warmup: int) -> tuple[Any, ...]:
+    """A stream, points to start from, no records, and when the variances are learnt."""
+    rng = np.random.default_rng(seed)
+    starts, near = rng.uniform(-0.01, 0.01, (50, D)), rng.uniform(-0.01, 0.01, (20, D))
+    return rng, starts, near, np.zeros(0), np.zeros(0), window_ends(warmup), round(0.9 * warmup)
+
+
 def _chain(
     *densities: Any, sizes: tuple[int, ...], warmup: int, draws: int, seed: int = 1
 ) -> tuple[Floats, Any, bool]:
     """Draws (draws, D) of independent blocks, the chain's counts, and whether it started."""
-    counts, drawn = np.zeros(4, dtype=np.int64), np.empty((draws, sum(sizes)))
+    counts, drawn = np.zeros(5, dtype=np.int64), np.empty((draws, sum(sizes)))
     started = compiled.sample_chain(
         function_list(DENSITY, densities),
         function_list(DRAW, [_same] * len(densities)),
         *(np.zeros(1, np.int64), np.zeros(len(densities) + 1, np.int64), np.cumsum([0, *sizes])),
-        *(np.random.default_rng(seed), np.zeros(0), np.zeros(0), window_ends(warmup)),
-        *(0.01, 50, 20, 0.8, drawn, counts),
+        *_begun(seed, sum(sizes), warmup),
+        *(0.8, drawn, counts),
     )
     return drawn, counts, started
 
@@ -132,13 +139,13 @@ def test_a_parameter_that_the_density_ignores_moves_at_a_variance_of_its_own() -
 
 def test_a_chain_without_a_start_says_so_and_one_asked_to_stop_ends() -> None:
     assert not _chain(_nowhere, sizes=(1,), warmup=20, draws=20)[2]
-    counts = np.zeros(4, dtype=np.int64)
+    counts = np.zeros(5, dtype=np.int64)
     counts[compiled.STOP] = 1
     assert compiled.sample_chain(
         function_list(DENSITY, [_normal]),
         function_list(DRAW, [_same]),
         *(np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([0, 3])),
-        *(np.random.default_rng(1), np.zeros(0), np.zeros(0), window_ends(20)),
-        *(0.01, 50, 20, 0.8, np.empty((10, 3)), counts),
+        *_begun(1, 3, 20),
+        *(0.8, np.empty((10, 3)), counts),
     )
     assert counts[compiled.DONE] == 0

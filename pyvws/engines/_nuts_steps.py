@@ -3,8 +3,8 @@
 A step doubles a trajectory until it turns back, and draws one of its points in proportion to their
 densities [hoffman2014], with the weights and the test of turning of [betancourt2017]. In the
 warm-up the step size follows the wanted acceptance by dual averaging, and the variances of the
-parameters are the ratio sqrt(var(z) / var(slope)) over windows of growing length, which is the
-exact variance where a density is normal.
+parameters are the ratio sqrt(var(z) / var(slope)), which is the exact variance where a density is
+normal. Each step renews them, from the window that runs and the one before, and windows grow.
 
 All of it is compiled. A density is a C function of one type, whatever its family, so the sampler is
 compiled once (`pyvws.engines._compiled_target`).
@@ -39,6 +39,12 @@ def _height(density: Any, words: Any, z: Any, gradient: Any, value: Any) -> floa
     """The log density at z (D,), -inf where it or a slope is not finite; fills gradient (D,)."""
     ended = density(np.uint64(len(z)), z.ctypes, gradient.ctypes, value.ctypes, words.ctypes)
     return value[0] if ended == 0 else -np.inf
+
+
+@inlined_kernel
+def _copy(source: Any, target: Any) -> None:
+    for i in range(len(target)):
+        target[i] = source[i]
 
 
 @inlined_kernel
@@ -84,13 +90,14 @@ def nuts_step(
     seen: Any,
     variances: Any,
     size: float,
+    both_ways: bool,
     counts: Any,
 ) -> tuple[float, float, bool]:
     """Move z (D,) with its gradient (D,) and what the density has `noted` there (M,), in place.
 
     The density notes what it finds at a point in `seen` (M,). `variances` (D,) scale the steps,
     and `size` is in their unit. Returns the new log density, the mean acceptance, and whether the
-    trajectory broke off.
+    trajectory broke off. Taken `both_ways`, a gain of energy counts against acceptance like a loss.
     """
     D = len(z)
     ends, momenta, slopes = np.empty((2, D)), np.empty((2, D)), np.empty((2, D))
@@ -111,7 +118,9 @@ def nuts_step(
     for depth in range(_DEEPEST):
         side = 1 if rng.random() < 0.5 else 0
         step = size if side == 1 else -size
-        at[:], p[:], g[:] = ends[side], momenta[side], slopes[side]
+        _copy(ends[side], at)
+        _copy(momenta[side], p)
+        _copy(slopes[side], g)
         grown, top, stopped = -np.inf, 0, False
         for _ in range(1 << depth):
             for i in range(D):
@@ -126,18 +135,27 @@ def nuts_step(
             if counts[STOP] != 0 or not gain > -_LOST:
                 diverged = stopped = True
                 break
-            accepted += math.exp(min(0.0, gain))
+            likely = math.exp(min(0.0, gain))
+            if both_ways:
+                likely *= 2.0 / (1.0 + math.exp(min(gain, _LOST / 2)))
+            accepted += likely
             grown = _log_sum(grown, gain)
             if math.log(rng.random()) < gain - grown:
-                drawn[:], drawn_slope[:], drawn_noted[:], drawn_value = at, g, seen, now
-            first[top], last[top], totals[top], levels[top] = p, p, p, 0
+                _copy(at, drawn)
+                _copy(g, drawn_slope)
+                _copy(seen, drawn_noted)
+                drawn_value = now
+            _copy(p, first[top])
+            _copy(p, last[top])
+            _copy(p, totals[top])
+            levels[top] = 0
             top += 1
             while top > 1 and levels[top - 1] == levels[top - 2]:
                 a, b = top - 2, top - 1
                 if _turned(first[a], last[a], totals[a], first[b], last[b], totals[b], variances):
                     stopped = True
                     break
-                last[a] = last[b]
+                _copy(last[b], last[a])
                 for i in range(D):
                     totals[a, i] += totals[b, i]
                 levels[a] += 1
@@ -147,13 +165,18 @@ def nuts_step(
         if stopped:
             break
         if math.log(rng.random()) < grown - log_weight:
-            z[:], gradient[:], noted[:], value = drawn, drawn_slope, drawn_noted, drawn_value
+            _copy(drawn, z)
+            _copy(drawn_slope, gradient)
+            _copy(drawn_noted, noted)
+            value = drawn_value
         log_weight = _log_sum(log_weight, grown)
         far, near = momenta[1 - side], momenta[side]
         turned = _turned(far, near, total, first[0], last[0], totals[0], variances)
         for i in range(D):
             total[i] += totals[0, i]
-        ends[side], momenta[side], slopes[side] = at, p, g
+        _copy(at, ends[side])
+        _copy(p, momenta[side])
+        _copy(g, slopes[side])
         if turned:
             break
     counts[LEAPFROGS] += leapfrogs
@@ -212,7 +235,9 @@ def _adapt(
         for which in range(2):
             state[_SEEN + which] = _see(z, slope, moments[which], state[_SEEN + which])
         if window_ends:
-            moments[0], moments[1] = moments[1], 0.0
+            for row in range(4):
+                for i in range(len(z)):
+                    moments[0, row, i], moments[1, row, i] = moments[1, row, i], 0.0
             state[_SEEN], state[_SEEN + 1] = state[_SEEN + 1], 0.0
         _take_variances(moments[0], variances)
     if warm:
@@ -320,6 +345,7 @@ def sample_chain(
                 seen,
                 variances[a:b],
                 states[k, _SIZE],
+                2 * iteration >= warmup,  # A chain that still climbs only gains.
                 counts,
             )
             if counts[STOP] != 0:

@@ -14,10 +14,11 @@ import numpy as np
 import nutpie
 import pyarrow
 from numba import carray
+from numba.core import types
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import callback
-from pyvws.engines._compiled_target import DRAW, CompiledTarget
+from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines.sampler_settings import SamplerSettings
 
 __all__ = ["nutpie_chains"]
@@ -75,7 +76,9 @@ def _flat(column: Any) -> Any:
 
 @cache
 def _same() -> Any:
-    return callback(_draw, DRAW, cached=False)
+    doubles, word = types.CPointer(types.float64), types.uint64
+    signature = types.int64(word, word, doubles, doubles, types.voidptr)
+    return callback(_draw, signature, cached=False)
 
 
 def _draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, _address: Any) -> int:

@@ -37,8 +37,7 @@ class Chain:
     """One chain over blocks of parameters, each with a `CompiledTarget`, and what it has drawn.
 
     `blocks` (K,) holds the widths. Chains start within `jitter` of 0, or at one of the points
-    `first` (any, D) that come before. Blocks read `others` (M,) and write `own` (M,), if they are
-    `GivenOthers`.
+    `first` (any, D) that come before. Blocks that are `GivenOthers` have terms of M `records`.
     """
 
     def __init__(
@@ -50,8 +49,7 @@ class Chain:
         *,
         jitter: float,
         first: Floats | None = None,
-        others: Floats | None = None,
-        own: Floats | None = None,
+        records: int = 0,
     ) -> None:
         D = sum(blocks)
         self._columns, self._settings, self._rng = columns, settings, rng
@@ -60,26 +58,26 @@ class Chain:
         self._near = rng.uniform(-jitter, jitter, (_NEAR, D))
         if first is not None:
             self._starts = np.concatenate([first, self._starts])
-        self._others = np.zeros(0) if others is None else others
-        self._own = np.zeros(0) if own is None else own
+        self._records = records
         self._counts = np.zeros(5, dtype=np.int64)
         self.drawn = np.empty((settings.draws, D))
 
     def run(self) -> bool:
         """Fill `drawn`; ends early once stopped. Whether it could start."""
         words = [column.arguments.words for column in self._columns]
+        # A copy, into which the chain writes; of a column that ties to no other, none.
+        own_words = np.concatenate(words) if self._records else words[0]
         ends = window_ends(self._settings.warmup)
         started: bool = compiled.sample_chain(
             function_list(DENSITY, [column.density for column in self._columns]),
             function_list(DRAW, [column.draw for column in self._columns]),
-            np.concatenate(words),
+            own_words,
             np.cumsum([0, *map(len, words)]),
             self._blocks,
             self._rng,
             self._starts,
             self._near,
-            self._others,
-            self._own,
+            self._records,
             ends,
             round((1.0 - _LAST) * len(ends)),
             self._settings.target_accept,

@@ -31,7 +31,6 @@ _SIZE, _MIDDLE, _ERROR, _AVERAGE, _STEPS, _SEEN = range(6)
 _DEEPEST = 10  # Doublings of a trajectory at most.
 _LOST = 1000.0  # Nats of energy that an error of a trajectory may take.
 _NARROWEST, _WIDEST = 1e-8, 1e4
-_FLAT = 1e-300  # Slopes that stand for none, which a compiled target makes a tiny number.
 
 
 @inlined_kernel
@@ -256,13 +255,21 @@ def _sum_others(terms: Any, total: Any, k: int, others: Any) -> None:
                     others[t] += terms[j, t]
 
 
+@inlined_kernel
+def _words_of(words: Any, first_word: Any, k: int, M: int) -> Any:
+    """Block k's words, and the last 2 M of them: the sum of the others' terms, and its own."""
+    own = words[first_word[k] : first_word[k + 1]]
+    last = own[len(own) - 2 * M :].view(np.float64)
+    return own, last[:M], last[M:]
+
+
 @kernel
 def _at_first(density: Any, words: Any, points: Any, z: Any, slope: Any, value: Any) -> bool:
     """Fill z (D,) and its slope with the first of points (tries, D) that is finite and moves."""
     for t in range(len(points)):
         for i in range(len(z)):
             z[i] = points[t, i]
-        if _height(density, words, z, slope, value) > -np.inf and np.abs(slope).max() > _FLAT:
+        if _height(density, words, z, slope, value) > -np.inf and np.abs(slope).max() > 0.0:
             return True
     return False
 
@@ -277,8 +284,7 @@ def sample_chain(
     rng: Any,
     starts: Any,
     near: Any,
-    others: Any,
-    seen: Any,
+    M: int,
     window_ends: Any,
     learning: int,
     wanted: float,
@@ -288,20 +294,18 @@ def sample_chain(
     """Run one chain: fill drawn (draws, D), and count in `counts`; whether it found a start.
 
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
-    the sum of the `others`' terms (M,) and notes its own in `seen` (M,). Block k has the places
+    the sum of the others' terms and notes its own in the last 2 M words. Block k has the places
     blocks[k] to blocks[k + 1] - 1 of the D parameters. `window_ends` (warmup,) tells where a window
     of the variances ends; the variances stay from iteration `learning` on. A chain takes the first
     of the points `starts` (tries, D) that it can, and its first variances from those `near`.
     """
-    K, D, M, warmup = len(densities), blocks[-1], len(others), len(window_ends)
+    K, D, warmup = len(densities), blocks[-1], len(window_ends)
     z, variances, height = np.empty(D), np.empty(D), np.empty(1)
     slope, moments, values = np.empty(D), np.zeros((2, 4, D)), np.empty(K)
     states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
-    for t in range(M):
-        others[t] = 0.0
     for k in range(K):
         a, b = blocks[k], blocks[k + 1]
-        own = words[first_word[k] : first_word[k + 1]]
+        own, others, seen = _words_of(words, first_word, k, M)
         if not _at_first(densities[k], own, starts[:, a:b], z[a:b], slope[a:b], height):
             return False
         values[k] = height[0]
@@ -310,7 +314,7 @@ def sample_chain(
             total[t] += seen[t]
     for k in range(K):
         a, b = blocks[k], blocks[k + 1]
-        own = words[first_word[k] : first_word[k + 1]]
+        own, others, seen = _words_of(words, first_word, k, M)
         _sum_others(terms, total, k, others)
         point, its_slope = np.empty(b - a), np.empty(b - a)
         for t in range(len(near)):
@@ -327,7 +331,7 @@ def sample_chain(
                 total[t] += terms[k, t]
         for k in range(K):
             a, b = blocks[k], blocks[k + 1]
-            own = words[first_word[k] : first_word[k + 1]]
+            own, others, seen = _words_of(words, first_word, k, M)
             if M > 0:  # The other blocks have moved.
                 _sum_others(terms, total, k, others)
                 values[k] = _height(densities[k], own, z[a:b], slope[a:b], height)
@@ -368,8 +372,7 @@ def sample_chain(
                 )
             else:
                 at = drawn[iteration - warmup, a:b]
-                size = np.uint64(b - a)
-                restores[k](size, size, z[a:b].ctypes, at.ctypes, own.ctypes)
+                restores[k](np.uint64(b - a), z[a:b].ctypes, at.ctypes, own.ctypes)
         if iteration >= warmup:
             counts[DIVERGED] += any_diverged
         elif iteration == warmup - 1:

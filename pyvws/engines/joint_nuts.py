@@ -10,7 +10,6 @@ target as it is, and its gradient costs one column's.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
@@ -46,14 +45,17 @@ def sample_joint(
     began = time.perf_counter()
     scales = [sampled_scale(start) for start in target.starts()]
     widths = [block.stop - block.start for block in target.blocks()]
-    chains = []
-    for stream in np.random.SeedSequence(seed).spawn(settings.chains):
-        others, own = np.zeros((2, target.distinct_units))
-        given = target.given_others(others, own)
-        columns = [CompiledTarget(*pair) for pair in zip(given, scales, strict=True)]
-        rng = np.random.default_rng(stream)
-        both: Any = {"others": others, "own": own}
-        chains.append(Chain(columns, widths, settings, rng, jitter=_JITTER, **both))
+    others, own = np.zeros((2, target.distinct_units))
+    given = target.given_others(others, own)
+    columns = [CompiledTarget(*pair) for pair in zip(given, scales, strict=True)]
+    chains = [
+        Chain(
+            *(columns, widths, settings, np.random.default_rng(stream)),
+            jitter=_JITTER,
+            records=len(own),
+        )
+        for stream in np.random.SeedSequence(seed).spawn(settings.chains)
+    ]
     q = run_chains(chains, settings, progress, _REMEDY)
     flat = q.reshape(-1, target.dimension)
     return Posterior(

@@ -53,10 +53,10 @@ def _walled(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int
 
 @numba.cfunc(DENSITY)
 def _ignoring(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int:
-    """The second parameter has no slope, for which a compiled target fills in a tiny number."""
+    """The second parameter has no slope."""
     z, slope = carray(z_at, D), carray(slope_at, D)
     carray(value_at, 1)[0] = -0.5 * z[0] * z[0]
-    slope[0], slope[1] = -z[0], 2.3e-308
+    slope[0], slope[1] = -z[0], 0.0
     return 0
 
 
@@ -66,7 +66,7 @@ def _nowhere(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> in
 
 
 @numba.cfunc(DRAW)
-def _same(D: Any, _length: Any, z_at: Any, q_at: Any, _words: Any) -> int:
+def _same(D: Any, z_at: Any, q_at: Any, _words: Any) -> int:
     carray(q_at, D)[:] = carray(z_at, D)
     return 0
 
@@ -75,7 +75,7 @@ def _begun(seed: int, D: int, warmup: int) -> tuple[Any, ...]:
     """A stream, points to start from, no records, and when the variances are learnt."""
     rng = np.random.default_rng(seed)
     starts, near = rng.uniform(-0.01, 0.01, (50, D)), rng.uniform(-0.01, 0.01, (20, D))
-    return rng, starts, near, np.zeros(0), np.zeros(0), window_ends(warmup), round(0.9 * warmup)
+    return rng, starts, near, 0, window_ends(warmup), round(0.9 * warmup)
 
 
 def _chain(

@@ -1,8 +1,9 @@
 """A target as C functions: density and gradient on the sampled scale, and draws back from it.
 
-A sampler calls the functions without Python, so chains run side by side, and it is compiled once for
-all families. Each function is made of kernels of the family and of the scale. A text names these kernels, and numba
-finds the machine code on disk again by that text. The machine code holds no data.
+A sampler calls the functions without Python, so chains run side by side, and it is compiled once
+for all families. Each function is made of kernels of the family and of the scale. A text names
+these kernels, and numba finds the machine code on disk again by that text. The machine code holds
+no data.
 """
 
 from __future__ import annotations

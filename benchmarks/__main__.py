@@ -34,6 +34,7 @@ from benchmarks import (
     pipeline,
     proposals,
     random_numbers,
+    samplers,
     scale,
     tables,
 )
@@ -56,6 +57,7 @@ PARTS: Final[dict[str, Callable[[Plan], Found]]] = {
     "mixture": mixture.run,
     "pairwise": pairwise.run,
     "random_numbers": random_numbers.run,
+    "samplers": samplers.run,
 }
 _SMALL: Final = ("engines", "pipeline", "bounds", "scale")
 _ATTEMPTS: Final = 3

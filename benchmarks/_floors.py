@@ -45,6 +45,13 @@ FLOORS: Final = {
     "bounds: leave-one-out over R's loop": Floor(2, "times"),
     "joint: compiled over Python, ten columns": Floor(5, "times"),
     "joint: compiled over Python, four columns": Floor(3, "times"),
+    "samplers: draws a slope over nutpie's, worst": Floor(0.9, "times"),
+    "samplers: draws a second over nutpie's, worst": Floor(0.85, "times"),
+    "samplers: draws a slope over nutpie's, mean": Floor(0.95, "times"),
+    "samplers: draws a second over nutpie's, mean": Floor(0.95, "times"),
+    "samplers: slopes of the warm-up over nutpie's, most": Floor(
+        1.1, "times", more_is_better=False
+    ),
     "10^7 records, 20 datasets: time": Floor(180, "s", more_is_better=False, ratio=False),
     "10^7 records, 20 datasets: memory": Floor(2, "GB", more_is_better=False, ratio=False),
     "10^8 records, 1 dataset: time": Floor(300, "s", more_is_better=False, ratio=False),

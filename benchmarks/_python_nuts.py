@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._nutpie_chains import STARTS
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.model import SampledScale
 from pyvws.models.sampled_scale import sampled_scale
@@ -22,7 +21,7 @@ from pyvws.posterior.joint_target import GivenOthers, JointTarget, add_sums_insi
 
 __all__ = ["sample_joint_in_python"]
 
-_JITTER, _NEAR = 0.1, 20
+_JITTER, _NEAR, _STARTS = 0.1, 20, 50
 
 _DEEPEST = 10  # Doublings of a trajectory at most.
 _LOST = 1000.0  # Nats of energy that an error of a trajectory may take.
@@ -344,7 +343,7 @@ class _Chain:
 
     def _near(self, k: int) -> PhasePoint:
         block = self._blocks[k]
-        for _ in range(STARTS):
+        for _ in range(_STARTS):
             point = self._columns[k].at(
                 self._rng.uniform(-_JITTER, _JITTER, block.stop - block.start)
             )

@@ -76,7 +76,7 @@ def test_a_part_that_breaks_is_reported_and_not_raised(monkeypatch):
 
 def test_the_table_shows_paths_and_reasons():
     checks = [
-        Check("engine native", True, "nutpie 1", "/somewhere"),
+        Check("engine native", True, "numba 1", "/somewhere"),
         Check("R", False, reason="Run: pip install rpy2 'rpy2-rinterface<=3.6.5'"),
     ]
     sink = io.StringIO()

@@ -90,7 +90,6 @@ def examine() -> list[Check]:
     looks: dict[str, Callable[[], tuple[str, str]]] = {
         "pyvws": partial(_distribution, "pyvws"),
         "engine native": _native,
-        "nutpie": partial(_distribution, "nutpie"),
         "numba": partial(_distribution, "numba"),
         "engine ensemble": _ensemble,
         "engine grid": _grid,

@@ -1,8 +1,9 @@
 """A target as C functions: density and gradient on the sampled scale, and draws back from it.
 
-A sampler in another language calls the functions without Python, so chains run side by side. Each
-function is made of kernels of the family and of the scale. A text names these kernels, and numba
-finds the machine code on disk again by that text. The machine code holds no data.
+A sampler calls the functions without Python, so chains run side by side, and it is compiled once
+for all families. Each function is made of kernels of the family and of the scale. A text names
+these kernels, and numba finds the machine code on disk again by that text. The machine code holds
+no data.
 """
 
 from __future__ import annotations
@@ -17,10 +18,8 @@ import numpy as np
 from numba import carray
 from numba.core import types
 
-from pyvws._base.checks import Floats
 from pyvws._base.kernels import callback, inlined_kernel
-from pyvws.engines._nutpie_chains import LEAST_SLOPE, NO_SLOPE
-from pyvws.engines._packed_arguments import PackedArguments, add_one, unpacked
+from pyvws.engines._packed_arguments import PackedArguments, unpacked
 from pyvws.models.model import SampledScale
 from pyvws.posterior.clamp import add_terms_inside
 from pyvws.posterior.joint_target import GivenOthers, add_sums_inside
@@ -28,8 +27,8 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 _DOUBLES = types.CPointer(types.float64)
 DENSITY: Final = types.int64(types.uint64, _DOUBLES, _DOUBLES, _DOUBLES, types.voidptr)
-DRAW: Final = types.int64(types.uint64, types.uint64, _DOUBLES, _DOUBLES, types.voidptr)
-_NOT_FINITE = 1  # Tells nutpie to turn back from a point.
+DRAW: Final = types.int64(types.uint64, _DOUBLES, _DOUBLES, types.voidptr)
+_NOT_FINITE = 1
 
 _NAMED: dict[str, Any] = {}
 
@@ -37,8 +36,8 @@ _NAMED: dict[str, Any] = {}
 class CompiledTarget:
     """The C functions `density` and `draw`, and the `arguments` whose address both take last.
 
-    density(D, z, gradient, value, address) and draw(D, D, z, q, address) are C functions that
-    return 0, or another number where the density or its gradient is not finite.
+    density(D, z, gradient, value, address) and draw(D, z, q, address) are C functions that return
+    0, or another number where the density or its gradient is not finite.
     """
 
     def __init__(self, target: PseudoPosterior | GivenOthers, scale: SampledScale) -> None:
@@ -49,14 +48,6 @@ class CompiledTarget:
         if isinstance(target, GivenOthers):
             form = "given_others"
         self.density, self.draw = _functions(form, self.arguments.kinds, *names)
-
-    def moves(self, z: Floats) -> bool:
-        """Whether density and gradient are finite at z (D,), and the gradient nowhere near 0."""
-        gradient, value = np.zeros(len(z)), np.zeros(1)
-        call, words = self.density.ctypes, self.arguments.words
-        doubles = (array.ctypes.data_as(call.argtypes[1]) for array in (z, gradient, value))
-        ended = call(len(z), *doubles, words.ctypes.data)
-        return ended == 0 and bool((np.abs(gradient) > LEAST_SLOPE).all())
 
 
 def _name(kernel: Callable[..., Any] | None) -> str:
@@ -154,8 +145,7 @@ def _given_others(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, ad
     return _ended(value, gradient)
 
 
-def _draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, address: Any) -> int:
-    add_one(address)
+def _draw(dimension: Any, z_at: Any, q_at: Any, address: Any) -> int:
     groups = unpacked(address, _kinds)
     _restore(carray(z_at, dimension), *groups[0], carray(q_at, dimension))
     return 0
@@ -164,34 +154,10 @@ def _draw(dimension: Any, _length: Any, z_at: Any, q_at: Any, address: Any) -> i
 _FORMS: Final = {"plain": _plain, "clamped": _clamped, "given_others": _given_others}
 
 
-@cache
-def normal_functions() -> tuple[Any, Any]:
-    """C functions of a standard normal density, which take no arguments from an address."""
-    return callback(_normal, DENSITY, cached=True), callback(_same, DRAW, cached=True)
-
-
-def _normal(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, _address: Any) -> int:
-    z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
-    value_at[0] = 0.0
-    for i in range(len(z)):
-        gradient[i] = -z[i]
-        value_at[0] -= 0.5 * z[i] * z[i]
-    return _ended(value_at[0], gradient)
-
-
-def _same(dimension: Any, _length: Any, z_at: Any, q_at: Any, _address: Any) -> int:
-    z, q = carray(z_at, dimension), carray(q_at, dimension)
-    for i in range(len(z)):
-        q[i] = z[i]
-    return 0
-
-
 @inlined_kernel
 def _ended(value: float, gradient: Any) -> int:
-    """Fill slopes of 0, and say whether the value and all slopes are finite."""
+    """0 where the value and all slopes are finite."""
     finite = np.isfinite(value)
     for entry in range(len(gradient)):
         finite = finite and np.isfinite(gradient[entry])
-        if gradient[entry] == 0.0:
-            gradient[entry] = NO_SLOPE
     return 0 if finite else _NOT_FINITE

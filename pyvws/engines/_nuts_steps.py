@@ -3,8 +3,8 @@
 A step doubles a trajectory until it turns back, and draws one of its points in proportion to their
 densities [hoffman2014], with the weights and the test of turning of [betancourt2017]. In the
 warm-up the step size follows the wanted acceptance by dual averaging, and the variances of the
-parameters are the ratio sqrt(var(z) / var(slope)) over windows of growing length, which is the
-exact variance where a density is normal.
+parameters are the ratio sqrt(var(z) / var(slope)), which is the exact variance where a density is
+normal. Each step renews them, from the window that runs and the one before, and windows grow.
 
 All of it is compiled. A density is a C function of one type, whatever its family, so the sampler is
 compiled once (`pyvws.engines._compiled_target`).
@@ -20,17 +20,18 @@ import numpy as np
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.engines.table_rows import move_table, row_terms
 
-STOP, DONE, DIVERGED, LEAPFROGS = 0, 1, 2, 3
-"""The places of a chain's counts (4,): ask it to stop; iterations, those that diverged, slopes."""
+STOP, DONE, DIVERGED, LEAPFROGS, WARM = range(5)
+"""The places of a chain's counts (5,): ask it to stop; iterations, those that diverged, slopes, and
+slopes of the warm-up.
+"""
 
-STATES: Final = 6
+STATES: Final = 7
 """Numbers that a block's adaptation keeps."""
 
 _SIZE, _MIDDLE, _ERROR, _AVERAGE, _STEPS, _SEEN = range(6)
 _DEEPEST = 10  # Doublings of a trajectory at most.
 _LOST = 1000.0  # Nats of energy that an error of a trajectory may take.
 _NARROWEST, _WIDEST = 1e-8, 1e4
-_FLAT = 1e-300  # Slopes that stand for none, which a compiled target makes a tiny number.
 
 
 @inlined_kernel
@@ -38,6 +39,12 @@ def _height(density: Any, words: Any, z: Any, gradient: Any, value: Any) -> floa
     """The log density at z (D,), -inf where it or a slope is not finite; fills gradient (D,)."""
     ended = density(np.uint64(len(z)), z.ctypes, gradient.ctypes, value.ctypes, words.ctypes)
     return value[0] if ended == 0 else -np.inf
+
+
+@inlined_kernel
+def _copy(source: Any, target: Any) -> None:
+    for i in range(len(target)):
+        target[i] = source[i]
 
 
 @inlined_kernel
@@ -83,13 +90,14 @@ def nuts_step(
     seen: Any,
     variances: Any,
     size: float,
+    both_ways: bool,
     counts: Any,
 ) -> tuple[float, float, bool]:
     """Move z (D,) with its gradient (D,) and what the density has `noted` there (M,), in place.
 
     The density notes what it finds at a point in `seen` (M,). `variances` (D,) scale the steps,
     and `size` is in their unit. Returns the new log density, the mean acceptance, and whether the
-    trajectory broke off.
+    trajectory broke off. Taken `both_ways`, a gain of energy counts against acceptance like a loss.
     """
     D = len(z)
     ends, momenta, slopes = np.empty((2, D)), np.empty((2, D)), np.empty((2, D))
@@ -110,7 +118,9 @@ def nuts_step(
     for depth in range(_DEEPEST):
         side = 1 if rng.random() < 0.5 else 0
         step = size if side == 1 else -size
-        at[:], p[:], g[:] = ends[side], momenta[side], slopes[side]
+        _copy(ends[side], at)
+        _copy(momenta[side], p)
+        _copy(slopes[side], g)
         grown, top, stopped = -np.inf, 0, False
         for _ in range(1 << depth):
             for i in range(D):
@@ -125,18 +135,27 @@ def nuts_step(
             if counts[STOP] != 0 or not gain > -_LOST:
                 diverged = stopped = True
                 break
-            accepted += math.exp(min(0.0, gain))
+            likely = math.exp(min(0.0, gain))
+            if both_ways:
+                likely *= 2.0 / (1.0 + math.exp(min(gain, _LOST / 2)))
+            accepted += likely
             grown = _log_sum(grown, gain)
             if math.log(rng.random()) < gain - grown:
-                drawn[:], drawn_slope[:], drawn_noted[:], drawn_value = at, g, seen, now
-            first[top], last[top], totals[top], levels[top] = p, p, p, 0
+                _copy(at, drawn)
+                _copy(g, drawn_slope)
+                _copy(seen, drawn_noted)
+                drawn_value = now
+            _copy(p, first[top])
+            _copy(p, last[top])
+            _copy(p, totals[top])
+            levels[top] = 0
             top += 1
             while top > 1 and levels[top - 1] == levels[top - 2]:
                 a, b = top - 2, top - 1
                 if _turned(first[a], last[a], totals[a], first[b], last[b], totals[b], variances):
                     stopped = True
                     break
-                last[a] = last[b]
+                _copy(last[b], last[a])
                 for i in range(D):
                     totals[a, i] += totals[b, i]
                 levels[a] += 1
@@ -146,13 +165,18 @@ def nuts_step(
         if stopped:
             break
         if math.log(rng.random()) < grown - log_weight:
-            z[:], gradient[:], noted[:], value = drawn, drawn_slope, drawn_noted, drawn_value
+            _copy(drawn, z)
+            _copy(drawn_slope, gradient)
+            _copy(drawn_noted, noted)
+            value = drawn_value
         log_weight = _log_sum(log_weight, grown)
         far, near = momenta[1 - side], momenta[side]
         turned = _turned(far, near, total, first[0], last[0], totals[0], variances)
         for i in range(D):
             total[i] += totals[0, i]
-        ends[side], momenta[side], slopes[side] = at, p, g
+        _copy(at, ends[side])
+        _copy(p, momenta[side])
+        _copy(g, slopes[side])
         if turned:
             break
     counts[LEAPFROGS] += leapfrogs
@@ -167,26 +191,25 @@ def _average_from(state: Any, size: float) -> None:
 
 
 @kernel
-def _see(z: Any, slope: Any, state: Any, moments: Any) -> None:
-    """Add a point and its slope (D,) to their means and sums of squares, `moments` (4, D)."""
-    state[_SEEN] += 1.0
+def _see(z: Any, slope: Any, moments: Any, seen: float) -> float:
+    """Add a point and its slope (D,) to the means and sums of squares of `seen` before, (4, D)."""
+    seen += 1.0
     for i in range(len(z)):
         gap = z[i] - moments[0, i]
-        moments[0, i] += gap / state[_SEEN]
+        moments[0, i] += gap / seen
         moments[1, i] += gap * (z[i] - moments[0, i])
         gap = slope[i] - moments[2, i]
-        moments[2, i] += gap / state[_SEEN]
+        moments[2, i] += gap / seen
         moments[3, i] += gap * (slope[i] - moments[2, i])
+    return seen
 
 
 @kernel
-def _take_variances(state: Any, moments: Any, variances: Any) -> None:
-    """Set variances (D,) to sqrt(var(z) / var(slope)), 1 where neither moved; forget moments."""
+def _take_variances(moments: Any, variances: Any) -> None:
+    """Set variances (D,) to sqrt(var(z) / var(slope)), 1 where neither moved."""
     for i in range(len(variances)):
         ratio = math.sqrt(moments[1, i] / moments[3, i])
         variances[i] = min(max(ratio, _NARROWEST), _WIDEST) if np.isfinite(ratio) else 1.0
-    moments[:] = 0.0
-    state[_SEEN] = 0.0
 
 
 @kernel
@@ -196,6 +219,7 @@ def _adapt(
     acceptance: float,
     wanted: float,
     window_ends: bool,
+    learns: bool,
     warm: bool,
     state: Any,
     moments: Any,
@@ -207,10 +231,15 @@ def _adapt(
     log_size = state[_MIDDLE] - 20.0 * math.sqrt(state[_STEPS]) * state[_ERROR]
     state[_AVERAGE] += state[_STEPS] ** -0.75 * (log_size - state[_AVERAGE])
     state[_SIZE] = math.exp(log_size)
-    _see(z, slope, state, moments)
-    if window_ends:
-        _take_variances(state, moments, variances)
-        _average_from(state, math.exp(state[_AVERAGE]))
+    if learns:
+        for which in range(2):
+            state[_SEEN + which] = _see(z, slope, moments[which], state[_SEEN + which])
+        if window_ends:
+            for row in range(4):
+                for i in range(len(z)):
+                    moments[0, row, i], moments[1, row, i] = moments[1, row, i], 0.0
+            state[_SEEN], state[_SEEN + 1] = state[_SEEN + 1], 0.0
+        _take_variances(moments[0], variances)
     if warm:
         state[_SIZE] = math.exp(state[_AVERAGE])
 
@@ -227,15 +256,21 @@ def _sum_others(terms: Any, total: Any, k: int, others: Any) -> None:
                     others[t] += terms[j, t]
 
 
+@inlined_kernel
+def _words_of(words: Any, first_word: Any, k: int, M: int) -> Any:
+    """Block k's words, and the last 2 M of them: the sum of the others' terms, and its own."""
+    own = words[first_word[k] : first_word[k + 1]]
+    last = own[len(own) - 2 * M :].view(np.float64)
+    return own, last[:M], last[M:]
+
+
 @kernel
-def _near_start(
-    density: Any, words: Any, rng: Any, jitter: float, tries: int, z: Any, slope: Any, value: Any
-) -> bool:
-    """Fill z (D,), within `jitter` of 0, and its slope where the density is finite and moves."""
-    for _ in range(tries):
+def _at_first(density: Any, words: Any, points: Any, z: Any, slope: Any, value: Any) -> bool:
+    """Fill z (D,) and its slope with the first of points (tries, D) that is finite and moves."""
+    for t in range(len(points)):
         for i in range(len(z)):
-            z[i] = jitter * (2.0 * rng.random() - 1.0)
-        if _height(density, words, z, slope, value) > -np.inf and np.abs(slope).max() > _FLAT:
+            z[i] = points[t, i]
+        if _height(density, words, z, slope, value) > -np.inf and np.abs(slope).max() > 0.0:
             return True
     return False
 
@@ -249,12 +284,11 @@ def sample_chain(
     blocks: Any,
     rows: Any,
     rng: Any,
-    others: Any,
-    seen: Any,
+    starts: Any,
+    near: Any,
+    M: int,
     window_ends: Any,
-    jitter: float,
-    tries: int,
-    near: int,
+    learning: int,
     wanted: float,
     drawn: Any,
     counts: Any,
@@ -262,47 +296,51 @@ def sample_chain(
     """Run one chain: fill drawn (draws, D), and count in `counts`; whether it found a start.
 
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
-    the sum of the `others`' terms (M,) and notes its own in `seen` (M,). Block k has the places
+    the sum of the others' terms and notes its own in the last 2 M words. Block k has the places
     blocks[k] to blocks[k + 1] - 1 of the D parameters. `rows` are those of `with_rows`: a block
     that is a conditional table has none of these functions, and moves by steps of its own.
-    `window_ends` (warmup,) tells where a window of the variances ends. A chain starts within
-    `jitter` of 0, after `tries` at most, and its first variances come from as many points `near`.
+    `window_ends` (warmup,) tells where a window of the variances ends; the variances stay from
+    iteration `learning` on. A chain takes the first of the points `starts` (tries, D) that it can,
+    and its first variances from those `near`.
     """
     density_of, tables, units, window, z = rows
-    K, D, M, warmup = len(density_of), blocks[-1], len(others), len(window_ends)
+    K, D, warmup = len(density_of), blocks[-1], len(window_ends)
     variances, height = np.empty(D), np.empty(1)
-    slope, moments = np.empty(D), np.zeros((4, D))
+    slope, moments, values = np.empty(D), np.zeros((2, 4, D)), np.empty(K)
     states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
-    others[:] = 0.0
     for k in range(K):
         a, b, j = blocks[k], blocks[k + 1], density_of[k]
         if j < 0:
             row_terms(tables[k], z[a:b], terms[k])
-            total += terms[k]
+            for t in range(M):
+                total[t] += terms[k, t]
             continue
-        own = words[first_word[j] : first_word[j + 1]]
-        if not _near_start(densities[j], own, rng, jitter, tries, z[a:b], slope[a:b], height):
+        own, others, seen = _words_of(words, first_word, j, M)
+        if not _at_first(densities[j], own, starts[:, a:b], z[a:b], slope[a:b], height):
             return False
-        terms[k] = seen
-        total += seen
+        values[k] = height[0]
+        for t in range(M):
+            terms[k, t] = seen[t]
+            total[t] += seen[t]
     for k in range(K):
         a, b, j = blocks[k], blocks[k + 1], density_of[k]
         if j < 0:
             continue
-        own = words[first_word[j] : first_word[j + 1]]
+        own, others, seen = _words_of(words, first_word, j, M)
         _sum_others(terms, total, k, others)
         point, its_slope = np.empty(b - a), np.empty(b - a)
-        for _ in range(near):
-            if not _near_start(densities[j], own, rng, jitter, tries, point, its_slope, height):
-                return False
-            _see(point, its_slope, states[k], moments[:, a:b])
-        _take_variances(states[k], moments[:, a:b], variances[a:b])
+        for t in range(len(near)):
+            counts[LEAPFROGS] += 1
+            if _at_first(densities[j], own, near[t : t + 1, a:b], point, its_slope, height):
+                states[k, _SEEN] = _see(point, its_slope, moments[0, :, a:b], states[k, _SEEN])
+        _take_variances(moments[0, :, a:b], variances[a:b])
         _average_from(states[k], 0.5 * (b - a) ** -0.25)
     for iteration in range(warmup + len(drawn)):
         any_diverged = False
-        total[:] = 0.0
-        for k in range(K):
-            total += terms[k]
+        for t in range(M):
+            total[t] = 0.0
+            for k in range(K):
+                total[t] += terms[k, t]
         for k in range(K):
             a, b, j = blocks[k], blocks[k + 1], density_of[k]
             if j < 0:
@@ -310,24 +348,28 @@ def sample_chain(
                 if counts[STOP] != 0:
                     return True
                 if iteration >= warmup:
-                    drawn[iteration - warmup, a:b] = z[a:b]
+                    for i in range(a, b):
+                        drawn[iteration - warmup, i] = z[i]
                 continue
-            own = words[first_word[j] : first_word[j + 1]]
-            _sum_others(terms, total, k, others)
-            value = _height(densities[j], own, z[a:b], slope[a:b], height)
-            counts[LEAPFROGS] += 1
-            terms[k] = seen
-            _, acceptance, diverged = nuts_step(
+            own, others, seen = _words_of(words, first_word, j, M)
+            if M > 0:  # The other blocks have moved.
+                _sum_others(terms, total, k, others)
+                values[k] = _height(densities[j], own, z[a:b], slope[a:b], height)
+                counts[LEAPFROGS] += 1
+                for t in range(M):
+                    terms[k, t] = seen[t]
+            values[k], acceptance, diverged = nuts_step(
                 densities[j],
                 own,
                 rng,
                 z[a:b],
-                value,
+                values[k],
                 slope[a:b],
                 terms[k],
                 seen,
                 variances[a:b],
                 states[k, _SIZE],
+                2 * iteration >= warmup,  # A chain that still climbs only gains.
                 counts,
             )
             if counts[STOP] != 0:
@@ -342,16 +384,18 @@ def sample_chain(
                     acceptance,
                     wanted,
                     window_ends[iteration],
+                    iteration < learning,
                     iteration == warmup - 1,
                     states[k],
-                    moments[:, a:b],
+                    moments[:, :, a:b],
                     variances[a:b],
                 )
             else:
                 at = drawn[iteration - warmup, a:b]
-                size = np.uint64(b - a)
-                restores[j](size, size, z[a:b].ctypes, at.ctypes, own.ctypes)
+                restores[j](np.uint64(b - a), z[a:b].ctypes, at.ctypes, own.ctypes)
         if iteration >= warmup:
             counts[DIVERGED] += any_diverged
+        elif iteration == warmup - 1:
+            counts[WARM] = counts[LEAPFROGS]
         counts[DONE] = iteration + 1
     return True

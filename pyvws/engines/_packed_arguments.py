@@ -1,8 +1,7 @@
 """Arguments as words in memory, for kernels (`pyvws._base.kernels`) that get only an address.
 
-An array is packed as its address and shape, a number as itself, 8 bytes a word. Kernels read the
-arrays without a copy, so the caller has to keep the arrays as long as the words. numba has no
-function for two steps, which LLVM does: to read a word as a pointer, and to count across threads.
+A number is packed as itself, 8 bytes a word, and an array as its place among the words and its
+shape. What arrays hold follows, in the order of the arguments, so words can be copied.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import carray
 from numba.core import types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
+from numpy.typing import NDArray
 
 Groups = tuple[tuple[Any, ...], ...]
 
@@ -28,28 +27,29 @@ class PackedArguments:
     """
 
     def __init__(self, groups: Groups) -> None:
-        self._kept: list[Any] = []
-        words: list[int] = [0]
+        head: list[int] = [0]
+        arrays: list[tuple[int, NDArray[np.int64]]] = []
         self.kinds = ";".join(
-            ",".join(self._pack(value, words) for value in group) for group in groups
+            ",".join(_packed(value, head, arrays) for value in group) for group in groups
         )
-        self.words = np.array(words, dtype=np.int64)
+        head[0] = len(head) + sum(len(array) for _, array in arrays)
+        end = len(head)
+        for place, array in arrays:
+            head[place], end = end, end + len(array)
+        self.words = np.concatenate([np.array(head, np.int64), *(array for _, array in arrays)])
 
-    @property
-    def count(self) -> int:
-        """How often compiled code called `add_one` at the address."""
-        return int(self.words[0])
 
-    def _pack(self, value: Any, words: list[int]) -> str:
-        if np.ndim(value) == 0:
-            whole = isinstance(value, int | np.integer)
-            words.append(int(np.array(value, np.int64 if whole else np.float64).view(np.int64)))
-            return _WHOLE if whole else _FLOAT
-        whole = np.asarray(value).dtype.kind in "iu"
-        array = np.ascontiguousarray(value, dtype=np.int64 if whole else np.float64)
-        self._kept.append(array)
-        words.extend((array.ctypes.data, *array.shape))
-        return f"{'i' if whole else 'f'}{array.ndim}"
+def _packed(value: Any, head: list[int], arrays: list[tuple[int, NDArray[np.int64]]]) -> str:
+    """The kind of an argument, which is added to the head and, if it is one, to the arrays."""
+    kind = np.asarray(value).dtype.kind
+    whole = isinstance(value, int | np.integer) if np.ndim(value) == 0 else kind in "iu"
+    array = np.ascontiguousarray(value, dtype=np.int64 if whole else np.float64)
+    if np.ndim(value) == 0:
+        head.append(int(array.view(np.int64)[0]))
+        return _WHOLE if whole else _FLOAT
+    arrays.append((len(head), array.ravel().view(np.int64)))
+    head.extend((0, *array.shape))
+    return f"{'i' if whole else 'f'}{array.ndim}"
 
 
 def unpacked(address: Any, kinds: str) -> Any:
@@ -64,41 +64,23 @@ def _compile_unpacked(address: Any, kinds: Any) -> Any:
     for group in kinds.literal_value.split(";"):
         values = []
         for kind in filter(None, group.split(",")):
+            numbers = "floats" if kind[0] in (_FLOAT, "f") else "words"
             sizes = [f"words[{at + 1 + axis}]" for axis in range(int(kind[1:] or 0))]
             if kind in (_FLOAT, _WHOLE):
-                values.append(f"{'floats' if kind == _FLOAT else 'words'}[{at}]")
+                values.append(f"{numbers}[{at}]")
             else:
-                number = "float64" if kind[0] == "f" else "int64"
-                values.append(f"carray(pointer(words[{at}]), ({', '.join(sizes)},), {number})")
+                end = f"words[{at}] + {' * '.join(sizes)}"
+                shape = f".reshape(({', '.join(sizes)}))" if len(sizes) > 1 else ""
+                values.append(f"{numbers}[words[{at}] : {end}]{shape}")
             at += 1 + len(sizes)
         groups.append(f"({', '.join(values)},)" if values else "()")
     text = (
         f"def made(address, kinds):\n"
-        f"    words, floats = carray(address, ({at},), int64), carray(address, ({at},), float64)\n"
+        f"    count = carray(address, (1,), int64)[0]\n"
+        f"    words = carray(address, (count,), int64)\n"
+        f"    floats = carray(address, (count,), float64)\n"
         f"    return ({', '.join(groups)},)\n"
     )
-    names = {"carray": carray, "pointer": _pointer, "int64": np.int64, "float64": np.float64}
+    names = {"carray": carray, "int64": np.int64, "float64": np.float64}
     exec(text, names)
     return names["made"]
-
-
-@intrinsic
-def _pointer(_typing: Any, _word: Any) -> Any:
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.voidptr(types.int64), generate
-
-
-def _add_one(_typing: Any, _address: Any) -> Any:
-    """Add 1 to the count at the address, whatever other threads do there."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        counter = builder.bitcast(arguments[0], ir.IntType(64).as_pointer())
-        return builder.atomic_rmw("add", counter, ir.Constant(ir.IntType(64), 1), "monotonic")
-
-    return types.int64(types.voidptr), generate
-
-
-add_one: Any = intrinsic(_add_one)  # add_one(address), in compiled code only.

@@ -1,4 +1,4 @@
-"""The native engine: nutpie's NUTS over this package's compiled densities.
+"""The native engine: NUTS in compiled code over this package's compiled densities.
 
 Coefficients are sampled through `pyvws.models.sampled_scale`, a change of variables that leaves the
 target as it is, so predictors in any unit mix alike and small scales make no funnel.
@@ -11,24 +11,21 @@ mode to another (`engines/_between_modes.py`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
-from functools import cache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
-from threading import Lock
-from typing import Any, Final, cast
+from typing import cast
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines._between_modes import moved_between_modes
-from pyvws.engines._compiled_target import CompiledTarget, normal_functions
-from pyvws.engines._nutpie_chains import NO_START, STARTS, known_nutpie, read_chains, run_chains
+from pyvws.engines._block_chains import Chain, run_chains
+from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines.engine import Progress
 from pyvws.engines.joint_nuts import sample_joint
 from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError, MissingDependencyError
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Draws, SampledScale, Start
 from pyvws.models.registry import find_model
@@ -40,16 +37,14 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior, of_one_record
 
-_NUTPIE = "nutpie>=0.16,<0.17"  # What to install where a trial fails.
-_TRIAL = 5  # Draws.
-_TRYING: Final = Lock()  # Fits of a table's columns begin side by side.
+_PICKS = 50  # Draws of an earlier fit that a chain tries to start from.
 _REFIT_SHARE = 0.5  # Share of the warm-up kept in a fit that starts from another.
 _JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
 _JITTER_IN_WINDOW = 0.1  # Under a clamp: further out, records can leave the window for good.
 
 
-def nutpie_version() -> str:
-    return f"nutpie {version('nutpie')}"
+def native_version() -> str:
+    return f"numba {version('numba')}"
 
 
 def evaluate_one_record() -> None:
@@ -95,31 +90,19 @@ class NativeEngine:
         scale_of_start = starts[0].scale if target.clamp is None else None
         shaped = scale_of_start is not None and scale_of_start.shaped
         settings = settings.after(previous, share=_REFIT_SHARE, shaped=shaped)
-        remedy = failure_remedy(target.cells.rows)
-        total = settings.chains * (settings.draws + settings.warmup)
-        parts, diverging, done = [], 0, 0
-        for start, part, own_seed in _shared(starts, settings, seed):
+        D, K = target.dimension, target.cells.n_coefficients
+        jitter = _JITTER if target.clamp is None else _JITTER_IN_WINDOW
+        drawn = None if previous is None else target.model.unconstrain(previous.draws)
+        chains = []
+        for start, count, stream in _shared(starts, settings.chains, seed):
             scale = sampled_scale(start)
             compiled = CompiledTarget(target, scale)
-            first_point = _first_points(target, scale, compiled, previous)
-            if not compiled.moves(first_point(own_seed)):
-                raise ConvergenceError(f"{NO_START} {remedy}")
-            model = _sampler_model(compiled, first_point, target.dimension)
-
-            def tick(before: int = done, at: CompiledTarget = compiled) -> None:
-                if progress is not None:
-                    progress(before + at.arguments.count, total)
-
-            chains, bad = read_chains(run_chains(model, part, own_seed, tick, remedy), part)
-            parts.append(chains)
-            diverging += bad
-            done += part.chains * (part.draws + part.warmup)
-        if progress is not None:
-            progress(total, total)
-        q = np.concatenate(parts)
-        if not np.isfinite(q).all():
-            raise ConvergenceError(f"The sampler returned infinite draws. {remedy}")
-        D, K = target.dimension, target.cells.n_coefficients
+            for own in stream.spawn(count):
+                rng = np.random.default_rng(own)
+                first = None if drawn is None else _picked(drawn, scale, own)
+                chains.append(Chain([compiled], [D], settings, rng, jitter=jitter, first=first))
+        q = run_chains(chains, settings, progress, failure_remedy(target.cells.rows))
+        diverging = sum(chain.diverged for chain in chains)
 
         def judged(q: Floats, divergences: int) -> Diagnostics:
             compared = target.model.diagnosed(q.reshape(-1, D), K)
@@ -159,93 +142,16 @@ def _exact_draws(target: PseudoPosterior, settings: SamplerSettings, seed: int) 
 
 
 def _shared(
-    starts: Sequence[Start], settings: SamplerSettings, seed: int
-) -> Iterator[tuple[Start, SamplerSettings, int]]:
-    """Each start with its share of the chains and a seed; the first start has the run's own."""
-    used = starts[: settings.chains]
-    for at, start in enumerate(used):
-        chains = len(range(at, settings.chains, len(used)))
-        own = np.random.SeedSequence((seed, at)).generate_state(1, np.uint64)[0] >> np.uint64(1)
-        yield start, replace(settings, chains=chains), int(own) if at else seed
+    starts: Sequence[Start], chains: int, seed: int
+) -> Iterator[tuple[Start, int, np.random.SeedSequence]]:
+    """Each start with its share of the chains, and a source of their seeds."""
+    used = starts[:chains]
+    streams = np.random.SeedSequence(seed).spawn(len(used))
+    for at, (start, stream) in enumerate(zip(used, streams, strict=True)):
+        yield start, len(range(at, chains, len(used))), stream
 
 
-def _first_points(
-    target: PseudoPosterior,
-    scale: SampledScale,
-    compiled: CompiledTarget,
-    previous: Posterior | None,
-) -> Callable[[int], Floats]:
-    """Where a chain starts, by its seed: at a draw of the previous fit, else near the rough one."""
-    drawn = np.empty((0, target.dimension))
-    if previous is not None:
-        drawn = target.model.unconstrain(previous.draws)
-
-    jitter = _JITTER if target.clamp is None else _JITTER_IN_WINDOW
-
-    def point(seed: int) -> Floats:
-        picks = np.random.default_rng(seed)
-        for _ in range(STARTS if len(drawn) else 0):
-            z = scale.inverse(drawn[picks.integers(len(drawn))])
-            if np.isfinite(z).all() and compiled.moves(z):
-                return z
-        rng = np.random.default_rng(seed)
-        for _ in range(STARTS):
-            z = rng.uniform(-jitter, jitter, target.dimension)
-            if compiled.moves(z):
-                break
-        return z
-
-    return point
-
-
-def _sampler_model(compiled: CompiledTarget, first_point: Callable[[int], Floats], D: int) -> Any:
-    """nutpie's model: densities on the sampled scale, draws on Stan's."""
-    with _TRYING:
-        try_nutpie()
-    arguments = compiled.arguments
-    return _filled(compiled.density, compiled.draw, arguments, arguments.words, first_point, D)
-
-
-def _filled(
-    density: Any, draw: Any, kept: Any, words: Any, first_point: Callable[[int], Floats], D: int
-) -> Any:
-    """nutpie's model of C functions, its fields filled by name; one that is unknown by its default.
-
-    An unknown field without a default is None. `kept` lives for as long as a chain runs.
-    """
-    model_class = known_nutpie().compile_pymc.CompiledPyMCModel
-    known = {
-        "dims": None,
-        "compiled_logp_func": density,
-        "compiled_expand_func": draw,
-        "initial_point_func": first_point,
-        "shared_data": {"arguments": kept},
-        "user_data": words,
-        "n_expanded": D,
-        "shape_info": (["q"], [slice(0, D)], [(D,)]),
-        "_n_dim": D,
-        "_shapes": {"q": (D,)},
-    }
-    unknown = [
-        field.name
-        for field in fields(model_class)
-        if field.init and field.default is MISSING and field.default_factory is MISSING
-    ]
-    return model_class(**dict.fromkeys(unknown) | known)
-
-
-@cache
-def try_nutpie() -> None:
-    """Let nutpie draw five times from a normal density, once a process; what fails is refused."""
-    D, seed = 2, 1
-    settings = SamplerSettings(draws=_TRIAL, warmup=100, chains=1)
-    try:
-        model = _filled(*normal_functions(), None, np.zeros(1, np.int64), lambda _: np.ones(D), D)
-        q, _ = read_chains(run_chains(model, settings, seed, lambda: None, ""), settings)
-        if q.shape != (1, _TRIAL, D) or not np.isfinite(q).all() or len(np.unique(q)) < D * 2:
-            raise ValueError("The trial's draws are none.")
-    except Exception as error:
-        raise MissingDependencyError(
-            f"The native engine cannot sample with {nutpie_version()}: a trial of {_TRIAL} draws "
-            f"failed. Run: pip install '{_NUTPIE}', or choose another engine."
-        ) from error
+def _picked(drawn: Floats, scale: SampledScale, stream: np.random.SeedSequence) -> Floats:
+    """Points (few, D) of a previous fit's draws (S, D) on a scale, for a chain to start from."""
+    picks = np.random.default_rng(stream.spawn(1)[0]).integers(len(drawn), size=_PICKS)
+    return np.stack([scale.inverse(drawn[at]) for at in picks])

@@ -11,11 +11,11 @@ from pyvws.engines.stan_run import Log, StanEngine
 from pyvws.errors import InputError
 
 _ENGINES: Final = {
-    "native": ("pyvws.engines.nuts:NativeEngine", "pyvws.engines.nuts:nutpie_version"),
+    "native": ("pyvws.engines.nuts:NativeEngine", "pyvws.engines.nuts:native_version"),
     "ensemble": ("pyvws.engines.ensemble:EnsembleEngine", "pyvws.engines.ensemble:emcee_version"),
     "grid": ("pyvws.engines.grid:GridEngine", "pyvws._base.secret_noise:opendp_version"),
-    "laplace": ("pyvws.engines.laplace:LaplaceEngine", "pyvws.engines.nuts:nutpie_version"),
-    "auto": ("pyvws.engines.laplace:AutoEngine", "pyvws.engines.nuts:nutpie_version"),
+    "laplace": ("pyvws.engines.laplace:LaplaceEngine", "pyvws.engines.nuts:native_version"),
+    "auto": ("pyvws.engines.laplace:AutoEngine", "pyvws.engines.nuts:native_version"),
     "cmdstan": ("pyvws.engines.cmdstan:CmdStanEngine", "pyvws.engines.cmdstan:cmdstan_version"),
     "rstan": ("pyvws.engines.rstan:RStanEngine", "pyvws.engines.rstan:rstan_version"),
     "pystan": ("pyvws.engines.pystan:PyStanEngine", "pyvws.engines.pystan:pystan_version"),

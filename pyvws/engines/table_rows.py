@@ -328,3 +328,9 @@ def with_rows(
         units.window,
         first,
     )
+
+
+def without_rows(K: int, D: int) -> tuple[Any, ...]:
+    """What a chain of K columns with D parameters reads where none is a conditional table."""
+    none = np.zeros(0)
+    return np.arange(K), List([NO_ROWS] * K), (none, none), (-1.0, 0.0), np.zeros(D)

@@ -27,7 +27,7 @@ from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.design.units import Units, by_record
 
 _version: Final = cache(version)  # The cache reads an installed package's files once.
-_LIBRARIES = ("numpy", "scipy", "numba", "nutpie", "polars", "narwhals", "formulaic")
+_LIBRARIES = ("numpy", "scipy", "numba", "polars", "narwhals", "formulaic")
 
 
 def once_a_run(

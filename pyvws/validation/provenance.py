@@ -21,7 +21,7 @@ from pyvws.validation.expected import LONG_DOUBLE_BITS
 NOT_INSTALLED: Final = "not installed"
 
 _PYTHON: Final = (
-    *("numpy", "scipy", "numba", "llvmlite", "nutpie", "arviz-stats", "pandas", "polars"),
+    *("numpy", "scipy", "numba", "llvmlite", "arviz-stats", "pandas", "polars"),
     *("narwhals", "pyarrow", "formulaic", "rpy2", "rpy2-rinterface", "cmdstanpy", "pystan"),
     *("httpstan", "emcee", "scikit-learn", "opendp"),
 )

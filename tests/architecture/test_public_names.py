@@ -104,7 +104,7 @@ FIXED_RESULTS = {
     ],
 }
 HEAVY = [
-    *("arviz", "cmdstanpy", "formulaic", "matplotlib", "narwhals", "numba", "nutpie", "opendp"),
+    *("arviz", "cmdstanpy", "formulaic", "matplotlib", "narwhals", "numba", "opendp"),
     *("pandas", "polars", "pyarrow", "rich", "rpy2", "scipy", "stan", "typer"),
 ]
 

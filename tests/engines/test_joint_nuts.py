@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -176,14 +174,3 @@ def test_an_interrupt_stops_the_chains_and_is_passed_on() -> None:
         sample_joint(_table(), settings, seed=1, progress=interrupt)
     assert time.monotonic() - began < 60
     assert threading.active_count() <= before
-
-
-@pytest.mark.runs
-def test_nutpie_is_imported_once_where_fits_begin_side_by_side() -> None:
-    code = (
-        "import threading; from pyvws.engines._nutpie_chains import known_nutpie; found = [];"
-        "made = [threading.Thread(target=lambda: found.append(known_nutpie())) for _ in range(4)];"
-        "[one.start() for one in made]; [one.join() for one in made];"
-        "assert len(found) == 4 and len(set(map(id, found))) == 1"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -8,13 +8,12 @@ import numba
 import numpy as np
 import pytest
 from numba import carray
-from numba.typed import List
 
 from pyvws._base.checks import Floats
 from pyvws.engines import _nuts_steps as compiled
+from pyvws.engines._block_chains import function_list, window_ends
 from pyvws.engines._compiled_target import DENSITY, DRAW
-from pyvws.engines.joint_nuts import function_list, window_ends
-from pyvws.engines.table_rows import NO_ROWS
+from pyvws.engines.table_rows import without_rows
 
 _SPREADS = np.array([0.01, 1.0, 30.0])
 _CORRELATION = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.8], [0.0, 0.8, 1.0]])
@@ -55,10 +54,10 @@ def _walled(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int
 
 @numba.cfunc(DENSITY)
 def _ignoring(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> int:
-    """The second parameter has no slope, for which a compiled target fills in a tiny number."""
+    """The second parameter has no slope."""
     z, slope = carray(z_at, D), carray(slope_at, D)
     carray(value_at, 1)[0] = -0.5 * z[0] * z[0]
-    slope[0], slope[1] = -z[0], 2.3e-308
+    slope[0], slope[1] = -z[0], 0.0
     return 0
 
 
@@ -68,29 +67,30 @@ def _nowhere(D: Any, z_at: Any, slope_at: Any, value_at: Any, _words: Any) -> in
 
 
 @numba.cfunc(DRAW)
-def _same(D: Any, _length: Any, z_at: Any, q_at: Any, _words: Any) -> int:
+def _same(D: Any, z_at: Any, q_at: Any, _words: Any) -> int:
     carray(q_at, D)[:] = carray(z_at, D)
     return 0
 
 
-def _without_rows(K: int, D: int) -> Any:
-    """What a chain of K blocks, none of which is a conditional table, reads of rows."""
-    none = np.zeros(0)
-    return np.arange(K), List([NO_ROWS] * K), (none, none), (-1.0, 0.0), np.zeros(D)
+def _begun(K: int, D: int, seed: int, warmup: int) -> tuple[Any, ...]:
+    """No rows, a stream, points to start from, no records, and when the variances are learnt."""
+    rng = np.random.default_rng(seed)
+    starts, near = rng.uniform(-0.01, 0.01, (50, D)), rng.uniform(-0.01, 0.01, (20, D))
+    rows = without_rows(K, D)
+    return rows, rng, starts, near, 0, window_ends(warmup), round(0.9 * warmup)
 
 
 def _chain(
     *densities: Any, sizes: tuple[int, ...], warmup: int, draws: int, seed: int = 1
 ) -> tuple[Floats, Any, bool]:
     """Draws (draws, D) of independent blocks, the chain's counts, and whether it started."""
-    counts, drawn = np.zeros(4, dtype=np.int64), np.empty((draws, sum(sizes)))
+    counts, drawn = np.zeros(5, dtype=np.int64), np.empty((draws, sum(sizes)))
     started = compiled.sample_chain(
         function_list(DENSITY, densities),
         function_list(DRAW, [_same] * len(densities)),
         *(np.zeros(1, np.int64), np.zeros(len(densities) + 1, np.int64), np.cumsum([0, *sizes])),
-        _without_rows(len(densities), sum(sizes)),
-        *(np.random.default_rng(seed), np.zeros(0), np.zeros(0), window_ends(warmup)),
-        *(0.01, 50, 20, 0.8, drawn, counts),
+        *_begun(len(densities), sum(sizes), seed, warmup),
+        *(0.8, drawn, counts),
     )
     return drawn, counts, started
 
@@ -141,14 +141,13 @@ def test_a_parameter_that_the_density_ignores_moves_at_a_variance_of_its_own() -
 
 def test_a_chain_without_a_start_says_so_and_one_asked_to_stop_ends() -> None:
     assert not _chain(_nowhere, sizes=(1,), warmup=20, draws=20)[2]
-    counts = np.zeros(4, dtype=np.int64)
+    counts = np.zeros(5, dtype=np.int64)
     counts[compiled.STOP] = 1
     assert compiled.sample_chain(
         function_list(DENSITY, [_normal]),
         function_list(DRAW, [_same]),
         *(np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([0, 3])),
-        _without_rows(1, 3),
-        *(np.random.default_rng(1), np.zeros(0), np.zeros(0), window_ends(20)),
-        *(0.01, 50, 20, 0.8, np.empty((10, 3)), counts),
+        *_begun(1, 3, 1, 20),
+        *(0.8, np.empty((10, 3)), counts),
     )
     assert counts[compiled.DONE] == 0

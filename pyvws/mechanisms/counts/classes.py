@@ -103,8 +103,10 @@ def impute(
         )
         for place, stream in enumerate(streams)
     ]
+    runs = [chain.run() for chain in side_by_side]
     with steady_sums():
-        share_out(_Chain.run, side_by_side)
+        next(runs[0])  # Kernels are compiled here, where an interrupt ends that at once.
+        share_out(iter, runs)
     kept = [side_by_side[j % chains].kept[j // chains] for j in range(datasets)]
     accepted, moved = np.mean([chain.rates for chain in side_by_side], axis=(0, 1))
     return Imputed(

@@ -103,3 +103,25 @@ logistic_means <- function(n, noisy, scale) {
   p <- exp(log_p - max(log_p))
   1 + as.vector(p %*% tables) / sum(p) / n / 2
 }
+
+# Quantity: 1 and half the posterior mean share of the n records in each of three cells, given noisy counts
+# of them under Gaussian noise. The cells of a normal column end at -1 and 1, and those of a Poisson column
+# begin at 0, 1 and 3. The coefficient is s z, with s half-t with 3 degrees of freedom and z normal. The
+# deviation of a normal column is half-t too.
+cell_means <- function(n, noisy, scale, family) {
+  u <- (seq_len(60) - 0.5) / 60
+  at <- expand.grid(s = qt((1 + u) / 2, 3), z = qnorm(u), sigma = qt((1 + u) / 2, 3))
+  eta <- at$s * at$z
+  below <- if (family == "normal") {
+    cbind(pnorm((-1 - eta) / at$sigma), pnorm((1 - eta) / at$sigma))
+  } else {
+    cbind(ppois(0, exp(pmin(eta, 300))), ppois(2, exp(pmin(eta, 300))))
+  }
+  shares <- cbind(below[, 1], below[, 2] - below[, 1], 1 - below[, 2])
+  log_shares <- log(pmax(shares, 1e-300))
+  tables <- all_tables(n, 3)
+  given <- apply(tables, 1, function(counts) mean(exp(log_shares %*% counts)))
+  log_p <- log(given) - rowSums(lgamma(tables + 1)) - colSums(((noisy - t(tables)) / scale)^2) / 2
+  p <- exp(log_p - max(log_p))
+  1 + as.vector(p %*% tables) / sum(p) / n / 2
+}

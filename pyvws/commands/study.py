@@ -100,6 +100,15 @@ def _survey(
     return survey_study(synthesize, simulated=simulated, small=small)
 
 
+def _counts_records(
+    file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
+) -> Any:
+    """Coverage of intervals from noisy counts, where a real file is the population."""
+    from pyvws.studies.counts_of_records import records_study
+
+    return records_study(file)
+
+
 def _run_replicates(
     study: Any,
     *,
@@ -360,5 +369,6 @@ study.command("sdr-2024")(_joined(_sdr_2024, _run))
 study.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
 study.command("tables")(_joined(_tables, _run))
 study.command("strict-weights")(_joined(_misfit, _run))
+study.command("counts-records")(_joined(_counts_records, _run_replicates))
 study.command("survey")(_joined(_survey, _run_replicates))
 study.command("noisy-counts")(_joined(_noisy_counts, _run))

@@ -29,7 +29,7 @@ from pyvws.models.public_cells import (
     open_ends,
 )
 from pyvws.models.regression import linear_predictor
-from pyvws.posterior.short_run import ShortRun
+from pyvws.posterior.short_run import Point, ShortRun
 from pyvws.tables.design.cells import Cells, distinct_rows
 from pyvws.tables.design.public import public_design
 from pyvws.tables.schema.column import part_of
@@ -70,6 +70,11 @@ class _Levels(_Conditional):
         """A cell for each design row and level."""
         return self.cells(np.ones(len(self.rows) * len(self.codes)))
 
+    @cached_property
+    def nobody(self) -> Cells:
+        """A cell without a record."""
+        return self.cells(np.zeros(len(self.rows) * len(self.codes)))
+
     def cells(self, counts: Floats) -> Cells:
         """Cells of the design rows and levels that have records, by counts (D V,) of them."""
         D, V = len(self.rows), len(self.codes)
@@ -100,6 +105,11 @@ class _Numbers(_Conditional):
 
     within: Floats
     opened: Floats
+
+    @cached_property
+    def nobody(self) -> Cells:
+        """A cell without a record."""
+        return self.cells(np.empty(0, dtype=np.int64), np.empty(0))
 
     def middles(self, cell: Places) -> Floats:
         """A number (n,) of each cell, to begin with."""
@@ -214,16 +224,26 @@ def cell_family(
     return CellFamily(size, levels, _Numbers(family, rows, row_of, *_cells_of(family, ends)))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OtherCodes:
+    """Codes (n,) under other parameters of one part, and the log of the ratio of their priors."""
+
+    codes: Codes
+    log_ratio: float
+    part: _Levels | _Numbers
+    point: Point
+
+
 class FamilyChain:
     """The parameters of one column's family, which move as its records do."""
 
     def __init__(self, own: CellFamily) -> None:
         self.own = own
-        self._runs = {
+        self._runs: dict[_Levels | _Numbers, ShortRun] = {
             part: ShortRun(part.family) for part in (own.levels, own.numbers) if part is not None
         }
-        self._draw: Draws = {}
-        self._eta = np.empty(0)
+        self._draws: dict[_Levels | _Numbers, Draws] = {}
+        self._sums = np.empty((0, 0))
 
     def move(self, row: Places, code: Codes, rng: np.random.Generator, *, tuning: bool) -> Floats:
         """Move the parameters given records (n,) of these combinations and codes.
@@ -231,21 +251,59 @@ class FamilyChain:
         Returns the probability (R, L), in [0, 1], of each code by combination.
         """
         levels, numbers, first = self.own.levels, self.own.numbers, self.own.first
+        if levels is not None:
+            counted = levels.counted(row, code)
+            self._draws[levels] = self._runs[levels].move(counted, rng, tuning=tuning)
+        if numbers is not None:
+            at, cell = row[code >= first], code[code >= first].astype(np.int64) - first
+            begun = numbers in self._draws
+            latent = self._within(at, cell, rng) if begun else numbers.middles(cell)
+            records = numbers.cells(at, latent)
+            self._draws[numbers] = self._runs[numbers].move(records, rng, tuning=tuning)
+        probabilities = self._probabilities(self._draws)
+        self._sums = np.cumsum(probabilities, axis=1)
+        return probabilities
+
+    def proposed(self, row: Places, code: Codes, rng: np.random.Generator) -> OtherCodes | None:
+        """Other parameters and the codes that they give records (n,) of the same uniform numbers.
+
+        A record's number is uniform among those that give its code. None before the first move, and
+        of a family with exact draws.
+        """
+        if not self._draws:
+            return None
+        parts = [*self._runs]
+        part = parts[int(rng.integers(len(parts)))]
+        point = self._runs[part].near(part.nobody, rng)
+        if point is None:
+            return None
+        until = self._sums[row, code]
+        below = np.where(code > 0, self._sums[row, code - 1], 0.0)
+        u = (below + rng.random(len(code)) * (until - below)) / self._sums[row, -1]
+        sums = np.cumsum(self._probabilities({**self._draws, part: point.draw}), axis=1)
+        sums /= sums[:, -1:]
+        codes = (sums[row, :-1] < u[:, None]).sum(axis=1).astype(np.int32)
+        return OtherCodes(codes, point.log_ratio, part, point)
+
+    def settle(self, other: OtherCodes, chance: float, *, taken: bool, tuning: bool) -> None:
+        """Take other parameters or not, whose chance of it was in [0, 1]."""
+        self._runs[other.part].settle(other.point, chance, taken=taken, tuning=tuning)
+        if taken:
+            self._draws[other.part] = other.point.draw
+
+    def _probabilities(self, draws: Mapping[_Levels | _Numbers, Draws]) -> Floats:
+        levels, numbers, first = self.own.levels, self.own.numbers, self.own.first
         probabilities = np.zeros((len((levels or numbers).row_of), self.own.size))  # type: ignore[union-attr]
         cells = np.ones((1, 1))
         if levels is not None:
-            draw = self._runs[levels].move(levels.counted(row, code), rng, tuning=tuning)
-            by_row = np.exp(levels.family.log_likelihood(draw, levels.grid)[0])
+            by_row = np.exp(levels.family.log_likelihood(draws[levels], levels.grid)[0])
             shares = by_row.reshape(-1, len(levels.codes))[levels.row_of]
             probabilities[:, levels.codes[levels.codes >= 0]] = shares[:, levels.codes >= 0]
             cells = shares[:, levels.codes < 0]
         if numbers is not None:
-            at, cell = row[code >= first], code[code >= first].astype(np.int64) - first
-            latent = numbers.middles(cell) if not self._draw else self._within(at, cell, rng)
-            records = numbers.cells(at, latent)
-            self._draw = self._runs[numbers].move(records, rng, tuning=tuning)
-            self._eta = linear_predictor(self._draw["beta"], numbers.rows)[0]
-            mass = cell_probabilities(numbers.family, self._draw, self._eta, *numbers.opened)
+            draw = draws[numbers]
+            eta = linear_predictor(draw["beta"], numbers.rows)[0]
+            mass = cell_probabilities(numbers.family, draw, eta, *numbers.opened)
             probabilities[:, first:] = mass[numbers.row_of] * cells
         return probabilities
 
@@ -265,5 +323,6 @@ class FamilyChain:
         numbers = self.own.numbers
         assert numbers is not None
         low, high = (numbers.opened if beyond else numbers.within)[:, cell]
-        eta = self._eta[numbers.row_of[row]]
-        return drawn_in_cells(numbers.family, self._draw, eta, low, high, rng)
+        draw = self._draws[numbers]
+        eta = linear_predictor(draw["beta"], numbers.rows)[0][numbers.row_of[row]]
+        return drawn_in_cells(numbers.family, draw, eta, low, high, rng)

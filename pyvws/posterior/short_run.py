@@ -3,12 +3,14 @@
 A step is a Hamiltonian trajectory on the scale that samplers see (`models/sampled_scale.py`), with
 a Metropolis test, so it leaves the posterior given the records as it is. Where a family has exact
 draws, a step is such a draw. While the chain is tuned, its scale follows the records and its step
-size follows the acceptance. Afterwards both stay as they are.
+size follows the acceptance. Afterwards both stay as they are. A point near the present one can
+be taken together with other records, where these keep the parameters from moving.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +26,20 @@ _WANTED: Final = 0.8  # Share of trajectories to accept.
 _FIRST_STEP: Final = 0.2
 _GAIN: Final = 0.6
 _LEAPS: Final = (6, 13)
+_MOST_NEAR: Final = 20  # Parameters of a family for which points near the present one are tried.
+_WANTED_NEAR: Final = 0.3  # Share of points near the present one to take.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """Parameters as the family's draw, on both scales, and the log of their prior over the present
+    ones' prior. They differ from these in coordinate `k` of z."""
+
+    draw: Draws
+    q: Floats
+    z: Floats
+    k: int
+    log_ratio: float
 
 
 class ShortRun:
@@ -34,6 +50,7 @@ class ShortRun:
         self._scale: SampledScale | None = None
         self._q, self._z = np.empty(0), np.empty(0)
         self._steps, self._log_step = 0, math.log(_FIRST_STEP)
+        self._tries, self._log_reach = np.empty(0), np.empty(0)
 
     def move(self, cells: Cells, rng: np.random.Generator, *, tuning: bool) -> Draws:
         """The parameters (S = 1) after one step under the records of these cells."""
@@ -55,6 +72,35 @@ class ShortRun:
             self._log_step += _GAIN * (accepted - _WANTED) / math.sqrt(1.0 + self._steps)
             self._steps += 1
         return self.family.constrain(self._q[None], cells.n_coefficients)
+
+    def near(self, nobody: Cells, rng: np.random.Generator) -> Point | None:
+        """Parameters near the present ones, for a move together with records.
+
+        `nobody` is a cell without a record. None where the family has exact draws, and for many
+        parameters, of which a step along one moves too little.
+        """
+        if self._scale is None or len(self._z) > _MOST_NEAR:
+            return None
+        data = self.family.density_data(nobody, np.ones(nobody.n_records))
+        if not len(self._tries):
+            self._tries, self._log_reach = np.zeros(len(self._z)), np.zeros(len(self._z))
+        z, k = self._z.copy(), int(rng.integers(len(self._z)))
+        z[k] += math.exp(self._log_reach[k]) * rng.standard_exponential() * rng.standard_normal()
+        with np.errstate(all="ignore"):
+            before, _, _ = self._at(self._z, self._scale, data)
+            height, _, q = self._at(z, self._scale, data)
+            draw = self.family.constrain(q[None], nobody.n_coefficients)
+        ratio = height - before
+        return Point(draw, q, z, k, ratio) if math.isfinite(ratio) else None
+
+    def settle(self, point: Point, chance: float, *, taken: bool, tuning: bool) -> None:
+        """Take a point or not, whose chance of it was in [0, 1]; tune how far points lie."""
+        if taken:
+            self._q, self._z = point.q, point.z
+        if tuning:
+            k = point.k
+            self._tries[k] += 1.0
+            self._log_reach[k] += 2.0 * (chance - _WANTED_NEAR) / math.sqrt(self._tries[k])
 
     def _trajectory(
         self, scale: SampledScale, data: tuple[Any, ...], rng: np.random.Generator

@@ -12,8 +12,10 @@ import pytest
 
 from pyvws.mechanisms.counts import budget
 from pyvws.studies import counts_coverage as study
+from pyvws.studies.counts_of_records import records_study
 from pyvws.studies.registry import find_study
 from pyvws.studies.replicates import run_study
+from pyvws.studies.whole_tables import DESIGNS
 
 _SMALL = {
     **study.SETTINGS,
@@ -27,8 +29,8 @@ _SMALL = {
 
 
 def test_the_population_is_one_and_no_product() -> None:
-    shares = study.population(study.SETTINGS)
-    assert shares.shape == (6, 4, 5, 2)
+    whole = study.population(study.SETTINGS)
+    shares = whole.margin((0, 1, 2, 3), (6, 4, 5, 2))
     assert shares.sum() == pytest.approx(1.0)
     assert (shares > 0.0).all()
     b, c, d = (shares.sum(axis=(0, *others)) for others in ((2, 3), (1, 3), (1, 2)))
@@ -45,9 +47,21 @@ def test_keys_grow_with_the_replicates() -> None:
 def test_ten_columns_are_counted_under_several_sizes_of_noise() -> None:
     ten = find_study("counts-noise")
     assert len(ten.keys(2)) == 2 * len(ten.settings["runs"])
-    shares = study.population(ten.settings)
-    assert shares.ndim == 10
-    assert shares.sum() == pytest.approx(1.0)
+    whole = study.population(ten.settings)
+    assert whole.codes.shape[1] == 10
+    assert whole.shares.sum() == pytest.approx(1.0)
+
+
+def test_records_of_a_file_are_a_population(tmp_path: Path) -> None:
+    """A file of the ten columns, whose records are drawn alike."""
+    file = tmp_path / "file.csv"
+    columns = DESIGNS["ma2019"].schema().columns
+    records = {name: [*(column.levels or ())][:2] for name, column in columns.items()}
+    pl.DataFrame(records | {"AGEP": ["3", "41"]}).write_csv(file)
+    whole = study.population(records_study(file).settings)
+    assert whole.codes.shape == (2, 10)
+    assert (whole.codes >= 0).all()
+    assert whole.margin((1,), (50,)).tolist()[:2] == [0.5, 0.5]
 
 
 @pytest.mark.runs
@@ -76,4 +90,9 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert population > table > 0
     other = lines.filter(pl.col("kind") == "other pair")
     assert other["measure"].unique().to_list() == ["pairs_of_a"]
-    assert [table.row_count for table in found.report.shown[:2]] == [4, 4]
+    counted = lines.filter(pl.col("method") == "counted")
+    assert set(counted["kind"]) == {"measured pair"}
+    assert (counted["within"] > 0.85).all()
+    assert (counted["dependence"] > 0.5).all()  # Noise alone moves it from 1.
+    assert (lines["stated"] > 0.0).all()
+    assert [table.row_count for table in found.report.shown[:2]] == [6, 4]

@@ -359,4 +359,5 @@ COUNTED_RECORDS_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_RECORDS + "state_means", _RECORDS + "impute", third_of_the_noise),
     (_RECORDS + "state_means", _RECORDS + "impute", counts_below_0_as_0),
     (_RECORDS + "logistic_means", _RECORDS + "impute", third_of_the_noise),
+    (_RECORDS + "cell_means", _RECORDS + "impute", third_of_the_noise),
 )

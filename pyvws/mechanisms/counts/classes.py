@@ -12,6 +12,7 @@ Several chains run side by side, each with a stream of its own from the public s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,6 +40,7 @@ from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
 
 _FREE: Final = 30  # Sweeps of the parameters alone, before records move.
 _SINGLE: Final = 5  # Single columns of a record that a sweep tries to move.
+_TOGETHER: Final = 4  # Moves of a family's parameters with their codes in a sweep.
 _SHAPE: Final = 0.25  # Of the gamma prior of the process's concentration, as is its rate.
 _TINY: Final = 1e-300
 _LEAST_KEPT: Final = 10  # Sweeps of each chain, for diagnostics.
@@ -182,11 +184,45 @@ class _Sampler:
             for k, given in noisy.table.given.items()
             if given.family is not None
         }
+        after = self.cases.after_start
+        self.last = [
+            k for k in self.chains if k not in noisy.table.skips and after[k] == after[k + 1]
+        ]
 
     def step(self, *, whole: bool, single: int) -> tuple[float, float]:
+        if whole:
+            for k in self.last * _TOGETHER:
+                self._together(k)
         parameters = self._parameters()
         state = (self.x, self.z, self.gap, self.cells, self.cases, parameters, self.noise)
         return sweep(*state, whole, single, self.rng)
+
+    def _together(self, k: int) -> None:
+        """Move a family's parameters with the codes that they make of the same uniform numbers.
+
+        Where noise is large beside the counts, records and parameters otherwise hold each other.
+        The column is one that nothing follows from, so the noise and the prior alone decide.
+        """
+        noisy, chain = self.noisy, self.chains[k]
+        rows = noisy.table.given[k].rows.cells(self.x)
+        other = chain.proposed(rows, self.x[:, k], self.rng)
+        if other is None:
+            return
+        x = self.x.copy()
+        x[:, k] = other.codes
+        gap = (noisy.counts - noisy.table.counts(x)).astype(np.float64)
+        gain = other.log_ratio + self._log_noise(gap) - self._log_noise(self.gap)
+        chance = math.exp(min(gain, 0.0))
+        taken = self.rng.random() < chance
+        chain.settle(other, chance, taken=taken, tuning=self.tuning)
+        if taken:
+            self.x, self.gap = x, gap
+
+    def _log_noise(self, gap: Floats) -> float:
+        """The log of the noise's probability of these gaps (C,), up to a constant."""
+        precision = np.repeat(self.noise.precision, self.noisy.table.sizes)
+        size = np.abs(gap) if self.noise.laplace else 0.5 * gap**2
+        return -float(size @ precision)
 
     def numbers(self) -> dict[int, Floats]:
         """Numbers (n,) within the cells of the columns whose family gives them, by place."""

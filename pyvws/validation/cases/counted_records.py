@@ -1,7 +1,7 @@
 """Cases of noisy counts: what is counted, the delta of noise, and the posterior of few records.
 
 The posterior is compared with a sum over all tables of the records: under Laplace noise, and under
-Gaussian noise with a rule. So is that of a column which its own family gives.
+Gaussian noise with a rule. So are those of columns which their own families give.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws
 
 _SWEEPS: Final = 4_000
-_OF_FAMILY: Final = 600
+_OF_LEVELS: Final = 600
+_OF_NUMBERS: Final = 400
 _SCALES: Final = np.array([2.0, 3.0])
 _FIRST: Final = Column(model="logistic", levels=("0", "1"))
+_NUMBERS: Final = {
+    "normal": Column(model="normal", range=(-9, 9), cuts=(-1, 1)),
+    "poisson": Column(model="poisson", range=(0, 9), cuts=(1, 3)),
+}
 _RULED: Final = Column(
     model="nominal", levels=("1", "2"), missing="N", rule="N only where a == '0'"
 )
@@ -80,16 +85,26 @@ def state_means(
 
 def logistic_means(n: int, noisy: Any, scale: float) -> Floats:
     """1 and half the mean share of the n imputed records at each level of a `logistic` column."""
-    table = counted_table(Schema({"b": _FIRST}), ("pairs",), conditionals=True)
+    return _family_means(_FIRST, n, noisy, scale, _OF_LEVELS)
+
+
+def cell_means(n: int, noisy: Any, scale: float, family: str) -> Floats:
+    """The same of the three cells of a number."""
+    return _family_means(_NUMBERS[family], n, noisy, scale, _OF_NUMBERS)
+
+
+def _family_means(column: Column, n: int, noisy: Any, scale: float, sweeps: int) -> Floats:
+    table = counted_table(Schema({"b": column}), ("pairs",), conditionals=True)
+    counts = np.asarray(noisy, dtype=np.int64)
     noisy_tables = NoisyTables(
         table=table,
-        counts=np.asarray(noisy, dtype=np.int64),
+        counts=counts,
         scales=np.array([float(scale)]),
         laplace=False,
         records=int(n),
     )
-    codes = _kept_codes(noisy_tables, classes=1, sweeps=_OF_FAMILY)
-    return 1.0 + np.bincount(codes.ravel(), minlength=2) / codes.size / 2
+    codes = _kept_codes(noisy_tables, classes=1, sweeps=sweeps)
+    return 1.0 + np.bincount(codes.ravel(), minlength=len(counts)) / codes.size / 2
 
 
 def _kept_codes(noisy: NoisyTables, *, classes: int, sweeps: int) -> NDArray[np.int64]:
@@ -143,3 +158,14 @@ def ruled(seed: int, n: int) -> dict[str, Any]:
 def two_levels(seed: int, n: int) -> dict[str, Any]:
     """Noisy counts of two levels."""
     return {"n": n, "noisy": Draws(seed).whole(2, 7).astype(np.float64) - 2.0, "scale": 1.5}
+
+
+def normal_cells(seed: int, n: int) -> dict[str, Any]:
+    """Noisy counts of three cells, most of them in the middle."""
+    noisy = np.array([-1.0, 2.0, -1.0]) + Draws(seed).whole(3, 4)
+    return {"n": n, "noisy": noisy, "scale": 1.5, "family": "normal"}
+
+
+def poisson_cells(seed: int, n: int) -> dict[str, Any]:
+    """The same of a Poisson column."""
+    return normal_cells(seed, n) | {"family": "poisson"}

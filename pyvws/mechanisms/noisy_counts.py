@@ -10,7 +10,7 @@ from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
-from pyvws.mechanisms.counts.given_columns import ALIKE
+from pyvws.mechanisms.counts.given_columns import ALIKE, NONE
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family, counted_table
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
@@ -76,7 +76,7 @@ class NoisyCounts(MechanismBase):
         "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
         more="A column alone has its family of the schema. They have cuts as `measure` has. The "
         "word `alike` stands for columns that are named like another person's, which are counted "
-        "too. Empty for none. This changes no guarantee.",
+        "too, and `none` for none. This changes no guarantee.",
     )
     neighbours: str = setting(
         "loo",
@@ -108,7 +108,7 @@ class NoisyCounts(MechanismBase):
         choice(self.model, "model", COUNT_MODELS)
         choice(self.neighbours, "neighbours", NEIGHBOURS)
         object.__setattr__(self, "measure", _words(self.measure, "measure"))
-        object.__setattr__(self, "tables", _words(self.tables, "tables") if self.tables else ())
+        object.__setattr__(self, "tables", _words(self.tables or NONE, "tables"))
         object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
         for name in ("classes", "sweeps"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))

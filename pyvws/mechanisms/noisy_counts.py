@@ -10,7 +10,7 @@ from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
-from pyvws.mechanisms.counts.given_columns import ALIKE
+from pyvws.mechanisms.counts.given_columns import ALIKE, NONE
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family, counted_table
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
@@ -40,9 +40,9 @@ class NoisyCounts(MechanismBase):
 
     Under `model` "classes" the classes of a mixture give the columns. `tables` names columns that
     combinations of others give in their place, or their own family in the schema. The word
-    "alike" stands for columns whose name holds an earlier one's and a letter more. A category is
-    given that one, of the same four or more levels. A number is given its one or two predictors,
-    of which one is that one, of nearly the same range. Both are counted as sets.
+    "alike" stands for columns that have an earlier twin: the name of one holds that of the other
+    and a letter more. A category is given its twin of the same four or more levels. A number is
+    given its one or two predictors, one of them a twin of nearly its range. Both are counted.
     Under "conditionals" its family gives each column, given its predictors in the schema.
     """
 
@@ -73,10 +73,10 @@ class NoisyCounts(MechanismBase):
     )
     tables: tuple[str, ...] | str = setting(
         (ALIKE,),
-        "Columns that a table gives inside the model, such as c:a:b for c given a and b; c alone "
-        "has its family of the schema.",
-        more="They have cuts as `measure` has. The word `alike` stands for columns that are named "
-        "like another person's, which are counted too. Empty for none. This changes no guarantee.",
+        "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
+        more="A column alone has its family of the schema. They have cuts as `measure` has. The "
+        "word `alike` stands for columns that are named like another person's, which are counted "
+        "too, and `none` for none. This changes no guarantee.",
     )
     neighbours: str = setting(
         "loo",
@@ -114,7 +114,7 @@ class NoisyCounts(MechanismBase):
         choice(self.model, "model", COUNT_MODELS)
         choice(self.neighbours, "neighbours", NEIGHBOURS)
         object.__setattr__(self, "measure", _words(self.measure, "measure"))
-        object.__setattr__(self, "tables", _words(self.tables, "tables") if self.tables else ())
+        object.__setattr__(self, "tables", _words(self.tables or NONE, "tables"))
         object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
         for name in ("classes", "sweeps", "chains"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))

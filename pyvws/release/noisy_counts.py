@@ -129,7 +129,7 @@ def counts_run(
         public_settings={
             **table.plan.public_settings,
             "measure": mechanism.measure,
-            **({"tables": mechanism.tables} if mechanism.tables else {}),
+            "tables": mechanism.tables,
         },
     )
     if imputed.disagree:

@@ -313,7 +313,7 @@ def test_columns_that_look_like_those_of_another_person_have_tables() -> None:
 
     alike = {"headrace": ("race",), "headage": ("kin", "age")}
     assert given() == (alike, ["race:headrace", "kin:age:headage"])
-    assert given(tables=()) == given(tables="") == ({}, [])
+    assert given(tables=()) == given(tables="none") == ({}, [])
     named = given(tables="alike,headage:sex")
     assert named == ({"headrace": ("race",), "headage": ("sex",)}, ["race:headrace"])
     assert given(tables=["alike"], model="conditionals")[1] == []

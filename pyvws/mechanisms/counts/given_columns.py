@@ -25,6 +25,8 @@ from pyvws.tables.schema.schema import Schema
 
 ALIKE: Final = "alike"
 """In `tables`: the columns of `alike_columns`."""
+NONE: Final = "none"
+"""In `tables`: no columns."""
 
 _MOST_SHARES: Final = 1_000_000
 _PRIOR_RECORDS: Final = 50.0  # Records that the prior of a table counts for, beside classes.

@@ -21,6 +21,7 @@ from pyvws.mechanisms.counts.coding import MOST_LEVELS, Codes, CountedColumn, co
 from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grouping
 from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
+    NONE,
     GivenColumn,
     alike_columns,
     conditionals_of,
@@ -173,7 +174,7 @@ def by_no_family(
 
 def _own(tables: Sequence[str]) -> list[str]:
     """The words that name columns."""
-    return [word for word in tables if word != ALIKE]
+    return [word for word in tables if word not in (ALIKE, NONE)]
 
 
 def _placed(

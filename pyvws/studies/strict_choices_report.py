@@ -31,24 +31,19 @@ _NAMES: Final = ("u_m", "mean_weight", "outside", "within", "within_apart", "wid
 Line = dict[str, Any]
 
 
-class Rows:
-    """Rows of replicates.csv by part, kind of data, choice and epsilon, replicates in order."""
+Rows = dict[tuple[Any, ...], list[Line]]
+"""Rows of replicates.csv by part, kind of data, choice and epsilon, replicates in order."""
+_PLACE: Final = ("part", "data", "choice", "epsilon")
 
-    def __init__(self, results: Mapping[Key, Result]) -> None:
-        self.by_place = rows_by_place(results, "part", "data", "choice", "epsilon")
 
-    def difference(
-        self, part: str, data: str, names: tuple[str, str], epsilon: float
-    ) -> PairedDifference:
-        """U_m of the second choice less that of the first, over replicates that have both."""
-        first, second = (self.by_place.get((part, data, name, epsilon), []) for name in names)
-        pairs = [
-            (own["u_m"], other["u_m"])
-            for own, other in zip(first, second, strict=True)
-            if own["u_m"] is not None and other["u_m"] is not None
-        ]
-        own, other = (np.array(side) for side in zip(*pairs, strict=True))
-        return paired_difference(*names, "U_m", own, other)
+def _difference(
+    rows: Rows, part: str, data: str, names: tuple[str, str], epsilon: float
+) -> PairedDifference:
+    """U_m of the second choice less that of the first, over replicates that have both."""
+    sides = (rows.get((part, data, name, epsilon), []) for name in names)
+    pairs = [[row["u_m"] for row in pair] for pair in zip(*sides, strict=True)]
+    first, second = np.array([pair for pair in pairs if None not in pair]).T
+    return paired_difference(*names, "U_m", first, second)
 
 
 def means(results: Mapping[Key, Result]) -> list[Line]:
@@ -66,13 +61,13 @@ def means(results: Mapping[Key, Result]) -> list[Line]:
             "stopped": sum(row["u_m"] is None for row in rows),
             "replicates": len(rows),
         }
-        for (part, data, choice, epsilon), rows in Rows(results).by_place.items()
+        for (part, data, choice, epsilon), rows in rows_by_place(results, *_PLACE).items()
     ]
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
     """Write summary.csv, explanation.txt and the picture; show tables and explanation."""
-    lines, rows = means(results), Rows(results)
+    lines, rows = means(results), rows_by_place(results, *_PLACE)
     tables = [_weights_table(settings, lines)]
     tables += [_engines_table(settings, rows, lines)]
     tables += [_draws_table(lines, data) for data in settings["draw_data"]]
@@ -120,7 +115,7 @@ def _engines_table(settings: Mapping[str, Any], rows: Rows, lines: list[Line]) -
         (line["choice"], line["epsilon"]): line for line in lines if line["part"] == "engines"
     }
     for epsilon in settings["engine_epsilons"]:
-        pair = rows.difference("engines", "poisson", ("native", "grid"), epsilon)
+        pair = _difference(rows, "engines", "poisson", ("native", "grid"), epsilon)
         both = (of_part[name, epsilon]["u_m"] for name in ("native", "grid"))
         table.add_row(
             *(f"{epsilon:g}", *(f"{u_m:.4f}" for u_m in both), f"{pair.mean:+.4f}"),
@@ -162,13 +157,13 @@ def _draws_table(lines: list[Line], data: str) -> Any:
 
 def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
     """Which source of weights wins where, what the engines' statements say, what one draw lacks."""
-    lines, rows = means(results), Rows(results)
+    lines, rows = means(results), rows_by_place(results, *_PLACE)
     weighted = [line for line in lines if line["part"] == "weights"]
     for data in dict.fromkeys(line["data"] for line in weighted):
         for name in dict.fromkeys(line["choice"] for line in weighted):
             if name != "none":
                 pairs = {
-                    epsilon: rows.difference("weights", data, ("none", name), epsilon)
+                    epsilon: _difference(rows, "weights", data, ("none", name), epsilon)
                     for epsilon in settings["epsilons"]
                 }
                 yield f"{TITLES[data]}, weights {LABELS[name]}, beside none: {_compared(pairs)}."
@@ -196,7 +191,7 @@ def _compared(pairs: Mapping[float, PairedDifference]) -> str:
 
 def _engines(settings: Mapping[str, Any], lines: list[Line], rows: Rows) -> Iterator[str]:
     pairs = {
-        epsilon: rows.difference("engines", "poisson", ("native", "grid"), epsilon)
+        epsilon: _difference(rows, "engines", "poisson", ("native", "grid"), epsilon)
         for epsilon in settings["engine_epsilons"]
     }
     yield f"Engine grid beside native, U_m: {_compared(pairs)}."

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
+from report_text import report_text
 
 from pyvws._base.resumable_jobs import Key
 from pyvws.r_numbers.r_random import RRandom
@@ -92,11 +92,7 @@ def test_a_small_study_has_the_columns_and_says_what_it_found(tmp_path: Path) ->
     assert (wide["reweighted"] / wide["weighted"]).is_between(0.85, 1.05).all()
     assert (rows.filter(mechanism="unweighted")["out"] == 0).all()
     assert (rows.filter(mechanism="weighted")["out"] >= 1).all()
-    console = Console(width=140)
-    with console.capture() as capture:
-        for shown in made.report.shown:
-            console.print(shown)
-    said = " ".join(capture.get().split())
+    said = report_text(made.report)
     assert "weighted less unweighted" in said
     assert "reweighted less weighted" in said
     assert "of LW_final's, re-weighted, " in said

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
+from report_text import report_text
 
 from pyvws._base.resumable_jobs import replicate_seed
 from pyvws.errors import PyvwsError
@@ -181,11 +181,7 @@ def test_a_small_study_has_the_columns_and_resumes(tmp_path: Path) -> None:
     assert {"summary.csv", "explanation.txt", "lipschitz.png", "median.png"} < {
         path.name for path in out.iterdir()
     }
-    console = Console(width=140)
-    with console.capture() as capture:
-        for shown in made.report.shown:
-            console.print(shown)
-    said = " ".join(capture.get().split())
+    said = report_text(made.report)
     for text in (
         "Pairs of the slides' order",
         "Order of avg-ECDF at epsilon 5",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
+from report_text import report_text
 
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.r_numbers import rarith
@@ -141,11 +141,7 @@ def test_a_small_study_shows_the_paper_s_order_and_resumes(tmp_path: Path) -> No
     assert figures | {"risks.csv", "explanation.txt", "risks.png", "whack-a-mole.png"} < {
         path.name for path in out.iterdir()
     }
-    console = Console(width=140)
-    with console.capture() as capture:
-        for shown in made.report.shown:
-            console.print(shown)
-    said = " ".join(capture.get().split())
+    said = report_text(made.report)
     for text in (
         "Table 5, data of R's seed 123",
         "Table 6, median, data of R's seed 1234",

@@ -1,0 +1,16 @@
+"""What a study prints."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from pyvws.studies.replicates import Report
+
+
+def report_text(report: Report) -> str:
+    """The parts of a report as a console prints them, with single blanks."""
+    console = Console(width=140)
+    with console.capture() as capture:
+        for part in report.shown:
+            console.print(part)
+    return " ".join(capture.get().split())

@@ -31,7 +31,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.table_rows import TableRows, rows_of, with_rows
 from pyvws.errors import ConvergenceError
 from pyvws.models.conditional_table import ConditionalTable, patterns_of
-from pyvws.models.model import SampledScale, level_places
+from pyvws.models.model import level_places
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.models.sequence import joint_draws
 from pyvws.posterior.diagnostics import Diagnostics, diagnose, together

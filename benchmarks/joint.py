@@ -143,6 +143,7 @@ class _Measured:
     seconds: float = 0.0
     ess: float = 0.0
     column: str = ""
+    parameters: int = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(NativeEngine(), name)
@@ -161,6 +162,7 @@ class _Measured:
         self.seconds = time.process_time() - began
         self.ess = posterior.diagnostics.ess_bulk_min
         self.column = posterior.diagnostics.column or ""
+        self.parameters = target.dimension
         return posterior
 
 
@@ -213,11 +215,10 @@ def _units(plan: Plan) -> Table:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = run.fit(read_households(FILE), seed=1 << 60).posterior
-    shares = sum(values[0].size for values in found.values())
-    row = (len(found), shares, 2 * draws, engine.ess, engine.column, engine.seconds)
+        run.fit(read_households(FILE), seed=1 << 60)
+    row = (engine.parameters, 2 * draws, engine.ess, engine.column, engine.seconds)
     plan.say(f"  households: {engine.ess:.0f} effective of {2 * draws} draws")
-    columns = ("columns", "shares", "draws", "ESS", "slowest column", "processor s")
+    columns = ("shares", "draws", "ESS", "slowest column", "processor s")
     note = (
         "The households of the part households, whole units at epsilon 8 and the constant weight "
         "0.2, all columns conditional tables: two chains after a warm-up of 100."

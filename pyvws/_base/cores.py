@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ _ALONE: ContextVar[bool] = ContextVar("_ALONE", default=False)
 _BLAS = threading.Lock()
 _STEADY: list[Any] = []  # What restores the threads, and None for each further block.
 _WARNINGS = threading.Lock()
+_POLL_SECONDS = 0.1
 
 
 def usable_cores() -> int:
@@ -80,14 +81,14 @@ def share_out(work: Callable[[_Task], Iterable[None] | None], tasks: Iterable[_T
         return
     lock, stopped = threading.Lock(), threading.Event()
 
-    def serve(_: int) -> None:
+    def serve() -> None:
         try:
             while not stopped.is_set():
                 with lock:
                     task = next(waiting, None)
                 if task is None:
                     return
-                for _step in work(task) or ():
+                for _ in work(task) or ():
                     if stopped.is_set():
                         return
         except BaseException:
@@ -96,6 +97,10 @@ def share_out(work: Callable[[_Task], Iterable[None] | None], tasks: Iterable[_T
 
     with ThreadPoolExecutor(cores) as pool:
         try:
-            list(pool.map(serve, range(cores)))
+            served = [pool.submit(serve) for _ in range(cores)]
+            while wait(served, _POLL_SECONDS).not_done:  # An interrupt may not end a longer wait.
+                pass
+            for thread in served:
+                thread.result()
         finally:
             stopped.set()

@@ -107,14 +107,14 @@ def test_chains_that_disagree_are_said_everywhere(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(
         classes, "diagnose", lambda *given: replace(diagnose(*given), rhat_max=1.25)
     )
-    frame = pl.DataFrame({"x": list("abcabcabca"), "y": list("aabbccaabb")})
+    frame = pl.DataFrame({"x": list("abc" * 100), "y": list("aab" * 99 + "ccc")})
     columns = {name: vws.Column(model="nominal", levels=("a", "b", "c")) for name in frame.columns}
     with pytest.warns(ConvergenceWarning, match="Raise sweeps"):
         release = vws.synthesize(
             frame,
             schema=vws.Schema(columns),
             mechanism="noisy-counts",
-            epsilon=8,
+            epsilon=1,
             datasets=2,
             sweeps=20,
             chains=3,

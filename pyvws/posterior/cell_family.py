@@ -29,7 +29,7 @@ from pyvws.models.public_cells import (
     open_ends,
 )
 from pyvws.models.regression import linear_predictor
-from pyvws.posterior.short_run import Point, ShortRun
+from pyvws.posterior.short_run import NearPoint, ShortRun
 from pyvws.tables.design.cells import Cells, distinct_rows
 from pyvws.tables.design.public import public_design
 from pyvws.tables.schema.column import part_of
@@ -231,7 +231,7 @@ class OtherCodes:
     codes: Codes
     log_ratio: float
     part: _Levels | _Numbers
-    point: Point
+    point: NearPoint
 
 
 class FamilyChain:

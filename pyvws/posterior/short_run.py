@@ -31,7 +31,7 @@ _WANTED_NEAR: Final = 0.3  # Share of points near the present one to take.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Point:
+class NearPoint:
     """Parameters as the family's draw, on both scales, and the log of their prior over the present
     ones' prior. They differ from these in coordinate `k` of z."""
 
@@ -73,7 +73,7 @@ class ShortRun:
             self._steps += 1
         return self.family.constrain(self._q[None], cells.n_coefficients)
 
-    def near(self, nobody: Cells, rng: np.random.Generator) -> Point | None:
+    def near(self, nobody: Cells, rng: np.random.Generator) -> NearPoint | None:
         """Parameters near the present ones, for a move together with records.
 
         `nobody` is a cell without a record. None where the family has exact draws, and for many
@@ -91,9 +91,9 @@ class ShortRun:
             height, _, q = self._at(z, self._scale, data)
             draw = self.family.constrain(q[None], nobody.n_coefficients)
         ratio = height - before
-        return Point(draw, q, z, k, ratio) if math.isfinite(ratio) else None
+        return NearPoint(draw, q, z, k, ratio) if math.isfinite(ratio) else None
 
-    def settle(self, point: Point, chance: float, *, taken: bool, tuning: bool) -> None:
+    def settle(self, point: NearPoint, chance: float, *, taken: bool, tuning: bool) -> None:
         """Take a point or not, whose chance of it was in [0, 1]; tune how far points lie."""
         if taken:
             self._q, self._z = point.q, point.z

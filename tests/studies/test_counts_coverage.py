@@ -61,7 +61,7 @@ def test_records_of_a_file_are_a_population(tmp_path: Path) -> None:
     whole = study.population(records_study(file).settings)
     assert whole.codes.shape == (2, 10)
     assert (whole.codes >= 0).all()
-    assert whole.margin((1,), (50,)).tolist()[:2] == [0.5, 0.5]
+    assert whole.margin((1,), (20, 7)).tolist()[:2] == [0.5, 0.5]
 
 
 @pytest.mark.runs

@@ -215,3 +215,15 @@ def rscript() -> Callable[[str, Path], subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    for name in names:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    if os.environ.get("PYVWS_REQUIRE_BROWSER") == "1":
+        pytest.fail("PYVWS_REQUIRE_BROWSER=1, but no browser is there", pytrace=False)
+    pytest.skip(f"needs a browser: {', '.join(names)}")

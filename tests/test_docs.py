@@ -18,6 +18,7 @@ from typing import Any, get_args, get_type_hints
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from axe import findings
 from documents import (
     ROOT,
     blocks,
@@ -134,6 +135,14 @@ def test_every_picture_speaks_and_every_figure_is_there(
     for name in plots.__all__:
         assert f"gallery/{name}.png" in shown
         assert (site["gallery.html"][0].parent / "gallery" / f"{name}.png").stat().st_size > 5000
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing(site: dict[str, tuple[Path, Links]], browser: str) -> None:
+    # Between them these pages have every kind of element that the site has.
+    names = ("index", "tutorial", "agency-case", "gallery", "strict", "tables", "questions")
+    assert findings(browser, [site[f"{name}.html"][0] for name in names], 1280) == []
+    assert findings(browser, [site["tables.html"][0]], 390) == []
 
 
 @pytest.mark.slow

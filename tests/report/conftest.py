@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-
-@pytest.fixture(scope="module")
-def browser() -> str:
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    for name in names:
-        path = shutil.which(name)
-        if path is not None:
-            return path
-    if os.environ.get("PYVWS_REQUIRE_BROWSER") == "1":
-        pytest.fail("PYVWS_REQUIRE_BROWSER=1, but no browser is there", pytrace=False)
-    pytest.skip(f"needs a browser: {', '.join(names)}")
 
 
 @pytest.fixture

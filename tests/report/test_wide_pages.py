@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from axe import findings
 from run_here import run_here
 
 import pyvws as vws
@@ -82,3 +83,16 @@ def test_nothing_is_wider_than_the_page(
     planted = found(pages[0].replace("</main>", '<p style="min-width: 3000px">x</p></main>'))
     assert planted["page"][0] > planted["page"][1]
     assert len(planted["wide"]) == 1
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing(
+    pages: tuple[str, str], width: int, browser: str, tmp_path: Path
+) -> None:
+    names = [tmp_path / name for name in ("public.html", "board.html", "planted.html")]
+    planted = pages[0].replace("</main>", '<img src="data:,"></main>')
+    for path, page in zip(names, (*pages, planted), strict=True):
+        path.write_text(page)
+    found = findings(browser, names, width)
+    assert len(found) == 1
+    assert found[0].startswith("planted.html: image-alt: ")

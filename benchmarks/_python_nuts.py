@@ -1,7 +1,7 @@
 """The sampler of a table under one clamp with steps in Python, beside the compiled one.
 
 Both make the same moves from the same kernels (`pyvws/engines/joint_nuts.py`); here Python takes
-the steps and calls each kernel.
+the steps and calls each kernel. Here the variances are renewed at the end of a window alone.
 """
 
 from __future__ import annotations
@@ -272,7 +272,9 @@ class _Column:
     def at(self, z: Floats) -> PhasePoint:
         """The point at z (D_k,); it has seen q (D_k,) and the column's own terms (M,)."""
         log_density, terms, slopes = self._kernels
-        prior, (rows, row_of_cell, *data), (*clamps, width, others, own) = self._groups
+        prior, (rows, row_of_cell, *data), (*clamped, width, others, own) = self._groups
+        start, cell, times, weight, count, low, high, shift = clamped
+        clamps = (start, cell, times), (weight, count), (low, high), shift
         C, q, slope = len(row_of_cell), np.empty(len(z)), np.empty(len(z))
         found, inside = (np.empty(C), np.empty(C), np.empty((C, width))), np.empty(C)
         restore, pull_back = self._scale.kernels

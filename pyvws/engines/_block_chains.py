@@ -20,7 +20,6 @@ from pyvws.engines import _nuts_steps as compiled
 from pyvws.engines._compiled_target import DENSITY, DRAW, CompiledTarget
 from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.table_rows import without_rows
 from pyvws.errors import ConvergenceError
 
 _STARTS = 50  # Points to try before a chain gives up.
@@ -64,7 +63,9 @@ class Chain:
         if first is not None:
             self._starts = np.concatenate([first, self._starts])
         self._records = records
-        self._rows = without_rows(len(blocks), D) if rows is None else rows
+        if rows is None:
+            rows = np.arange(len(blocks)), np.empty(D), None
+        self._density_of, self._first, self._rows = rows
         self._counts = np.zeros(5, dtype=np.int64)
         self.drawn = np.empty((settings.draws, D))
 
@@ -80,6 +81,8 @@ class Chain:
             own_words,
             np.cumsum([0, *map(len, words)]),
             self._blocks,
+            self._density_of,
+            self._first,
             self._rows,
             self._rng,
             self._starts,

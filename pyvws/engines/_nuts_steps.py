@@ -282,6 +282,8 @@ def sample_chain(
     words: Any,
     first_word: Any,
     blocks: Any,
+    density_of: Any,
+    z: Any,
     rows: Any,
     rng: Any,
     starts: Any,
@@ -297,21 +299,21 @@ def sample_chain(
 
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
     the sum of the others' terms and notes its own in the last 2 M words. Block k has the places
-    blocks[k] to blocks[k + 1] - 1 of the D parameters. `rows` are those of `with_rows`: a block
-    that is a conditional table has none of these functions, and moves by steps of its own.
+    blocks[k] to blocks[k + 1] - 1 of the D parameters. Its functions are at `density_of[k]`, which
+    is below 0 for a conditional table. That starts at z (D,) and moves by steps of its own, which
+    read the `rows` of `with_rows`. Without a table they are None, and no such step is compiled.
     `window_ends` (warmup,) tells where a window of the variances ends; the variances stay from
     iteration `learning` on. A chain takes the first of the points `starts` (tries, D) that it can,
     and its first variances from those `near`.
     """
-    density_of, tables, units, window, z = rows
     K, D, warmup = len(density_of), blocks[-1], len(window_ends)
     variances, height = np.empty(D), np.empty(1)
     slope, moments, values = np.empty(D), np.zeros((2, 4, D)), np.empty(K)
     states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
     for k in range(K):
         a, b, j = blocks[k], blocks[k + 1], density_of[k]
-        if j < 0:
-            row_terms(tables[k], z[a:b], terms[k])
+        if rows is not None and j < 0:
+            row_terms(rows[0][k], z[a:b], terms[k])
             for t in range(M):
                 total[t] += terms[k, t]
             continue
@@ -343,8 +345,8 @@ def sample_chain(
                 total[t] += terms[k, t]
         for k in range(K):
             a, b, j = blocks[k], blocks[k + 1], density_of[k]
-            if j < 0:
-                move_table(rng, tables[k], units, window, z[a:b], total, terms[k])
+            if rows is not None and j < 0:
+                move_table(rng, rows[0][k], rows[1], rows[2], z[a:b], total, terms[k])
                 if counts[STOP] != 0:
                     return True
                 if iteration >= warmup:

@@ -302,8 +302,7 @@ def rows_of(target: JointTarget) -> tuple[TableRows | None, ...]:
 
 
 _NONE = np.zeros(0, np.intp)
-NO_ROWS: Final = (0.0, (_NONE, _NONE, _NONE, np.zeros(0)), (_NONE, _NONE, np.zeros(0)))
-"""What stands for the rows of a column of another family."""
+_NO_ROWS: Final = (0.0, (_NONE, _NONE, _NONE, np.zeros(0)), (_NONE, _NONE, np.zeros(0)))
 
 
 def with_rows(
@@ -311,26 +310,19 @@ def with_rows(
 ) -> tuple[Any, ...]:
     """What a chain reads of the K columns' rows.
 
-    These are the place (K,) of each column among those of other families, -1 for a table; what
-    `move_table` reads of each column; the units' weights and numbers, and the window; and a point
-    (D,) at which tables start, each at a draw of its posterior without a clamp.
+    These are the place (K,) of each column among those of other families, -1 for a table; a point
+    (D,) at which tables start, each at a draw of its posterior without a clamp; and, for
+    `move_table`, each column's rows, the units' weights and numbers, and the window. The last three
+    are None without a table.
     """
     of_others = np.array([own is None for own in rows])
     first = np.zeros(target.dimension)
     for own, block in zip(rows, target.blocks(), strict=True):
         if own is not None:
             first[block] = own.first(target.record_weights, rng)
+    place = np.where(of_others, np.cumsum(of_others) - 1, -1)
+    if of_others.all():
+        return place, first, None
     units = target.distinct()
-    return (
-        np.where(of_others, np.cumsum(of_others) - 1, -1),
-        List([NO_ROWS if own is None else own.packed for own in rows]),
-        (units.weight, units.count),
-        units.window,
-        first,
-    )
-
-
-def without_rows(K: int, D: int) -> tuple[Any, ...]:
-    """What a chain of K columns with D parameters reads where none is a conditional table."""
-    none = np.zeros(0)
-    return np.arange(K), List([NO_ROWS] * K), (none, none), (-1.0, 0.0), np.zeros(D)
+    packed = List([_NO_ROWS if own is None else own.packed for own in rows])
+    return place, first, (packed, (units.weight, units.count), units.window)

@@ -13,7 +13,6 @@ from pyvws._base.checks import Floats
 from pyvws.engines import _nuts_steps as compiled
 from pyvws.engines._block_chains import function_list, window_ends
 from pyvws.engines._compiled_target import DENSITY, DRAW
-from pyvws.engines.table_rows import without_rows
 
 _SPREADS = np.array([0.01, 1.0, 30.0])
 _CORRELATION = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.8], [0.0, 0.8, 1.0]])
@@ -76,8 +75,8 @@ def _begun(K: int, D: int, seed: int, warmup: int) -> tuple[Any, ...]:
     """No rows, a stream, points to start from, no records, and when the variances are learnt."""
     rng = np.random.default_rng(seed)
     starts, near = rng.uniform(-0.01, 0.01, (50, D)), rng.uniform(-0.01, 0.01, (20, D))
-    rows = without_rows(K, D)
-    return rows, rng, starts, near, 0, window_ends(warmup), round(0.9 * warmup)
+    no_rows = np.arange(K), np.empty(D), None
+    return *no_rows, rng, starts, near, 0, window_ends(warmup), round(0.9 * warmup)
 
 
 def _chain(

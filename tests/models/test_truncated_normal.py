@@ -163,6 +163,7 @@ def test_a_cut_normal_is_reproduced_where_the_plain_family_is_not():
 
 
 @pytest.mark.runs
+@pytest.mark.draws
 def test_a_clamp_by_deviance_is_refused_and_half_is_taken():
     frame = pl.DataFrame({"y": np.random.default_rng(4).uniform(0, 5, 60)})
     given = {"outcome": "y", "model": "truncated-normal", "range": (0, 5), "seed": 3}

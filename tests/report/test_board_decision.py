@@ -258,7 +258,12 @@ def test_a_lower_score_than_independent_columns_never_passes(
     joint = {"score": score, "independent": independent, "worse_than_independent": worse}
     privacy = {
         **{"guarantee": "none", "certified": None, "epsilon_total": 1.0, "ledger": []},
-        **{"neighbours": "leave-one-out", "columns_released_unchanged": [], "counts": {}},
+        **{
+            "neighbours": "leave-one-out",
+            "columns_released_unchanged": [],
+            "counts": {},
+            "caveats": [],
+        },
     }
     public = PublicPart(privacy, [], [], None, [])
     found = checks(public, {"privacy": privacy, "column_checks": {"k_marginal": joint}}, None)

@@ -41,6 +41,7 @@ def table(n: int = 400) -> pd.DataFrame:
 
 
 @pytest.mark.runs
+@pytest.mark.draws
 def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SCHEMA)
     schema = vws.Schema.read(tmp_path / "s.toml")

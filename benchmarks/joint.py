@@ -41,7 +41,6 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.studies.whole_tables import DESIGNS
 from pyvws.tables.design.cells import make_cells
-from pyvws.tables.schema.column import Column
 
 __all__ = ["run", "table_of"]
 
@@ -101,17 +100,11 @@ def _one(target: JointTarget, settings: SamplerSettings) -> tuple[Entry, ...]:
 
 _MIXED_EPSILON, _MISFIT = 4.0, 16.0
 _LOGITS: Final = ("SEX", "DVET", "DEYE")
-_INCOME: Final = Column(
-    model="normal",
-    outcome_scale="signed-log",
-    settings={"outcome_unit": 1000.0},
-    range=(-1e6, 5e6),
-    scale=(5e4, 1e5),
-    mass=(0,),
+_INCOME: Final = replace(  # Dollars a year, of the other survey's study.
+    DESIGNS["ce_2017"].columns["Income"],
     missing="N",
     part={"model": "table"},
     predictors=("AGEP", "SEX"),
-    decimals=0,
 )
 _INCOMES: Final = (0, 1, 1e4, 2e4, 4e4, 6e4, 1e5, 1.5e5, 2.5e5)
 

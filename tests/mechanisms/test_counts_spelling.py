@@ -50,6 +50,7 @@ def counts(path: Path, reader: Any, records: list[Any]) -> tuple[np.ndarray, np.
     return counted.table.counts(counted.codes), counted.table.offsets[:-1]
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("name", READERS)
 def test_no_record_changes_the_code_of_another(tmp_path: Path, name: str) -> None:
     path = tmp_path / "table.csv"
@@ -84,6 +85,7 @@ def kept(path: Path, name: str, ids: list[str], cap: int) -> list[int]:
     return [int(code) for code in counted.codes[:, 0]]
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("name", READERS)
 def test_no_record_changes_the_unit_of_another(tmp_path: Path, name: str) -> None:
     ids = ["1", "1.0", "01", "2", "2", "3", "", "NA"]

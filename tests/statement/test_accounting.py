@@ -250,7 +250,10 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"mechanism": "censored", "enforced": True, "data_weights": False}, "dp"),
         ({"enforced": True, "data_weights": False, "reads_outcome": True}, "none"),
         ({"enforced": True, "data_weights": False, "prepared_from_data": True}, "asymptotic-dp"),
-        ({"enforced": True, "data_weights": False, "accepts_unconverged": True}, "none"),
+        *(
+            ({"enforced": True, "data_weights": False, "accepts_unconverged": True, **more}, "none")
+            for more in ({}, {"proposed": True}, {"compared": True}, {"unchecked": ("engine",)})
+        ),
         ({"mechanism": "weighted-epsilon", "target": 5.0}, "asymptotic-dp"),
     ],
 )

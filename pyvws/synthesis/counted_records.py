@@ -22,7 +22,7 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.patterns import pattern_design
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.read import CSV_NULLS
+from pyvws.tables.files.labels import EMPTY_CELLS
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.schema import Schema
@@ -88,7 +88,7 @@ def _units(ids: Any) -> NDArray[np.intp]:
 
 
 def _id_of(cell: str) -> str | None:
-    if cell in (*CSV_NULLS, "nan"):
+    if cell in EMPTY_CELLS:
         return None
     whole = re.fullmatch(r"\+?(-?)0*([0-9]+)(?:\.0*)?", cell.strip())
     return "".join(whole.groups()) if whole else cell

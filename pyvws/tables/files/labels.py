@@ -15,6 +15,11 @@ from pyvws.errors import InputError
 
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 EPOCH: Final = "1970-01-01"
+EMPTY_CELLS: Final = frozenset(
+    ("", "NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "nan", "NaN")
+    + ("-nan", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN")
+)
+"""The text that Arrow's reader takes for an empty cell, but in columns of text."""
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())
 
 

@@ -115,7 +115,7 @@ class CountedColumn:
         code = self.code_of(label)
         if self.column.categorical and code >= 0:
             return code + 1.0
-        if code < 0 or code < len(self.parts) and self.parts[code] in self.column.missing_codes:
+        if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
             return float("nan")
         return self.column.code_of(label and label.removesuffix(_MIDNIGHT))
 

@@ -71,8 +71,9 @@ def refuse_own_outcome(outcome: OutcomeColumn, y_rep: Floats | None) -> None:
 
     Draws from parameters repeat no whole column, unless all of its values are one.
     """
-    same = y_rep is not None and (y_rep == outcome.y - outcome.first).all(axis=1).mean() > 0.5
-    if same and np.ptp(outcome.y) > 0.0:
+    if y_rep is None or y_rep.shape[1] != len(outcome.y) or np.ptp(outcome.y) == 0.0:
+        return
+    if (y_rep == outcome.y - outcome.first).all(axis=1).mean() > 0.5:
         raise InputError(
             f"y_rep of column {outcome.name!r} is the confidential column itself, so a release of "
             "it would protect nobody. Give draws that the fit predicts."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyvws._base.phrase import Phrase
+from pyvws.commands._output import tell_release
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
 from pyvws.statement.words import CAVEATS, NOT_COVERED, caveat
@@ -260,6 +262,13 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
 def test_what_is_claimed(changes, guarantee):
     assert statement(**changes).guarantee == guarantee
     assert statement(**changes).released()["guarantee"] == guarantee
+
+
+def test_the_terminal_says_that_a_claim_rests_on_a_signature(capsys):
+    for settings in ({}, {"schema_was_proposed": True}):
+        privacy = statement(public_settings=settings).released()
+        tell_release(privacy, Path("out"), [], quiet=False, as_json=False)
+        assert ("signed" in capsys.readouterr().out) == bool(settings)
 
 
 def test_what_is_said_only_where_it_applies():

@@ -265,10 +265,10 @@ def test_what_is_claimed(changes, guarantee):
 
 
 def test_the_terminal_says_that_a_claim_rests_on_a_signature(capsys):
-    for settings in ({}, {"schema_was_proposed": True}):
-        privacy = statement(public_settings=settings).released()
+    for looked in ({}, {"schema_was_proposed": True}):
+        privacy = statement(public_looked=settings).released()
         tell_release(privacy, Path("out"), [], quiet=False, as_json=False)
-        assert ("signed" in capsys.readouterr().out) == bool(settings)
+        assert ("signed" in capsys.readouterr().out) == bool(looked)
 
 
 def test_what_is_said_only_where_it_applies():

@@ -198,7 +198,7 @@ def tell_release(
 ) -> None:
     """Print the released statement of a run and the folder of the release, but no exact figures."""
     from pyvws._base.phrase import counted
-    from pyvws.statement.words import caveat_keys
+    from pyvws.statement.words import SIGNED, caveat_keys
 
     if as_json:
         places = {name: str(out / name) for name in ("release", "confidential")}
@@ -232,6 +232,8 @@ def tell_release(
                 "not covered"
             )
         keys = caveat_keys(privacy)
+        if SIGNED in keys and privacy["guarantee"] != "none":
+            print("a look at the table proposed the schema: all rests on who signed it as public")
         if "above-target" in keys:
             print(f"the epsilon asked for, {privacy['epsilon_target']}, was not reached")
         if "room" in keys:

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables, measured
@@ -43,7 +44,7 @@ class NoisyCountsRun(DrawSource):
 
     def streams(self) -> list[Any]:
         schema = cast(Schema, self.table.plan.schema)
-        return imputed_values(schema, self.noisy.table, self.imputed, self.seed)
+        return imputed_values(schema, self.noisy.table, self.imputed, public_seed(self.seed))
 
     def steps(
         self, stream: dict[str, Floats], rows: RowNumbers | int
@@ -100,17 +101,18 @@ def counts_run(
     schema = cast(Schema, table.plan.schema)
     counted = cast(CountedRecords, table.counted)
     budget = mechanism.budget
-    public = settings.records if isinstance(settings.records, int) else None
+    given = settings.records if isinstance(settings.records, int) else None
     shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
-    noisy, noise = measured(counted.table, counted.codes, budget, shares, records=public)
-    imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=seed)
+    noisy, noise = measured(counted.table, counted.codes, budget, shares, records=given)
+    public = public_seed(seed)
+    imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
     rows = {"loo": "noisy", "replace": "exact"}[mechanism.neighbours]
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
         epsilon=budget.epsilon,
         delta=budget.delta,
         neighbours=budget.neighbours,
-        records=rows if public is None else "public",
+        records=rows if given is None else "public",
         columns_synthesized=schema.synthesized,
         columns_numbered=schema.ids,
         proposed=schema.under_review,
@@ -124,7 +126,7 @@ def counts_run(
         largest_scale=float(noise.scales.max()),
         rho=noise.rho,
         conversion=noise.conversion,
-        public_seed=seed,
+        public_seed=public,
         apart=imputed.apart if imputed.disagree else None,
         public_settings={
             **table.plan.public_settings,

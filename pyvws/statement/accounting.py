@@ -171,16 +171,17 @@ class PrivacyStatement(Statement):
         table, mechanism, model and engine are the package's, no draw is of an approximation, and
         the settings do not accept chains that fail their diagnostics. It is "asymptotic-dp" for
         other weighted mechanisms at the full maximum, other censored mechanisms among them. It is
-        "none" otherwise, as where the fit downweights no record, and where synthetic values depend
-        on the data besides the posterior draw.
+        "none" otherwise, as where the fit downweights no record, where the settings accept such
+        chains, and where synthetic values depend on the data besides the posterior draw.
         """
-        if self.claim == "none" or self.reads_outcome or not np.isfinite(self.lipschitz_bound):
+        given_up = self.claim == "none" or self.reads_outcome or self.accepts_unconverged
+        if given_up or not np.isfinite(self.lipschitz_bound):
             return "none"
         if self.enforced:
             from_data = self.data_weights or self.prepared_from_data or self.proposed
             if from_data or self.unchecked or self.compared:
                 return "asymptotic-dp"
-            return "none" if self.accepts_unconverged or self.approximated else "dp"
+            return "none" if self.approximated else "dp"
         return "asymptotic-dp" if self.downweights and self.threshold == 1.0 else "none"
 
     @property

@@ -6,7 +6,6 @@ unit of more records than the cap the first ones count. The package says in conf
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Any, cast
 
@@ -20,9 +19,9 @@ from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.patterns import pattern_design
-from pyvws.tables.files.frame import open_frame
+from pyvws.tables.files.frame import open_frame, refuse_lost_digits
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.read import CSV_NULLS
+from pyvws.tables.files.labels import EMPTY_CELLS, id_of
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.schema import Schema
@@ -78,20 +77,13 @@ def counted_records(table: Any, settings: RunSettings, released: Any = None) -> 
 def _units(ids: Any) -> NDArray[np.intp]:
     """The unit of each record (N,); records without an id are one unit.
 
-    Ids that spell one whole number, such as 01, 1 and 1.0, are one: so no record changes the unit
-    of another by the type that it gives the column.
+    No record changes the unit of another by the type that it gives the column.
     """
+    refuse_lost_digits(ids)
     places, labels = distinct(ids)
-    keys = [_id_of(cell) for cell in labels]
+    keys = [None if cell in EMPTY_CELLS else id_of(cell) for cell in labels]
     numbers = {key: number for number, key in enumerate(dict.fromkeys([None, *keys]))}
     return np.array([numbers[key] for key in [*keys, None]], dtype=np.intp)[places]
-
-
-def _id_of(cell: str) -> str | None:
-    if cell in (*CSV_NULLS, "nan"):
-        return None
-    whole = re.fullmatch(r"\+?(-?)0*([0-9]+)(?:\.0*)?", cell.strip())
-    return "".join(whole.groups()) if whole else cell
 
 
 def _outcome(schema: Schema, column: CountedColumn, y: Any) -> OutcomeColumn:

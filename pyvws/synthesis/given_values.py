@@ -66,6 +66,20 @@ def check_given(outcome: OutcomeColumn) -> None:
         )
 
 
+def refuse_own_outcome(outcome: OutcomeColumn, y_rep: Floats | None) -> None:
+    """Raise InputError where y_rep (S, N) has the records' own outcomes at most draws.
+
+    Draws from parameters repeat no whole column, unless all of its values are one.
+    """
+    if y_rep is None or y_rep.shape[1] != len(outcome.y) or np.ptp(outcome.y) == 0.0:
+        return
+    if (y_rep == outcome.y - outcome.first).all(axis=1).mean() > 0.5:
+        raise InputError(
+            f"y_rep of column {outcome.name!r} is the confidential column itself, so a release of "
+            "it would protect nobody. Give draws that the fit predicts."
+        )
+
+
 def brings_values(run: Any) -> bool:
     """Whether the fit brings synthetic values along, so that no family's prediction is used."""
     return run.existing_fit is not None or (run.program is not None and run.program.predicts)

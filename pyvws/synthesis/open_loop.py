@@ -15,7 +15,7 @@ from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitSource, ModelSource
-from pyvws.synthesis.given_values import brings_values, check_given
+from pyvws.synthesis.given_values import brings_values, check_given, refuse_own_outcome
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.outside_source import OutsideSource, fits_by_column
 from pyvws.synthesis.program_source import ProgramSource
@@ -62,6 +62,8 @@ def _modelled(
             check_given(outcome_column)
     if settings.existing_fit is not None:
         fits = fits_by_column(settings.existing_fit, [outcome.name for outcome in table.outcomes])
+        for outcome in table.outcomes:
+            refuse_own_outcome(outcome, fits[outcome.name].y_rep)
         return model, cells, OutsideSource(fits, settings.threshold)
     if settings.program is not None:
         (outcome,), own = table.outcomes, columns[0].cells

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow.csv as arrow_csv
 import pytest
 
 import pyvws as vws
@@ -26,18 +27,26 @@ COLUMNS = {
         model="normal", range=(0, 50), cuts=(10, 20), decimals=0, mass=(0,), missing="099"
     ),
     "empty": vws.Column(model="normal", range=(0, 50), cuts=(10, 20), missing=True),
+    "day": vws.Column(
+        model="normal",
+        days_since="2001-01-01",
+        range=("2001-01-01", "2001-12-31"),
+        cuts=("2001-06-30",),
+        missing=True,
+    ),
 }
 RECORDS = [
-    ("1", "01", "1.50", "True", "5", "1.5"),
-    ("2.0", "02", "2.50", "False", "0", "nan"),
-    ("3", "7", "1.5", "True", "099", ""),
-    ("1", "01", "1.50", "False", "12.0", "30"),
+    ("1", "01", "1.50", "True", "5", "1.5", "2001-06-30"),
+    ("2.0", "02", "2.50", "False", "0", "nan", "2001-06-30 00:00:00"),
+    ("3", "7", "1.5", "True", "099", "", ""),
+    ("1", "01", "1.50", "False", "12.0", "NA", "NULL"),
 ]
 ODD = ["", "x", "1.0", "01", "2.5", "1e0", "NA", "true", "TRUE", "1e300", "nan", "+1", "None"]
 READERS = {
     "command line": lambda path: read_table(path).with_codes,
     "polars": lambda path: pl.read_csv(path, infer_schema_length=None),
     "pandas": pd.read_csv,
+    "arrow": arrow_csv.read_csv,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from run_here import run_here
 from scipy import stats
 
 import pyvws as vws
+from pyvws.errors import InputError
 from pyvws.statement.schema import SCHEMA
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
@@ -181,6 +183,16 @@ def test_values_that_the_column_cannot_have_are_refused() -> None:
     empty = vws.from_log_lik(fit.log_lik, _WEIGHTS, y_rep=np.full_like(fit.y_rep, np.nan))
     with pytest.raises(vws.InputError, match="not finite numbers"):
         _one(empty)
+
+
+def test_values_that_are_the_records_own_are_refused() -> None:
+    """Such a release would be the confidential column, under a figure that says otherwise."""
+    y = _TABLE["visits"].to_numpy()
+    fit, copied = _fit("visits"), np.tile(y, (_CHAINS * _DRAWS, 1))
+    for y_rep, refused in ((copied, True), (np.where(np.arange(_N) == 0, y + 1, copied), False)):
+        made = vws.from_log_lik(fit.log_lik, _WEIGHTS, y_rep=y_rep, y_rep_from="parameters")
+        with pytest.raises(InputError, match="itself") if refused else nullcontext():
+            _one(made)
 
 
 def test_given_weights_run_the_loop_and_the_ledger_says_so() -> None:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
 
 N = 400
+SECRET = (1 << 62) + 20_230_623
 KINDS = {"1": "a", "2": "b", "N": "c"}
 
 
@@ -179,6 +180,17 @@ def _counts(seed: int | None) -> list[int]:
 def test_no_seed_brings_the_noise_back() -> None:
     """The public seed has no part in the noise: under one seed the noise differs."""
     assert _counts(1) != _counts(1)
+
+
+def test_a_seed_that_another_run_keeps_secret_does_not_leave() -> None:
+    """Whoever has the seed of a confidential run can repeat that run on any guess of the table."""
+    said = []
+    for seed in (SECRET, SECRET, SECRET + 1):
+        made = vws.synthesize(table(60), schema=schema(), epsilon=1.0, cap=2, seed=seed, **RUN)
+        assert str(SECRET) not in json.dumps(made.privacy) + made.config
+        assert f"seed = {seed}" in made.config_with_seed
+        said.append(made.privacy["counts"]["public_seed"])
+    assert said[0] == said[1] != said[2]
 
 
 ODD = {

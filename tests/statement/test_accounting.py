@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyvws._base.phrase import Phrase
+from pyvws.commands._output import tell_release
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
 from pyvws.statement.words import CAVEATS, NOT_COVERED, caveat
@@ -250,13 +252,23 @@ def test_released_totals_cover_the_exact_ones(bound, datasets):
         ({"mechanism": "censored", "enforced": True, "data_weights": False}, "dp"),
         ({"enforced": True, "data_weights": False, "reads_outcome": True}, "none"),
         ({"enforced": True, "data_weights": False, "prepared_from_data": True}, "asymptotic-dp"),
-        ({"enforced": True, "data_weights": False, "accepts_unconverged": True}, "none"),
+        *(
+            ({"enforced": True, "data_weights": False, "accepts_unconverged": True, **more}, "none")
+            for more in ({}, {"proposed": True}, {"compared": True}, {"unchecked": ("engine",)})
+        ),
         ({"mechanism": "weighted-epsilon", "target": 5.0}, "asymptotic-dp"),
     ],
 )
 def test_what_is_claimed(changes, guarantee):
     assert statement(**changes).guarantee == guarantee
     assert statement(**changes).released()["guarantee"] == guarantee
+
+
+def test_the_terminal_says_that_a_claim_rests_on_a_signature(capsys):
+    for looked in ({}, {"schema_was_proposed": True}):
+        privacy = statement(public_looked=settings).released()
+        tell_release(privacy, Path("out"), [], quiet=False, as_json=False)
+        assert ("signed" in capsys.readouterr().out) == bool(looked)
 
 
 def test_what_is_said_only_where_it_applies():

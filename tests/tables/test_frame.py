@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import math
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pytest
 
 from pyvws.errors import InputError
@@ -212,3 +214,24 @@ def test_arrow_views_are_plain_columns(kind, in_pandas):
     opened = open_frame(table)
     assert opened[[2, 0, 1]]["c"].to_list() == [cells[k].as_py() for k in (2, 0, 1)]
     assert list(opened.columns) == ["n", "c"]
+
+
+@pytest.mark.parametrize("odd", ["x", "7.5", "0", "2.0"])
+@pytest.mark.parametrize("reader", [pd.read_csv, pl.read_csv, pa_csv.read_csv])
+def test_no_record_changes_the_unit_of_another_by_the_type_of_its_id(reader, odd):
+    """A claim for units would not hold if one record could part or join the units of others."""
+    ids = ["1", "01", "2", "1.0", "2"]
+    for own, units in ((ids, [0, 0, 1, 0, 1]), (ids[:3], [0, 0, 1])):
+        text = "\n".join(["home", *own, odd]) + "\n"
+        codes = unit_codes(open_frame(reader(io.BytesIO(text.encode()))), "home")
+        assert codes[:-1].tolist() == units
+
+
+@pytest.mark.parametrize("reader", [pd.read_csv, pl.read_csv, pa_csv.read_csv])
+def test_ids_that_a_reader_rounded_are_refused(reader):
+    ids = [str(10**17 + place) for place in range(3)]
+    whole = reader(io.BytesIO("\n".join(["home", *ids]).encode()))
+    assert unit_codes(open_frame(whole), "home").tolist() == [0, 1, 2]
+    rounded = reader(io.BytesIO("\n".join(["home", *ids, "1.5"]).encode()))
+    with pytest.raises(InputError, match="Read all ids as text"):
+        unit_codes(open_frame(rounded), "home")

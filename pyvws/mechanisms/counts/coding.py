@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.files.labels import EMPTY_CELLS, as_number, label_of
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.groups import group_of
 from pyvws.tables.schema.schema import Schema
@@ -35,6 +35,7 @@ _CELLS: Final = 20  # Equal steps of a range without cuts.
 _MONEY: Final = 1e4  # A range that reaches so far has steps in powers of ten.
 _DECADES: Final = 4
 _IN_DECADE: Final = (1.0, 2.0, 5.0)
+_MIDNIGHT: Final = " 00:00:00"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +84,14 @@ class CountedColumn:
         """The code of a cell of the table, None if it is empty; -1 for an unknown value.
 
         Another record may make the table's reader take 01 for 1, or 1 for 1.0, in all cells of the
-        column. So these are one value, and no record changes the code of another.
+        column. So these are one value, and no record changes the code of another. Nor does it
+        where a reader leaves text of empty cells, or of a date with its midnight.
         """
+        if label is not None and self.column.days_since is not None:
+            label = label.removesuffix(_MIDNIGHT)
         code = self._code.get(_value(label))
+        if code is None and label in EMPTY_CELLS:
+            code = self._code.get(None)
         if code is not None:
             return code
         if self.column.categorical or label is None:
@@ -109,8 +115,9 @@ class CountedColumn:
         code = self.code_of(label)
         if self.column.categorical and code >= 0:
             return code + 1.0
-        missing = {*map(_value, self.column.missing_codes)}
-        return float("nan") if code < 0 or _value(label) in missing else self.column.code_of(label)
+        if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
+            return float("nan")
+        return self.column.code_of(label and label.removesuffix(_MIDNIGHT))
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
         """The codes (N,) of a column of the table, and its values (N,)."""

@@ -17,6 +17,7 @@ from pyvws._base.phrase import counted
 from pyvws.errors import InputError
 from pyvws.tables.files.headers import named, names_or_number, placed, record_instead
 from pyvws.tables.files.kinds import floats_of
+from pyvws.tables.files.labels import id_of
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
@@ -165,14 +166,16 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
 def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
     """The units (N,) of records, from 0 in the order of their first records, by a column of ids.
 
-    Raises InputError where ids are text in some records only: 1 and "1" may name one unit, as where
-    pandas reads a long csv in parts.
+    No record changes the unit of another by the type that it gives the column. Raises InputError
+    where ids are text in some records only: 1 and "1" may name one unit, as where pandas reads a
+    long csv in parts. So it does where ids may have lost digits.
     """
     check_columns(frame, [name], role="unit")
     if frame[name].dtype.is_nested():
         raise InputError(
             f"Column {name!r} of unit holds lists. Name a column with one id a record."
         )
+    refuse_lost_digits(frame[name])
     (ids,) = plain_columns(frame, [name], role="unit").values()
     codes, distinct_ids = ids.factorize()
     if len({isinstance(value, str) for value in distinct_ids}) > 1:
@@ -180,7 +183,22 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
             f"Column {name!r} of unit holds text in some records and other values in others, and "
             "1 would be another unit than '1'. Turn all ids into text."
         )
-    return np.asarray(codes, dtype=np.intp)
+    keys = [id_of(value) if isinstance(value, str) else value for value in distinct_ids]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.intp)[codes]
+
+
+def refuse_lost_digits(ids: nw.Series[Any]) -> None:
+    """Raise InputError where ids are numbers so large that several may have become one.
+
+    One id with a fraction, or an empty one, makes a reader round all ids of 16 digits. No type of
+    whole numbers holds 2^127.
+    """
+    if ids.dtype.is_float() and bool(((ids.abs() >= 2.0**53) & (ids.abs() < 2.0**127)).any()):
+        raise InputError(
+            f"Column {ids.name!r} of unit holds numbers that are rounded from 16 digits on, so two "
+            "ids may have become one. Read all ids as text."
+        )
 
 
 def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:

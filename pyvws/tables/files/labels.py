@@ -14,7 +14,13 @@ from pyvws._base.checks import as_text
 from pyvws.errors import InputError
 
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_WHOLE: Final = re.compile(r"\+?(-?)0*([0-9]+)(?:\.0*)?")
 EPOCH: Final = "1970-01-01"
+EMPTY_CELLS: Final = frozenset(
+    {"", "#N/A N/A", "#NA", "#N/A", "NA", "N/A", "n/a", "NULL", "null", "nan", "NaN"}
+    | {"-nan", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
+)
+"""The text that Arrow's reader takes for an empty cell, but in columns of text."""
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())
 
 
@@ -49,6 +55,15 @@ def as_number(label: str) -> float | None:
     except ValueError:
         return None
     return number if np.isfinite(number) and "_" not in label else None
+
+
+def id_of(cell: str) -> str:
+    """An id as text: ids that spell one number, such as 01, 1 and 1.0, are one, with all digits."""
+    whole = _WHOLE.fullmatch(cell.strip())
+    if whole:
+        return "".join(whole.groups())
+    number = as_number(cell)
+    return cell if number is None else label_of(number)
 
 
 def iso_date(value: Any, name: str) -> str:

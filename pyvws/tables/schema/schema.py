@@ -294,9 +294,11 @@ class Schema:
     def public_text(self) -> str:
         """What a release may have of the schema: TOML without notes and without who signed it.
 
-        Empty while the schema is under review.
+        That somebody signed a proposal stays. Empty while the schema is under review.
         """
-        return "" if self.under_review else self._toml("note", "reviewed", "proposed_from")
+        signed = None if self.reviewed is None else True
+        public = replace(self, reviewed=signed)._toml("note", "proposed_from")
+        return "" if self.under_review else public
 
     def _toml(self, *without: str) -> str:
         parts = [_SAID, *([_PROPOSED] if self.under_review else [])]

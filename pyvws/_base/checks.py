@@ -115,7 +115,10 @@ def log_lik_matrix(values: Any) -> Floats:
 
 
 def draws_first(values: Any) -> Any:
-    """A table or array with its dimensions of draws, if any is named so, as rows."""
+    """A table or array with its dimensions of draws, if any is named so, as rows.
+
+    The rows of one chain stand together, whichever dimension comes first.
+    """
     variables = list(getattr(values, "data_vars", ()))
     if variables:  # An xarray Dataset.
         if len(variables) > 1:
@@ -124,11 +127,30 @@ def draws_first(values: Any) -> Any:
     if hasattr(values, "index") and hasattr(values, "columns"):  # A pandas table.
         turned = _of_draws(values.columns.names) and not _of_draws(values.index.names)
         return values.T if turned else values
-    draws = _of_draws(getattr(values, "dims", None) or ())
+    names = getattr(values, "dims", None) or ()
+    draws = sorted(_of_draws(names), key=lambda at: not _is_chain(names[at]))  # Chain after chain.
     if not draws:
         return values
     array = np.moveaxis(np.asarray(values), draws, range(len(draws)))
     return array.reshape(int(np.prod(array.shape[: len(draws)])), -1)
+
+
+def named_chains(values: Any) -> int | None:
+    """The length of the dimension of a table or array that is named for chains; None without one."""
+    variables = list(getattr(values, "data_vars", ()))
+    if len(variables) == 1:  # An xarray Dataset.
+        return named_chains(values[variables[0]])
+    names = getattr(values, "dims", None) or ()
+    chains = [
+        int(size)
+        for name, size in zip(names, getattr(values, "shape", ()), strict=False)
+        if _is_chain(name)
+    ]
+    return chains[0] if chains else None
+
+
+def _is_chain(name: Any) -> bool:
+    return str(name).lower().rstrip("s") == "chain"
 
 
 def _of_draws(names: Iterable[Any]) -> list[int]:

@@ -136,7 +136,7 @@ def draws_first(values: Any) -> Any:
 
 
 def named_chains(values: Any) -> int | None:
-    """The length of the dimension of a table or array that is named for chains; None without one."""
+    """The length of an array's dimension that is named for chains; None without one."""
     variables = list(getattr(values, "data_vars", ()))
     if len(variables) == 1:  # An xarray Dataset.
         return named_chains(values[variables[0]])

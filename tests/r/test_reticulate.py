@@ -311,7 +311,8 @@ cat("turned", identical(weights(named(t(draws), parameters = NULL, iterations = 
   weights(draws)), "\n")
 chains <- named(array(draws, c(3, 1, 2)), iterations = NULL, chains = NULL, parameters = NULL)
 cat("chains", identical(weights(chains), weights(draws)), "\n")
-pair <- named(array(c(-4, -1, -3, -2, -6, -5, -7:-12), c(3, 2, 2)), iterations = NULL, chains = NULL, parameters = NULL)
+pair <- named(array(c(-4, -1, -3, -2, -6, -5, -7:-12), c(3, 2, 2)), iterations = NULL,
+  chains = NULL, parameters = NULL)
 pair <- vws$from_log_lik(pair)
 cat("pair", pair$chains, pair$log_lik[, 1], "\n")
 refused("checked", weights(t(draws), records = 2))

@@ -140,7 +140,11 @@ def test_names_of_dimensions_tell_the_draws(array):
 def test_rows_stand_chain_after_chain_whichever_dimension_comes_first():
     """As R's extract(fit, permuted = FALSE) gives them; mixed chains would always seem to agree."""
     rows = TABLE.to_numpy().reshape(8, 3)
-    for form in (TABLE, TABLE.transpose("draw", "chain", "y"), TABLE.transpose("draw", "y", "chain").to_dataset(name="z")):
+    for form in (
+        TABLE,
+        TABLE.transpose("draw", "chain", "y"),
+        TABLE.transpose("draw", "y", "chain").to_dataset(name="z"),
+    ):
         fit = from_log_lik(form, y_rep=form)
         assert fit.chains == 2
         np.testing.assert_array_equal(fit.log_lik, rows)

@@ -28,7 +28,9 @@ def ledger(
     The command reads every privacy.json under FOLDER, and nothing else. Strict costs add up among
     themselves, and asymptotic ones apart from them. A release without a guarantee is in no sum.
     zCDP is a cost in zero-concentrated differential privacy. window is an estimated cost of one
-    record left out, with the weights held. Keep the releases of each table in a folder of their own.
+    record left out, with the weights held.
+
+    Keep the releases of each table in a folder of their own.
 
     Example: pyvws ledger releases/
     """

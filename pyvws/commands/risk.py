@@ -31,7 +31,8 @@ def risk(
         ),
     ],
     outcome: Annotated[
-        str | None, typer.Option(help="Number that an intruder looks for; needs rows in the records' order.")
+        str | None,
+        typer.Option(help="Number that an intruder looks for; needs rows in the records' order."),
     ] = None,
     known: Known = None,
     radius: Radius = 0.2,
@@ -66,9 +67,9 @@ def risk(
 
     With --keys, on rows in any order: replicated uniques, disclosure of --target, copies of unique
     records and distances to the closest record. With --outcome, on rows in the records' order: the
-    largest identification risk, its interquartile range and the share above a policy, and match risks. The
-    rows of a release are in random order: name the run's folder OUT, and OUT/confidential lines
-    them up with the records.
+    largest identification risk, its interquartile range and the share above a policy, and match
+    risks. The rows of a release are in random order: name the run's folder OUT, and
+    OUT/confidential lines them up with the records.
 
     Example: pyvws risk people.csv out/ --keys age,sex,town --target ill
     """
@@ -79,8 +80,8 @@ def risk(
         return
     if outcome is None:
         raise UsageError(
-            "Name columns that an intruder may know, --keys COL,COL. Or name a number, --outcome COL, "
-            "where row i of each file stands for the same record."
+            "Name columns that an intruder may know, --keys COL,COL. Or name a number, --outcome "
+            "COL, where row i of each file stands for the same record."
         )
     from pyvws.commands._tables import read_records
     from pyvws.evaluation.match_risk import match_risk

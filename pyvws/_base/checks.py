@@ -94,6 +94,7 @@ def log_lik_matrix(values: Any) -> Floats:
     InputError also for a column that counts the rows.
     """
     values = draws_first(values)
+    records_in_order(getattr(values, "columns", ()))
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -112,6 +113,20 @@ def log_lik_matrix(values: Any) -> Floats:
                 "Leave it out."
             )
     return matrix
+
+
+def records_in_order(names: Iterable[Any]) -> None:
+    """InputError for names such as log_lik[1], log_lik[10], log_lik[2], which are sorted as text.
+
+    Bounds and weights would then be of other records.
+    """
+    found = [re.fullmatch(r"(.*)[.\[](\d+)\]?", str(name)) for name in names]
+    numbers = [int(match[2]) for match in found if match]
+    stems = {match[1] for match in found if match}
+    if len(numbers) == len(found) and len(stems) == 1 and numbers != sorted(numbers):
+        raise InputError(
+            "The columns of log_lik are not in the order of their numbers. Sort them by number."
+        )
 
 
 def draws_first(values: Any) -> Any:

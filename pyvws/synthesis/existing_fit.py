@@ -25,6 +25,7 @@ from pyvws._base.checks import (
     draws_first,
     log_lik_matrix,
     named_chains,
+    records_in_order,
     same_length,
     weight_vector,
     whole_number,
@@ -380,7 +381,10 @@ def from_cmdstan_csv(
         raise InputError(
             "The CSV files differ in their number of log_lik columns. Name the chains of one fit."
         )
-    return from_log_lik(np.concatenate(chains), weights, log_lik=log_lik)
+    alike = len({len(chain) for chain in chains}) == 1
+    return from_log_lik(
+        np.concatenate(chains), weights, log_lik=log_lik, chains=len(chains) if alike else 1
+    )
 
 
 def _csv_log_lik(path: Path) -> Floats:
@@ -392,4 +396,5 @@ def _csv_log_lik(path: Path) -> Floats:
         raise InputError(
             f"{path.name} has no column log_lik. Fit a program whose generated quantities write it."
         )
+    records_in_order(names)
     return values

@@ -56,4 +56,4 @@ class DisclosureWarning(UserWarning):
 
 
 class MisfitWarning(UserWarning):
-    """A synthetic column does what its data never does; the message describes the data."""
+    """A synthetic column parts from its data. The message describes the data: keep it inside."""

@@ -62,7 +62,7 @@ def test_missing_extras_are_named(monkeypatch):
     monkeypatch.setattr(doctor, "distribution", none)
     reasons = {check.name: check.reason for check in examine()}
     assert reasons["rpy2"] == "Run: pip install rpy2 'rpy2-rinterface<=3.6.5'"
-    assert reasons["opendp"] == ("Needed for a histogram's secret noise. Run: pip install opendp")
+    assert reasons["opendp"] == "Needed for secret noise. Run: pip install opendp"
 
 
 def test_a_part_that_breaks_is_reported_and_not_raised(monkeypatch):
@@ -83,6 +83,10 @@ def test_the_table_shows_paths_and_reasons():
     render(checks, Console(file=sink, width=120))
     assert "/somewhere" in sink.getvalue()
     assert "pip install rpy2 'rpy2-rinterface<=3.6.5'" in sink.getvalue()
+    assert "secret noise (opendp)" in sink.getvalue()
+    sink = io.StringIO()
+    render([*checks, Check("opendp", True, "0.12", "/there")], Console(file=sink, width=120))
+    assert "secret noise" not in sink.getvalue()
 
 
 def test_the_cache_is_cleared_and_nothing_beside_it(tmp_path, monkeypatch):

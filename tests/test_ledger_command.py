@@ -56,6 +56,9 @@ def test_the_ledger_of_a_folder(tmp_path):
     assert figure.read_bytes().startswith(b"<?xml")
     text = run("ledger", tmp_path).stdout
     assert "strict releases together: epsilon 4" in text
+    assert list(json.loads(run("ledger", tmp_path / "first", "--json").stdout)["releases"]) == [
+        "first"
+    ]
 
 
 def test_the_ledger_names_releases_by_a_signed_proposal(tmp_path):

@@ -15,6 +15,7 @@ from documents import ROOT
 from run_here import run_here
 
 import pyvws as vws
+from pyvws.commands._output import tell_release
 
 _CANARY = "CANARY-Zx81"
 _NUMBER = 8_675_309
@@ -63,7 +64,9 @@ def test_what_programs_read(table: Path, tmp_path: Path) -> None:
     assert run_here("schema", table, "--out", tmp_path / "t.toml", "--quiet").out == ""
 
 
-def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(tmp_path: Path) -> None:
+def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table, out = tmp_path / "people.csv", tmp_path / "proposal.toml"
     pl.DataFrame({"a": ["x", "y"] * 60, "b": ["u", "u", "v"] * 40}).write_csv(table)
     assert run_here("schema", table, "--out", out, "--quiet").code == 0
@@ -87,6 +90,8 @@ def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(tmp_path: Path) -
             (made.privacy["guarantee"], settings.get("schema_was_proposed", False), signed)
         )
         assert "A. Person" not in json.dumps(made.privacy)
+        tell_release(made.privacy, tmp_path, [], quiet=False, as_json=False)
+        assert ("is under review" in capsys.readouterr().out) == (schema == out)
     assert claims == [("none", True, False), ("dp", True, True), ("dp", False, False)]
     for words, message in (
         ((mine, "--accept", "B", "--out", tmp_path / "x.toml"), "is no proposal"),

@@ -94,6 +94,7 @@ def log_lik_matrix(values: Any) -> Floats:
     InputError also for a column that counts the rows.
     """
     values = draws_first(values)
+    records_in_order(getattr(values, "columns", ()))
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -114,8 +115,25 @@ def log_lik_matrix(values: Any) -> Floats:
     return matrix
 
 
+def records_in_order(names: Iterable[Any]) -> None:
+    """InputError for names such as log_lik[1], log_lik[10], log_lik[2], which are sorted as text.
+
+    Bounds and weights would then be of other records.
+    """
+    found = [re.fullmatch(r"(.*)[.\[](\d+)\]?", str(name)) for name in names]
+    numbers = [int(match[2]) for match in found if match]
+    stems = {match[1] for match in found if match}
+    if len(numbers) == len(found) and len(stems) == 1 and numbers != sorted(numbers):
+        raise InputError(
+            "The columns of log_lik are not in the order of their numbers. Sort them by number."
+        )
+
+
 def draws_first(values: Any) -> Any:
-    """A table or array with its dimensions of draws, if any is named so, as rows."""
+    """A table or array with its dimensions of draws, if any is named so, as rows.
+
+    The rows of one chain stand together, whichever dimension comes first.
+    """
     variables = list(getattr(values, "data_vars", ()))
     if variables:  # An xarray Dataset.
         if len(variables) > 1:
@@ -124,11 +142,30 @@ def draws_first(values: Any) -> Any:
     if hasattr(values, "index") and hasattr(values, "columns"):  # A pandas table.
         turned = _of_draws(values.columns.names) and not _of_draws(values.index.names)
         return values.T if turned else values
-    draws = _of_draws(getattr(values, "dims", None) or ())
+    names = getattr(values, "dims", None) or ()
+    draws = sorted(_of_draws(names), key=lambda at: not _is_chain(names[at]))  # Chain after chain.
     if not draws:
         return values
     array = np.moveaxis(np.asarray(values), draws, range(len(draws)))
     return array.reshape(int(np.prod(array.shape[: len(draws)])), -1)
+
+
+def named_chains(values: Any) -> int | None:
+    """The length of an array's dimension that is named for chains; None without one."""
+    variables = list(getattr(values, "data_vars", ()))
+    if len(variables) == 1:  # An xarray Dataset.
+        return named_chains(values[variables[0]])
+    names = getattr(values, "dims", None) or ()
+    chains = [
+        int(size)
+        for name, size in zip(names, getattr(values, "shape", ()), strict=False)
+        if _is_chain(name)
+    ]
+    return chains[0] if chains else None
+
+
+def _is_chain(name: Any) -> bool:
+    return str(name).lower().rstrip("s") == "chain"
 
 
 def _of_draws(names: Iterable[Any]) -> list[int]:

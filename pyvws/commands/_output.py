@@ -123,7 +123,7 @@ def fit_listener(console: Console, *, silent: bool) -> Iterator[Listener]:
     def tell() -> None:
         nonlocal printed
         if not printed:
-            console.print("compiling, once")
+            console.print("compiling, once on this machine: this may take a minute")
         printed = True
 
     with console_listener(console) as listener, announce_compiling(tell):
@@ -234,6 +234,11 @@ def tell_release(
         keys = caveat_keys(privacy)
         if SIGNED in keys and privacy["guarantee"] != "none":
             print("a look at the table proposed the schema: all rests on who signed it as public")
+        if "proposed" in keys:
+            print(
+                "the schema is under review: sign it first, since no guarantee covers what it took "
+                "from the records"
+            )
         if "above-target" in keys:
             print(f"the epsilon asked for, {privacy['epsilon_target']}, was not reached")
         if "room" in keys:

@@ -28,6 +28,7 @@ _R_PACKAGES: Final = {
     "MASS": "the papers' simulated data",
     "survey": "the check of survey estimates",
 }
+_OF_A_RELEASE: Final = {"engine native": "fits", "opendp": "secret noise"}
 _OF_RSTAN: Final = ("rstan", "BH", "RcppEigen", "RcppParallel")
 _COMPILERS: Final = ("c++", "g++", "clang++")
 
@@ -86,7 +87,7 @@ def clear_cache() -> tuple[Path, int]:
 
 def examine() -> list[Check]:
     """Check the engines and the parts that they need. Starts R if installed; never raises."""
-    dp = partial(_distribution, "opendp", "opendp", "Needed for a histogram's secret noise. ")
+    dp = partial(_distribution, "opendp", "opendp", "Needed for secret noise. ")
     looks: dict[str, Callable[[], tuple[str, str]]] = {
         "pyvws": partial(_distribution, "pyvws"),
         "engine native": _native,
@@ -114,6 +115,13 @@ def render(checks: list[Check], console: Console) -> None:
         where = escape(check.path or check.reason)
         table.add_row(check.name, mark, escape(check.version), where)
     console.print(table)
+    usable = {check.name for check in checks if check.usable}
+    lacking = [f"{use} ({name})" for name, use in _OF_A_RELEASE.items() if name not in usable]
+    console.print(
+        f"This machine lacks what a release needs for {' and '.join(lacking)}."
+        if lacking
+        else "A release needs nothing more. The parts without a yes are for other engines and R."
+    )
 
 
 def _guarded(name: str, look: Callable[[], tuple[str, str]]) -> Check:

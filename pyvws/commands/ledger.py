@@ -27,6 +27,9 @@ def ledger(
 
     The command reads every privacy.json under FOLDER, and nothing else. Strict costs add up among
     themselves, and asymptotic ones apart from them. A release without a guarantee is in no sum.
+    zCDP is a cost in zero-concentrated differential privacy. window is an estimated cost of one
+    record left out, with the weights held.
+
     Keep the releases of each table in a folder of their own.
 
     Example: pyvws ledger releases/
@@ -120,7 +123,8 @@ def _names(places: list[Path], folder: Path) -> list[str]:
     """The releases' names: paths in the folder, without a last release/ where they then differ."""
     paths = [place.relative_to(folder) for place in places]
     short = [path.parent if path.name == "release" else path for path in paths]
-    return [path.as_posix() for path in (short if len({*short}) == len(short) else paths)]
+    named = short if len({*short}) == len(short) else paths
+    return [path.as_posix() if path.parts else folder.resolve().name for path in named]
 
 
 def _formatted(value: Any) -> str:
@@ -140,7 +144,7 @@ def _sums(together: dict[str, Any]) -> list[str]:
         )
     if numbers["asymptotic"]:
         lines.append(
-            f"asymptotic releases together: epsilon {_formatted(others['epsilon'])}; of the window "
+            f"asymptotic releases together: epsilon {_formatted(others['epsilon'])}; by the window "
             f"{_formatted(others['of_window'])}"
         )
     if numbers["none"]:

@@ -26,12 +26,13 @@ def risk(
     synthetic: Annotated[
         list[Path],
         typer.Argument(
-            help="Folder that pyvws synthesize wrote, or synthetic datasets; for --outcome with "
-            "rows alike."
+            help="Folder that pyvws synthesize wrote, or synthetic datasets; for --outcome, row i "
+            "of each stands for record i."
         ),
     ],
     outcome: Annotated[
-        str | None, typer.Option(help="Number that an intruder looks for; needs rows alike.")
+        str | None,
+        typer.Option(help="Number that an intruder looks for; needs rows in the records' order."),
     ] = None,
     known: Known = None,
     radius: Radius = 0.2,
@@ -65,10 +66,10 @@ def risk(
     """Print risks of synthetic tables; larger = riskier. Works on files made by any tool.
 
     With --keys, on rows in any order: replicated uniques, disclosure of --target, copies of unique
-    records and distances to the closest record. With --outcome, on rows alike: the largest
-    identification risk, its interquartile range and the share above a policy, and match risks. The
-    rows of a release are in random order: name the run's folder OUT, and OUT/confidential lines
-    them up with the records.
+    records and distances to the closest record. With --outcome, on rows in the records' order: the
+    largest identification risk, its interquartile range and the share above a policy, and match
+    risks. The rows of a release are in random order: name the run's folder OUT, and
+    OUT/confidential lines them up with the records.
 
     Example: pyvws risk people.csv out/ --keys age,sex,town --target ill
     """
@@ -79,8 +80,8 @@ def risk(
         return
     if outcome is None:
         raise UsageError(
-            "Name what an intruder knows, --keys COL,COL, for rows in any order; or --outcome COL, "
-            "for rows alike."
+            "Name columns that an intruder may know, --keys COL,COL. Or name a number, --outcome "
+            "COL, where row i of each file stands for the same record."
         )
     from pyvws.commands._tables import read_records
     from pyvws.evaluation.match_risk import match_risk
@@ -177,7 +178,7 @@ def _tell_table(
         "0.5 = as an independent sample.",
         *(f"{name} cannot see {blind}." for name, blind in kinds.items()),
         "None bounds what an intruder can learn, as epsilon does. --outcome has the risks of "
-        "single records; it needs rows alike.",
+        "single records; it needs rows in the order of the records.",
         *(text.format(", ".join(columns)) for text, columns in notes if columns),
     )
 

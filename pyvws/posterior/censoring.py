@@ -44,10 +44,10 @@ class CensoredShare:
 def clamp_log_likelihood(
     log_lik: Any, weights: Any = None, *, epsilon: float, saturated: Any = None
 ) -> Floats:
-    """min(max(alpha_i l_i, -epsilon / 2), epsilon / 2) at every draw (slides of [global2022]).
+    """Keep each record's weighted term within a window at every draw (slides of [global2022]).
 
-    With `saturated` the function gives the deviance clamp's terms instead: min(max(alpha_i (l_i -
-    a_i), -epsilon), 0).
+    The result is min(max(alpha_i l_i, -epsilon / 2), epsilon / 2). With `saturated` the function
+    gives the deviance clamp's terms instead: min(max(alpha_i (l_i - a_i), -epsilon), 0).
 
     The package infers from the slides that the bound holds on both sides of the log-likelihood with
     its weight inside. A term that is no number counts as an infinitely unlikely term. A weight of 0

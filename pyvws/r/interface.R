@@ -82,6 +82,7 @@ to_python <- function(x) {
 
 vector_to_python <- function(x, form) {
   if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
+  if (anyNA(levels(x))) x <- without_missing_level(x)
   classes <- known_class(x)
   if (is.object(x) && is.null(classes) && !inherits(x, "AsIs") && form != "array") {
     warning("Class ", class(x)[1], " does not cross to Python, its values do. Convert them to ",
@@ -112,6 +113,14 @@ vector_to_python <- function(x, form) {
 known_class <- function(x) {
   known <- list(c("ordered", "factor"), "factor", "Date", c("POSIXct", "POSIXt"), "integer64")
   Find(function(classes) inherits(x, classes[1]), known)
+}
+
+# addNA() makes a level of what is missing: its records are missing in Python, never the text "NA".
+without_missing_level <- function(x) {
+  place <- match(NA, levels(x))
+  codes <- as.integer(x)
+  codes[which(codes == place)] <- NA
+  structure(codes - (codes > place), levels = levels(x)[-place], class = class(x))
 }
 
 # R makes at most 2^31 bytes at once.

@@ -30,7 +30,12 @@ ROWS: Final = 20_000
 """The checks look at so many rows of each dataset at most."""
 
 _RANGE: Final = (
-    "Give the public range in a schema (range), or a narrower one, or take another family or scale."
+    "Where the schema gives no public range, give one (range). Where its range holds these values "
+    "and they are implausible, take another family or scale."
+)
+_CELLS: Final = (
+    "Noise was added to cells, and a value is drawn from its whole cell. Give finer cuts or bins "
+    "there, from public knowledge alone, or take a larger epsilon."
 )
 _INSIDE: Final = "This line describes the confidential table: keep it inside."
 _ADVICE: Final = {
@@ -51,6 +56,9 @@ _ADVICE["given"] = "Name interactions."
 
 _BY_WEIGHTS: Final = ("repeated", "quantiles", "missing", "levels", "order", "slope", "given")
 """What weights can do to a column, whatever its family."""
+
+_BY_CELLS: Final = ("negative", "below", "above", "far", "quantiles")
+"""What wide cells or much noise can do to a column that no fit makes."""
 
 _UNEVEN: Final = (
     "The weights do this: rare levels and more filled cells make a record's bound larger and its "
@@ -134,7 +142,9 @@ def check_columns(
         how: dict[str, Any] = {"levels": levels, "predictors": predictors}
         checks[name] = check_column(data, own, counts=own_counts, **how)
         kept = _kept(records, name)
-        if checks[name].troubles and kept is not None:
+        if kept is None:
+            remedies[name] = dict.fromkeys(_BY_CELLS, _CELLS)
+        elif checks[name].troubles:
             each = kept[keeping] * (1.0 if own_counts is None else own_counts)
             uneven = _CLAMPED if "share_outside_window" in records else _UNEVEN
             remedies[name] = _remedies(checks[name], data, own, each, own_counts, how, uneven)

@@ -12,7 +12,7 @@ from pyvws.synthesis.settings_by_name import arranged, declared
 
 
 def synthesize(frame: Any, *, seed: int | None = None, **settings: Any) -> Release:
-    """Synthesize one outcome of a confidential table with a privacy statement.
+    """Make synthetic datasets of a confidential table, with a privacy statement.
 
     Parameters
     ----------

@@ -107,9 +107,13 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
         if any(row["trouble"] for row in rows)
     ]
     if misfits:
-        yield BoardCheck("bad", f"These columns do what their data does not: {', '.join(misfits)}.")
+        yield BoardCheck(
+            "bad",
+            f"Synthetic values part from the data in: {', '.join(misfits)}. The table below says "
+            "how.",
+        )
     elif column_checks:
-        yield BoardCheck("good", "No synthetic column does what its data does not.")
+        yield BoardCheck("good", "No synthetic column parts from the data in what was checked.")
     if evidence is None:
         yield BoardCheck(
             "warn",

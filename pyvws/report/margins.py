@@ -116,7 +116,7 @@ def margin_of(values: ColumnValues) -> NumberMargin | LevelMargin:
     if values.levels is not None:
         return LevelMargin(values.name, values.levels, values.shares)
     curves = [thinned(table) for table in values.tables[:_CURVES]]
-    return NumberMargin(values.name, four_statistics(values.tables), curves)
+    return NumberMargin(values.name + values.unit, four_statistics(values.tables), curves)
 
 
 def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs | None:

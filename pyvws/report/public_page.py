@@ -153,8 +153,11 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
             "The columns",
             ("column", "what it holds"),
             [
-                (column.name, "synthetic" if column.synthetic else "released unchanged")
-                for column in public.columns
+                *((name, "new ids") for name in privacy.get("columns_numbered", ())),
+                *(
+                    (column.name, "synthetic" if column.synthetic else "released unchanged")
+                    for column in public.columns
+                ),
             ],
         ),
         "parts": [*_margins(public), *_pairs(public)],

@@ -62,12 +62,14 @@ class ReportedColumn:
 class ColumnValues:
     """The values of one column in several tables.
 
-    Each of `tables` has shape (N,): numbers, or codes 0 to L - 1 of the L `levels`.
+    Each of `tables` has shape (N,): numbers, or codes 0 to L - 1 of the L `levels`. `unit` says
+    behind the name what numbers count, if they are dates.
     """
 
     name: str
     levels: tuple[str, ...] | None
     tables: list[Any]
+    unit: str = ""
 
     @property
     def shares(self) -> Floats:
@@ -153,7 +155,9 @@ def valued(column: ReportedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValu
                 raise InputError(
                     f"{role}: its column {column.name!r} has missing values. {AS_LEFT}"
                 )
-        return ColumnValues(column.name, None, [part[~np.isnan(part)] for part in numbers])
+        start = column.number.days_since
+        unit = "" if start is None else f", days since {start}"
+        return ColumnValues(column.name, None, [part[~np.isnan(part)] for part in numbers], unit)
     codes, code_of = tables.codes(column.name)
     labels = [_label(label, {*column.levels}) for label in code_of]
     levels = (*column.levels, *sorted({*labels} - {*column.levels}))

@@ -24,6 +24,8 @@ from pyvws._base.checks import (
     choice,
     draws_first,
     log_lik_matrix,
+    named_chains,
+    records_in_order,
     same_length,
     weight_vector,
     whole_number,
@@ -112,7 +114,7 @@ def from_log_lik(
     records: int | None = None,
     y_rep: Any | None = None,
     y_rep_from: From = "unknown",
-    chains: int = 1,
+    chains: int | None = None,
 ) -> ExistingFit:
     """A fit from its log-likelihood matrix.
 
@@ -134,9 +136,11 @@ def from_log_lik(
         "parameters" says that row s of y_rep is drawn from the parameters of draw s, public values
         and random numbers alone. Nothing can check that here, so a release of "unknown" ones
         claims no guarantee.
-    chains : int
+    chains : int, optional
         Number of chains of equal length that the rows come from, one after the other. The
-        diagnostics of a release compare them.
+        diagnostics of a release compare them. If not given, the length of a dimension that is
+        named "chain" or "chains", or 1. Draws in a random order, as R's extract() gives them, are
+        one chain, whose diagnostics show nothing: take them in the order of the chains.
 
     Returns
     -------
@@ -165,10 +169,14 @@ def from_log_lik(
             f"log_lik must have a column for each of {records} records. "
             f"Got {len(values)} rows and {values.shape[1]} columns.{turn}"
         )
+    own = named_chains(matrix)
+    chains = whole_number((own or 1) if chains is None else chains, "chains", least=1)
+    if own not in (None, chains):
+        raise InputError(f"log_lik has {own} chains by its dimensions, and chains says {chains}.")
     contents: Any = {
         "y_rep": None if y_rep is None else _predictions(y_rep, values.shape),
         "y_rep_from": choice(y_rep_from, "y_rep_from", ("unknown", "parameters")),
-        "chains": whole_number(chains, "chains", least=1),
+        "chains": chains,
     }
     if len(values) % chains:
         raise InputError(
@@ -373,7 +381,10 @@ def from_cmdstan_csv(
         raise InputError(
             "The CSV files differ in their number of log_lik columns. Name the chains of one fit."
         )
-    return from_log_lik(np.concatenate(chains), weights, log_lik=log_lik)
+    alike = len({len(chain) for chain in chains}) == 1
+    return from_log_lik(
+        np.concatenate(chains), weights, log_lik=log_lik, chains=len(chains) if alike else 1
+    )
 
 
 def _csv_log_lik(path: Path) -> Floats:
@@ -385,4 +396,5 @@ def _csv_log_lik(path: Path) -> Floats:
         raise InputError(
             f"{path.name} has no column log_lik. Fit a program whose generated quantities write it."
         )
+    records_in_order(names)
     return values

@@ -11,7 +11,9 @@ from pyvws.errors import InputError
 
 
 def reweight(weights: Any, by_record: Any, *, k: float) -> Floats:
-    """alpha^w_i = min(1, k alpha_i Delta_{alpha,x} / Delta_{alpha,x_i}) (Equation 6 of [vws2024]).
+    """Raise weights of records whose bound is below the largest (Equation 6 of [vws2024]).
+
+    alpha^w_i = min(1, k alpha_i Delta_{alpha,x} / Delta_{alpha,x_i}).
 
     Parameters
     ----------

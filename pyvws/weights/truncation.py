@@ -25,7 +25,9 @@ from pyvws.errors import InputError
 
 
 def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) -> Floats:
-    """alpha_i = 0 where Delta_{alpha,x_i} > epsilon / 2 (Weighted-epsilon of [global2022]).
+    """Set the weights of records above a bound to 0 (Weighted-epsilon of [global2022]).
+
+    alpha_i = 0 where Delta_{alpha,x_i} > epsilon / 2.
 
     The slides set a weight to 0 if the "log-likelihood contribution" exceeds epsilon / 2. The
     package infers that the contribution is the record's bound in the weighted fit, the largest
@@ -61,7 +63,9 @@ def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) ->
 
 
 def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None = None) -> Floats:
-    """psi_i alpha_i, psi_i = min(1, (epsilon / 2) / Delta_{alpha,x_i}) (downscaling, [global2022]).
+    """Lower the weights of records above a bound, each by its own factor (slides of [global2022]).
+
+    The new weight is psi_i alpha_i with psi_i = min(1, (epsilon / 2) / Delta_{alpha,x_i}).
 
     The slides scale weights by factors psi_i below 1 and do not define the factors. The package
     infers that psi_i brings the record's own bound down to epsilon / 2 before the refit, so records

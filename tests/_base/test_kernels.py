@@ -214,14 +214,15 @@ def test_compiling_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert told == [1]
 
 
-@pytest.mark.parametrize(("silent", "said"), [(False, "compiling, once\n"), (True, "")])
-def test_the_terminal_says_so(silent: bool, said: str) -> None:
+@pytest.mark.parametrize(("silent", "lines"), [(False, 1), (True, 0)])
+def test_the_terminal_says_so(silent: bool, lines: int) -> None:
     console = Console(file=io.StringIO())
     with fit_listener(console, silent=silent):
         compiling()
         compiling()
     compiling()
-    assert console.file.getvalue() == said  # type: ignore[attr-defined]
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert said.count("\n") == said.count("compiling, once") == lines
 
 
 @pytest.mark.parametrize("wanted", [True, False])

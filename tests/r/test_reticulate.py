@@ -170,6 +170,8 @@ cat("dates", identical(back[1:2], dated[1:2]), py_str(to_python(dated)$dtypes$to
 cat("wholes", back$i, "\n")
 cat("lists", identical(from_python(to_python(dated$d[1])), dated$d[1]),
   py_str(to_python(dated$t[1])), "\n")
+gap <- from_python(to_python(addNA(factor(c("x", NA, "NA", "y"), levels = c("x", "NA", "y", "z")))))
+cat("gap", levels(gap), is.na(gap), as.character(gap)[-2], "\n")
 cat("latin", identical(from_python(to_python(iconv("\u00e9", "UTF-8", "latin1"))), "\u00e9"), "\n")
 pieces <- import_builtins(convert = FALSE)$len(blocks_of_bytes(c(1, NA, 3), at_once = 2))
 cat("blocks", py_str(pieces), "\n")
@@ -186,6 +188,7 @@ cat("blocks", py_str(pieces), "\n")
     assert found["dates"] == f"TRUE {kinds}"
     assert found["wholes"] == "1 0 NA"
     assert found["lists"] == "TRUE 1970-01-01 00:00:00.250000"
+    assert found["gap"] == "x NA y z FALSE TRUE FALSE FALSE x NA y"
     assert (found["latin"], found["blocks"]) == ("TRUE", "2")
 
 
@@ -308,6 +311,10 @@ cat("turned", identical(weights(named(t(draws), parameters = NULL, iterations = 
   weights(draws)), "\n")
 chains <- named(array(draws, c(3, 1, 2)), iterations = NULL, chains = NULL, parameters = NULL)
 cat("chains", identical(weights(chains), weights(draws)), "\n")
+pair <- named(array(c(-4, -1, -3, -2, -6, -5, -7:-12), c(3, 2, 2)), iterations = NULL,
+  chains = NULL, parameters = NULL)
+pair <- vws$from_log_lik(pair)
+cat("pair", pair$chains, pair$log_lik[, 1], "\n")
 refused("checked", weights(t(draws), records = 2))
 refused("rows", weights(data.frame(X = 1:3, draws)))
 """
@@ -321,6 +328,7 @@ refused("rows", weights(data.frame(X = 1:3, draws)))
     assert found["packages"] == "TRUE"
     assert found["plain"] == "1 0 1 0"
     assert (found["turned"], found["chains"]) == ("TRUE", "TRUE")
+    assert found["pair"] == "2 -4 -1 -3 -2 -6 -5"
     assert "Got 2 rows and 3 columns. Give its transpose." in found["checked"]
     assert "Column 1 of log_lik counts the rows" in found["rows"]
 

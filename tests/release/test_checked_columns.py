@@ -214,6 +214,14 @@ def test_the_checks_look_at_some_rows_of_a_long_dataset(monkeypatch: pytest.Monk
     assert [one["mean"] for one in checks["columns"]["pay"]] == [one.mean for one in rows]
 
 
+def test_columns_from_noisy_counts_are_told_of_their_cells() -> None:
+    wide = Schema({"pay": Column(model="normal", range=(-1e6, 1e6), decimals=0)})
+    budget: dict[str, Any] = {"mechanism": "noisy-counts", "epsilon": 1.0, "datasets": 1}
+    with pytest.warns(MisfitWarning, match="finer cuts or bins") as told:
+        vws.synthesize(PAY.select("pay"), schema=wide, **budget)
+    assert all("another family" not in str(one.message) for one in told)
+
+
 def test_nothing_of_the_checks_is_released_and_the_agency_sees_them(tmp_path: Path) -> None:
     PAY.write_csv(tmp_path / "pay.csv")
     out = tmp_path / "out"

@@ -391,3 +391,28 @@ def test_pairs_of_a_large_table_take_evenly_spread_rows(
     assert [len(table) for table in found.tables] == [38] * 4
     assert found.tables[0]["pay"].to_list() == TABLE["pay"][::4].to_list()
     assert found.tables[1]["pay"].to_list() == _own(made, "pay")[0].to_list()[::4]
+
+
+@pytest.mark.filterwarnings("ignore::pyvws.errors.MisfitWarning")
+def test_the_public_page_has_new_ids_and_says_what_days_count_from(tmp_path: Path) -> None:
+    start = Column(model="normal", days_since="2000-01-01", range=("2020-01-01", "2020-12-31"))
+    schema = Schema({"home": Column(role="id", prefix="H"), "since": start})
+    table = pl.DataFrame(
+        {"home": range(40), "since": [date(2020, 1 + i % 12, 5) for i in range(40)]}
+    )
+    release = vws.synthesize(
+        table,
+        schema=schema,
+        mechanism="noisy-counts",
+        epsilon=8.0,
+        datasets=2,
+        sweeps=40,
+        classes=2,
+    )
+    release.write(tmp_path / "out")
+    public = read_public(tmp_path / "out")
+    page = html.unescape(public_page(public, _HEADING))
+    assert "New ids, 'home', number the synthetic records" in page
+    assert rows_of(page, "The columns") == [["home", "new ids"], ["since", "synthetic"]]
+    (margin,) = [margin_of(public.values(column)) for column in public.synthetic]
+    assert margin.name == "since, days since 2000-01-01"

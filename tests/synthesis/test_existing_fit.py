@@ -137,6 +137,36 @@ def test_names_of_dimensions_tell_the_draws(array):
         assert from_log_lik(array.to_pandas(), records=3).log_lik.shape == (8, 3)
 
 
+def test_rows_stand_chain_after_chain_whichever_dimension_comes_first():
+    """As R's extract(fit, permuted = FALSE) gives them; mixed chains would always seem to agree."""
+    rows = TABLE.to_numpy().reshape(8, 3)
+    for form in (
+        TABLE,
+        TABLE.transpose("draw", "chain", "y"),
+        TABLE.transpose("draw", "y", "chain").to_dataset(name="z"),
+    ):
+        fit = from_log_lik(form, y_rep=form)
+        assert fit.chains == 2
+        np.testing.assert_array_equal(fit.log_lik, rows)
+        np.testing.assert_array_equal(fit.y_rep, rows)
+    assert from_log_lik(TABLE.stack(sample=("chain", "draw"))).chains == 1
+    with pytest.raises(InputError, match="2 chains by its dimensions, and chains says 4"):
+        from_log_lik(TABLE, chains=4)
+
+
+def test_columns_that_were_sorted_as_text_are_refused(tmp_path):
+    """log_lik[10] before log_lik[2]: each bound would be of another record."""
+    names = [f"log_lik[{record}]" for record in range(1, 12)]
+    table = pd.DataFrame(-np.arange(22.0).reshape(2, 11), columns=names)
+    assert from_log_lik(table).log_lik.shape == (2, 11)
+    for form in (table[sorted(names)], pl.from_pandas(table[sorted(names)])):
+        with pytest.raises(InputError, match="Sort them by number"):
+            from_log_lik(form)
+    path = csv(tmp_path / "1.csv", LOG_LIK, names=("log_lik.2", "log_lik.1", "log_lik.3"))
+    with pytest.raises(InputError, match="Sort them by number"):
+        from_cmdstan_csv(path)
+
+
 def test_arviz_extract_is_not_taken_for_its_transpose():
     """A table of 6 records and 40 draws as `az.extract` gives it has 6 weights."""
     table = xarray.DataArray(-np.arange(240.0).reshape(2, 20, 6), dims=("chain", "draw", "y_dim_0"))
@@ -188,6 +218,7 @@ def test_cmdstan_files_follow_each_other(tmp_path):
     second = csv(tmp_path / "2.csv", LOG_LIK - 1)
     fit = from_cmdstan_csv([first, str(second)])
     np.testing.assert_array_equal(fit.log_lik, np.vstack([LOG_LIK, LOG_LIK - 1]))
+    assert fit.chains == 2
     np.testing.assert_array_equal(from_cmdstan_csv(first).log_lik, LOG_LIK)
 
 

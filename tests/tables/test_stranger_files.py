@@ -412,3 +412,7 @@ def test_the_range_of_a_sum_holds_all_sums_of_its_parts() -> None:
         (low, high), (least, most) = found[plus].range or (0, 0), found[minus].range or (0, 0)
         assert found[name].is_computed
         assert found[name].range == pytest.approx((low - most, high - least))
+    halves = rng.integers(0, 1000, 300) / 4  # Cents of parts that add up to whole numbers.
+    rest = rng.integers(300, 900, 300) - halves
+    whole = columns_of(a=halves, b=rest, c=(halves + rest).astype(int))["c"]
+    assert (whole.rule, whole.decimals) == ("= a + b", 2)

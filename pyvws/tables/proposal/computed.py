@@ -65,7 +65,9 @@ def computed_columns(
                     break
             continue
         total = _sum(name, numbers, columns, values)
-        summed = _by_sum(column, total.rule, total.range_of(columns)) if total else None
+        summed = (
+            _by_rule(column, total.rule, **total.entries_of(column, columns)) if total else None
+        )
         if summed is not None and _is_kept(name, summed, columns, values):
             proposed[name] = summed
         else:
@@ -97,15 +99,11 @@ def _is_kept(name: str, column: Column, columns: Mapping[str, Column], values: V
     return bool(fixed.all()) or column.is_computed
 
 
-def _by_sum(column: Column, rule: str, within: tuple[float, float] | None = None) -> Column | None:
+def _by_rule(column: Column, rule: str, **entries: Any) -> Column | None:
     gone: dict[str, Any] = {"model": None, "mass": (), "outcome_scale": None, "settings": {}}
     kept = tuple(x for x in column.review if x not in {*gone, *column.settings})
-    if within is not None and column.decimals is not None:
-        power = 10.0**column.decimals
-        low, high = (end * power for end in within)
-        within = math.floor(low + _EXACT) / power, math.ceil(high - _EXACT) / power
     try:
-        return replace(column, **gone, range=within, rule=rule, review=(*kept, "rule"))
+        return replace(column, **gone, **entries, rule=rule, review=(*kept, "rule"))
     except InputError:
         return None
 
@@ -122,13 +120,24 @@ class _Sum:
     def rule(self) -> str:
         return _summed(self.signs, self.parts, self.constant)
 
-    def range_of(self, columns: Mapping[str, Column]) -> tuple[float, float]:
-        """The ends of the sum where each part is at an end of its own range: no sum is beyond."""
-        ranges = [columns[x].range or (-np.inf, np.inf) for x in self.parts]
+    def entries_of(self, column: Column, columns: Mapping[str, Column]) -> dict[str, Any]:
+        """The range and decimals of a column that is the sum: no sum of its parts is beyond.
+
+        Synthetic parts make sums that no record has, at the ends of all ranges and decimals.
+        """
+        parts = [columns[x] for x in self.parts]
         low, high = self.constant, self.constant
-        for sign, ends in zip(self.signs, ranges, strict=True):
+        for sign, part in zip(self.signs, parts, strict=True):
+            ends = part.range or (-math.inf, math.inf)
             low, high = low + sign * ends[sign < 0.0], high + sign * ends[sign > 0.0]
-        return low, high
+        digits = [part.decimals for part in (column, *parts) if part.decimals is not None]
+        if column.days_since is not None:
+            return {"range": (low, high)}
+        if len(digits) <= len(parts):
+            return {"range": (low, high), "decimals": None}
+        power = 10.0 ** max(digits)
+        within = math.floor(low * power + _EXACT) / power, math.ceil(high * power - _EXACT) / power
+        return {"range": within, "decimals": max(digits)}
 
 
 def _sum(
@@ -247,7 +256,7 @@ def _copy(
             continue
         if units.sum() - units.max() < _UNITS_OF_A_COPY:
             continue
-        copied = _by_sum(column, f"= {formatted_name(other)}")
+        copied = _by_rule(column, f"= {formatted_name(other)}")
         if copied is not None and _is_kept(name, copied, columns, values):
             return copied
     return None

@@ -28,6 +28,7 @@ from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
+from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.parts import Finish
 from pyvws.tables.schema.schema import Schema
 
@@ -186,8 +187,11 @@ def imputed_values(
 
 def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:
     """The values of a column that rules compute from others, or of a constant."""
-    first_level = np.ones(len(next(iter(values.values()))))
-    return {name: Finish(name, schema).settled(first_level, values)}
+    first = np.ones(len(next(iter(values.values()))))
+    made: dict[str, Floats] = {}
+    if schema.columns[name].parts:
+        made[part_of(name)] = Finish(name, schema, of_part=True).settled(first, values)
+    return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
 
 
 def counts_columns(noisy: NoisyTables) -> dict[str, Any]:

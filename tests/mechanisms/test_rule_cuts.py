@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.mechanisms.counts.skips import skips_of
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -41,3 +43,50 @@ def test_a_number_that_a_rule_fixes_has_a_cell_of_its_own() -> None:
         model="normal", range=(0, 9), decimals=0, cuts=[5], predictors=[], rule="3 where y == 'a'"
     )
     assert list(counted_columns(Schema({"y": level, "x": number}))["x"].edges) == [0, 3, 4, 5, 9]
+
+
+def test_a_condition_on_a_point_of_mass_is_of_whole_cells() -> None:
+    """Such as "card where tip > 0": the cell from 0 on has no 0, which is a point of its own."""
+    tip = Column(
+        model="normal", range=(0, 35), decimals=2, cuts=[1, 5], mass=[0], predictors=[], missing="N"
+    )
+    paid = Column(model="table", levels=["cash", "card"], predictors=[], rule="card where tip > 0")
+    schema = Schema({"tip": tip, "paid": paid})
+    columns = counted_columns(schema)
+    low, high = columns["tip"].ends
+    assert low.tolist()[2:] == [0.01, 1, 5]
+    assert high.tolist()[2:] == [0.99, 4.99, 35]
+    skip = skips_of(schema, columns)[1]
+    assert skip.forced.tolist() == [-1, -1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("scale", "ends", "settings"),
+    [
+        ("log", (10, 90), {"outcome_unit": 50}),
+        ("log", (0, 1.2e-4), {"outcome_unit": 2e-9}),
+        ("log", (0, 4.5e13), {"outcome_unit": 2e8}),
+        ("log", (200, 20_000), {"outcome_unit": 2_000}),
+        (None, (999_999_999_996, 1_000_000_000_003), {}),
+        (None, (1.5e9, 1.6e9), {}),
+        (None, (-1.6e9, -1.5e9), {}),
+        (None, (50_000, 90_000), {}),
+    ],
+)
+def test_cells_without_cuts_part_the_numbers_of_a_narrow_or_a_long_range(
+    scale: str | None, ends: tuple[float, float], settings: dict[str, float]
+) -> None:
+    """No cell has a third of the numbers around the scale's middle, or anywhere in the range."""
+    column = Column(
+        model="normal", outcome_scale=scale, range=ends, predictors=[], settings=settings
+    )
+    edges = counted_columns(Schema({"x": column}))["x"].edges
+    rng = np.random.default_rng(1)
+    if scale and ends[0] == 0:
+        spread = np.log(ends[1] / settings["outcome_unit"]) / 3
+        drawn = settings["outcome_unit"] * np.exp(spread * rng.normal(size=4000))
+    else:
+        drawn = rng.uniform(*ends, 4000)
+    shares = np.histogram(drawn, edges)[0] / 4000
+    assert shares.max() < 0.3
+    assert len(edges) <= 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +263,28 @@ def test_what_cannot_be_counted_is_refused_in_one_line() -> None:
     with pytest.raises(InputError) as caught:
         vws.synthesize(pl.DataFrame({"y": [1, 2]}), outcome="y", epsilon=1.0, **RUN)
     assert caught.value.key == "counts-without-schema"
+
+
+def test_what_rules_compute_may_have_missing_cells() -> None:
+    """A copy of dates and a sum of amounts are missing where what they read is."""
+    rng = np.random.default_rng(6)
+    days = (np.datetime64("2013-01-01") + rng.integers(0, 600, N)).astype(str)
+    first = np.where(rng.random(N) < 0.2, "", days)
+    wage = np.where(rng.random(N) < 0.2, -1, rng.integers(0, 40, N))
+    frame = pl.DataFrame({"first": first, "copy": first, "wage": wage})
+    frame = frame.with_columns(
+        pl.col("first", "copy").replace("", None), pl.col("wage").replace(-1, None)
+    ).with_columns(plus=pl.col("wage") + 1)
+    day = vws.Column(
+        model="normal", days_since="2013-01-01", range=("2013-01-01", "2014-12-31"), missing=True
+    )
+    pay = vws.Column(model="normal", range=(0, 50), decimals=0, missing=True)
+    same = replace(day, model=None, rule="= first")
+    more = replace(pay, model=None, rule="= wage + 1", range=(0, 51))
+    told = vws.Schema({"first": day, "copy": same, "wage": pay, "plus": more})
+    counts = vws.NoisyCounts(epsilon=4, delta=1e-5)
+    (made,) = vws.synthesize(frame, schema=told, mechanism=counts, datasets=1, seed=3).datasets
+    assert made["copy"].equals(made["first"].alias("copy"), null_equal=True)
+    assert made["plus"].to_list() == (made["wage"] + 1).to_list()
+    assert 0 < made["plus"].null_count() < N
+    assert 0 < made["copy"].null_count() < N

@@ -110,6 +110,10 @@ def test_what_is_dropped():
         ([f"w{x // 2}" for x in range(2 * 301)], "free text, or a code of very many levels"),
         ([f"{x % 301:05d}" for x in range(3000)], "free text, or a code of very many levels"),
         ([f"w{x % 31}" for x in range(61)], "free text, or a code of very many levels"),
+        (
+            [None] * N + [f"w{x % 19}" for x in range(20)],
+            "free text, or a code of very many levels",
+        ),
     ):
         assert dropped(values) == dropped(values, pd.DataFrame) == (note, ("role",))
     other = "neither numbers, dates, text, truth values nor categories"
@@ -132,7 +136,7 @@ def test_what_is_dropped():
 def test_text_that_is_no_free_text():
     for values in (
         [f"w{x % 31}" for x in range(62)],
-        [f"w{x % 20}" for x in range(21)],
+        [f"w{x % 20}" for x in range(40)],
         pl.Series([f"w{x % 31}" for x in range(61)], dtype=pl.Enum([f"w{x}" for x in range(31)])),
     ):
         assert proposed(values).model == "nominal"

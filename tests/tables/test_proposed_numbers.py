@@ -154,11 +154,11 @@ def test_text_that_spells_numbers() -> None:
         found = proposed([*plain, *words])
         assert (found.range, found.decimals) == (want.range, want.decimals)
         assert found.missing == (tuple(sorted({*words})) if len({*words}) > 1 else "N")
-    # A fraction is no code, and neither is what a blank before it makes text.
+    # A fraction is no code, and neither is what a blank before it or a word makes text.
     tenths = [f" {x % 61 / 10}" for x in range(300)]
     assert (proposed(tenths).model, proposed(tenths).range) == ("truncated-normal", (0, 6))
-    codes = [f"{x % 61}" for x in range(300)]
-    assert proposed([*codes, "N"]).model == "nominal"
+    ages = [f"{x % 61}" for x in range(300)]
+    assert (proposed([*ages, "N"]).missing, proposed([*ages, "N"]).range) == ("N", (0, 60))
 
 
 @pytest.mark.parametrize(
@@ -203,3 +203,47 @@ def test_what_tells_an_amount_from_an_id() -> None:
     for ids in (np.sort(amounts), -np.sort(-amounts), swapped, RNG.permutation(N)):
         assert said(ids).endswith("and amounts take a model and a range")
         assert proposed([*map(str, ids), "N"]).note.startswith("every value differs; ids take")
+
+
+@pytest.mark.parametrize("zeros", [0, 80])
+@pytest.mark.parametrize("unit", [1e-5, 1.0, 1e6])
+def test_a_truncated_scale_of_logs_begins_above_0(unit: float, zeros: int) -> None:
+    """Amounts whose logs end sharply: their scale has no 0, and a point of mass may be one."""
+    rng = np.random.default_rng(4)
+    amounts = np.minimum(20.0 * np.exp(-np.abs(rng.normal(0.0, 1.2, 2000))), 19.99).round(4)
+    amounts = np.where(np.arange(2000) < zeros, 0.0, np.maximum(amounts, 1e-3))
+    table = pl.DataFrame({"tax": amounts * unit})
+    column = proposed(table["tax"])
+    assert column.range is not None
+    if not zeros:
+        assert (column.model, column.outcome_scale) == ("truncated-normal", "log")
+        assert 0.0 < column.range[0] <= table["tax"].min()
+    else:
+        assert (column.range[0], column.mass) == (0.0, (0.0,))
+        assert (column.model, column.outcome_scale) != ("truncated-normal", "log")
+
+
+def test_the_name_of_an_id_tells() -> None:
+    """Ids without order are no amounts; those of persons in rows apart are units."""
+    rng = np.random.default_rng(5)
+    n = 900
+    ids = rng.choice(np.arange(3_430_000_000, 3_436_000_000), n, replace=False)
+    sexes = rng.choice(["f", "m"], 300)
+    patients = rng.integers(0, 300, n)
+    visits = pl.DataFrame(
+        {
+            "RespondentID": ids,
+            "paid": rng.permutation(ids),
+            "subject_id": 17 * patients,
+            "sex": sexes[patients],
+            "score": rng.integers(0, 9, n),
+        }
+    )
+    found = Schema.propose(visits)
+    assert found.columns["RespondentID"].role == "drop"
+    assert found.columns["paid"].role == "synthesize"
+    assert found.unit == "subject_id"
+    other = Schema.propose(visits.drop("sex"))
+    assert (other.unit, other.columns["subject_id"].role) == (None, "drop")
+    serial = pl.DataFrame({"rownames": 1978.0 + np.arange(1, n) / 10_000, "x": sexes[patients[1:]]})
+    assert Schema.propose(serial).columns["rownames"].role == "drop"

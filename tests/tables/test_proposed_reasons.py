@@ -41,7 +41,7 @@ def test_rules_that_a_few_records_break_are_counted_and_not_proposed(broken: int
     assert len(found) == 2
     assert found[0].startswith("year: a rule by marital")
     assert found[1].startswith("net: a rule by wage and tax")
-    assert all(f"but for {broken} records" in line for line in found)
+    assert all(f"but for {broken} record" in line for line in found)
 
 
 def test_what_many_break_or_chance_makes_is_no_rule() -> None:
@@ -74,3 +74,19 @@ def test_lines_of_why_are_few_and_have_no_value() -> None:
         assert "Zx81" not in said
         assert "1950" not in said
         assert "NET: it is computed from WAGE and TAX" in said
+
+
+def test_one_level_that_a_category_decides_is_no_interval_of_a_number() -> None:
+    rng = np.random.default_rng(6)
+    died = rng.random(N) < 0.1
+    cause = np.where(died, rng.choice(["heart", "other"], N), "")
+    cause[np.flatnonzero(~died)[0]] = "heart"
+    table = pl.DataFrame({"died": np.where(died, "Y", ""), "cause": cause})
+    table = table.with_columns(pl.all().replace("", None))
+    schema = Schema.propose(table.with_columns(flag=pl.col("died")))
+    shown = {name: name for name in schema.columns}
+    (line,) = reasons(schema.columns, shown)
+    assert "died" in line
+    assert "interval" not in line
+    found = broken_rules(schema, table.with_columns(flag=pl.col("died")), shown)
+    assert found == ["cause: a rule by died holds but for 1 record."]

@@ -140,7 +140,8 @@ def test_an_id_of_a_panel_is_seen_in_any_order() -> None:
             assert "unit" in str(found["id"].note)
             assert found["wave"].role == found["pay"].role == "synthesize"
     twice = panel.with_columns(wave=pl.Series([1, 1, *[1] * 88, 1, 1, *[2] * 88, *[3] * 90]))
-    assert Schema.propose(twice).columns["id"].role == "synthesize"
+    assert Schema.propose(twice).unit is None
+    assert Schema.propose(twice.rename({"id": "who"})).columns["who"].role == "synthesize"
 
 
 def test_amounts_of_a_sorted_file_are_no_ids() -> None:
@@ -391,3 +392,27 @@ def test_the_schemas_of_a_stranger(name: str) -> None:
             Schema.read(CASES / "lookup.toml")
     else:
         assert Schema.read(CASES / "bands.toml").computed == {"band"}
+
+
+def test_the_range_of_a_sum_holds_all_sums_of_its_parts() -> None:
+    """Noisy counts draw the parts apart, and a release beyond the range could not be written."""
+    rng = np.random.default_rng(47)
+    total, tax = rng.uniform(100, 1000, 300).round(2), rng.uniform(1, 50, 300).round(2)
+    start = np.datetime64("2013-01-01") + rng.integers(0, 500, 300)
+    end = start + rng.integers(0, 90, 300)
+    found = columns_of(
+        total=total,
+        tax=tax,
+        net=(total - tax).round(2),
+        start=start.astype(str),
+        end=end.astype(str),
+        days=(end - start).astype(int),
+    )
+    for name, plus, minus in (("net", "total", "tax"), ("days", "end", "start")):
+        (low, high), (least, most) = found[plus].range or (0, 0), found[minus].range or (0, 0)
+        assert found[name].is_computed
+        assert found[name].range == pytest.approx((low - most, high - least))
+    halves = rng.integers(0, 1000, 300) / 4  # Cents of parts that add up to whole numbers.
+    rest = rng.integers(300, 900, 300) - halves
+    whole = columns_of(a=halves, b=rest, c=(halves + rest).astype(int))["c"]
+    assert (whole.rule, whole.decimals) == ("= a + b", 2)

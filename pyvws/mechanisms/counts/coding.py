@@ -36,6 +36,7 @@ _MONEY: Final = 1e4  # A range that reaches so far has steps in powers of ten.
 _DECADES: Final = 4
 _IN_DECADE: Final = (1.0, 2.0, 5.0)
 _MIDNIGHT: Final = " 00:00:00"
+_NARROW: Final = 100.0  # A range whose ends are less than so many times apart has equal steps.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,8 +142,11 @@ class CountedColumn:
         step = self.column.step
         tops = self.edges[1:] - step if step else np.nextafter(self.edges[1:], -np.inf)
         tops[-1:] = self.edges[-1:]
-        tops = np.maximum(tops, self.edges[:-1])
-        return np.append(parts, self.edges[:-1]), np.append(parts, tops)
+        lows = self.edges[:-1].copy()
+        for point in sorted(x for x in parts if not np.isnan(x)):  # It is no number of its cell.
+            lows[lows == point] = point + step if step else np.nextafter(point, np.inf)
+        tops = np.maximum(tops, lows)
+        return np.append(parts, lows), np.append(parts, tops)
 
     @property
     def as_predictor(self) -> dict[str, Floats]:
@@ -270,8 +274,9 @@ def _edges(name: str, column: Column, begins: Sequence[float]) -> Floats:
     low, high = column.range
     step = column.step
     inner = public_cuts(low, high, step) if column.cuts is None else column.cuts
-    if column.cuts is None and column.outcome_scale == "log":
-        inner = money_cuts(low, high)
+    if column.cuts is None and column.outcome_scale == "log" and low * _NARROW < high:
+        unit = column.settings.get("outcome_unit", high)
+        inner = money_cuts(low, high, unit)
     inner = (*inner, *begins)  # A condition is true or false of whole cells.
     kept = sorted({float(x) for x in inner if low < x < high})
     edges = np.array([low, *kept, high])
@@ -292,7 +297,8 @@ def _edges(name: str, column: Column, begins: Sequence[float]) -> Floats:
 
 def public_cuts(low: float, high: float, step: float | None) -> tuple[float, ...]:
     """Cuts of a range without any of its own: equal ones, or in powers of ten where it is wide."""
-    if max(abs(low), abs(high)) >= _MONEY:
+    near, far = sorted((abs(low), abs(high)))
+    if far >= _MONEY and (low < 0.0 < high or near * _NARROW < far):
         return money_cuts(low, high)
     width = (high - low) / _CELLS
     if step is not None:
@@ -303,10 +309,15 @@ def public_cuts(low: float, high: float, step: float | None) -> tuple[float, ...
     return tuple(low + k * width for k in range(1, number + (step == width)))
 
 
-def money_cuts(low: float, high: float) -> tuple[float, ...]:
-    """Cuts at 1, 2 and 5 times powers of ten, over four of them, on both sides of 0, and at 0."""
-    top = math.floor(math.log10(max(abs(low), abs(high))))
-    sizes = [m * 10.0**k for k in range(top - _DECADES + 1, top + 1) for m in _IN_DECADE]
+def money_cuts(low: float, high: float, unit: float = math.inf) -> tuple[float, ...]:
+    """Cuts at 1, 2 and 5 times powers of ten on both sides of 0, and at 0.
+
+    They are over four powers of ten, or as far below `unit` as the range reaches above it.
+    """
+    far = max(abs(low), abs(high))
+    top = math.floor(math.log10(far))
+    decades = max(_DECADES, math.ceil(2.0 * math.log10(max(far / unit, 1.0))))
+    sizes = [m * 10.0**k for k in range(top - decades + 1, top + 1) for m in _IN_DECADE]
     cuts = [*(-x for x in reversed(sizes)), 0.0, *sizes]
     return tuple(x for x in cuts if low < x < high)
 

@@ -35,6 +35,7 @@ _OF_CODES: Final = re.compile(
     "codes?|states?|region|county|district|province|canton|country|municipality|fips|nuts|puma|"
     "occupation|occ|isco|nace|sic"
 )
+_OF_IDS: Final = re.compile("[chpu]?ids?|(case|hh|person)id|rownames|serial")
 _PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.
 _FAR_FROM_EVEN: Final = 2.0  # Distances from evenly spread ids, over the root of their number.
@@ -85,9 +86,18 @@ def named_as_codes(name: str, known: Floats) -> bool:
 
     The different numbers `known` (L,) rise. Those of state_tax have the word too, and leave gaps.
     """
-    words = any(_OF_CODES.fullmatch(part.lower()) for part in _PART_OF_NAME.findall(name))
+    words = _has_word(name, _OF_CODES)
     filled = len(known) > _GAPS * (known[-1] - known[0] + 1.0)
     return words and bool(filled) and known[0] >= 0 and len(known) <= MOST_LEVELS
+
+
+def named_as_ids(name: str) -> bool:
+    """Whether a name has a word for ids, as RespondentID and patient_id have."""
+    return _has_word(name, _OF_IDS)
+
+
+def _has_word(name: str, words: re.Pattern[str]) -> bool:
+    return any(words.fullmatch(part.lower()) for part in _PART_OF_NAME.findall(name))
 
 
 def look_like_codes(values: Floats) -> bool:

@@ -31,6 +31,7 @@ from pyvws.tables.proposal.codes import (
     look_like_codes,
     may_number_records,
     named_as_codes,
+    named_as_ids,
     numbers_records,
     part_in_waves,
 )
@@ -82,6 +83,10 @@ _UNIT: Final = (
 )
 _CODE: Final = "whole numbers of no smooth law, as codes have; an amount takes a model and a range"
 _NAMED: Final = "its name is one of codes; an amount takes a model and a range"
+_NAMED_ID: Final = (
+    "its name is one of ids; ids that several records share stand as unit above the columns, and "
+    "an amount takes a model and a range"
+)
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = (
     "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
@@ -90,11 +95,20 @@ _ALIKE: Final = (
     "two levels spell one number, as 1 and 01 do; noisy-counts takes no such column, so recode one"
 )
 _SPELLED: Final = "numbers with {}; write them with digits and a decimal point alone"
+_OTHER_DATES: Final = (
+    "dates in another spelling; write them as 2000-12-31, and they are proposed as dates"
+)
 _YEARS: Final = ("0001-01-01", "9999-12-31")
 _NANOSECONDS: Final = ("1677-09-22", "2262-04-11")  # Moments in them reach from here to there.
 _MOMENT: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?|[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?"
+)
+_MONTH: Final = r"[^\W\d_]{3,9}\.?"
+_DATE: Final = re.compile(
+    r"([0-9]{1,2}([./-])[0-9]{1,2}\2([0-9]{2}|[0-9]{4})|[0-9]{4}([./])[0-9]{1,2}\4[0-9]{1,2}"
+    rf"|[0-9]{{1,2}}[. -]+{_MONTH}[ -]?[0-9]{{2,4}}|{_MONTH} [0-9]{{1,2}}, ?[0-9]{{4}})"
+    r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?)?"
 )
 _YEARS_OF_DATES: Final = (18000101.0, 21001231.0)
 _RECORDS_A_REAL: Final = 10  # A real number that is a level has at least so many on average.
@@ -145,13 +159,16 @@ def _ids_of_units(
     shared: list[str] = []
     for name, column in proposed.items():
         codes_too = least <= FEW and column.categorical
+        apart = column.note == _NAMED_ID  # Its units may stand in rows apart.
         kind = (column.model in _OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
         text = has_labels(frame[name]) and column.note in (None, _TEXT)
-        if not (kind or text) or column.days_since is not None:
+        if not (kind or text or apart) or column.days_since is not None:
             continue
         own = distinct(frame[name])[0]
+        rows = np.argsort(own, kind="stable") if apart else np.arange(len(own))
+        own = own[rows]
         others = [
-            distinct(frame[other])[0]
+            distinct(frame[other])[0][rows]
             for other in frame.columns
             if other != name and proposed[other].note not in (_ONE, _OTHER, _ID)
         ]
@@ -213,7 +230,7 @@ def _category(column: nw.Series[Any]) -> Column:
         levels = tuple(label_of(level) for level in column.dtype.categories)
     else:
         levels = tuple(sorted({*labels}, key=rising))  # Objects may hold both 1 and "1".
-        most = min(most, max(FEW, filled // _RECORDS_A_CODE))
+        most = min(most, filled // _RECORDS_A_CODE)
     differ = not declared and len(labels) == filled
     if len(levels) < 2:
         return _of_one_value(levels, missing)
@@ -221,14 +238,14 @@ def _category(column: nw.Series[Any]) -> Column:
     if sum(map(bool, map(_MOMENT.fullmatch, labels))) > len(labels) / 2:
         return _dropped(_TIMES, "role")
     few, spelled = len(levels) <= most and not differ, None
+    if dates and not (few and len(levels) <= FEW):
+        return dates
     if len(levels) > FEW:
-        if dates:
-            return dates
         spelled = _spelling(labels)
-        numbers = None if spelled else _coded_numbers(places, labels)
-        if numbers and not (few and (declared or numbers.decimals == 0)):
+        numbers = None if spelled else _coded_numbers(column.name, places, labels)
+        if numbers and not (few and declared):
             return numbers
-    if differ and not dates:
+    if differ:
         return _dropped(spelled or _ID, "role")
     if len(levels) > most:
         return _dropped(spelled or _TEXT, "role")
@@ -246,7 +263,9 @@ def _category(column: nw.Series[Any]) -> Column:
 
 
 def _spelling(labels: Sequence[str]) -> str | None:
-    """A note on what keeps labels from being numbers, such as decimal commas; None for text."""
+    """A note on what keeps labels from being numbers or dates; None for other text."""
+    if sum(map(bool, map(_DATE.fullmatch, labels))) > len(labels) / 2:
+        return _OTHER_DATES
     others = [label for label in labels if as_number(label) is None][:_READ]
     bare = ["".join(x for x in text if x != "%" and category(x) != "Sc").strip() for text in others]
     amounts = [text for text in bare if _AMOUNT.fullmatch(_BLANKS.sub("", text))]
@@ -292,6 +311,8 @@ def _number(column: nw.Series[Any]) -> Column:
         return _dropped(_CALENDAR, "role")
     if integer and numbers_records(values):
         return _dropped(_ID_OR_AMOUNT, "role")
+    if named_as_ids(column.name):
+        return _dropped(_NAMED_ID, "role")
     named = len(known) <= len(values) / each and named_as_codes(column.name, known)
     if labelled and whole and (named or look_like_codes(values)):
         if len(known) > MOST_LEVELS:
@@ -326,11 +347,12 @@ def _limits(column: nw.Series[Any]) -> tuple[float, float]:
     return low, low + 2.0**bits - 1.0
 
 
-def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
+def _coded_numbers(name: str, places: Any, labels: list[str]) -> Column | None:
     """The column of text that is numbers but for a few codes, such as N; None for other text.
 
-    Text such as 00512 is a code, as of postal areas: a number would lose its zeros. `places` (N,)
-    say which label each cell has, -1 if it is empty.
+    Text such as 00512 is a code, as of postal areas: a number would lose its zeros. Other whole
+    numbers are codes as numbers without words are. `places` (N,) say which label each cell has, -1
+    if it is empty.
     """
     numbers = [as_number(label) for label in labels]
     codes: list[Any] = sorted(label for label in labels if as_number(label) is None)
@@ -346,8 +368,11 @@ def _coded_numbers(places: Any, labels: list[str]) -> Column | None:
     ids = whole and numbers_records(values)
     if (ids and not words) or (whole and np.abs(values).max() >= _EXACT):
         return None
-    if whole and _look_like_dates(np.unique(values)):
+    known = np.unique(values)
+    if whole and _look_like_dates(known):
         return _dropped(_CALENDAR, "role")
+    if whole and (named_as_codes(name, known) or look_like_codes(values)):
+        return None
     note = _AMOUNT_OR_ID if ids or (whole and may_number_records(values)) else None
     return number_column(values, codes, labels, note=note)
 

@@ -6,8 +6,9 @@ several units. The records chose it, so it stands in `review`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -63,8 +64,10 @@ def computed_columns(
                     proposed[name] = banded
                     break
             continue
-        rule = _sum(name, numbers, columns, values)
-        summed = _by_sum(column, rule) if rule else None
+        total = _sum(name, numbers, columns, values)
+        summed = (
+            _by_rule(column, total.rule, **total.entries_of(column, columns)) if total else None
+        )
         if summed is not None and _is_kept(name, summed, columns, values):
             proposed[name] = summed
         else:
@@ -96,19 +99,51 @@ def _is_kept(name: str, column: Column, columns: Mapping[str, Column], values: V
     return bool(fixed.all()) or column.is_computed
 
 
-def _by_sum(column: Column, rule: str) -> Column | None:
+def _by_rule(column: Column, rule: str, **entries: Any) -> Column | None:
     gone: dict[str, Any] = {"model": None, "mass": (), "outcome_scale": None, "settings": {}}
     kept = tuple(x for x in column.review if x not in {*gone, *column.settings})
     try:
-        return replace(column, **gone, rule=rule, review=(*kept, "rule"))
+        return replace(column, **gone, **entries, rule=rule, review=(*kept, "rule"))
     except InputError:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A sum of columns, each with its sign, and a constant."""
+
+    signs: Sequence[float]
+    parts: Sequence[str]
+    constant: float = 0.0
+
+    @property
+    def rule(self) -> str:
+        return _summed(self.signs, self.parts, self.constant)
+
+    def entries_of(self, column: Column, columns: Mapping[str, Column]) -> dict[str, Any]:
+        """The range and decimals of a column that is the sum: no sum of its parts is beyond.
+
+        Synthetic parts make sums that no record has, at the ends of all ranges and decimals.
+        """
+        parts = [columns[x] for x in self.parts]
+        low, high = self.constant, self.constant
+        for sign, part in zip(self.signs, parts, strict=True):
+            ends = part.range or (-math.inf, math.inf)
+            low, high = low + sign * ends[sign < 0.0], high + sign * ends[sign > 0.0]
+        digits = [part.decimals for part in (column, *parts) if part.decimals is not None]
+        if column.days_since is not None:
+            return {"range": (low, high)}
+        if len(digits) <= len(parts):
+            return {"range": (low, high), "decimals": None}
+        power = 10.0 ** max(digits)
+        within = math.floor(low * power + _EXACT) / power, math.ceil(high * power - _EXACT) / power
+        return {"range": within, "decimals": max(digits)}
+
+
 def _sum(
     name: str, numbers: list[str], columns: Mapping[str, Column], values: Values
-) -> str | None:
-    """The rule of a number that is another one in all records, or a sum or difference of two.
+) -> _Sum | None:
+    """A number that is another one in all records, or a sum or difference of two or more.
 
     The difference of two dates is a number of days, which a date may have added.
     """
@@ -136,7 +171,7 @@ def _sum(
             if not _same(own[rows], total + constant):
                 break
         else:
-            return _summed(signs, parts, constant)
+            return _Sum(signs, parts, constant)
     return None if name in dated else _of_many(own, [x for x in terms if x not in dated], values)
 
 
@@ -181,8 +216,8 @@ def nearly_summed(
             yield parts, broken
 
 
-def _of_many(own: Floats, terms: list[str], values: Values) -> str | None:
-    """The rule of a number that is a sum of three others or more, by least squares."""
+def _of_many(own: Floats, terms: list[str], values: Values) -> _Sum | None:
+    """A number that is a sum of three others or more, by least squares."""
     there = ~np.isnan(own)
     known = [x for x in terms if not np.isnan(values[x][there]).any()]
     rows = np.flatnonzero(there)[: _RECORDS_A_TERM * (len(known) + 1)]
@@ -202,7 +237,7 @@ def _of_many(own: Floats, terms: list[str], values: Values) -> str | None:
     total = sum(signs[k] * values[known[k]] for k in used)
     if not _same(own, np.asarray(total)):
         return None
-    return _summed(signs[used].tolist(), [known[k] for k in used], 0.0)
+    return _Sum(signs[used].tolist(), [known[k] for k in used])
 
 
 def _copy(
@@ -221,7 +256,7 @@ def _copy(
             continue
         if units.sum() - units.max() < _UNITS_OF_A_COPY:
             continue
-        copied = _by_sum(column, f"= {formatted_name(other)}")
+        copied = _by_rule(column, f"= {formatted_name(other)}")
         if copied is not None and _is_kept(name, copied, columns, values):
             return copied
     return None

@@ -41,26 +41,36 @@ class Candidate:
     log_density: float
 
 
-def likeliest(values: Floats, ends: tuple[float, float], *, whole: bool) -> Candidate:
+def likeliest(
+    values: Floats, ends: tuple[float, float], *, whole: bool, least: float | None = None
+) -> Candidate:
     """The first family within 0.02 nats of the best for numbers (n,) in a range with these `ends`.
 
-    `whole` says that the numbers are whole ones from 0 on, so that counts are candidates.
+    `whole` says that the numbers are whole ones from 0 on, so that counts are candidates. A range
+    from 0 on begins at `least` in its place for a truncated family on the scale log; None says that
+    it cannot, and then the family is no candidate.
     """
-    tried = list(candidates(values, ends, whole=whole))
+    tried = list(candidates(values, ends, whole=whole, least=least))
     best = max(candidate.log_density for candidate in tried)
     near = max(NEAR, _BY_FEW / len(values))
     return next(candidate for candidate in tried if candidate.log_density >= best - near)
 
 
-def candidates(values: Floats, ends: tuple[float, float], *, whole: bool) -> Iterator[Candidate]:
+def candidates(
+    values: Floats, ends: tuple[float, float], *, whole: bool, least: float | None = None
+) -> Iterator[Candidate]:
     """Each family that can have the numbers (n,), the plainest first."""
     size = 1.0 if whole else float(np.abs(values).max())  # Squares of the largest float are none.
-    for candidate in _candidates(values / size, (ends[0] / size, ends[1] / size), whole=whole):
+    of_log = ends[0] if ends[0] > 0.0 else least
+    scaled = (ends[0] / size, ends[1] / size), None if of_log is None else of_log / size
+    for candidate in _candidates(values / size, *scaled, whole=whole):
         unit = None if candidate.unit is None else candidate.unit * size
         yield replace(candidate, unit=unit, log_density=candidate.log_density - math.log(size))
 
 
-def _candidates(values: Floats, ends: tuple[float, float], *, whole: bool) -> Iterator[Candidate]:
+def _candidates(
+    values: Floats, ends: tuple[float, float], of_log: float | None, *, whole: bool
+) -> Iterator[Candidate]:
     y = np.sort(values)
     if len(y) > _MOST_VALUES:
         y = y[np.linspace(0, len(y) - 1, _MOST_VALUES).round().astype(np.intp)]
@@ -69,7 +79,12 @@ def _candidates(values: Floats, ends: tuple[float, float], *, whole: bool) -> It
         yield Candidate("negative-binomial", None, None, _negative_binomial(y))
     for model in ("normal", "truncated-normal"):
         for scale, unit in scales:
-            density = _normal(y, ends, scale, unit, truncated=model != "normal", whole=whole)
+            own, truncated = ends, model != "normal"
+            if truncated and scale == "log":
+                if of_log is None:
+                    continue
+                own = of_log, ends[1]
+            density = _normal(y, own, scale, unit, truncated=truncated, whole=whole)
             yield Candidate(model, scale, unit, density)
     if y[0] > 0.0:
         yield Candidate("gamma", None, None, _gamma(y))

@@ -154,7 +154,10 @@ def number_column(
         above_0 = _family(others[others > 0.0], ends, count)
         if above_0["model"] == "gamma" or above_0.get("outcome_scale") == "log":
             points, others = np.union1d(points, [0.0]), others[others > 0.0]
-    family = _family(others, ends, count)
+    least = _step(low) if ends[0] <= 0.0 < low else None
+    family = _family(others, ends, count, least)
+    if least and (family["model"], family.get("outcome_scale")) == ("truncated-normal", "log"):
+        ends = least, ends[1]  # The scale has no 0.
     entries: dict[str, Any] = {
         "model": family.pop("model"),
         "range": ends,
@@ -167,11 +170,13 @@ def number_column(
     return reviewed(given, note=_CODES if spelled else note)
 
 
-def _family(values: Floats, ends: tuple[float, float], count: bool) -> dict[str, Any]:
+def _family(
+    values: Floats, ends: tuple[float, float], count: bool, least: float | None = None
+) -> dict[str, Any]:
     """The family of numbers (n,) with its scale, by likelihood; of too few the plainest."""
     if len(np.unique(values)) < 2:
         return {"model": "negative-binomial"} if count else {"model": "normal", **around(ends)}
-    family = likeliest(values, ends, whole=count)
+    family = likeliest(values, ends, whole=count, least=least)
     if family.scale is not None and family.unit is not None:
         return {
             "model": family.model,

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import counted
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.proposal.columns import shares_of_units
 from pyvws.tables.proposal.computed import nearly_summed
@@ -57,7 +58,7 @@ def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]
     elif column.is_computed:
         yield f"it is computed from {read} in all records"
     elif column.rule and is_decided(column, dict(columns)):
-        yield f"its levels are intervals of {read} in all records"
+        yield f"it follows from {read} in all records"
     elif column.is_constant:
         yield "it has one value" if column.levels else "every cell is empty"
     else:
@@ -98,7 +99,9 @@ def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[s
         if nearly:
             _, others, broken = max(nearly, key=lambda rule: rule[0])
             read = " and ".join(shown[other] for other in others)
-            lines.append(f"{shown[name]}: a rule by {read} holds but for {broken} records.")
+            lines.append(
+                f"{shown[name]}: a rule by {read} holds but for {counted(broken, 'record')}."
+            )
     return lines
 
 

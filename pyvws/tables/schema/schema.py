@@ -18,7 +18,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.column import ENTRIES, Column
-from pyvws.tables.schema.decided import is_decided
+from pyvws.tables.schema.decided import check_left, is_decided
 from pyvws.tables.schema.entries import values_in
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
@@ -166,6 +166,7 @@ class Schema:
         for rule in self.columns[name].rules:
             self._check_names("column of a rule", name, rule.columns)
             rule.check_among(name, self.columns)
+        check_left(name, self.columns)
 
     def _wanted(self, name: str) -> tuple[str, ...] | None:
         """The predictors that a column's own entries name; None if they name none."""

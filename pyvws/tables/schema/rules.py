@@ -190,7 +190,7 @@ class Never(Rule):
             raise InputError('"never" bars levels, and the column is a number. Take a bound.')
         if column.group_by is not None:
             raise InputError('"never" bars levels that are drawn at once. Leave group_by out.')
-        if self.said in column.coded_levels:
+        if self.said in (" ".join((level or "").split()) for level in column.coded_levels):
             raise InputError(
                 'a rule with "never" can be read in two ways. Put quotes around the level, as in '
                 "\"never 'a' where\" or \"'never a' where\"."

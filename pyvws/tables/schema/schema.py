@@ -229,6 +229,7 @@ class Schema:
             shares_of_units,
         )
         from pyvws.tables.proposal.computed import computed_columns
+        from pyvws.tables.proposal.exclusions import proposed_exclusions
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
@@ -238,6 +239,7 @@ class Schema:
         each = shares_of_units(table, columns)
         computed = computed_columns(columns, coded, each)
         proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
+        proposed = proposed_exclusions(proposed, columns, coded, each)
         unit, number = proposed_unit(table, columns), round(float(each.sum()))
         return cls(proposed, unit=unit, reviewed=False, proposed_from=number)
 

@@ -22,7 +22,7 @@ Cells = NDArray[np.uint64]
 Codes = NDArray[np.int32]
 
 
-_MOST = 20  # Tries for each record, where rules leave hardly any.
+_MOST = 100  # Tries for each record, where rules leave hardly any.
 _LEAST = 1e-200  # A sum of products of shares that may have lost a digit to underflow.
 
 
@@ -176,9 +176,9 @@ def sweep(
 ) -> tuple[float, float]:
     """Move each record once as a whole, if `whole`, and `single` columns of it; then its class.
 
-    A whole proposal is a record of the model, with its class. One that rules bar is not accepted. A single one is a code from the
-    column's row of shares, with the columns that rules then change. The model's probabilities
-    cancel, but for those of columns that a table gives, and the ratio of the noise's decides.
+    A whole proposal is a record of the model, with its class. A single one is a code from the
+    column's row of shares, with the columns that rules then change. A record that rules bar is not
+    accepted. The model's probabilities cancel, but for those of columns that a table gives, and the ratio of the noise's decides.
     Returns the shares of both kinds that were accepted.
     """
     n, K = x.shape

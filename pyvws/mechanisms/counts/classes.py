@@ -323,7 +323,7 @@ def _cells(table: CountedTable) -> SetCells:
 
 
 def _deciding(table: CountedTable) -> NDArray[np.bool_]:
-    """The columns (K,) that decide whether a record is barred, with those that these follow from."""
+    """Which columns (K,) decide whether a record is barred: with those that these follow from."""
     needed = np.zeros(len(table.columns), dtype=np.bool_)
     for k in reversed(range(len(needed))):
         skip, given = table.skips.get(k), table.given.get(k)

@@ -50,14 +50,14 @@ def proposed_exclusions(
 ) -> dict[str, Column]:
     """The columns of a proposal, with the rules with "never" that all records keep.
 
-    `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, which have the
-    names and levels of `proposed`. A record counts as `each` (N,) of a unit.
+    `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, of which
+    `proposed` may have made other models. A record counts as `each` (N,) of a unit.
     """
     barred, earlier = dict(proposed), list[str]()
     for name, column in proposed.items():
-        if column.role not in ("synthesize", "public") or is_decided(column, proposed):
+        if column.role != "synthesize" or is_decided(column, proposed):
             continue
-        if column.categorical and column.role == "synthesize" and column.group_by is None:
+        if columns[name].categorical:
             rules = _rules(name, earlier, barred, columns, values, each)
             barred[name] = _with(column, rules)
         earlier.append(name)
@@ -175,7 +175,9 @@ def _is_kept(
     """Whether a rule, read again, bars the levels and no record breaks it: labels can be odd."""
     try:
         read = read_rule(rule)
-        labels = tuple(columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred))
+        labels = tuple(
+            columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred)
+        )
         return (
             isinstance(read, Never)
             and read.barred == labels

@@ -51,7 +51,9 @@ def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]
         return
     read, barring = (
         " and ".join(
-            dict.fromkeys(shown[x] for rule in column.rules if rule.bars == bars for x in rule.columns)
+            dict.fromkeys(
+                shown[x] for rule in column.rules if rule.bars == bars for x in rule.columns
+            )
         )
         for bars in (False, True)
     )

@@ -210,6 +210,10 @@ class ConditionalTable(Family):
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         return draws["log_theta"][:, patterns_of(cells), level_places(cells)]
 
+    def log_shares(self, draw: Draws, design: Floats) -> Floats:
+        shares: Floats = draw["log_theta"][0][design[:, 0].astype(np.intp)]
+        return shares
+
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None
     ) -> Floats:

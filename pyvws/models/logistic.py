@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
@@ -19,6 +19,7 @@ from pyvws.models.regression import (
     Regression,
     add_slope,
     linear,
+    linear_predictor,
     log_sigmoid,
     predictors,
     row_totals,
@@ -102,6 +103,10 @@ class Logistic(Regression):
 
         first = (ones + 0.5) / (ones + zeros + 1.0)
         return scoring_start(rows, first, scores, link=LOGIT, extra=0)
+
+    def log_shares(self, draw: Draws, design: Floats) -> Floats:
+        eta = linear_predictor(draw["beta"], design)[0]
+        return np.column_stack([log_expit(-eta), log_expit(eta)])
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         return (rng.random(len(eta)) < expit(eta)).astype(np.float64)

@@ -177,6 +177,14 @@ class PredictsBetween(Protocol):
         """One synthetic outcome for each design row (N, K), between its encoded ends (N, 2)."""
 
 
+@runtime_checkable
+class HasShares(Protocol):
+    """A family of levels that gives the probability of each, so that a draw can be among some."""
+
+    def log_shares(self, draw: Draws, design: Floats) -> Floats:
+        """Log probabilities (n, L) of the levels by design row (n, K), at a single draw (S = 1)."""
+
+
 class Model(Density, Likelihood, Terms, Prediction, Protocol):
     """A family of record densities p(y | X, theta) with the papers' priors, and what it declares.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats, distinct_labels, positive
 from pyvws._base.cores import steady_sums
@@ -213,6 +214,11 @@ class Nominal(Family):
         flat = beta.reshape(len(beta), -1)
         compiled.log_likelihood(flat, n, tuple(paths), cells.row_of_cell, level, log_lik)
         return log_lik
+
+    def log_shares(self, draw: Draws, design: Floats) -> Floats:
+        others = linear_predictor(draw["beta"][0], design)
+        eta = np.vstack([np.zeros(len(design)), others]).T
+        return np.asarray(eta - logsumexp(eta, axis=1, keepdims=True))
 
     def predict(
         self, draw: Draws, design: Floats, rng: Generator, *, outcome: Floats | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit, logit
 
 from pyvws._base.checks import Floats, as_text, finite_vector
 from pyvws._base.kernels import kernel
@@ -22,6 +22,7 @@ from pyvws.models.regression import (
     Regression,
     add_slope,
     linear,
+    linear_predictor,
     log_sigmoid,
     predictors,
     row_totals,
@@ -259,6 +260,15 @@ class Ordinal(Regression):
 
     def own_logarithms(self, draws: Draws) -> tuple[Floats, ...]:
         return (np.log(self._gaps(draws)),)
+
+    def log_shares(self, draw: Draws, design: Floats) -> Floats:
+        eta, gaps = linear_predictor(draw["beta"], design)[0], self._gaps(draw)[0]
+        above = np.concatenate([[0.0], np.cumsum(gaps)]) - eta[:, None]  # The cuts, less eta.
+        shares = np.zeros((len(eta), len(self.levels)))
+        shares[:, :-1] += log_expit(above)
+        shares[:, 1:] += log_expit(-above)
+        shares[:, 1:-1] += np.log(-np.expm1(-gaps))
+        return shares
 
     def simulate(self, eta: Floats, draw: Draws, rng: np.random.Generator) -> Floats:
         cuts = np.concatenate([[0.0], np.cumsum(self._gaps(draw)[0])])

@@ -58,6 +58,9 @@ class Finishing(Protocol):
     def refused(self, drawn: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """Which drawn values (n,) the family has to draw again."""
 
+    def left(self, values: Mapping[str, Floats]) -> NDArray[np.bool_] | None:
+        """Which of the family's levels (n, L) may be drawn; None for all."""
+
     def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
         """Drawn values (n,), with those that a rule or another part of the column fixes."""
 

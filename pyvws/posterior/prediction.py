@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.models.model import Draws, PredictsBetween
+from pyvws.models.model import Draws, HasShares, PredictsBetween
 from pyvws.models.sequence import DrawnColumn, draws_of
 from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.tables.files.row_order import RowNumbers
@@ -21,6 +21,7 @@ from pyvws.tables.files.write import AT_ONCE
 from pyvws.tables.schema.parts import UnitsDrawn
 
 _TRIES: Final = 50  # Draws of a value, or of a record, that its column's rules refuse.
+_ROWS: Final = 1 << 14  # Rows whose levels' probabilities are there at once.
 _UNIT_TRIES: Final = 50  # Draws of units that are possible.
 
 
@@ -37,7 +38,8 @@ def predicted(
     Row j stands for record rows[j]; a number stands for all records in their order. `public` has
     the coded public predictors (N,) of columns that are drawn from synthetic values. Rows are drawn
     `AT_ONCE` at a time, column after column, each from the synthetic values before it. A value
-    that its column refuses is drawn again, and rules settle the rest; a record that breaks a rule
+    that its column refuses is drawn again, a barred level among those that are left, and rules
+    settle the rest; a record that breaks a rule
     all the same is drawn again as a whole. A `SystematicStream` draws the records of each step and
     column systematically, but for values that are drawn again. Raises InputError where hardly any
     record keeps the rules.
@@ -151,8 +153,32 @@ def _drawn(
         bad = np.flatnonzero(finish.refused(drawn, values))
         if not len(bad):
             break
-        drawn[bad] = finish.rounded(predict(bad, rng) + column.first)
+        left = finish.left({name: x[bad] for name, x in values.items()})
+        if left is not None and isinstance(model, HasShares):
+            drawn[bad] = _among(model, draw, design[bad], left, rng)
+        else:
+            drawn[bad] = finish.rounded(predict(bad, rng) + column.first)
     return finish.settled(drawn, values)
+
+
+def _among(
+    model: HasShares, draw: Draws, design: Floats, left: NDArray[np.bool_], rng: np.random.Generator
+) -> Floats:
+    """Codes (n,) from 1 of the levels that are `left` (n, L), by their shares of the rest.
+
+    A value that is drawn from all levels, and again so where it is barred, has its probability
+    given that it is not barred. A row without any level left has any level.
+    """
+    codes = np.empty(len(design))
+    for at in range(0, len(design), _ROWS):
+        rows = slice(at, at + _ROWS)
+        allowed = left[rows] | ~left[rows].any(axis=1, keepdims=True)
+        shares = np.where(allowed, model.log_shares(draw, design[rows]), -np.inf)
+        below = np.cumsum(np.exp(shares - shares.max(axis=1, keepdims=True)), axis=1)
+        total = below[:, -1]
+        u = np.minimum(rng.random(len(total)) * total, np.nextafter(total, 0.0))
+        codes[rows] = 1.0 + (below[:, :-1] <= u[:, None]).sum(axis=1)
+    return codes
 
 
 def unit_steps(

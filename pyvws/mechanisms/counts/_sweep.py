@@ -22,6 +22,7 @@ Cells = NDArray[np.uint64]
 Codes = NDArray[np.int32]
 
 
+_MOST = 100  # Tries for each record, where rules leave hardly any.
 _LEAST = 1e-200  # A sum of products of shares that may have lost a digit to underflow.
 
 
@@ -51,6 +52,8 @@ class ColumnCases(NamedTuple):
 
     skips: Crossings  # by column: its case, among `forced`
     forced: Codes
+    left_start: Places  # (K,) first entry of a column in `left`, by case, then code; -1 without
+    left: NDArray[np.bool_]
     tables: Crossings  # by column: its row of a table, else its row is the class
     redrawn: NDArray[np.bool_]  # (K,) whether another row asks for another code
     after_start: Places  # (K + 1,) first column that follows from a column, among `after`
@@ -90,6 +93,15 @@ def _forced(k: int, x: Codes, cases: ColumnCases) -> int:
     if cases.skips.offset[k] < 0:
         return -1
     return cases.forced[_cell(k, x, cases.skips)]
+
+
+@inlined_kernel
+def _keeps(k: int, x: Codes, cells: SetCells, cases: ColumnCases) -> bool:
+    """Whether rules leave column k of a record its code."""
+    if cases.left_start[k] < 0:
+        return True
+    case = _cell(k, x, cases.skips) - cases.skips.offset[k]
+    return bool(cases.left[cases.left_start[k] + case * cells.size[k] + x[k]])
 
 
 @inlined_kernel
@@ -165,8 +177,8 @@ def sweep(
     """Move each record once as a whole, if `whole`, and `single` columns of it; then its class.
 
     A whole proposal is a record of the model, with its class. A single one is a code from the
-    column's row of shares, with the columns that rules then change. The model's probabilities
-    cancel, but for those of columns that a table gives, and the ratio of the noise's decides.
+    column's row of shares, with the columns that rules then change. A record that rules bar is not
+    accepted. The model's probabilities cancel, but for those of columns that a table gives, and the ratio of the noise's decides.
     Returns the shares of both kinds that were accepted.
     """
     n, K = x.shape
@@ -188,17 +200,19 @@ def sweep(
         if whole:
             h = _place(rng.random(), shares.share_sums, 0, H)
             to[:] = at
+            possible = True
             for k in range(K):
                 fixed = _forced(k, y, cases)
                 if fixed < 0:
                     fixed = _drawn(k, _row(k, h, y, cases), rng.random(), cells, shares)
                 y[k] = fixed
+                possible = possible and _keeps(k, y, cells, cases)
                 if fixed != record[k]:
                     _shift(to, k, record[k], fixed, cells)
             ratio = 0.0
             for q in range(Q):
                 ratio += _gain(at[q], to[q], gap, q, noise)
-            if ratio >= 0.0 or rng.random() < math.exp(ratio):
+            if possible and (ratio >= 0.0 or rng.random() < math.exp(ratio)):
                 accepted += 1
                 z[i] = h
                 _taken(record, y, at, to, gap)
@@ -211,6 +225,10 @@ def sweep(
             if code == record[k]:
                 continue
             tried += 1
+            before_move = record[k]
+            record[k] = code
+            possible = _keeps(k, record, cells, cases)
+            record[k] = before_move
             begin, end = cells.start[k], cells.start[k + 1]
             alone, ratio = True, 0.0
             if cases.after_start[k] < cases.after_start[k + 1]:
@@ -229,6 +247,9 @@ def sweep(
                             first = shares.offset[j] + record[j] * shares.rows[j]
                             ratio += math.log(shares.codes[first + new] / shares.codes[first + old])
                     alone = alone and y[j] == record[j]
+                    possible = possible and _keeps(j, y, cells, cases)
+            if not possible:
+                continue
             if alone:
                 for s in range(begin, end):
                     to[cells.sets[s]] = at[cells.sets[s]]
@@ -257,6 +278,45 @@ def sweep(
         if H > 1:
             z[i] = _class(record, rng.random(), weight, cases, shares)
     return accepted / max(n, 1), moved / max(tried, 1)
+
+
+@kernel
+def impossible_records(
+    n: int,
+    needed: NDArray[np.bool_],
+    cells: SetCells,
+    cases: ColumnCases,
+    shares: Shares,
+    rng: np.random.Generator,
+) -> tuple[Codes, Places]:
+    """Records (m, K) that rules bar, drawn beside n that they leave, and their classes (m,).
+
+    Only the `needed` columns (K,) are drawn: those that decide whether a record is barred.
+    """
+    K, H = len(needed), len(shares.shares)
+    y = np.zeros(K, dtype=np.int32)
+    found, of_class = np.empty((n, K), dtype=np.int32), np.empty(n, dtype=np.int64)
+    kept, m = 0, 0
+    while kept < n and m < _MOST * n:
+        h = _place(rng.random(), shares.share_sums, 0, H)
+        possible = True
+        for k in range(K):
+            if needed[k]:
+                fixed = _forced(k, y, cases)
+                if fixed < 0:
+                    fixed = _drawn(k, _row(k, h, y, cases), rng.random(), cells, shares)
+                y[k] = fixed
+                possible = possible and _keeps(k, y, cells, cases)
+        if possible:
+            kept += 1
+            continue
+        if m == len(of_class):
+            found = np.concatenate((found, np.empty_like(found)))
+            of_class = np.concatenate((of_class, np.empty_like(of_class)))
+        found[m] = y
+        of_class[m] = h
+        m += 1
+    return found[:m], of_class[:m]
 
 
 @inlined_kernel

@@ -5,7 +5,9 @@ pi_h, and within it column k has code c with probability phi_hkc, independently 
 A column that a table gives has shares by the combination of other columns, in the place of classes.
 The confidential records are missing data [ju2022] [nixon2022]. Given the parameters, a record is
 proposed from the model, and accepted by the ratio of the noise's probabilities of the noisy counts.
-Given the records, the parameters are conjugate. The target is p(records, parameters | noisy counts)
+Given the records, the parameters are conjugate. Where rules bar codes, the model is that of records
+that are not barred. Barred ones are then drawn from the model beside the others, and the parameters
+are conjugate given both [structuralzeros2014]. The target is p(records, parameters | noisy counts)
 exactly. The noisy counts enter as they are, also below 0. Nothing here sees the confidential table.
 Several chains run side by side, each with a stream of its own from the public seed.
 """
@@ -28,6 +30,7 @@ from pyvws.mechanisms.counts._sweep import (
     NoisePrecision,
     SetCells,
     Shares,
+    impossible_records,
     sweep,
 )
 from pyvws.mechanisms.counts.coding import Codes
@@ -179,6 +182,8 @@ class _Sampler:
         self.gap = (noisy.counts - noisy.table.counts(self.x)).astype(np.float64)
         self.alpha = 1.0
         self.tuning = True
+        self.needed = _deciding(noisy.table)
+        self.parameters: Shares | None = None
         self.chains = {
             k: FamilyChain(given.family)
             for k, given in noisy.table.given.items()
@@ -193,8 +198,8 @@ class _Sampler:
         if whole:
             for k in self.last * _TOGETHER:
                 self._together(k)
-        parameters = self._parameters()
-        state = (self.x, self.z, self.gap, self.cells, self.cases, parameters, self.noise)
+        self.parameters = self._parameters()
+        state = (self.x, self.z, self.gap, self.cells, self.cases, self.parameters, self.noise)
         return sweep(*state, whole, single, self.rng)
 
     def _together(self, k: int) -> None:
@@ -239,16 +244,20 @@ class _Sampler:
 
     def _parameters(self) -> Shares:
         """Shares of classes and of codes by row from their conjugate posterior given records."""
-        pi, table = np.exp(self._shares()), self.noisy.table
+        table = self.noisy.table
+        alone = self.x, self.z
+        both = self._with_barred() if self.needed.any() else alone
+        pi = np.exp(self._shares(both[1]))
         sums, codes, offsets, rows, offset = [], [], [], [], 0
         for k, column in enumerate(table.columns):
             L, skip, given = column.size, table.skips.get(k), table.given.get(k)
-            row, R, prior = self.z, self.H, np.full(L, 1.0 / L)
+            x, z = both if self.needed[k] else alone
+            row, R, prior = z, self.H, np.full(L, 1.0 / L)
             if given is not None:
-                row, R, prior = given.rows.cells(self.x), given.rows.size, given.prior
-            code = self.x[:, k]
+                row, R, prior = given.rows.cells(x), given.rows.size, given.prior
+            code = x[:, k]
             if skip is not None:
-                active = skip.of(self.x) < 0
+                active = skip.of(x) < 0
                 row, code = row[active], code[active]
             prior = np.broadcast_to(prior, (R, L))
             if k in self.chains:
@@ -275,9 +284,17 @@ class _Sampler:
             np.concatenate(codes),
         )
 
-    def _shares(self) -> Floats:
-        """log pi (H,) by sticks, of a process whose concentration follows from them."""
-        number = np.bincount(self.z, minlength=self.H).astype(np.float64)
+    def _with_barred(self) -> tuple[Codes, NDArray[np.int64]]:
+        """The records and their classes, with those of barred ones by the last parameters."""
+        if self.parameters is None:
+            return self.x, self.z
+        model = self.cells, self.cases, self.parameters, self.rng
+        x, z = impossible_records(len(self.x), self.needed, *model)
+        return np.concatenate([self.x, x]), np.concatenate([self.z, z])
+
+    def _shares(self, z: NDArray[np.int64]) -> Floats:
+        """log pi (H,) by sticks given classes z, of a process whose concentration follows too."""
+        number = np.bincount(z, minlength=self.H).astype(np.float64)
         beyond = number.sum() - np.cumsum(number)
         stick = self.rng.beta(1.0 + number[:-1], self.alpha + beyond[:-1])
         rest = np.log(np.maximum(1.0 - stick, _TINY))
@@ -305,6 +322,18 @@ def _cells(table: CountedTable) -> SetCells:
     return SetCells(sizes, begin, start, sets, first, by_code)
 
 
+def _deciding(table: CountedTable) -> NDArray[np.bool_]:
+    """Which columns (K,) decide whether a record is barred: with those that these follow from."""
+    needed = np.zeros(len(table.columns), dtype=np.bool_)
+    for k in reversed(range(len(needed))):
+        skip, given = table.skips.get(k), table.given.get(k)
+        needed[k] |= skip is not None and skip.left is not None
+        if needed[k]:
+            for parents in (skip, given):
+                needed[list(parents.rows.places if parents else ())] = True
+    return needed
+
+
 def _cases(table: CountedTable) -> ColumnCases:
     K = len(table.columns)
     skips = [table.skips.get(k) for k in range(K)]
@@ -315,6 +344,12 @@ def _cases(table: CountedTable) -> ColumnCases:
             offset[k] = first
             forced.append(skip.forced)
             first += len(skip.forced)
+    left, left_start, first = [np.ones(1, dtype=np.bool_)], np.full(K, -1, dtype=np.int64), 1
+    for k, skip in enumerate(skips):
+        if skip is not None and skip.left is not None:
+            left_start[k] = first
+            left.append(skip.left.ravel())
+            first += skip.left.size
     after: list[list[int]] = []
     for k in range(K):
         follows = {k}
@@ -329,6 +364,8 @@ def _cases(table: CountedTable) -> ColumnCases:
     return ColumnCases(
         _crossings([None if skip is None else skip.rows for skip in skips], offset),
         np.concatenate(forced),
+        left_start,
+        np.concatenate(left),
         _crossings(
             [None if given_column is None else given_column.rows for given_column in given],
             [0 if given_column else -1 for given_column in given],

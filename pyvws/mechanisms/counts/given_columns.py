@@ -82,8 +82,9 @@ def grouped(
     for name in [*groups]:
         skip, group_codes = skips.get(before[name]), groups[name][1]
         ruled = [] if skip is None else [*skip.forced[skip.forced >= 0], *skip.barred]
-        if any((group_codes == group_codes[code]).sum() > 1 for code in ruled):
-            del groups[name]  # A rule fixes a part of a group.
+        bars = skip is not None and skip.left is not None
+        if bars or any((group_codes == group_codes[code]).sum() > 1 for code in ruled):
+            del groups[name]  # A rule fixes or bars a part of a group.
     wider: dict[str, CountedColumn] = {}
     for name, column in columns.items():
         if name in groups:

@@ -240,8 +240,7 @@ def _possible(
         codes[:, k] = grid.ravel()
     kept = np.ones(number, dtype=np.bool_)
     for k in ruled:
-        forced = skips[k].of(codes)
-        kept &= np.where(forced < 0, ~np.isin(codes[:, k], skips[k].barred), forced == codes[:, k])
+        kept &= skips[k].keeps(codes, codes[:, k])
     possible = np.zeros(crossed.size, dtype=np.bool_)
     possible[crossed.cells(codes[kept])] = True
     return possible

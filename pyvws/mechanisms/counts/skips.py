@@ -2,8 +2,8 @@
 
 A rule such as "missing where age < 15" reads columns before its own. Its condition is true or false
 of whole cells, since the numbers that it compares with begin and end cells. A skipped column takes
-its forced code and has no part in its class's shares. So no record breaks a rule, and no normaliser
-is missing.
+its forced code and has no part in its class's shares. A rule with "never" bars codes in a case, so
+that such records are impossible. No record breaks a rule.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.crossings import Crossing, crossing
-from pyvws.tables.schema.rules import Fixed
+from pyvws.tables.schema.rules import Fixed, Never
 from pyvws.tables.schema.schema import Schema
 
 _MOST_CASES = 1_000_000
@@ -26,7 +27,7 @@ _MOST_CASES = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skip:
-    """What rules fix a column at.
+    """What rules fix a column at, and what they bar.
 
     Attributes
     ----------
@@ -36,15 +37,25 @@ class Skip:
         The code that a case has, or -1 where the model draws it.
     barred : tuple of int
         Codes that rules alone give, so that the model draws none of them.
+    left : ndarray of bool, shape (cases, codes), optional
+        The codes that a case leaves; all without it.
     """
 
     rows: Crossing
     forced: Codes
     barred: tuple[int, ...] = ()
+    left: NDArray[np.bool_] | None = None
 
     def of(self, codes: Codes) -> Codes:
         """The forced codes (N,) of records (N, K) of known codes, -1 where the model draws."""
         return self.forced[self.rows.cells(codes)]
+
+    def keeps(self, codes: Codes, own: Codes) -> NDArray[np.bool_]:
+        """Whether records (N, K) may have their `own` codes (N,) of the column."""
+        case = self.rows.cells(codes)
+        forced = self.forced[case]
+        kept = np.where(forced < 0, ~np.isin(own, self.barred), forced == own)
+        return kept if self.left is None else kept & self.left[case, own]
 
 
 def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, Skip]:
@@ -55,20 +66,20 @@ def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, 
         rules = schema.columns[name].rules
         if not rules:
             continue
-        fixed = [rule for rule in rules if isinstance(rule, Fixed)]
-        for rule in fixed:
+        told = [rule for rule in rules if isinstance(rule, Fixed | Never)]
+        for rule in told:
             _check(name, rule, columns)
-        if len(fixed) < len(rules):
+        if len(told) < len(rules):
             raise InputError(
                 f"Column {name!r} has a rule that bounds it by another number, and noisy-counts "
-                "takes rules that fix a value alone. Take the rule out."
+                "takes rules that fix a value or bar a level. Take the rule out."
             )
-        parents = sorted({places[parent] for rule in fixed for parent in rule.columns})
-        skips[place] = _skip(name, fixed, parents, schema, columns)
+        parents = sorted({places[parent] for rule in told for parent in rule.columns})
+        skips[place] = _skip(name, told, parents, schema, columns)
     return skips
 
 
-def _check(name: str, rule: Fixed, columns: Mapping[str, CountedColumn]) -> None:
+def _check(name: str, rule: Fixed | Never, columns: Mapping[str, CountedColumn]) -> None:
     compared = (
         comparison
         for comparison in ast.walk(rule.condition.tree)
@@ -88,7 +99,7 @@ def _check(name: str, rule: Fixed, columns: Mapping[str, CountedColumn]) -> None
 
 def _skip(
     name: str,
-    rules: list[Fixed],
+    rules: list[Fixed | Never],
     parents: list[int],
     schema: Schema,
     columns: Mapping[str, CountedColumn],
@@ -105,6 +116,7 @@ def _skip(
     own = columns[name]
     forced = np.full(cases, -1, dtype=np.int32)
     barred: set[int] = set()
+    left = np.ones((cases, own.size), dtype=np.bool_)
     for rule in rules:
         ends = [
             rule.condition.holds(
@@ -122,9 +134,14 @@ def _skip(
                 "Add the number that it compares with to the cuts of the other column."
             )
         missing = own.column.missing_codes
+        if isinstance(rule, Never):
+            gone = (label for x in rule.barred for label in (missing if x is None else (x,)))
+            left[np.ix_(ends[0], [own.code_of(label) for label in gone])] = False
+            continue
         code = own.code_of(missing[0] if rule.value is None else rule.value)
         forced[ends[0] & (forced < 0)] = code
         if rule.only:
             labels = missing if rule.value is None else (rule.value,)
             barred |= {own.code_of(label) for label in labels}
-    return Skip(crossing(every, tuple(parents), {}), forced, tuple(sorted(barred)))
+    own_left = None if left.all() else left
+    return Skip(crossing(every, tuple(parents), {}), forced, tuple(sorted(barred)), own_left)

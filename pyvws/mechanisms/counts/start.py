@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.mechanisms.counts.skips import Skip
 
 _FLOOR = 1e-3  # Records in a cell that the noise hides.
 _STANDS_OUT = 10.0  # Deviations of the noise of a count, for the records of a class.
@@ -60,14 +62,37 @@ def first_records(
             redrawn = (forced < 0) & np.isin(x[:, k], skip.barred)
             x[redrawn, k] = rng.choice(len(own), int(redrawn.sum()), p=own / own.sum())
             x[:, k] = np.where(forced < 0, x[:, k], forced)
+            _among_left(x, k, skip, own, rng)
         elif table.given[k].redrawn:
             rows = table.given[k].rows.cells(x)
             for row in np.unique(rows):
                 own = margins[k] * (table.given[k].prior[row] > 0.0)
                 at = rows == row
                 x[at, k] = rng.choice(len(own), int(at.sum()), p=own / own.sum())
+    kept = np.ones(n, dtype=np.bool_)
+    for k, skip in table.skips.items():
+        kept &= skip.keeps(x, x[:, k])
+    if not kept.all():
+        if not kept.any():
+            raise InputError(
+                'Rules with "never" leave no record to begin with. Compare them with each other.'
+            )
+        x[~kept] = x[rng.choice(np.flatnonzero(kept), n - int(kept.sum()))]
     size, begun = table.columns[root].size, _first_classes(noisy, classes)
     return x, (x[:, root].astype(np.int64) * begun // size) % begun
+
+
+def _among_left(x: Codes, k: int, skip: Skip, shares: Floats, rng: np.random.Generator) -> None:
+    """Give records (n, K) with a barred code of column k one of those that their case leaves."""
+    if skip.left is None:
+        return
+    case = skip.rows.cells(x)
+    barred = ~skip.left[case, x[:, k]] & (skip.forced[case] < 0)
+    for one in np.unique(case[barred]):
+        own = np.where(skip.left[one], shares, 0.0)
+        at = barred & (case == one)
+        if own.sum() > 0.0:
+            x[at, k] = rng.choice(len(own), int(at.sum()), p=own / own.sum())
 
 
 def _first_classes(noisy: NoisyTables, classes: int) -> int:

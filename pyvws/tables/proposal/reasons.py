@@ -50,8 +50,13 @@ def reasons(columns: Mapping[str, Column], shown: Mapping[str, str]) -> list[str
 def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]) -> Iterator[str]:
     if column.role != "synthesize":
         return
-    read = " and ".join(
-        dict.fromkeys(shown[other] for rule in column.rules for other in rule.columns)
+    read, barring = (
+        " and ".join(
+            dict.fromkeys(
+                shown[x] for rule in column.rules if rule.bars == bars for x in rule.columns
+            )
+        )
+        for bars in (False, True)
     )
     if column.lookup:
         yield f"each level of {read} has one value of it"
@@ -68,8 +73,10 @@ def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]
             yield f"{column.model} is the likeliest family"
         if column.mass:
             yield "many records have one number, a point of mass"
-        if column.rule:
+        if read:
             yield f"{read} leaves one value in all records, hardly by chance"
+        if barring:
+            yield f"no record has some of its levels with some of {barring}, hardly by chance"
 
 
 def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[str]:
@@ -89,7 +96,7 @@ def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[s
             coded_parts(name, column, values),
             list[tuple[float, tuple[str, ...], int]](),
         )
-        if coded is not None and not column.rule:
+        if coded is not None and all(rule.bars for rule in column.rules):
             nearly += _by_column(coded[0], earlier, schema, values, each)
         if not column.categorical:
             numbers = [x for x in earlier if not schema.columns[x].categorical]

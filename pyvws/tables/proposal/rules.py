@@ -149,7 +149,7 @@ def _by_level(
         whole &= units * told.nats(code, ~whole[own]) >= _CHANCE
         holds = whole[own]
         if whole.any() and not whole[of_level > 0].all() and told.apart(code, holds):
-            text = _among(formatted_name(name), column, labels, whole, of_level > 0)
+            text = among(formatted_name(name), column, labels, whole, of_level > 0)
             yield code, _Condition(text, holds)
 
 
@@ -216,7 +216,7 @@ def _chosen(conditions: list[_Condition], told: Told, code: int) -> _Condition |
     return _Condition(" or ".join(taken), holds) if taken else None
 
 
-def _among(
+def among(
     name: str, column: Column, labels: tuple[str | None, ...], whole: Bools, used: Bools
 ) -> str:
     """The condition that a column has one of the levels `whole` (G,), of those in use."""

@@ -33,8 +33,8 @@ _ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 }
 HELP: Final = (
     'A rule reads "missing where age < 15", "missing only where age < 15", '
-    '"N only where age < 15", "0 where owner == \'no\'", ">= wages", "< assets" or '
-    '"= wages + pensions - 5".'
+    '"N only where age < 15", "0 where owner == \'no\'", "never married where age < 15", '
+    '">= wages", "< assets" or "= wages + pensions - 5".'
 )
 
 

@@ -1,22 +1,23 @@
-"""Whether a column is computed: by a rule of such a kind, or since rules decide it wholly.
+"""What rules leave open: whether they decide a column wholly, and whether they leave a level.
 
 "16-24 where age < 25" with "25+ where age >= 25" leaves no value open. Such a column is computed,
-as a sum is: no family is fitted, and it costs nothing.
+as a sum is: no family is fitted, and it costs nothing. Rules with "never" must leave a level in
+each case.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.rules import Fixed
+from pyvws.tables.schema.rules import Fixed, Never
 
 _MOST_CASES: Final = 100_000
 
@@ -33,22 +34,69 @@ def is_decided(column: Column, columns: Mapping[str, Column]) -> bool:
     rules = [rule for rule in column.rules if isinstance(rule, Fixed)]
     if not column.categorical or column.group_by is not None or not rules:
         return False
+    try:
+        values = _every_case(rules, columns)
+        return values is not None and bool(_fixed(rules, values, columns).all())
+    except InputError:
+        return False
+
+
+def check_left(name: str, columns: Mapping[str, Column]) -> None:
+    """Raise InputError where the rules of a category bar what they fix, or leave it no level.
+
+    Asked are the cases that the schema allows, as far as `is_decided` can say that.
+    """
+    column = columns[name]
+    bars = [rule for rule in column.rules if isinstance(rule, Never)]
+    fixes = [rule for rule in column.rules if isinstance(rule, Fixed)]
+    values = _every_case([*bars, *fixes], columns) if bars else None
+    if values is None:
+        return
+    n = len(next(iter(values.values())))
+    possible = np.ones(n, dtype=np.bool_)
+    for other in values:  # A case that breaks a rule of another column is none.
+        for rule in columns[other].rules:
+            if columns[other].categorical and {*rule.columns} <= {*values}:
+                possible &= ~rule.judged(other, None, values, columns)[1]
+    left = np.ones((n, len(column.coded_levels)), dtype=np.bool_)
+    for rule in bars:
+        left = rule.left(name, left, values, columns)
+    kept, done = left[:, : column.n_drawn].any(axis=1), np.zeros(n, dtype=np.bool_)
+    for rule in fixes:
+        where, code = rule.settled(name, values, columns, of_part=False)
+        kept = np.where(where & ~done, left[:, int(code) - 1], kept)
+        done |= where
+    if (possible & ~kept).any():
+        raise InputError(
+            'rules with "never" leave no level in some case, or bar one that another rule gives. '
+            "Take a level or a condition out."
+        )
+
+
+def _fixed(rules: Sequence[Fixed], values: Mapping[str, Floats], columns: Any) -> Any:
+    """Whether a rule fixes the value, by case (n,)."""
+    return np.logical_or.reduce([rule.condition.holds(values, columns) for rule in rules])
+
+
+def _every_case(
+    rules: Sequence[Fixed | Never], columns: Mapping[str, Column]
+) -> dict[str, Floats] | None:
+    """Values (n,) of the columns that conditions read, one for each case that they tell apart.
+
+    None of conditions that compare two columns, and of too many cases.
+    """
     read = dict.fromkeys(name for rule in rules for name in rule.columns)
     trees = [rule.condition.tree for rule in rules]
     if any(_compares_columns(tree) for tree in trees):
-        return False
+        return None
     constants = {
         node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)
     }
-    try:
-        cases = [_cases(columns[name], constants) for name in read]
-        if math.prod(map(len, cases)) > _MOST_CASES:
-            return False
-        grid = np.meshgrid(*cases, indexing="ij")
-        values = {name: axis.ravel() for name, axis in zip(read, grid, strict=True)}
-        return bool(np.logical_or.reduce([r.condition.holds(values, columns) for r in rules]).all())
-    except InputError:
-        return False
+    cases = [_cases(columns[name], constants) for name in read]
+    if math.prod(map(len, cases)) > _MOST_CASES:
+        return None
+    grid = np.meshgrid(*cases, indexing="ij")
+    return {name: axis.ravel() for name, axis in zip(read, grid, strict=True)}
 
 
 def _compares_columns(tree: ast.expr) -> bool:

@@ -85,6 +85,9 @@ class Grouped:
         """None: every code of a level may be drawn."""
         return np.zeros(len(codes), dtype=np.bool_)
 
+    def left(self, values: Mapping[str, Floats]) -> None:
+        """None, which stands for all levels: no rule bars any."""
+
     def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """None: rules fix levels or leave them free."""
         return np.zeros(len(values[self.name]), dtype=np.bool_)

@@ -27,6 +27,7 @@ from pyvws.tables.schema.groups import (
     places_within,
 )
 from pyvws.tables.schema.members import Members
+from pyvws.tables.schema.rules import Rule
 from pyvws.tables.schema.schema import Schema
 
 
@@ -164,8 +165,8 @@ class Finish:
     """What is public of synthetic values besides their family: rules, parts, range and decimals.
 
     `of_part` is true for the category of a number's parts. A value that a family draws outside the
-    range or a bound, or at a missing code or a point of mass, is drawn again; this changes no draw
-    of the parameters, so it costs nothing.
+    range or a bound, at a barred level, or at a missing code or a point of mass, is drawn again;
+    this changes no draw of the parameters, so it costs nothing.
     """
 
     name: str
@@ -207,13 +208,29 @@ class Finish:
         return np.clip(ends, *self.column.range) if self.column.range else ends
 
     @property
+    def _bars(self) -> tuple[Rule, ...]:
+        """The rules that bar levels; only a category has such."""
+        return tuple(rule for rule in self.column.rules if rule.bars)
+
+    def left(self, values: Mapping[str, Floats]) -> NDArray[np.bool_] | None:
+        """Which levels of those that a family draws (n, L) the rules leave; None for all."""
+        if not self._bars:
+            return None
+        left = np.ones((1, len(self.column.coded_levels)), dtype=np.bool_)
+        for rule in self._bars:
+            left = rule.left(self.name, left, values, self.schema.columns)
+        return left[:, : self.column.n_drawn]
+
+    @property
     def _is_number(self) -> bool:
         return not (self.of_part or self.column.categorical)
 
     def refused(self, drawn: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Which drawn values (n,) are outside the limits, or mean something else than a value."""
+        """Which drawn values (n,) are outside the limits, barred, or mean something else."""
         if not self._is_number:
-            return np.zeros(len(drawn), dtype=np.bool_)
+            if not self._bars:
+                return np.zeros(len(drawn), dtype=np.bool_)
+            return self.broken({**values, self.name: self.settled(drawn, values)})
         low, high = self.within(values)
         codes = (self.column.number_of(text) for text in filter(None, self.column.missing_codes))
         apart = [*self.column.mass, *(code for code in codes if code is not None)]
@@ -221,8 +238,12 @@ class Finish:
         return outside | np.isin(drawn, apart) if apart else outside
 
     def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Which rows (n,) have a settled number outside its limits, by a rule or a sum."""
+        """Which rows (n,) have a settled number outside its limits, or a level that is barred."""
         own = values[part_of(self.name) if self.of_part else self.name]
+        if self._bars:
+            columns = self.schema.columns
+            each = [rule.judged(self.name, None, values, columns)[1] for rule in self._bars]
+            return np.asarray(np.logical_or.reduce(each))
         low, high = self.within(values) if self._is_number else (-np.inf, np.inf)
         return np.asarray((own < low) | (own > high))
 

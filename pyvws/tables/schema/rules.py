@@ -4,7 +4,8 @@
 "missing only where age < 15" says besides that the value is there everywhere else, and "N only
 where age < 15" that the code N, one of several, is nowhere else. ">= wages", "<= assets" and
 "> begin" bound a number by another one. "= wages + pensions" and "= 2020 - age" compute a column,
-"= area" copies a category, and a lookup lets another column decide it. Conditions read as
+"= area" copies a category, and a lookup lets another column decide it. "never married, widowed
+where age < 15" bars levels of a category, one of which the value has elsewhere. Conditions read as
 `pyvws.tables.schema.conditions` says.
 
 Each kind of rule is a class here. It says which columns it fits, which records break it, and what
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Protocol
 
@@ -36,6 +37,10 @@ from pyvws.tables.schema.conditions import (
 )
 
 _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
+_NEVER: Final = re.compile(
+    r"(?P<said>never\s+(?P<values>(?!only\s+where\b).+?))\s+where\s+(?P<condition>.+)", re.S
+)
+_LISTED: Final = re.compile(r"""\s*('[^']*'|"[^"]*"|[^,'"]+?)\s*(?:,|$)""")
 _EXACT: Final = 1e-12  # A sum of amounts such as 0.1 is exact but for last bits.
 
 Values = Mapping[str, Floats]
@@ -47,6 +52,9 @@ class Ruled(Coded, Protocol):
 
     @property
     def decimals(self) -> int | None: ...
+
+    @property
+    def group_by(self) -> int | None: ...
 
     def takes(self, label: str) -> bool: ...
 
@@ -66,6 +74,8 @@ class Rule:
     """Whether the rule gives every value, so that the column has no family."""
     bounds: ClassVar[bool] = False
     """Whether another number of its record bounds the value."""
+    bars: ClassVar[bool] = False
+    """Whether the rule bars levels of a category, and gives none."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -97,6 +107,10 @@ class Rule:
     def narrowed(self, low: Any, high: Any, values: Values) -> tuple[Any, Any]:
         """The lowest and the highest number, by row, that the rule leaves of `low` and `high`."""
         return low, high
+
+    def left(self, name: str, left: Bools, values: Values, columns: Mapping[str, Ruled]) -> Bools:
+        """Which coded levels (n, L) of a category the rule leaves, by row, of those `left`."""
+        return left
 
     def settled(
         self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
@@ -153,6 +167,56 @@ class Fixed(Rule):
     ) -> tuple[Bools, Floats | float]:
         code = columns[name].part_code_of if of_part else columns[name].code_of
         return self.condition.holds(values, columns), code(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Never(Rule):
+    """The category has none of the `barred` levels where the condition holds.
+
+    None among them stands for every missing code. `said` is the text before "where".
+    """
+
+    barred: tuple[str | None, ...]
+    condition: Condition
+    said: str = field(default="", compare=False)
+    bars = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.condition.columns
+
+    def check(self, column: Ruled) -> None:
+        if not column.categorical:
+            raise InputError('"never" bars levels, and the column is a number. Take a bound.')
+        if column.group_by is not None:
+            raise InputError('"never" bars levels that are drawn at once. Leave group_by out.')
+        if self.said in (" ".join((level or "").split()) for level in column.coded_levels):
+            raise InputError(
+                'a rule with "never" can be read in two ways. Put quotes around the level, as in '
+                "\"never 'a' where\" or \"'never a' where\"."
+            )
+        if None in self.barred and not column.missing_codes:
+            raise InputError("a rule says missing. Give the code as missing.")
+        if {*self.barred} - {None, *column.coded_levels}:
+            raise InputError('"never" names a level that the column lacks. Take one of its levels.')
+
+    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+        self.condition.holds({other: np.ones(1) for other in self.columns}, columns)
+
+    def _barred(self, column: Ruled) -> Bools:
+        """Which coded levels (L,) the rule bars where its condition holds."""
+        gone = column.missing_codes if None in self.barred else ()
+        return np.array([level in (*self.barred, *gone) for level in column.coded_levels])
+
+    def left(self, name: str, left: Bools, values: Values, columns: Mapping[str, Ruled]) -> Bools:
+        holds = self.condition.holds(values, columns)
+        return left & ~(holds[:, None] & self._barred(columns[name]))
+
+    def judged(
+        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
+    ) -> tuple[Bools, Bools]:
+        own = self._barred(columns[name])[values[name].astype(np.intp) - 1]
+        return np.zeros(len(own), dtype=np.bool_), own & self.condition.holds(values, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,13 +445,23 @@ def read_rule(text: str) -> Rule:
         return Bound(parts[0][0], stated[0] == ">", strict)
     if stated[:1] == "=":
         return Sum(*signed_columns(stated[1:], text))
+    if (never := _NEVER.fullmatch(stated)) is not None:
+        listed = _LISTED.findall(never["values"])
+        if not listed or _LISTED.sub("", never["values"]):
+            raise InputError(f"rule {text!r} lists levels that cannot be read. {HELP}")
+        condition = read_condition(never["condition"], text)
+        return Never(tuple(map(_label, listed)), condition, " ".join(never["said"].split()))
     fixed = _FIXED.fullmatch(stated)
     if fixed is None:
         raise InputError(f"rule {text!r} cannot be read. {HELP}")
-    condition, value = read_condition(fixed["condition"], text), fixed["value"].strip()
-    only = fixed["only"] is not None
-    if value == MISSING:
-        return Fixed(None, condition, only)
-    plain = value[1:-1] if len(value) > 1 and value[0] == value[-1] in "'\"" else value
-    number = as_number(plain)
-    return Fixed(label_of(plain if number is None or plain != value else number), condition, only)
+    condition = read_condition(fixed["condition"], text)
+    return Fixed(_label(fixed["value"].strip()), condition, fixed["only"] is not None)
+
+
+def _label(spelled: str) -> str | None:
+    """The label that a rule spells, with or without quotes; None for missing."""
+    if spelled == MISSING:
+        return None
+    quoted = len(spelled) > 1 and spelled[0] == spelled[-1] in "'\""
+    number = None if quoted else as_number(spelled)
+    return label_of(spelled[1:-1] if quoted else spelled if number is None else number)

@@ -18,7 +18,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.column import ENTRIES, Column
-from pyvws.tables.schema.decided import is_decided
+from pyvws.tables.schema.decided import check_left, is_decided
 from pyvws.tables.schema.entries import values_in
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
@@ -166,6 +166,7 @@ class Schema:
         for rule in self.columns[name].rules:
             self._check_names("column of a rule", name, rule.columns)
             rule.check_among(name, self.columns)
+        check_left(name, self.columns)
 
     def _wanted(self, name: str) -> tuple[str, ...] | None:
         """The predictors that a column's own entries name; None if they name none."""
@@ -228,6 +229,7 @@ class Schema:
             shares_of_units,
         )
         from pyvws.tables.proposal.computed import computed_columns
+        from pyvws.tables.proposal.exclusions import proposed_exclusions
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
@@ -237,6 +239,7 @@ class Schema:
         each = shares_of_units(table, columns)
         computed = computed_columns(columns, coded, each)
         proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
+        proposed = proposed_exclusions(proposed, columns, coded, each)
         unit, number = proposed_unit(table, columns), round(float(each.sum()))
         return cls(proposed, unit=unit, reviewed=False, proposed_from=number)
 

@@ -58,7 +58,7 @@ def pair(decimals: int | None, low: float, cuts: list[float]) -> Difference:
 cut_lists = st.lists(st.integers(1, 99), min_size=1, max_size=4, unique=True).map(sorted)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(cut_lists, st.sampled_from([0.0, -30.0]))
 def test_shares_are_those_of_all_pairs_of_numbers(cuts: list[int], low: float) -> None:
     own = pair(0, low, list(map(float, cuts)))
@@ -76,7 +76,7 @@ def test_shares_are_those_of_all_pairs_of_numbers(cuts: list[int], low: float) -
     assert not own.shares[parts[0] :, 0, parts[1] :].any()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(cut_lists, st.sampled_from([None, 0, 1]), st.integers(0, 2**32))
 def test_numbers_drawn_together_keep_their_cells_and_those_of_the_difference(
     cuts: list[int], decimals: int | None, seed: int
@@ -172,7 +172,7 @@ def counts_of(table: CountedTable, records: list) -> np.ndarray:
 
 
 def worst_loss(budget: Budget, counts=counts_of) -> float:
-    """The largest log ratio of pure noise over all neighbours of tables of up to three records."""
+    """The largest log ratio of pure noise over all neighbours of tables of up to two records."""
     table = counted()
     shares = usual_shares(table, pure=True, power=None)
     scales = noise_of(budget, [*shares, shares.mean()]).scales
@@ -180,7 +180,7 @@ def worst_loss(budget: Budget, counts=counts_of) -> float:
     return max(
         float((np.abs(counts(table, [*rest, one]) - counts(table, [*rest])) / by_cell).sum())
         + 1 / scales[-1]
-        for n in range(3)
+        for n in range(2)
         for rest in itertools.combinations_with_replacement(PEOPLE, n)
         for one in PEOPLE
     )

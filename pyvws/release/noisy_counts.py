@@ -178,6 +178,9 @@ def imputed_values(
         values: dict[str, Floats] = {}
         for k, column in enumerate(table.columns):
             values |= column.values(codes[:, k], rng, drawn.get(k))
+        by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
+        for difference in table.differences:
+            values |= difference.together(by_name, values, rng)
         for name in schema.synthesized:
             if name not in values:
                 values |= _computed(schema, name, values)

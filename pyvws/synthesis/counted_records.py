@@ -61,7 +61,7 @@ def counted_records(table: Any, settings: RunSettings, released: Any = None) -> 
         outcomes=tuple(
             _outcome(schema, column, values[column.name])
             for column in counted.columns
-            if not column.column.is_computed
+            if column.name in values and not column.column.is_computed
         ),
         synthesized=released,
         drawn=(),

@@ -30,9 +30,10 @@ Codes = NDArray[np.int32]
 
 MOST_LEVELS: Final = 50
 """A category of more levels has a set of its own, and is in no other."""
+MONEY: Final = 1e4
+"""A range that reaches so far has steps in powers of ten."""
 
 _CELLS: Final = 20  # Equal steps of a range without cuts.
-_MONEY: Final = 1e4  # A range that reaches so far has steps in powers of ten.
 _DECADES: Final = 4
 _IN_DECADE: Final = (1.0, 2.0, 5.0)
 _MIDNIGHT: Final = " 00:00:00"
@@ -177,7 +178,7 @@ class CountedColumn:
         numbers = np.full(len(codes), np.nan)
         inside = cells >= 0
         within = self._sloping(cells[inside], rng) if drawn is None else drawn[inside]
-        numbers[inside] = self._written(cells[inside], within)
+        numbers[inside] = self.written(cells[inside], within)
         parts = np.ones(len(codes))
         for code, label in enumerate(self.parts):
             at = codes == code
@@ -201,7 +202,7 @@ class CountedColumn:
         t = 2.0 * u / (down + np.sqrt(down**2 + 2.0 * slope * u))
         return np.asarray(low + t * (high - low))
 
-    def _written(self, cells: NDArray[Any], drawn: Floats) -> Floats:
+    def written(self, cells: NDArray[Any], drawn: Floats) -> Floats:
         """Numbers (n,) that were drawn within cells, at the column's decimals and no points."""
         low, high = self.edges[cells], self.edges[cells + 1]
         step, top = self.column.step, len(self.edges) - 2
@@ -298,7 +299,7 @@ def _edges(name: str, column: Column, begins: Sequence[float]) -> Floats:
 def public_cuts(low: float, high: float, step: float | None) -> tuple[float, ...]:
     """Cuts of a range without any of its own: equal ones, or in powers of ten where it is wide."""
     near, far = sorted((abs(low), abs(high)))
-    if far >= _MONEY and (low < 0.0 < high or near * _NARROW < far):
+    if far >= MONEY and (low < 0.0 < high or near * _NARROW < far):
         return money_cuts(low, high)
     width = (high - low) / _CELLS
     if step is not None:

@@ -73,6 +73,12 @@ class Crossing:
             steps.append(group_of_code.astype(np.int64) * stride)
         return steps
 
+    @property
+    def codes(self) -> dict[int, NDArray[np.intp]]:
+        """The code or group of each column, by its place, in each combination."""
+        grids = np.indices(self.sizes)
+        return {k: grid.ravel() for k, grid in zip(self.places, grids, strict=True)}
+
     def cells(self, codes: Codes) -> NDArray[np.int64]:
         """The number of each record's combination (N,); an unknown code counts as the last."""
         cell = np.zeros(len(codes), dtype=np.int64)

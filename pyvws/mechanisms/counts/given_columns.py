@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -15,6 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_LEVELS, CountedColumn, counted_column
 from pyvws.mechanisms.counts.crossings import Crossing, crossing, grouping
+from pyvws.mechanisms.counts.differences import Difference, difference_of
 from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip
 from pyvws.posterior.cell_family import CellFamily, by_no_family, cell_family
@@ -30,6 +31,8 @@ NONE: Final = "none"
 
 _MOST_SHARES: Final = 1_000_000
 _PRIOR_RECORDS: Final = 50.0  # Records that the prior of a table counts for, beside classes.
+_OF_DIFFERENCE: Final = 10.0  # Records likewise of a difference: far from 0 it hardly has any.
+_OF_CELLS: Final = 5.0  # Records that the prior of a number within its cells counts for.
 _SEVERAL: Final = 4  # Levels that two columns hardly share by chance.
 _LEAST_NAME: Final = 3  # Letters of a name that another one hardly holds by chance.
 _ONE_RANGE: Final = 0.75  # Of the range that two numbers reach over together, both have so much.
@@ -85,34 +88,46 @@ def grouped(
         bars = skip is not None and skip.left is not None
         if bars or any((group_codes == group_codes[code]).sum() > 1 for code in ruled):
             del groups[name]  # A rule fixes or bars a part of a group.
+    added = {name: group for name, (group, _) in groups.items()}
+    wider, kept, given = inserted(columns, skips, {}, added)
+    place = {name: k for k, name in enumerate(wider)}
+    for name, (group, group_codes) in groups.items():
+        rows = crossing(tuple(wider.values()), (place[group.name],), {})
+        inside = group_codes == np.arange(group.size)[:, None]
+        prior = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)
+        given[place[name]] = GivenColumn(rows, prior, redrawn=True)
+        skip = kept.pop(place[name], None)
+        if skip is not None:
+            forced = np.where(skip.forced < 0, np.int32(-1), group_codes[skip.forced])
+            barred = tuple(sorted({int(group_codes[code]) for code in skip.barred}))
+            kept[place[group.name]] = replace(skip, forced=forced, barred=barred)
+    return wider, kept, given
+
+
+def inserted(
+    columns: Mapping[str, CountedColumn],
+    skips: Mapping[int, Skip],
+    given: Mapping[int, GivenColumn],
+    added: Mapping[str, CountedColumn],
+) -> tuple[dict[str, CountedColumn], dict[int, Skip], dict[int, GivenColumn]]:
+    """Columns with new ones, each in front of the column that names it; places move with them."""
     wider: dict[str, CountedColumn] = {}
     for name, column in columns.items():
-        if name in groups:
-            wider[groups[name][0].name] = groups[name][0]
+        if name in added:
+            wider[added[name].name] = added[name]
         wider[name] = column
-    place = {name: k for k, name in enumerate(wider)}
-    moved = {before[name]: place[name] for name in columns}
-    every = tuple(wider.values())
-    kept, given = {}, {}
-    for name in columns:
-        skip = skips.get(before[name])
-        if skip is not None:
-            skip = replace(
-                skip, rows=crossing(every, tuple(moved[p] for p in skip.rows.places), {})
-            )
-        if name in groups:
-            group, group_codes = groups[name]
-            rows = crossing(every, (place[group.name],), {})
-            inside = group_codes == np.arange(group.size)[:, None]
-            prior = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)
-            given[place[name]] = GivenColumn(rows, prior, redrawn=True)
-            if skip is not None:
-                forced = np.where(skip.forced < 0, np.int32(-1), group_codes[skip.forced])
-                barred = tuple(sorted({int(group_codes[code]) for code in skip.barred}))
-                kept[place[group.name]] = replace(skip, forced=forced, barred=barred)
-        elif skip is not None:
-            kept[place[name]] = skip
-    return wider, kept, given
+    places, every = {name: place for place, name in enumerate(wider)}, tuple(wider.values())
+    moved = [places[name] for name in columns]
+
+    def rows(of: Crossing) -> Crossing:
+        groups = {moved[place]: group for place, group in of.groups.items()}
+        return crossing(every, tuple(moved[place] for place in of.places), groups)
+
+    return (
+        wider,
+        {moved[place]: replace(skip, rows=rows(skip.rows)) for place, skip in skips.items()},
+        {moved[place]: replace(one, rows=rows(one.rows)) for place, one in given.items()},
+    )
 
 
 def _is_large(column: CountedColumn | None) -> bool:
@@ -162,10 +177,10 @@ def not_given(
 
 def _predictors_of(schema: Schema, name: str) -> tuple[str, ...] | None:
     """The predictors of a column that its own family gives, and of its parts; None of a table."""
-    own = schema.columns[name]
-    if name not in schema.synthesized or own.is_computed:
+    if name not in schema.synthesized:
         return None
-    if own.is_constant or own.model == "table":
+    own = schema.columns[name]
+    if own.is_computed or own.is_constant or own.model == "table":
         return None
     return (*schema.predictors_of(name), *(schema.predictors_of_part(name) or ()))
 
@@ -190,10 +205,9 @@ def _by_schema(schema: Schema, name: str, columns: Mapping[str, CountedColumn]) 
     by_table = _table_of(place, rows, every, own.settings.get("concentration", 1.0))
     if of_family is None:
         return by_table
-    codes = np.unravel_index(np.arange(rows.size), rows.sizes) if parents else ()
     values = {
         variable: of_code[at]
-        for k, at in zip(parents, codes, strict=True)
+        for k, at in rows.codes.items()
         for variable, of_code in every[k].as_predictor.items()
     }
     ends, size = _ends_of(every[place]), every[place].size
@@ -276,16 +290,65 @@ def _of_one_range(own: Column, other: Column) -> bool:
     return shared >= _ONE_RANGE * both
 
 
+def differences(
+    alike: Mapping[str, tuple[str, ...]],
+    columns: Mapping[str, CountedColumn],
+    given: Container[int],
+    ruled: Container[int],
+) -> dict[str, Difference]:
+    """What numbers of `alike_columns` have more than the earlier ones that they look like.
+
+    Without those that are `given` otherwise, and later ones that are `ruled`, by their places. No
+    number is in two differences.
+    """
+    places = {name: place for place, name in enumerate(columns)}
+    by_name: dict[str, Difference] = {}
+    taken: set[str] = set()
+    for name, others in alike.items():
+        own = columns[name].column
+        for twin in (o for o in others if _of_one_range(own, columns[o].column)):
+            free = places[name] not in ruled and places[twin] not in given
+            found = difference_of(columns[name], columns[twin]) if _one_name(name, twin) else None
+            if free and found and found.name not in columns and not taken & {name, twin}:
+                by_name[name] = found
+                taken |= {name, twin}
+    return by_name
+
+
 def given_by_tables(
-    tables: Mapping[str, tuple[str, ...]], columns: Mapping[str, CountedColumn]
+    tables: Mapping[str, tuple[str, ...]],
+    apart: Mapping[str, Difference],
+    columns: Mapping[str, CountedColumn],
 ) -> dict[int, GivenColumn]:
-    """The columns that tables of others give, by place."""
+    """The columns that tables of others give, by place; those in `apart` by a difference too."""
     every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
-    by_place = {}
+    by_place: dict[int, GivenColumn] = {}
     for name, others in tables.items():
         rows = crossing(every, tuple(sorted(places[other] for other in others)), {})
-        by_place[places[name]] = _table_of(places[name], rows, every, _PRIOR_RECORDS / rows.size)
+        if name in apart:
+            by_place |= _by_difference(places[name], rows, every, apart[name])
+        else:
+            by_place[places[name]] = _table_of(
+                places[name], rows, every, _PRIOR_RECORDS / rows.size
+            )
     return by_place
+
+
+def _by_difference(
+    place: int, rows: Crossing, columns: Sequence[CountedColumn], apart: Difference
+) -> dict[int, GivenColumn]:
+    """A difference by the columns of `rows`, and its later number, at a place, by both."""
+    own, earlier, shares = columns.index(apart), columns.index(apart.earlier), apart.shares
+    possible = (shares.sum(axis=2) > 0.0)[rows.codes[earlier]]
+    prior = possible * (_OF_DIFFERENCE / rows.size / possible.sum(axis=1, keepdims=True))
+    all_rows = crossing(columns, tuple(sorted((*rows.places, own))), {})
+    within = shares[all_rows.codes[earlier], all_rows.codes[own]]
+    within[~within.any(axis=1)] = 1.0  # No record is in such a row.
+    within *= _OF_CELLS / within.sum(axis=1, keepdims=True)
+    return {
+        own: GivenColumn(rows, prior, redrawn=True),
+        place: GivenColumn(all_rows, within, redrawn=True),
+    }
 
 
 def _table_of(

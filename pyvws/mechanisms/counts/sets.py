@@ -19,14 +19,17 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import MOST_LEVELS, Codes, CountedColumn, counted_columns
 from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grouping
+from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
     NONE,
     GivenColumn,
     alike_columns,
     conditionals_of,
+    differences,
     given_by_tables,
     grouped,
+    inserted,
     named_given,
     not_given,
 )
@@ -41,6 +44,7 @@ OF_ALL: Final = "records"
 
 MOST_CELLS: Final = 20_000_000
 _OF_ALIKE: Final = 0.3  # Of a share by cells: the prior of such a table is sparse.
+_OF_DIFFERENCE: Final = 2.0  # No other set has the column.
 _OWN: Final = 20.0  # Average shares of a column of many levels.
 
 Counts = NDArray[np.int64]
@@ -82,6 +86,11 @@ class CountedTable:
         return tuple(crossed.places for crossed in self.crossings)
 
     @property
+    def differences(self) -> list[Difference]:
+        """The columns that are differences of others."""
+        return [column for column in self.columns if isinstance(column, Difference)]
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """The numbers of cells (Q,) of the sets."""
         return np.diff(self.offsets)
@@ -101,9 +110,15 @@ class CountedTable:
 
     def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
         """The codes (N, K) of a table's records, -1 for an unknown value, and values by column."""
-        by_column = {column.name: column.read(frame[column.name]) for column in self.columns}
-        codes = np.column_stack([codes for codes, _ in by_column.values()])
-        return codes, {name: values for name, (_, values) in by_column.items()}
+        read = {
+            column.name: column.read(frame[column.name])
+            for column in self.columns
+            if column not in self.differences
+        }
+        codes = {name: own for name, (own, _) in read.items()}
+        values = {name: own for name, (_, own) in read.items()}
+        codes |= {one.name: one.codes_of(codes, values) for one in self.differences}
+        return np.column_stack([codes[column.name] for column in self.columns]), values
 
     def cells(self, codes: Codes, q: int) -> NDArray[np.int64]:
         """Each record's cell (N,) of set q among all cells C, -1 for none."""
@@ -131,18 +146,20 @@ def counted_table(
     """What is counted of a table with that schema, by the sets that `measure` names.
 
     `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
-    "alike" among them names the columns of `alike_columns`, whose tables are sets too. With
-    `conditionals` its predictors in the schema give each column, and nothing is alike. Raises
-    InputError for what cannot be counted, for two sets of one name, and for sets and tables of too
-    many cells.
+    "alike" among them names the columns of `alike_columns`, whose tables or differences are sets
+    too. With `conditionals` its predictors in the schema give each column, and nothing is alike.
+    Raises InputError for what cannot be counted, for two sets of one name, and for sets and tables
+    of too many cells.
     """
     columns, skips, given = _placed(schema)
     if conditionals:
         given = conditionals_of(schema, columns, given)
     given |= named_given(schema, _own(tables), columns, given)
     alike = alike_columns(schema, columns, given) if ALIKE in tables else {}
-    given |= given_by_tables(alike, columns)
-    sets = _sets(schema, columns, measure, alike)
+    apart = differences(alike, columns, given, skips)
+    columns, skips, given = inserted(columns, skips, given, apart)
+    given |= given_by_tables(alike, apart, columns)
+    sets = _sets(schema, columns, measure, alike, apart)
     every = tuple(columns.values())
     crossings, weights = tuple(sets), tuple(sets.values())
     names = [OF_ALL, *(crossed.name for crossed in crossings)]
@@ -189,20 +206,28 @@ def _sets(
     columns: Mapping[str, CountedColumn],
     measure: Sequence[str],
     alike: Mapping[str, tuple[str, ...]],
+    apart: Mapping[str, Difference],
 ) -> dict[Crossing, float]:
     """The sets, and the share of each times that of its number of cells."""
     places = {name: place for place, name in enumerate(columns)}
     every = tuple(columns.values())
-    small = [place for name, place in places.items() if columns[name].size <= MOST_LEVELS]
-    own = {n: k for n, k in places.items() if not schema.columns[n].is_computed}
+    released = {n: k for n, k in places.items() if not isinstance(columns[n], Difference)}
+    small = [place for name, place in released.items() if columns[name].size <= MOST_LEVELS]
+    own = {n: k for n, k in released.items() if not schema.columns[n].is_computed}
     sets: dict[tuple[str, tuple[int, ...]], tuple[Crossing, float]] = {}
 
     def crossing_of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Crossing:
         return crossing(every, tuple(sorted(at)), groups or {})
 
     for name, others in alike.items():
-        crossed = crossing_of(map(places.__getitem__, (name, *others)))
-        sets[crossed.name, crossed.places] = crossed, _OF_ALIKE
+        counted, share = {name, *others}, _OF_ALIKE
+        if name in apart:
+            counted, share = (
+                counted - {name, apart[name].earlier.name} | {apart[name].name},
+                _OF_DIFFERENCE,
+            )
+        crossed = crossing_of(map(places.__getitem__, counted))
+        sets[crossed.name, crossed.places] = crossed, share
     for word in measure:
         if word == PAIRS:
             asked = [(crossing_of(pair), 1.0) for pair in combinations(small, 2)]

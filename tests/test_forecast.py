@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 import pyvws as vws
-from pyvws.commands._forecast import forecast
+from pyvws.commands import _forecast
 from pyvws.commands.cli import app
+from pyvws.errors import InputError
+from pyvws.models.registry import find_model
+from pyvws.models.sequence import Conditional
+from pyvws.synthesis.cost import expected_cost, told_cost
+from pyvws.synthesis.loop import Listener
+from pyvws.tables.design.cells import make_cells
 
 SCHEMA = """
 [columns.sex]
@@ -29,6 +36,14 @@ outcome_scale = "log"
 range = [0, 100000]
 predictors = ["sex"]
 """
+
+
+def forecast(schema: vws.Schema, data: Any, **counts: float) -> list[str]:
+    """The forecast of a run by a schema, of lw or of noisy counts."""
+    if not counts:
+        return _forecast.forecast_of_schema(schema, data)
+    mechanism = vws.NoisyCounts(**counts)
+    return _forecast.forecast(vws.Synthesizer(schema=schema, mechanism=mechanism), data)
 
 
 def table(n: int = 400) -> pd.DataFrame:
@@ -161,7 +176,7 @@ def test_rare_levels_cost_in_the_weighted_fit_what_the_forecast_says() -> None:
     release = vws.synthesize(data, schema=vws.Schema(chosen), mechanism="lw", datasets=1, seed=1)
     assert 0.5 < float(expected[1]) / release.privacy["epsilon_per_dataset"] < 2.0
     assert "confidential" in lines
-    assert "second" not in lines
+    assert re.search(r"A run of lw takes about \d+ seconds of a processor and 0\.\d GB", lines)
 
 
 def test_whole_households_have_a_forecast_by_unit() -> None:
@@ -201,7 +216,7 @@ def test_a_wide_table_is_told_to_count_predictors_alone() -> None:
     advice = forecast(schema, data)[-1]
     assert "noisy-counts with --measure predictors" in advice
     assert "its 24 sets" in advice or "its 25 sets" in advice
-    assert "--measure predictors" not in forecast(schema, data, epsilon=400.0)[-1]
+    assert "--measure predictors" not in forecast(schema, data, epsilon=400.0, delta=1e-5)[-1]
 
 
 @pytest.mark.parametrize(("levels", "said"), [(60, True), (12, False)])
@@ -216,3 +231,77 @@ def test_a_level_for_each_record_is_said_before_a_fit(levels: int, said: bool) -
     )
     lines = " ".join(forecast(schema, table))
     assert (f"'y' make {levels} design columns for 60 records" in lines) == said
+
+
+def wide(columns: int, records: int = 300) -> pd.DataFrame:
+    """A count beside numbers that are no category, so a design has one column for each."""
+    rng = np.random.default_rng(8)
+    numbers = {f"x{k}": rng.normal(size=records).round(3) for k in range(columns)}
+    return pd.DataFrame({**numbers, "y": rng.poisson(3, records)})
+
+
+def test_a_run_by_a_formula_is_refused_where_its_forecast_is_too_long(tmp_path: Path) -> None:
+    """150 design columns pass the limit of parameters, and take hours."""
+    run: Any = {"outcome": "y", "formula": "~ .", "model": "poisson", "mechanism": "lw"}
+    lines = "\n".join(_forecast.forecast(vws.Synthesizer(**run), wide(150)))
+    assert "above --most-seconds, 300" in lines
+    with pytest.raises(InputError, match="--most-seconds") as refused:
+        vws.synthesize(wide(150), **run, seed=1)
+    assert refused.value.key == "too-long"
+    assert "by 151 design columns and 11,627 parameters" in str(refused.value)
+    short = vws.Synthesizer(**run, most_seconds=1e9)
+    assert "--most-seconds" not in "\n".join(_forecast.forecast(short, wide(150)))
+    wide(150).to_csv(tmp_path / "t.csv", index=False)
+    words = ["synthesize", str(tmp_path / "t.csv"), "--outcome", "y", "--formula", "~ ."]
+    words += ["--model", "poisson", "--mechanism", "lw", "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, [*words, "--plan"])
+    assert done.exit_code == 0, done.output
+    assert "A run of lw takes about" in done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_strict_run_is_told_and_not_refused() -> None:
+    """A refusal by the records, or by the time that they take, would tell of the table."""
+    columns = [
+        Conditional("y", find_model("poisson"), make_cells(np.ones(9), rng_design(9, 150)))
+    ]
+    told: list[str] = []
+    listener = Listener(fit=lambda _label: None, line=told.append)
+    run = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw")
+    told_cost(run, columns, 9, strict=True, listener=listener)
+    assert len(told) == 1
+    assert "Expected: about" in told[0]
+    with pytest.raises(InputError, match="most_seconds"):
+        told_cost(run, columns, 9, strict=False, listener=listener)
+
+
+def rng_design(records: int, K: int) -> Any:
+    return np.random.default_rng(3).normal(size=(records, K))
+
+
+def test_what_a_run_does_more_costs_more() -> None:
+    def seconds(K: int, records: int = 50, **settings: Any) -> float:
+        design = rng_design(records, K)
+        columns = [Conditional("y", find_model("poisson"), make_cells(np.ones(records), design))]
+        run: Any = {"outcome": "y", "model": "poisson", "mechanism": "lw"} | settings
+        cost = expected_cost(vws.Synthesizer(**run), columns, records)
+        assert cost is not None
+        return cost.seconds
+
+    usual = seconds(60)
+    assert seconds(5) < usual < seconds(120)
+    assert usual > 1.5 * seconds(60, mechanism="unweighted")
+    assert seconds(60, epsilon=3.0) > 2.0 * usual
+    assert seconds(60, settings=vws.SamplerSettings(draws=4000)) > 2.0 * usual
+
+
+def test_what_is_kept_of_a_fit_takes_memory() -> None:
+    """151 design columns have a matrix of 22,801 correlations a draw, in each of two fits."""
+    design = rng_design(50, 151)
+    columns = [Conditional("y", find_model("poisson"), make_cells(np.ones(50), design))]
+    run = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw")
+    cost = expected_cost(run, columns, 50)
+    assert cost is not None
+    assert cost.gigabytes > 2 * 4000 * 151**2 * 8 / 1e9
+    other = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw", engine="laplace")
+    assert expected_cost(other, columns, 50) is None  # Of engine native alone.

@@ -1,7 +1,6 @@
-"""What a run by a schema will about be and cost, before any fit: for the steward alone.
+"""What a run will about be and cost, before any fit: for the steward alone.
 
 The figures are estimates from the confidential records, so they stay inside, as a proposal does.
-None is of time: how many steps a sampler needs shows only while it runs.
 """
 
 from __future__ import annotations
@@ -20,30 +19,53 @@ _SHIFT: Final = 0.5  # The default g of lw where weights of 0 would take out muc
 _DRAWS: Final = 20  # At once,
 _TIMES: Final = 10  # and so many times.
 _A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
-_A_RUN: Final = 0.7  # GB of any run.
+_NONE: Final = "There is no forecast. {}"
 _LEFT_OUT: Final = 0.02  # A cap leaves out at most such a share of the records.
 
 
-def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e-5) -> list[str]:
-    """Sentences on a run by a schema on a table: what is fitted, epsilon, memory and noise.
+def forecast_of_schema(schema: Any, table: Any) -> list[str]:
+    """The forecast of a run of lw by a schema."""
+    from pyvws.release.synthesizer import Synthesizer
+
+    try:
+        settings = Synthesizer(schema=schema, mechanism="lw", datasets=1)
+    except InputError as error:
+        return [_NONE.format(error)]
+    return forecast(settings, table)
+
+
+def forecast(settings: Any, table: Any) -> list[str]:
+    """Sentences on a run on a table: what is fitted, epsilon, noise, seconds and memory.
 
     Epsilon is that of rough fits, whose coefficients scatter by their rough standard errors in the
     place of a posterior. Weights follow from their bounds as under `lw`, whose bound `sw` meets,
     and the bounds of rough fits under these weights are the forecast. Noisy counts are forecast at
-    `epsilon` and `delta`.
+    the run's epsilon and delta, or at 4 and 1e-5.
     """
     from pyvws.release.synthesizer import Synthesizer
+    from pyvws.synthesis.cost import expected_cost, expected_of_counts
     from pyvws.tables.files.frame import open_frame, unit_codes
 
+    schema, mechanism = settings.plan.schema, settings.mechanism
+    fitted = settings
+    if mechanism.facts.takes_table:
+        fitted = Synthesizer(schema=schema, mechanism="lw", datasets=1)
+    elif not mechanism.facts.fits_model:
+        return [_NONE.format(f"{mechanism.name} fits no model.")]
     try:
         frame = open_frame(table, least=1)
-        plan = Synthesizer(schema=schema, mechanism="lw", datasets=1).plan.on(frame)
-        units = None if schema.unit is None else unit_codes(frame, schema.unit)
+        plan = fitted.plan.on(frame).designed(frame)
+        units = None if plan.unit is None else unit_codes(frame, plan.unit)
         outcomes = plan.coded(frame, None, units, ()).outcomes
     except InputError as error:
-        return [f"There is no forecast. {error}"]
+        return [_NONE.format(error)]
+    columns = [outcome.conditional(None) for outcome in outcomes]
+    cost = expected_cost(fitted, columns, len(frame))
+    counts = None
+    if mechanism.facts.takes_table:
+        counts = expected_of_counts(mechanism, len(plan.outcomes), len(frame))
     total, first, _ = _bounds(outcomes, np.ones(len(frame)), units)
-    whose = "a record" if units is None else f"a unit of {schema.unit!r}"
+    whose = "a record" if units is None else f"a unit of {plan.unit!r}"
     bounded = np.isfinite(total)
     spread = np.ptp(total[bounded]) if bounded.any() else 0.0
     weights = bounded.astype(np.float64)
@@ -58,10 +80,6 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
     of_lw = 2.0 * float(weighted[record])
     column = max(each, key=lambda name: float(each[name][record]))
     share = each[column][record] / total[record] if 0.0 < total[record] < np.inf else 1.0
-    size = sum(
-        2.0 * 4000.0 * 8.0 * (conditional.parameters + 1) for conditional in plan.conditionals
-    )
-    size += 8.0 * len(total) * len(outcomes) * 10.0
     lines = [
         "Forecast: these are estimates without a fit. They describe the confidential table, so "
         "keep them inside.",
@@ -69,9 +87,13 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
         f"{sum(x.parameters for x in plan.conditionals)} parameters of samplers, and a record has "
         f"up to {max(terms)} terms.",
         f"Under lw epsilon is about {of_lw:.2g} a dataset, and sw is made to meet it. Column "
-        f"{column!r} makes about {share:.0%} of the largest bound of {whose}. A run takes about "
-        f"{size / 1e9 + _A_RUN:.1f} GB of memory.",
+        f"{column!r} makes about {share:.0%} of the largest bound of {whose}.",
     ]
+    for name, one in ((fitted.mechanism.name, cost), (mechanism.name, counts)):
+        if one is not None:
+            lines.append(f"A run of {name} takes {one}.")
+    if cost is not None and cost.seconds > fitted.most_seconds:
+        lines.append(f"That is above --most-seconds, {fitted.most_seconds:g}. {cost.longest}")
     lines += [caveat(phrase) for phrase in plan.caveats]
     if not bounded.all():
         ends = [name for name, own in first.items() if not np.isfinite(own).all()]
@@ -96,6 +118,9 @@ def forecast(schema: Any, table: Any, *, epsilon: float = 4.0, delta: float = 1e
                 "fewer predictors, or join levels."
             )
     cap, out = _cap(units)
+    epsilon, delta = 4.0, 1e-5
+    if mechanism.facts.takes_table:
+        epsilon, delta = mechanism.epsilon, mechanism.delta
     noise = _noise(schema, len(frame) - out, epsilon, delta, cap)
     if noise is not None:
         sets, cells, deviation, mean = noise
@@ -184,7 +209,7 @@ def _noise(
     from pyvws.mechanisms.counts.sets import usual_shares
     from pyvws.mechanisms.noisy_counts import NoisyCounts
 
-    if schema.public or schema.members is not None:
+    if schema is None or schema.public or schema.members is not None:
         return None
     mechanism = NoisyCounts(epsilon=epsilon, delta=delta, cap=cap, measure=measure)
     try:

@@ -50,7 +50,7 @@ def schema(
       pyvws schema people.csv --out proposal.toml
       pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
     """
-    from pyvws.commands._forecast import forecast
+    from pyvws.commands._forecast import forecast_of_schema
     from pyvws.tables.files.headers import display_names, record_instead
     from pyvws.tables.files.read import read_table
     from pyvws.tables.proposal.reasons import broken_rules, reasons
@@ -67,7 +67,7 @@ def schema(
     source = read_table(table)
     schema = Schema.propose(source.with_codes)
     schema.write(out)
-    expected = forecast(schema, source.with_codes) if plan else []
+    expected = forecast_of_schema(schema, source.with_codes) if plan else []
     labels = display_names(list(schema.columns))
     broken = broken_rules(schema, source.with_codes, labels)
     columns = {labels[name]: column for name, column in schema.columns.items()}

@@ -99,7 +99,7 @@ def synthesize(
         bool,
         typer.Option(
             "--plan",
-            help="Print a forecast of epsilon, noise and memory. Fit and write nothing.",
+            help="Print a forecast of epsilon, noise, time and memory. Fit and write nothing.",
         ),
     ] = False,
     overwrite: Overwrite = False,
@@ -147,12 +147,10 @@ def synthesize(
     with wrong_usage():
         settings = Synthesizer(**arranged(given))
     if plan:
-        if "schema" not in given:
-            raise UsageError("--plan takes a table by a schema. Name it with --schema.")
-        mechanism: Any = settings.mechanism
-        counts = mechanism.facts.takes_table
-        budget = {name: getattr(mechanism, name) for name in ("epsilon", "delta") if counts}
-        lines = forecast(given["schema"], read_table(table).with_codes, **budget)
+        source = read_table(table)
+        lines = forecast(
+            settings, source.with_codes if settings.plan.reads_codes else source.frame
+        )
         if as_json:
             print_json({"forecast": lines})
         else:

@@ -38,7 +38,7 @@ from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior, of_one_record
 
 _PICKS = 50  # Draws of an earlier fit that a chain tries to start from.
-_REFIT_SHARE = 0.5  # Share of the warm-up kept in a fit that starts from another.
+REFIT_SHARE = 0.5  # Share of the warm-up kept in a fit that starts from another.
 _JITTER = 1.0  # Chains start uniformly within this distance of the rough fit, as scaled.
 _JITTER_IN_WINDOW = 0.1  # Under a clamp: further out, records can leave the window for good.
 
@@ -89,7 +89,7 @@ class NativeEngine:
         starts = target.starts()
         scale_of_start = starts[0].scale if target.clamp is None else None
         shaped = scale_of_start is not None and scale_of_start.shaped
-        settings = settings.after(previous, share=_REFIT_SHARE, shaped=shaped)
+        settings = settings.after(previous, share=REFIT_SHARE, shaped=shaped)
         D, K = target.dimension, target.cells.n_coefficients
         jitter = _JITTER if target.clamp is None else _JITTER_IN_WINDOW
         drawn = None if previous is None else target.model.unconstrain(previous.draws)

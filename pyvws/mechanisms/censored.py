@@ -193,6 +193,7 @@ class Censored(Counting):
             windows=(self.window, *first),
             counts_in_radius=weights == "cw",
             refuses_constant=weights == "lw",
+            fits=2 if weights == "lw" or stage is not None else 1,
             clamps_every_fit=weights != "lw" and self.reference is None,
             takes_units=weights in _OF_UNITS,
         )

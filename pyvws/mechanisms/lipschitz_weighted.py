@@ -64,6 +64,7 @@ class LipschitzWeighted(MechanismBase):
         claim="asymptotic-dp",
         caveats=(BY_BOUND,),
         refuses_constant=True,
+        fits=2,
         in_steps=True,
         takes_units=True,
         reweights=True,

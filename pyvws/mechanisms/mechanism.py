@@ -34,6 +34,7 @@ class Facts:
       table.
     - `own_epsilon`: The epsilon among the mechanism's settings.
     - `fits_model`: Whether it weighs fits of a model; the perturbed histogram has no model.
+    - `fits`: How many fits to the table it makes, beside those of a search.
     - `takes_table`: Whether a mechanism without fits takes the columns of a schema.
     - `in_steps`: Whether it can weigh a tally, where a row stands for several records.
     - `weights_from_data`: Whether any weight depends on confidential data that no epsilon accounts
@@ -65,6 +66,7 @@ class Facts:
     weights_source: str = "table"
     own_epsilon: float | None = None
     fits_model: bool = True
+    fits: int = 1
     takes_table: bool = False
     in_steps: bool = False
     weights_from_data: bool = True

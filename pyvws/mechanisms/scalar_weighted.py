@@ -40,7 +40,8 @@ class ScalarWeighted(MechanismBase):
     def facts(self) -> Facts:
         """A target replaces LW's bound, the default, which needs an outcome that varies."""
         lw = self.match == "lw"
-        return replace(super(ScalarWeighted, self).facts, names_bound=not lw, refuses_constant=lw)
+        facts = super(ScalarWeighted, self).facts
+        return replace(facts, names_bound=not lw, refuses_constant=lw, fits=3 if lw else 2)
 
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The fit at the weight Delta_{alpha,x} / Delta_x, or at a weight that a search finds."""

@@ -32,6 +32,7 @@ class WeightedEpsilon(MechanismBase):
         claim="asymptotic-dp",
         caveats=(BY_BOUND,),
         refuses_constant=True,
+        fits=3,
         in_steps=True,
         takes_units=True,
         reweights=True,

@@ -259,6 +259,13 @@ class RunSettings:
     passes: int = setting(
         5, "Refits that `downscale` makes at most.", needs="downscale", panel="Mechanism"
     )
+    most_seconds: float = setting(
+        300.0,
+        "Processor seconds that a run may take by its forecast; a longer one makes no fit.",
+        more="The forecast is rough, and of engine native alone. A run that claims dp is told, "
+        "and not refused: a refusal could tell of the table.",
+        panel="Fit",
+    )
     settings: SamplerSettings = field(default_factory=SamplerSettings)
     engine: str | Engine = setting(
         "native",
@@ -330,6 +337,7 @@ class RunSettings:
         self._keep("passes", whole_number(self.passes, "passes", least=1))
         if self.psi is not None:
             open_unit_interval(self.psi, "psi")
+        positive(self.most_seconds, "most_seconds")
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")
         if isinstance(self.records, str) and self.records != "noisy":

@@ -1,0 +1,186 @@
+"""What a run takes about, before its first fit: processor seconds and memory.
+
+A fit by NUTS takes chains x iterations x slopes of an iteration x time of a slope. The last factor
+has two parts. One is the likelihood's, which a short measurement on the run's own cells tells,
+together with the speed of the machine. The other is that of the coefficients' prior and scale,
+whose seconds are those of `REFERENCE`. How many slopes an iteration takes grows slowly with the
+number of parameters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import numpy as np
+
+from pyvws.engines.nuts import REFIT_SHARE
+from pyvws.errors import InputError
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.models.conditional_table import ConditionalTable
+from pyvws.models.sequence import Conditional
+from pyvws.synthesis.loop import Listener
+from pyvws.synthesis.settings import RunSettings
+from pyvws.weights.search import LONGER
+
+REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
+"""The processor whose seconds the fixed parts are."""
+
+_A_RUN: Final = 6.0  # Seconds of any run: what is loaded, read and written.
+_GIGABYTES_OF_A_RUN: Final = 0.4
+_SLOPE_OVER_TERMS: Final = 1.4  # A slope's time over that of the log-likelihood at one draw.
+_OF_PAIR: Final = 230e-9  # Seconds of the prior for each pair of design columns,
+_OF_TRIPLE: Final = 3.8e-9  # of a regression's scale for each triple of them,
+_OF_DENSE: Final = 1.5e-9  # of a scale that knows all covariances for each pair of entries,
+_OF_DIAGNOSED: Final = 1.7e-6  # of diagnostics for each draw of a parameter,
+_OF_SHARE: Final = 100e-9  # of a conditional table's share in an iteration under a clamp,
+_OF_RECORD: Final = 30e-9  # of a record in each such table,
+_OF_CELL: Final = 120e-9  # and of a record's column in a sweep of noisy counts.
+_LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
+_SLOPES: Final = 4.4  # Of an iteration with one parameter; they grow
+_POWER: Final = 0.19  # with so small a power of the number of parameters.
+_TRIES: Final = 4  # Refits of a search, as a rule.
+_DRAWS, _TIMES = 2, 3
+_WORTH_A_WORD: Final = 10.0  # Seconds.
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Expected processor `seconds` of a run, its `gigabytes`, and what takes the `longest`."""
+
+    seconds: float
+    gigabytes: float
+    longest: str = ""
+
+    def __str__(self) -> str:
+        return f"about {rounded(self.seconds)} seconds of a processor and {self.gigabytes:.1f} GB"
+
+
+def expected_cost(
+    settings: RunSettings, columns: Sequence[Conditional], records: int
+) -> Cost | None:
+    """The cost of a run that fits conditionals to a table of N records by engine native.
+
+    None for another engine, for fits that come from elsewhere, and where nothing is fitted.
+    """
+    mechanism, sampler = cast(Mechanism, settings.mechanism), settings.settings
+    outside = settings.program is not None or settings.existing_fit is not None
+    if settings.engine != "native" or outside or not mechanism.facts.fits_model:
+        return None
+    fits, longer = _fits(settings)
+    S = sampler.chains * sampler.draws
+    by_column, kept, sampled = {}, 0, 0
+    for column in columns:
+        model, cells = column.model, column.cells
+        K, D, clamps = cells.n_coefficients, model.dimension(cells.n_coefficients), mechanism.facts.clamps
+        of_terms = _seconds_a_draw(model, cells, D)
+        of_draw, iteration = of_terms, 0.0
+        if isinstance(model, ConditionalTable):
+            of_draw += _OF_SHARE * D
+            if clamps:
+                iteration = _OF_SHARE * D + _OF_RECORD * cells.n_records
+        else:
+            of_draw += _OF_DIAGNOSED * D
+            slope = _SLOPE_OVER_TERMS * of_terms + _of_prior(model, K, D)
+            iteration = _SLOPES * D**_POWER * slope
+        refit = sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
+        if getattr(model, "coefficient_sd", None) and not clamps:
+            refit = sampler.after(None, share=REFIT_SHARE, shaped=True)
+        warmup = (fits - 1 + (longer > 0)) * refit.warmup + sampler.warmup
+        iterations = sampler.chains * warmup + (fits + longer) * S
+        by_column[column.column] = iterations * iteration + (fits + longer) * S * of_draw
+        kept += _kept(model, K, D)
+        sampled = max(sampled, D)
+    floats = S * ((min(fits, 3) + longer) * kept + 4 * sampled) + 10 * records * len(columns)
+    seconds = _A_RUN + sum(by_column.values())
+    last = max(columns, key=lambda column: by_column[column.column])
+    K = last.cells.n_coefficients
+    longest = (
+        f"Column {last.column!r} takes {by_column[last.column] / seconds:.0%} of the time, by "
+        f"{K:,} design columns and {last.model.dimension(K):,} parameters. Name fewer predictors, "
+        "join levels, take fewer draws, or take model table in a schema."
+    )
+    return Cost(seconds, _GIGABYTES_OF_A_RUN + 8e-9 * floats, longest)
+
+
+def expected_of_counts(mechanism: Any, columns: int, records: int) -> Cost:
+    """The cost of noisy counts that give K columns of N records by sweeps over imputed records."""
+    sweeps = mechanism.chains * mechanism.sweeps
+    return Cost(
+        _A_RUN + _OF_CELL * sweeps * columns * records,
+        _GIGABYTES_OF_A_RUN + 8e-9 * 20 * records * columns,
+    )
+
+
+def told_cost(
+    settings: RunSettings,
+    columns: Sequence[Conditional],
+    records: int,
+    *,
+    strict: bool,
+    listener: Listener,
+) -> None:
+    """Tell the agency a cost that is worth a word; InputError where it is above `most_seconds`.
+
+    A strict run is told alone: a refusal by the number of records, or by their cells, would tell of
+    the table.
+    """
+    cost = expected_cost(settings, columns, records)
+    if cost is None:
+        return
+    if cost.seconds > _WORTH_A_WORD:
+        listener.line(f"  Expected: {cost}.")
+    if cost.seconds <= settings.most_seconds or strict:
+        return
+    raise InputError(
+        f"The run would take {cost}, and most_seconds is {settings.most_seconds:g}. "
+        f"{cost.longest} Or raise most_seconds (--most-seconds).",
+        key="too-long",
+    )
+
+
+def rounded(seconds: float) -> str:
+    """Seconds in two digits."""
+    return f"{float(f'{seconds:.2g}'):,.0f}"
+
+
+def _fits(settings: RunSettings) -> tuple[int, int]:
+    """How many fits a run makes as a rule, and how many times a fit's draws confirm the last."""
+    mechanism = cast(Mechanism, settings.mechanism)
+    fits = mechanism.facts.fits + (_TRIES if settings.reweight else 0)
+    if settings.downscale:
+        fits += settings.passes
+    elif settings.epsilon is not None:
+        fits += _TRIES
+    confirmed = settings.target_epsilon is not None and not mechanism.facts.clamps
+    return fits, LONGER if confirmed else 0
+
+
+def _of_prior(model: Any, K: int, D: int) -> float:
+    """Seconds that a slope takes for the coefficients' prior and scale, on `REFERENCE`."""
+    draw = model.constrain(np.zeros((1, D)), K)
+    coefficients = draw["beta"].size if "beta" in draw else K
+    seconds = _OF_PAIR * K**2 if "L_beta" in draw else 0.0
+    if coefficients == K:
+        return seconds + _OF_TRIPLE * K**3
+    return seconds + (_OF_DENSE * coefficients**2 if coefficients <= _LARGEST_DENSE else 0.0)
+
+
+def _kept(model: Any, K: int, D: int) -> int:
+    """How many numbers are kept of one draw."""
+    return sum(entry.size for entry in model.constrain(np.zeros((1, D)), K).values())
+
+
+def _seconds_a_draw(model: Any, cells: Any, D: int) -> float:
+    """Processor seconds that this machine takes for the log-likelihood of all cells at one draw."""
+    draws = model.constrain(np.zeros((_DRAWS, D)), cells.n_coefficients)
+    times = []
+    with np.errstate(all="ignore"):
+        model.log_likelihood(draws, cells)  # The first time compiles.
+        for _ in range(_TIMES):
+            began = time.thread_time()
+            model.log_likelihood(draws, cells)
+            times.append(time.thread_time() - began)
+    return min(times) / _DRAWS

@@ -266,7 +266,7 @@ def test_what_is_claimed(changes, guarantee):
 
 def test_the_terminal_says_that_a_claim_rests_on_a_signature(capsys):
     for looked in ({}, {"schema_was_proposed": True}):
-        privacy = statement(public_looked=settings).released()
+        privacy = statement(public_settings=looked).released()
         tell_release(privacy, Path("out"), [], quiet=False, as_json=False)
         assert ("signed" in capsys.readouterr().out) == bool(looked)
 

@@ -227,7 +227,7 @@ class Schema:
             proposed_unit,
             shares_of_units,
         )
-        from pyvws.tables.proposal.computed import computed_columns
+        from pyvws.tables.proposal.computed import bands_below, computed_columns
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
@@ -235,6 +235,7 @@ class Schema:
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
         each = shares_of_units(table, columns)
+        columns = bands_below(columns, coded, each)
         computed = computed_columns(columns, coded, each)
         proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
         unit, number = proposed_unit(table, columns), round(float(each.sum()))

@@ -204,6 +204,7 @@ def plain_tables(
     if len(kinds) < least:
         raise InputError(
             f"{least} or more columns must be categories or numbers that vary. Got {len(kinds)}."
+            + (" Judge a single column by pyvws utility --outcome." if kinds else "")
         )
     given = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     asked = tables.first.columns if columns is None else list(dict.fromkeys(columns))

@@ -182,7 +182,7 @@ def test_a_picture_of_the_associations():
     ("change", "options", "message"),
     [
         ({"income": ["x"] * 40}, {}, "synthetic dataset 1: Column 'income' has 40 cells that"),
-        ({}, {"columns": ["age"]}, "2 or more columns must be categories or numbers that vary"),
+        ({}, {"columns": ["age"]}, "Judge a single column"),
         ({}, {"columns": ["age", "incom"]}, "columns names column 'incom', which the table lacks"),
         ({}, {"bins": {"age": [2, 1]}}, "bins of 'age' must rise"),
         ({}, {"seed": -1}, "seed must be"),

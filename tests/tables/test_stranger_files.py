@@ -416,3 +416,22 @@ def test_the_range_of_a_sum_holds_all_sums_of_its_parts() -> None:
     rest = rng.integers(300, 900, 300) - halves
     whole = columns_of(a=halves, b=rest, c=(halves + rest).astype(int))["c"]
     assert (whole.rule, whole.decimals) == ("= a + b", 2)
+
+
+def test_bands_above_their_number_move_below_it_and_are_computed() -> None:
+    rng = np.random.default_rng(48)
+    age = np.where(rng.random(600) < 0.1, np.nan, rng.integers(16, 90, 600))
+    named = np.where(np.isnan(age), "none", np.where(age < 30, "16-29", "30+"))
+    table = pl.DataFrame({"group": named, "sex": rng.choice(["f", "m"], 600), "age": age})
+    table = table.with_columns(pl.col("age").fill_nan(None))
+    schema = Schema.propose(table)
+    assert list(schema.columns) == ["sex", "age", "group"]
+    assert schema.columns["group"].rule == (
+        *("none where age == missing", "'16-29' where age < 30", "'30+' where age >= 30"),
+    )
+    counts = vws.NoisyCounts(epsilon=4, delta=1e-5)
+    (drawn,) = vws.synthesize(table, schema=schema, mechanism=counts, datasets=1, seed=1).datasets
+    assert drawn.columns == table.columns
+    assert (drawn["group"].eq("16-29") == (drawn["age"].fill_null(99) < 30)).all()
+    loose = table.with_columns(pl.Series("group", rng.permutation(named)))
+    assert list(Schema.propose(loose).columns) == loose.columns

@@ -75,6 +75,34 @@ def computed_columns(
     return proposed
 
 
+def bands_below(columns: Mapping[str, Column], values: Values, each: Floats) -> dict[str, Column]:
+    """The columns in an order where a category of intervals of a number stands below the number.
+
+    A file may have ageGroup before age. Rules then compute it, and no record contradicts itself.
+    """
+    order = list(columns)
+    drawn = [name for name, column in columns.items() if column.role == "synthesize"]
+    for place, name in enumerate(drawn):
+        if not columns[name].categorical or columns[name].is_constant:
+            continue
+        for other in drawn[place + 1 :]:
+            if columns[other].categorical or not _may_be_bands(values[name], values[other]):
+                continue
+            if _bands(name, other, columns, values, each):
+                order.remove(name)
+                order.insert(order.index(other) + 1, name)
+                break
+    return {name: columns[name] for name in order}
+
+
+def _may_be_bands(codes: Floats, x: Floats) -> bool:
+    """Whether some codes (N,) change as seldom along the numbers (N,) as intervals of these do."""
+    some = np.linspace(0, len(x) - 1, min(len(x), _SOME)).astype(np.intp)
+    some = some[~np.isnan(x[some])]
+    along = codes[some][np.argsort(x[some], kind="stable")]
+    return int(np.count_nonzero(np.diff(along))) < len(np.unique(codes))
+
+
 def _by_text(column: Column, rules: tuple[str, ...]) -> Column | None:
     """The column with rules; None where a rule cannot spell a name or a level."""
     try:

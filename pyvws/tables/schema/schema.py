@@ -223,12 +223,8 @@ class Schema:
         rule. Categories become conditional tables where regressions on all earlier columns would be
         too long. An id that several records share is the unit of privacy.
         """
-        from pyvws.tables.proposal.columns import (
-            proposed_columns,
-            proposed_unit,
-            shares_of_units,
-        )
-        from pyvws.tables.proposal.computed import computed_columns
+        from pyvws.tables.proposal.columns import proposed_columns, proposed_unit, shares_of_units
+        from pyvws.tables.proposal.computed import bands_below, computed_columns
         from pyvws.tables.proposal.exclusions import proposed_exclusions
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
@@ -237,6 +233,7 @@ class Schema:
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
         each = shares_of_units(table, columns)
+        columns = bands_below(columns, coded, each)
         computed = computed_columns(columns, coded, each)
         proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
         proposed = proposed_exclusions(proposed, columns, coded, each)

@@ -107,9 +107,9 @@ def _rules(
         after = gone | exclusion.barred
         if len(rules) == _MOST_RULES or after[named].all():
             continue
-        rule = _spelled(name, exclusion, columns)
-        if _is_kept(rule, name, exclusion, columns, values):
-            rules.append(rule)
+        text = _spelled(name, exclusion, columns)
+        if _is_kept(text, name, exclusion, columns, values):
+            rules.append(text)
             gone = after
     return rules
 

@@ -28,18 +28,19 @@ from pyvws.weights.search import LONGER
 REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
 """The processor whose seconds the fixed parts are."""
 
-_A_RUN: Final = 6.0  # Seconds of any run: what is loaded, read and written.
+_A_RUN: Final = 8.0  # Seconds of any run: what is loaded, read and written.
 _GIGABYTES_OF_A_RUN: Final = 0.4
 _SLOPE_OVER_TERMS: Final = 1.4  # A slope's time over that of the log-likelihood at one draw.
 _OF_PAIR: Final = 230e-9  # Seconds of the prior for each pair of design columns,
 _OF_TRIPLE: Final = 3.8e-9  # of a regression's scale for each triple of them,
 _OF_DENSE: Final = 1.5e-9  # of a scale that knows all covariances for each pair of entries,
-_OF_DIAGNOSED: Final = 1.7e-6  # of diagnostics for each draw of a parameter,
+_OF_PARAMETER: Final = 3e-3  # of a fit's diagnostics for each parameter,
+_OF_DIAGNOSED: Final = 0.9e-6  # and for each draw of it,
 _OF_SHARE: Final = 100e-9  # of a conditional table's share in an iteration under a clamp,
 _OF_RECORD: Final = 30e-9  # of a record in each such table,
 _OF_CELL: Final = 120e-9  # and of a record's column in a sweep of noisy counts.
 _LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
-_SLOPES: Final = 4.4  # Of an iteration with one parameter; they grow
+_SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
 _POWER: Final = 0.19  # with so small a power of the number of parameters.
 _TRIES: Final = 4  # Refits of a search, as a rule.
 _DRAWS, _TIMES = 2, 3
@@ -74,15 +75,16 @@ def expected_cost(
     by_column, kept, sampled = {}, 0, 0
     for column in columns:
         model, cells = column.model, column.cells
-        K, D, clamps = cells.n_coefficients, model.dimension(cells.n_coefficients), mechanism.facts.clamps
+        K, clamps = cells.n_coefficients, mechanism.facts.clamps
+        D = model.dimension(K)
         of_terms = _seconds_a_draw(model, cells, D)
-        of_draw, iteration = of_terms, 0.0
+        of_draw, iteration, of_fit = of_terms, 0.0, 0.0
         if isinstance(model, ConditionalTable):
             of_draw += _OF_SHARE * D
             if clamps:
                 iteration = _OF_SHARE * D + _OF_RECORD * cells.n_records
         else:
-            of_draw += _OF_DIAGNOSED * D
+            of_fit, of_draw = _OF_PARAMETER * D, of_draw + _OF_DIAGNOSED * D
             slope = _SLOPE_OVER_TERMS * of_terms + _of_prior(model, K, D)
             iteration = _SLOPES * D**_POWER * slope
         refit = sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
@@ -90,7 +92,8 @@ def expected_cost(
             refit = sampler.after(None, share=REFIT_SHARE, shaped=True)
         warmup = (fits - 1 + (longer > 0)) * refit.warmup + sampler.warmup
         iterations = sampler.chains * warmup + (fits + longer) * S
-        by_column[column.column] = iterations * iteration + (fits + longer) * S * of_draw
+        of_draws = (fits + longer) * S * of_draw + (fits + (longer > 0)) * of_fit
+        by_column[column.column] = iterations * iteration + of_draws
         kept += _kept(model, K, D)
         sampled = max(sampled, D)
     floats = S * ((min(fits, 3) + longer) * kept + 4 * sampled) + 10 * records * len(columns)

@@ -28,9 +28,9 @@ from pyvws.weights.search import LONGER
 REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
 """The processor whose seconds the fixed parts are."""
 
-_A_RUN: Final = 8.0  # Seconds of any run: what is loaded, read and written.
+_A_RUN: Final = 6.0  # Seconds of any run: what is loaded, read and written.
 _GIGABYTES_OF_A_RUN: Final = 0.4
-_SLOPE_OVER_TERMS: Final = 1.4  # A slope's time over that of the log-likelihood at one draw.
+_SLOPE_OVER_TERMS: Final = 1.6  # A slope's time over that of the log-likelihood at one draw.
 _OF_PAIR: Final = 230e-9  # Seconds of the prior for each pair of design columns,
 _OF_TRIPLE: Final = 3.8e-9  # of a regression's scale for each triple of them,
 _OF_DENSE: Final = 1.5e-9  # of a scale that knows all covariances for each pair of entries,
@@ -42,8 +42,10 @@ _OF_CELL: Final = 120e-9  # and of a record's column in a sweep of noisy counts.
 _LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
 _SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
 _POWER: Final = 0.19  # with so small a power of the number of parameters.
+_SHAPED: Final = 0.65  # Of them, where the rough fit has the posterior's shape.
 _TRIES: Final = 4  # Refits of a search, as a rule.
-_DRAWS, _TIMES = 2, 3
+_DRAWS: Final = (1, 5)
+_TIMES: Final = 3
 _WORTH_A_WORD: Final = 10.0  # Seconds.
 
 
@@ -87,10 +89,11 @@ def expected_cost(
             of_fit, of_draw = _OF_PARAMETER * D, of_draw + _OF_DIAGNOSED * D
             slope = _SLOPE_OVER_TERMS * of_terms + _of_prior(model, K, D)
             iteration = _SLOPES * D**_POWER * slope
-        refit = sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
+        first, refit = sampler, sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
         if getattr(model, "coefficient_sd", None) and not clamps:
-            refit = sampler.after(None, share=REFIT_SHARE, shaped=True)
-        warmup = (fits - 1 + (longer > 0)) * refit.warmup + sampler.warmup
+            first = refit = sampler.after(None, share=REFIT_SHARE, shaped=True)
+            iteration *= _SHAPED
+        warmup = first.warmup + (fits - 1 + (longer > 0)) * refit.warmup
         iterations = sampler.chains * warmup + (fits + longer) * S
         of_draws = (fits + longer) * S * of_draw + (fits + (longer > 0)) * of_fit
         by_column[column.column] = iterations * iteration + of_draws
@@ -177,13 +180,17 @@ def _kept(model: Any, K: int, D: int) -> int:
 
 
 def _seconds_a_draw(model: Any, cells: Any, D: int) -> float:
-    """Processor seconds that this machine takes for the log-likelihood of all cells at one draw."""
-    draws = model.constrain(np.zeros((_DRAWS, D)), cells.n_coefficients)
-    times = []
+    """Processor seconds of one draw more in the log-likelihood of all cells, on this machine."""
+    at = {}
     with np.errstate(all="ignore"):
-        model.log_likelihood(draws, cells)  # The first time compiles.
-        for _ in range(_TIMES):
-            began = time.thread_time()
-            model.log_likelihood(draws, cells)
-            times.append(time.thread_time() - began)
-    return min(times) / _DRAWS
+        for S in _DRAWS:
+            draws = model.constrain(np.zeros((S, D)), cells.n_coefficients)
+            model.log_likelihood(draws, cells)  # The first time compiles.
+            times = []
+            for _ in range(_TIMES):
+                began = time.thread_time()
+                model.log_likelihood(draws, cells)
+                times.append(time.thread_time() - began)
+            at[S] = min(times)
+    few, many = _DRAWS
+    return max(at[many] - at[few], 0.0) / (many - few)

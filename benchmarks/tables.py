@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 LEVELS: Final = (2, 5, 8, 3, 4, 6, 10, 2, 5, 7)
+_NO_LIMIT: Final = 1e9  # Seconds of a run.
 _BRIEF: Final = SamplerSettings(draws=100, warmup=200)
 SURVEY: Final = Path(__file__).parents[2] / "shared" / "data" / "ma2019.csv"
 _SCHEMA: Final = Path(__file__).with_name("ma2019.toml")
@@ -202,6 +203,7 @@ def survey_figures(path: Path, datasets: int, settings: SamplerSettings) -> dict
         types="table",
         datasets=datasets,
         settings=settings,
+        most_seconds=_NO_LIMIT,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -227,7 +229,8 @@ def logit_figures(path: Path, settings: SamplerSettings) -> dict[str, float]:
         name: Column(model="nominal", levels=column.levels)
         for name, column in design.columns.items()
     }
-    run = Synthesizer(schema=Schema(columns), mechanism="lw", datasets=5, settings=settings)
+    given: Any = {"datasets": 5, "settings": settings, "most_seconds": _NO_LIMIT}
+    run = Synthesizer(schema=Schema(columns), mechanism="lw", **given)
     began, spent = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -145,6 +145,7 @@ def synthesize(
     downscale: bool = False,
     psi: float | None = None,
     passes: int | None = None,
+    most_seconds: float = 300.0,
     engine: str | Engine = "native",
     program: UserProgram | None = None,
     existing_fit: ExistingFit | Mapping[str, ExistingFit] | None = None,

@@ -262,9 +262,7 @@ def test_a_run_by_a_formula_is_refused_where_its_forecast_is_too_long(tmp_path: 
 
 def test_a_strict_run_is_told_and_not_refused() -> None:
     """A refusal by the records, or by the time that they take, would tell of the table."""
-    columns = [
-        Conditional("y", find_model("poisson"), make_cells(np.ones(9), rng_design(9, 150)))
-    ]
+    columns = [Conditional("y", find_model("poisson"), make_cells(np.ones(9), rng_design(9, 150)))]
     told: list[str] = []
     listener = Listener(fit=lambda _label: None, line=told.append)
     run = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw")

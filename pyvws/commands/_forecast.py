@@ -46,10 +46,9 @@ def forecast(settings: Any, table: Any) -> list[str]:
     from pyvws.synthesis.cost import expected_cost, expected_of_counts
     from pyvws.tables.files.frame import open_frame, unit_codes
 
-    schema, mechanism = settings.plan.schema, settings.mechanism
-    fitted = settings
+    fitted, mechanism = settings, settings.mechanism
     if mechanism.facts.takes_table:
-        fitted = Synthesizer(schema=schema, mechanism="lw", datasets=1)
+        fitted = Synthesizer(schema=settings.schema, mechanism="lw", datasets=1)
     elif not mechanism.facts.fits_model:
         return [_NONE.format(f"{mechanism.name} fits no model.")]
     try:
@@ -121,7 +120,7 @@ def forecast(settings: Any, table: Any) -> list[str]:
     epsilon, delta = 4.0, 1e-5
     if mechanism.facts.takes_table:
         epsilon, delta = mechanism.epsilon, mechanism.delta
-    noise = _noise(schema, len(frame) - out, epsilon, delta, cap)
+    noise = _noise(plan, len(frame) - out, epsilon, delta, cap)
     if noise is not None:
         sets, cells, deviation, mean = noise
         capped = "" if cap is None else f" with --cap {cap}, which leaves {out} records out,"
@@ -132,7 +131,7 @@ def forecast(settings: Any, table: Any) -> list[str]:
         )
     few = None
     if noise is not None and noise[2] > noise[3]:
-        few = _noise(schema, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
+        few = _noise(plan, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
     return [*lines, f"Recommended: {_advice(of_lw, column, noise, few)}."]
 
 
@@ -197,7 +196,7 @@ def _cap(units: Any) -> tuple[int | None, int]:
 
 
 def _noise(
-    schema: Any,
+    plan: Any,
     records: int,
     epsilon: float,
     delta: float,
@@ -209,11 +208,11 @@ def _noise(
     from pyvws.mechanisms.counts.sets import usual_shares
     from pyvws.mechanisms.noisy_counts import NoisyCounts
 
-    if schema is None or schema.public or schema.members is not None:
+    if plan.run.outcome is not None or plan.predictors or plan.members is not None:
         return None
     mechanism = NoisyCounts(epsilon=epsilon, delta=delta, cap=cap, measure=measure)
     try:
-        counted = mechanism.counted_table(schema)
+        counted = mechanism.counted_table(plan.schema)
     except InputError:
         return None
     noise = noise_of(mechanism.budget, usual_shares(counted, pure=delta == 0.0, power=None))

@@ -148,9 +148,7 @@ def synthesize(
         settings = Synthesizer(**arranged(given))
     if plan:
         source = read_table(table)
-        lines = forecast(
-            settings, source.with_codes if settings.plan.reads_codes else source.frame
-        )
+        lines = forecast(settings, source.with_codes if settings.plan.reads_codes else source.frame)
         if as_json:
             print_json({"forecast": lines})
         else:

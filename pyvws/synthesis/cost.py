@@ -30,19 +30,22 @@ REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
 
 _A_RUN: Final = 6.0  # Seconds of any run: what is loaded, read and written.
 _GIGABYTES_OF_A_RUN: Final = 0.4
-_SLOPE_OVER_TERMS: Final = 1.4  # A slope's time over that of the log-likelihood at one draw.
+_SLOPE_OVER_TERMS: Final = 1.6  # A slope's time over that of the log-likelihood at one draw.
 _OF_PAIR: Final = 230e-9  # Seconds of the prior for each pair of design columns,
 _OF_TRIPLE: Final = 3.8e-9  # of a regression's scale for each triple of them,
 _OF_DENSE: Final = 1.5e-9  # of a scale that knows all covariances for each pair of entries,
-_OF_DIAGNOSED: Final = 1.7e-6  # of diagnostics for each draw of a parameter,
+_OF_PARAMETER: Final = 3e-3  # of a fit's diagnostics for each parameter,
+_OF_DIAGNOSED: Final = 0.9e-6  # and for each draw of it,
 _OF_SHARE: Final = 100e-9  # of a conditional table's share in an iteration under a clamp,
 _OF_RECORD: Final = 30e-9  # of a record in each such table,
 _OF_CELL: Final = 120e-9  # and of a record's column in a sweep of noisy counts.
 _LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
-_SLOPES: Final = 4.4  # Of an iteration with one parameter; they grow
+_SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
 _POWER: Final = 0.19  # with so small a power of the number of parameters.
+_SHAPED: Final = 0.65  # Of them, where the rough fit has the posterior's shape.
 _TRIES: Final = 4  # Refits of a search, as a rule.
-_DRAWS, _TIMES = 2, 3
+_DRAWS: Final = (1, 5)
+_TIMES: Final = 3
 _WORTH_A_WORD: Final = 10.0  # Seconds.
 
 
@@ -74,23 +77,26 @@ def expected_cost(
     by_column, kept, sampled = {}, 0, 0
     for column in columns:
         model, cells = column.model, column.cells
-        K, D, clamps = cells.n_coefficients, model.dimension(cells.n_coefficients), mechanism.facts.clamps
+        K, clamps = cells.n_coefficients, mechanism.facts.clamps
+        D = model.dimension(K)
         of_terms = _seconds_a_draw(model, cells, D)
-        of_draw, iteration = of_terms, 0.0
+        of_draw, iteration, of_fit = of_terms, 0.0, 0.0
         if isinstance(model, ConditionalTable):
             of_draw += _OF_SHARE * D
             if clamps:
                 iteration = _OF_SHARE * D + _OF_RECORD * cells.n_records
         else:
-            of_draw += _OF_DIAGNOSED * D
+            of_fit, of_draw = _OF_PARAMETER * D, of_draw + _OF_DIAGNOSED * D
             slope = _SLOPE_OVER_TERMS * of_terms + _of_prior(model, K, D)
             iteration = _SLOPES * D**_POWER * slope
-        refit = sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
+        first, refit = sampler, sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
         if getattr(model, "coefficient_sd", None) and not clamps:
-            refit = sampler.after(None, share=REFIT_SHARE, shaped=True)
-        warmup = (fits - 1 + (longer > 0)) * refit.warmup + sampler.warmup
+            first = refit = sampler.after(None, share=REFIT_SHARE, shaped=True)
+            iteration *= _SHAPED
+        warmup = first.warmup + (fits - 1 + (longer > 0)) * refit.warmup
         iterations = sampler.chains * warmup + (fits + longer) * S
-        by_column[column.column] = iterations * iteration + (fits + longer) * S * of_draw
+        of_draws = (fits + longer) * S * of_draw + (fits + (longer > 0)) * of_fit
+        by_column[column.column] = iterations * iteration + of_draws
         kept += _kept(model, K, D)
         sampled = max(sampled, D)
     floats = S * ((min(fits, 3) + longer) * kept + 4 * sampled) + 10 * records * len(columns)
@@ -174,13 +180,17 @@ def _kept(model: Any, K: int, D: int) -> int:
 
 
 def _seconds_a_draw(model: Any, cells: Any, D: int) -> float:
-    """Processor seconds that this machine takes for the log-likelihood of all cells at one draw."""
-    draws = model.constrain(np.zeros((_DRAWS, D)), cells.n_coefficients)
-    times = []
+    """Processor seconds of one draw more in the log-likelihood of all cells, on this machine."""
+    at = {}
     with np.errstate(all="ignore"):
-        model.log_likelihood(draws, cells)  # The first time compiles.
-        for _ in range(_TIMES):
-            began = time.thread_time()
-            model.log_likelihood(draws, cells)
-            times.append(time.thread_time() - began)
-    return min(times) / _DRAWS
+        for S in _DRAWS:
+            draws = model.constrain(np.zeros((S, D)), cells.n_coefficients)
+            model.log_likelihood(draws, cells)  # The first time compiles.
+            times = []
+            for _ in range(_TIMES):
+                began = time.thread_time()
+                model.log_likelihood(draws, cells)
+                times.append(time.thread_time() - began)
+            at[S] = min(times)
+    few, many = _DRAWS
+    return max(at[many] - at[few], 0.0) / (many - few)

@@ -21,7 +21,7 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.patterns import pattern_design
 from pyvws.tables.files.frame import open_frame, refuse_lost_digits
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import EMPTY_CELLS, id_of
+from pyvws.tables.files.labels import id_of, spells_empty
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.schema import Schema
@@ -81,7 +81,7 @@ def _units(ids: Any) -> NDArray[np.intp]:
     """
     refuse_lost_digits(ids)
     places, labels = distinct(ids)
-    keys = [None if cell in EMPTY_CELLS else id_of(cell) for cell in labels]
+    keys = [None if spells_empty(cell) else id_of(cell) for cell in labels]
     numbers = {key: number for number, key in enumerate(dict.fromkeys([None, *keys]))}
     return np.array([numbers[key] for key in [*keys, None]], dtype=np.intp)[places]
 

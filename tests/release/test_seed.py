@@ -68,7 +68,7 @@ def test_which_seeds_are_short(seed: int, short: bool) -> None:
     assert any(_SAID in caveat for caveat in privacy["caveats"]) == short
     trusted = " ".join(privacy["trust_assumptions"])
     assert "drawn at random" in trusted
-    assert "Runs on two tables under one seed share their random numbers" in trusted
+    assert "Two runs under one seed, on one table too, share their random numbers" in trusted
     assert privacy["guarantee"] == "dp"
 
 

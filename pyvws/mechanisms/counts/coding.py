@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import EMPTY_CELLS, as_number, label_of
+from pyvws.tables.files.labels import as_number, label_of, spells_empty
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.groups import group_of
 from pyvws.tables.schema.schema import Schema
@@ -36,7 +36,6 @@ MONEY: Final = 1e4
 _CELLS: Final = 20  # Equal steps of a range without cuts.
 _DECADES: Final = 4
 _IN_DECADE: Final = (1.0, 2.0, 5.0)
-_MIDNIGHT: Final = " 00:00:00"
 _NARROW: Final = 100.0  # A range whose ends are less than so many times apart has equal steps.
 
 
@@ -89,10 +88,8 @@ class CountedColumn:
         column. So these are one value, and no record changes the code of another. Nor does it
         where a reader leaves text of empty cells, or of a date with its midnight.
         """
-        if label is not None and self.column.days_since is not None:
-            label = label.removesuffix(_MIDNIGHT)
         code = self._code.get(_value(label))
-        if code is None and label in EMPTY_CELLS:
+        if code is None and spells_empty(label):
             code = self._code.get(None)
         if code is not None:
             return code
@@ -119,7 +116,7 @@ class CountedColumn:
             return code + 1.0
         if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
             return float("nan")
-        return self.column.code_of(label and label.removesuffix(_MIDNIGHT))
+        return self.column.code_of(label)
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
         """The codes (N,) of a column of the table, and its values (N,)."""

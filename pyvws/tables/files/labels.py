@@ -16,11 +16,11 @@ from pyvws.errors import InputError
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _WHOLE: Final = re.compile(r"\+?(-?)0*([0-9]+)(?:\.0*)?")
 EPOCH: Final = "1970-01-01"
-EMPTY_CELLS: Final = frozenset(
+_EMPTY: Final = frozenset(
     {"", "#N/A N/A", "#NA", "#N/A", "NA", "N/A", "n/a", "NULL", "null", "nan", "NaN"}
     | {"-nan", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
 )
-"""The text that Arrow's reader takes for an empty cell, but in columns of text."""
+_MIDNIGHT: Final = " 00:00:00"
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())
 
 
@@ -40,7 +40,7 @@ def label_of(value: Any) -> str:
         whole, point, digits = format(value, "f").partition(".")
         text = (whole + point + digits.rstrip("0")).removesuffix(".")
     elif isinstance(value, datetime):
-        text = text.removesuffix(" 00:00:00")
+        text = text.removesuffix(_MIDNIGHT)
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -55,6 +55,11 @@ def as_number(label: str) -> float | None:
     except ValueError:
         return None
     return number if np.isfinite(number) and "_" not in label else None
+
+
+def spells_empty(cell: str | None) -> bool:
+    """Whether Arrow's reader takes such text for an empty cell, but in columns of text."""
+    return cell in _EMPTY
 
 
 def id_of(cell: str) -> str:
@@ -76,7 +81,11 @@ def iso_date(value: Any, name: str) -> str:
 
 
 def as_days(text: str, start: str) -> float | None:
-    """Days from the date `start` to the one that ISO text such as 2000-12-31 names, or None."""
+    """Days from the date `start` to the one that ISO text such as 2000-12-31 names, or None.
+
+    Text of a date and time at midnight is its date, as for `label_of`.
+    """
+    text = text.removesuffix(_MIDNIGHT)
     if not _ISO.fullmatch(text):
         return None
     try:

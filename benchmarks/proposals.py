@@ -117,7 +117,8 @@ def _laws(first: _Floats, second: _Floats, column: Column) -> Iterator[tuple[str
             size = np.exp(at[0])
             return -float(stats.nbinom.logpmf(first, size, size / (size + mean)).mean())
 
-        size = np.exp(minimize(loss, [0.0], method="Nelder-Mead").x[0])
+        bounds = [(-12.0, 12.0)]  # Of larger sizes the law's logarithms are noise.
+        size = np.exp(minimize(loss, [0.0], method="Nelder-Mead", bounds=bounds).x[0])
         law = stats.nbinom(size, size / (size + mean))
         yield "negative-binomial", float(law.logpmf(second).mean())
 

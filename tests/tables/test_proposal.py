@@ -165,7 +165,7 @@ def test_ids():
         assert proposed([*values, values[0]]).role == "synthesize"
         assert proposed([float(x) for x in values]).role == "synthesize"
     incomes = [int(20_000 * 1.05**x) for x in range(N)]
-    assert proposed(incomes).model == "normal"
+    assert proposed(incomes).outcome_scale == "log"
 
 
 def test_missing_values():

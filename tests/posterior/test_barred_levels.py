@@ -1,4 +1,4 @@
-"""Draws among the levels that rules leave: their probabilities are those of the family, rescaled."""
+"""Draws among the levels that rules leave have the family's probabilities, rescaled."""
 
 from __future__ import annotations
 

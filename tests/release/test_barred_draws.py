@@ -1,4 +1,4 @@
-"""No synthetic record has a level that a rule bars: every mechanism, members, and a broken table."""
+"""No synthetic record has a level that a rule bars: every mechanism, members, a broken table."""
 
 from __future__ import annotations
 

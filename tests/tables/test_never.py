@@ -68,7 +68,10 @@ def test_rules_as_they_are_read_and_written_back(tmp_path) -> None:
         ),
         (["never 1 where age < 15"], {"levels": ("11", "12", "20"), "group_by": 1}, "group_by"),
         (
-            ["never single, widowed, 'never seen', N where age < 15", "never married where age > 9"],
+            [
+                "never single, widowed, 'never seen', N where age < 15",
+                "never married where age > 9",
+            ],
             {},
             "leave no level in some case",
         ),
@@ -116,9 +119,9 @@ def test_what_is_barred_breaks_the_rule_and_is_drawn_again(seed: int, fixed: boo
     finish = finish_of(schema, "marital")
     assert finish.refused(own, values).tolist() == (barred & ~given_by_rule).tolist()
     settled = finish.settled(own, values)
-    assert finish.broken({**values, "marital": settled}).tolist() == (
-        barred & ~given_by_rule
-    ).tolist()
+    assert (
+        finish.broken({**values, "marital": settled}).tolist() == (barred & ~given_by_rule).tolist()
+    )
     left = finish.left(values)
     assert left.shape == (n, 5)
     assert left[np.arange(n), own.astype(int) - 1].tolist() == (~barred).tolist()

@@ -147,3 +147,45 @@ def test_columns_that_tell_nothing_of_each_other_have_no_rule(seed: int) -> None
         }
     )
     assert [one.rule for one in Schema.propose(table).columns.values()] == [None] * 5
+
+
+def test_levels_that_never_meet_are_barred_and_few_rules_say_so() -> None:
+    rng = np.random.default_rng(8)
+    marital = rng.choice(["single", "married", "widowed"], N)
+    married = marital == "married"
+    table = pl.DataFrame(
+        {
+            "marital": marital,
+            "of head": np.where(married, rng.choice(["spouse", "head"], N), "head"),
+            "kin": np.where(married, rng.choice(["a", "b"], N), rng.choice(["b", "c"], N)),
+            "many": [f"l{int(u * 12)}" for u in rng.random(N)],
+        }
+    )
+    columns = Schema.propose(table).columns
+    assert {name: one.rule for name, one in columns.items() if one.rule} == {
+        "of head": "head where marital != 'married'",
+        "kin": ("never 'c' where marital == 'married'", "never 'a' where marital != 'married'"),
+    }
+    assert "rule" in columns["kin"].review
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6))
+@settings(max_examples=10, deadline=None)
+def test_never_is_no_chance_and_comes_from_no_household(seed: int, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    homes = np.repeat(np.arange(60), 20)
+    of_home = rng.integers(0, levels, 60)[homes]  # One value a household: 60 units, not 1200.
+    own = rng.integers(0, levels, len(homes))
+    own[of_home == 0] = np.where(own[of_home == 0] == 1, 0, own[of_home == 0])
+    table = pl.DataFrame(
+        {
+            "home": [f"h{x}" for x in homes],
+            "tenure": [f"t{x}" for x in of_home],
+            "kin": [f"k{x}" for x in own],
+        }
+    )
+    columns = Schema.propose(table).columns
+    said = [rule for one in columns.values() for rule in one.rules]
+    assert len(said) <= 3
+    alone = table.with_columns(pl.col("kin").shuffle(seed=1))
+    assert [one.rule for one in Schema.propose(alone).columns.values()] == [None] * 3

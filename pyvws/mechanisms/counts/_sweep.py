@@ -178,7 +178,8 @@ def sweep(
 
     A whole proposal is a record of the model, with its class. A single one is a code from the
     column's row of shares, with the columns that rules then change. A record that rules bar is not
-    accepted. The model's probabilities cancel, but for those of columns that a table gives, and the ratio of the noise's decides.
+    accepted. The model's probabilities cancel, but for those of columns that a table gives, and the
+    ratio of the noise's decides.
     Returns the shares of both kinds that were accepted.
     """
     n, K = x.shape

@@ -136,7 +136,7 @@ def _skip(
         missing = own.column.missing_codes
         if isinstance(rule, Never):
             gone = (label for x in rule.barred for label in (missing if x is None else (x,)))
-            left[np.ix_(ends[0], [own.code_of(label) for label in gone])] = False
+            left[np.ix_(ends[0], np.array([own.code_of(label) for label in gone]))] = False
             continue
         code = own.code_of(missing[0] if rule.value is None else rule.value)
         forced[ends[0] & (forced < 0)] = code

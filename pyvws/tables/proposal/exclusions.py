@@ -30,6 +30,7 @@ Values = Mapping[str, Floats]
 
 _CHANCE: Final = math.log(1e6)  # Nats.
 _MOST_RULES: Final = 3  # Of a column.
+_MOST_KNOWN: Final = 0.5  # Of what a rule bars, such a share is barred by others at most.
 _MOST_NAMED: Final = 8  # Levels that a rule names on each side; of more it is no longer read.
 
 
@@ -102,15 +103,16 @@ def _rules(
         for other in earlier
         for exclusion in _exclusions(other, codes, named, free, columns, values, each)
     ]
-    rules, gone = list[str](), np.zeros(len(labels), dtype=np.bool_)
+    rules, gone = list[str](), np.zeros((len(each), len(labels)), dtype=np.bool_)
     for exclusion in sorted(found, key=lambda one: -one.expected):
-        after = gone | exclusion.barred
+        after = gone.any(axis=0) | exclusion.barred
         if len(rules) == _MOST_RULES or after[named].all():
             continue
         text = _spelled(name, exclusion, columns)
-        if _is_kept(text, name, exclusion, columns, values):
+        holds = _where(text, name, exclusion, columns, values)
+        if holds is not None and gone[np.ix_(holds, exclusion.barred)].mean() < _MOST_KNOWN:
             rules.append(text)
-            gone = after
+            gone[np.ix_(holds, exclusion.barred)] = True
     return rules
 
 
@@ -169,19 +171,21 @@ def _spelled(name: str, exclusion: _Exclusion, columns: Mapping[str, Column]) ->
     return f"never {barred} where {exclusion.condition}"
 
 
-def _is_kept(
+def _where(
     rule: str, name: str, exclusion: _Exclusion, columns: Mapping[str, Column], values: Values
-) -> bool:
-    """Whether a rule, read again, bars the levels and no record breaks it: labels can be odd."""
+) -> Bools | None:
+    """Where the condition of a rule holds (N,), read again; None for another rule or a broken one.
+
+    Labels can be odd.
+    """
     try:
         read = read_rule(rule)
         labels = tuple(
             columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred)
         )
-        return (
-            isinstance(read, Never)
-            and read.barred == labels
-            and not read.judged(name, None, values, columns)[1].any()
-        )
+        if not isinstance(read, Never) or read.barred != labels:
+            return None
+        broken = read.judged(name, None, values, columns)[1]
+        return None if broken.any() else read.condition.holds(values, columns)
     except InputError:
-        return False
+        return None

@@ -42,8 +42,8 @@ class NoisyCounts(MechanismBase):
     combinations of others give in their place, or their own family in the schema. The word
     "alike" stands for columns that have an earlier twin: the name of one holds that of the other
     and a letter more. A category is given its twin of the same four or more levels. A number is
-    given its one or two predictors, one of them a twin of nearly its range, and what it has more
-    than its twin, in cells that are narrow around 0. Both are counted.
+    given its one or two predictors, one of them a twin of nearly its range. Both are counted, and
+    of such a number its difference from the twin, in cells that are narrow around 0.
     Under "conditionals" its family gives each column, given its predictors in the schema.
     """
 

@@ -45,11 +45,13 @@ def counted(of: vws.Schema | None = None, **settings) -> CountedTable:
     return vws.NoisyCounts(epsilon=1, **settings).counted_table(of or schema())
 
 
-def pair(decimals: int | None, low: float, cuts: list[float]) -> Difference:
+def pair(
+    decimals: int | None, low: float, cuts: list[float], mass: tuple[float, ...] = ()
+) -> Difference:
     """The difference of two numbers from `low` to 100, the later one with other cells."""
     plain = {"model": "normal", "decimals": decimals, "predictors": ()}
     earlier = vws.Column(**plain, range=(low, 100), cuts=cuts, missing=True)
-    later = vws.Column(**plain, range=(10, 100), cuts=(25, 70), mass=(12,))
+    later = vws.Column(**plain, range=(10, 100), cuts=(25, 70), mass=mass)
     found = difference_of(counted_column("b", later), counted_column("a", earlier))
     assert found is not None
     return found
@@ -77,11 +79,11 @@ def test_shares_are_those_of_all_pairs_of_numbers(cuts: list[int], low: float) -
 
 
 @settings(max_examples=15, deadline=None)
-@given(cut_lists, st.sampled_from([None, 0, 1]), st.integers(0, 2**32))
+@given(cut_lists, st.sampled_from([None, 0, 1]), st.sampled_from([(), (12,)]), st.integers(0, 999))
 def test_numbers_drawn_together_keep_their_cells_and_those_of_the_difference(
-    cuts: list[int], decimals: int | None, seed: int
+    cuts: list[int], decimals: int | None, mass: tuple[float, ...], seed: int
 ) -> None:
-    own, rng = pair(decimals, 0.0, list(map(float, cuts))), np.random.default_rng(seed)
+    own, rng = pair(decimals, 0.0, list(map(float, cuts)), mass), np.random.default_rng(seed)
     states = np.argwhere(own.shares > 0.0)[rng.permutation(int((own.shares > 0.0).sum()))[:200]]
     columns = (own.earlier, own, own.later)
     codes = {
@@ -96,14 +98,10 @@ def test_numbers_drawn_together_keep_their_cells_and_those_of_the_difference(
     for one in (own.earlier, own.later):
         found = [one.cell_of(x) for x in values[one.name][at]]
         assert found == codes[one.name][at].tolist()
-    gap = values["b"] - values["a"]
-    apart = np.array([own.column.number_of(x) == 12.0 for x in map(str, values["b"])])
-    again = own.codes_of(codes, values)
-    moved = again != codes[own.name]  # A number that is a point of mass gives way by a step.
+    moved = own.codes_of(codes, values) != codes[own.name]
     assert not moved[~at].any()
-    assert moved.mean() < 0.1
-    assert not apart[at].any()
-    assert np.isfinite(gap[at]).all()
+    assert moved.mean() < 0.1 * len(mass) or not moved.any()  # A point of mass gives way by a step.
+    assert not np.isin(values["b"][at], mass).any()
 
 
 def test_a_difference_is_narrow_around_0_and_counted_with_what_else_gives_the_number() -> None:

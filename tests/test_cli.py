@@ -248,10 +248,11 @@ def test_an_interrupted_run_leaves_nothing(
 ) -> None:
     run = subprocess.Popen(
         [sys.executable, "-m", "pyvws", "synthesize", str(table), "--outcome", "visits",
-         "--draws", "10000000", "--out", str(tmp_path / "out")],
+         "--draws", "10000000", "--most-seconds", "1e12", "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert run.stderr is not None
+    assert "Expected: about" in run.stderr.readline()
     assert "fit 1" in run.stderr.readline()
     time.sleep(1.0)
     run.send_signal(number)

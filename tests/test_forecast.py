@@ -69,6 +69,7 @@ def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
     assert 0.5 < float(found[1]) / release.privacy["epsilon_per_dataset"] < 2.0
     assert "3 conditionals" in lines
     assert "3 sets of" in lines
+    assert lines.count(" seconds of a processor and ") == 2  # Of lw, and of counts.
     assert lines.count("Recommended") == 1
 
 
@@ -291,6 +292,7 @@ def test_what_a_run_does_more_costs_more() -> None:
     assert usual > 1.5 * seconds(60, mechanism="unweighted")
     assert seconds(60, epsilon=3.0) > 2.0 * usual
     assert seconds(60, settings=vws.SamplerSettings(draws=4000)) > 2.0 * usual
+    assert seconds(60, settings=vws.SamplerSettings(warmup=9000)) > 2.0 * usual
 
 
 def test_what_is_kept_of_a_fit_takes_memory() -> None:
@@ -300,6 +302,6 @@ def test_what_is_kept_of_a_fit_takes_memory() -> None:
     run = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw")
     cost = expected_cost(run, columns, 50)
     assert cost is not None
-    assert cost.gigabytes > 2 * 4000 * 151**2 * 8 / 1e9
+    assert cost.gigabytes > 8e-9 * 4000 * (2 * 151**2 + 2 * 151 * 150 / 2)
     other = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw", engine="laplace")
     assert expected_cost(other, columns, 50) is None  # Of engine native alone.

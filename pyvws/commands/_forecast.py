@@ -42,6 +42,7 @@ def forecast(settings: Any, table: Any) -> list[str]:
     and the bounds of rough fits under these weights are the forecast. Noisy counts are forecast at
     the run's epsilon and delta, or at 4 and 1e-5.
     """
+    from pyvws.mechanisms.noisy_counts import NoisyCounts
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.cost import expected_cost, expected_of_counts
     from pyvws.tables.files.frame import open_frame, unit_codes
@@ -60,9 +61,6 @@ def forecast(settings: Any, table: Any) -> list[str]:
         return [_NONE.format(error)]
     columns = [outcome.conditional(None) for outcome in outcomes]
     cost = expected_cost(fitted, columns, len(frame))
-    counts = None
-    if mechanism.facts.takes_table:
-        counts = expected_of_counts(mechanism, len(plan.outcomes), len(frame))
     total, first, _ = _bounds(outcomes, np.ones(len(frame)), units)
     whose = "a record" if units is None else f"a unit of {plan.unit!r}"
     bounded = np.isfinite(total)
@@ -88,9 +86,8 @@ def forecast(settings: Any, table: Any) -> list[str]:
         f"Under lw epsilon is about {of_lw:.2g} a dataset, and sw is made to meet it. Column "
         f"{column!r} makes about {share:.0%} of the largest bound of {whose}.",
     ]
-    for name, one in ((fitted.mechanism.name, cost), (mechanism.name, counts)):
-        if one is not None:
-            lines.append(f"A run of {name} takes {one}.")
+    if cost is not None:
+        lines.append(f"A run of {fitted.mechanism.name} takes {cost}.")
     if cost is not None and cost.seconds > fitted.most_seconds:
         lines.append(f"That is above --most-seconds, {fitted.most_seconds:g}. {cost.longest}")
     lines += [caveat(phrase) for phrase in plan.caveats]
@@ -123,11 +120,13 @@ def forecast(settings: Any, table: Any) -> list[str]:
     noise = _noise(plan, len(frame) - out, epsilon, delta, cap)
     if noise is not None:
         sets, cells, deviation, mean = noise
+        counted: Any = mechanism if mechanism.facts.takes_table else NoisyCounts(epsilon=epsilon)
+        counting = expected_of_counts(counted, len(plan.outcomes), len(frame))
         capped = "" if cap is None else f" with --cap {cap}, which leaves {out} records out,"
         lines.append(
             f"Under noisy-counts{capped} at epsilon {epsilon:g} and delta {delta:g} pairs are "
             f"{sets} sets of {cells} cells. A cell has {mean:.0f} records on average, and its "
-            f"noise a standard deviation of about {deviation:.0f}."
+            f"noise a standard deviation of about {deviation:.0f}. A run takes {counting}."
         )
     few = None
     if noise is not None and noise[2] > noise[3]:

@@ -29,6 +29,7 @@ REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
 """The processor whose seconds the fixed parts are."""
 
 _A_RUN: Final = 6.0  # Seconds of any run: what is loaded, read and written.
+_A_RUN_OF_COUNTS: Final = 1.5
 _GIGABYTES_OF_A_RUN: Final = 0.4
 _SLOPE_OVER_TERMS: Final = 1.6  # A slope's time over that of the log-likelihood at one draw.
 _OF_PAIR: Final = 230e-9  # Seconds of the prior for each pair of design columns,
@@ -115,7 +116,7 @@ def expected_of_counts(mechanism: Any, columns: int, records: int) -> Cost:
     """The cost of noisy counts that give K columns of N records by sweeps over imputed records."""
     sweeps = mechanism.chains * mechanism.sweeps
     return Cost(
-        _A_RUN + _OF_CELL * sweeps * columns * records,
+        _A_RUN_OF_COUNTS + _OF_CELL * sweeps * columns * records,
         _GIGABYTES_OF_A_RUN + 8e-9 * 20 * records * columns,
     )
 

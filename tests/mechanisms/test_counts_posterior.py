@@ -164,5 +164,6 @@ def distance_of_barred() -> float:
 def test_barred_cells_have_no_record_and_the_others_their_posterior(monkeypatch) -> None:
     assert distance_of_barred() < _FAR
     # Parameters that forget the factor of the possible records have another posterior.
-    monkeypatch.setattr(classes, "_deciding", lambda table: np.zeros(2, dtype=np.bool_))
+    nobody = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
+    monkeypatch.setattr(classes, "impossible_records", lambda *_: nobody)
     assert distance_of_barred() > _FAR

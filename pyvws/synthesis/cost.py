@@ -20,6 +20,7 @@ from pyvws.engines.nuts import REFIT_SHARE
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.conditional_table import ConditionalTable
+from pyvws.models.model import PredictsBetween
 from pyvws.models.sequence import Conditional
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
@@ -44,6 +45,7 @@ _LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covarianc
 _SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
 _POWER: Final = 0.19  # with so small a power of the number of parameters.
 _SHAPED: Final = 0.65  # Of them, where the rough fit has the posterior's shape.
+_BETWEEN: Final = 4.0  # As many where a normaliser ties the mean to the scale.
 _TRIES: Final = 4  # Refits of a search, as a rule.
 _DRAWS: Final = (1, 5)
 _TIMES: Final = 3
@@ -90,6 +92,8 @@ def expected_cost(
             of_fit, of_draw = _OF_PARAMETER * D, of_draw + _OF_DIAGNOSED * D
             slope = _SLOPE_OVER_TERMS * of_terms + _of_prior(model, K, D)
             iteration = _SLOPES * D**_POWER * slope
+            if isinstance(model, PredictsBetween):
+                iteration *= _BETWEEN
         first, refit = sampler, sampler if clamps else sampler.after(settings, share=REFIT_SHARE)
         if getattr(model, "coefficient_sd", None) and not clamps:
             first = refit = sampler.after(None, share=REFIT_SHARE, shaped=True)

@@ -230,7 +230,8 @@ def _category(column: nw.Series[Any]) -> Column:
         levels = tuple(label_of(level) for level in column.dtype.categories)
     else:
         levels = tuple(sorted({*labels}, key=rising))  # Objects may hold both 1 and "1".
-        most = min(most, filled // _RECORDS_A_CODE)
+        least = 0 if empty else FEW  # Notes of few records would be levels.
+        most = min(most, max(least, filled // _RECORDS_A_CODE))
     differ = not declared and len(labels) == filled
     if len(levels) < 2:
         return _of_one_value(levels, missing)

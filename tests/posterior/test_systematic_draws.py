@@ -197,6 +197,9 @@ class Within:
     def refused(self, found: Any, _values: Any) -> Any:
         return (found < 0.3) | (found > 50.0)
 
+    def left(self, _values: Any) -> Any:
+        return None
+
     def rounded(self, found: Any) -> Any:
         return found
 

@@ -297,12 +297,11 @@ class Schema:
         That somebody signed a proposal stays. Empty while the schema is under review.
         """
         signed = None if self.reviewed is None else True
-        public = replace(self, reviewed=signed)._toml("note", "proposed_from")
-        return "" if self.under_review else public
+        return "" if self.under_review else self._toml("note", "proposed_from", reviewed=signed)
 
-    def _toml(self, *without: str) -> str:
+    def _toml(self, *without: str, **instead: Any) -> str:
         parts = [_SAID, *([_PROPOSED] if self.under_review else [])]
-        given = {name: getattr(self, name) for name in _OF_TABLE if name not in without}
+        given = {name: getattr(self, name) for name in _OF_TABLE if name not in without} | instead
         if self.members is not None:
             given["members"] = self.members.entries
         parts += [f"{name} = {toml_value(x)}\n" for name, x in given.items() if x is not None]

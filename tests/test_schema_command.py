@@ -48,7 +48,7 @@ def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Pa
     found = vws.Schema.read(out)
     assert found.columns["zip"].levels == ("000", "001", "002", "003")
     assert found.columns["note"].levels == (_CANARY, 'a "quote"', "a, b", "two\nlines")
-    assert found.columns["pay"].range == (0.0, 9_000_000.0)
+    assert found.columns["pay"].range == (100.0, 9_000_000.0)
     assert len(found.to_review) == 8
     assert (found.reviewed, found.under_review) == (False, True)
     assert [path.name for path in tmp_path.iterdir() if path != table] == ["schema.toml"]

@@ -189,3 +189,13 @@ def test_never_is_no_chance_and_comes_from_no_household(seed: int, levels: int) 
     assert len(said) <= 3
     alone = table.with_columns(pl.col("kin").shuffle(seed=1))
     assert [one.rule for one in Schema.propose(alone).columns.values()] == [None] * 3
+
+
+def test_labels_that_a_rule_reads_otherwise_end_in_a_proposal() -> None:
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 40, 193)
+    table = pd.DataFrame(
+        {"x": rng.choice(["0", "\x1f"], 193), "code": code, "y": np.where(code > 30, "0", "\x1f")}
+    )
+    table["z"] = np.where(table.x == "\x1f", "0", "1")
+    assert {*Schema.propose(table).columns} == {*table.columns}

@@ -110,7 +110,9 @@ def _rules(
             continue
         text = _spelled(name, exclusion, columns)
         holds = _where(text, name, exclusion, columns, values)
-        if holds is not None and gone[np.ix_(holds, exclusion.barred)].mean() < _MOST_KNOWN:
+        if holds is None or not holds.any():  # Odd labels read otherwise have no record.
+            continue
+        if gone[np.ix_(holds, exclusion.barred)].mean() < _MOST_KNOWN:
             rules.append(text)
             gone[np.ix_(holds, exclusion.barred)] = True
     return rules

@@ -192,10 +192,16 @@ def test_never_is_no_chance_and_comes_from_no_household(seed: int, levels: int) 
 
 
 def test_labels_that_a_rule_reads_otherwise_end_in_a_proposal() -> None:
-    rng = np.random.default_rng(0)
-    code = rng.integers(0, 40, 193)
+    rng, n, labels = np.random.default_rng(0), 193, ["0", "\x1f"]
+    number, code = rng.normal(size=n), rng.integers(0, 40, n)
     table = pd.DataFrame(
-        {"x": rng.choice(["0", "\x1f"], 193), "code": code, "y": np.where(code > 30, "0", "\x1f")}
+        {
+            "x": rng.choice(labels, n),
+            "class": number,
+            "missing": code,
+            "a b": np.where(number < 0, None, rng.choice(labels, n)),
+            "where": np.where(code < 12, np.nan, rng.lognormal(3, 1, n)),
+            "`": np.where(code > 30, labels[0], labels[1]),
+        }
     )
-    table["z"] = np.where(table.x == "\x1f", "0", "1")
     assert {*Schema.propose(table).columns} == {*table.columns}

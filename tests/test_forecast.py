@@ -18,7 +18,7 @@ from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import Conditional
-from pyvws.synthesis.cost import expected_cost, told_cost
+from pyvws.synthesis.cost import check_cost, expected_cost
 from pyvws.synthesis.loop import Listener
 from pyvws.tables.design.cells import make_cells
 
@@ -267,11 +267,11 @@ def test_a_strict_run_is_told_and_not_refused() -> None:
     told: list[str] = []
     listener = Listener(fit=lambda _label: None, line=told.append)
     run = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw")
-    told_cost(run, columns, 9, strict=True, listener=listener)
+    check_cost(run, columns, 9, strict=True, listener=listener)
     assert len(told) == 1
     assert "Expected: about" in told[0]
     with pytest.raises(InputError, match="most_seconds"):
-        told_cost(run, columns, 9, strict=False, listener=listener)
+        check_cost(run, columns, 9, strict=False, listener=listener)
 
 
 def rng_design(records: int, K: int) -> Any:

@@ -26,7 +26,7 @@ from pyvws.release.summary import (
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import ColumnCost
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.cost import told_cost
+from pyvws.synthesis.cost import check_cost
 from pyvws.synthesis.fit_sources import (
     OutsideShares,
     share_outside,
@@ -150,7 +150,7 @@ def fitted_run(
             log=console.append,
         )
         strict = table.plan.strict
-        told_cost(settings, loop.model.columns, table.records, strict=strict, listener=listener)
+        check_cost(settings, loop.model.columns, table.records, strict=strict, listener=listener)
     wanted = (settings.records, settings.records_epsilon)
     rows = rows_to_draw(*wanted, counted=loop.cells.total_records)
     weighting, final, constants = _fitted(settings, mechanism, loop, table)

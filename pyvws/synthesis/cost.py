@@ -125,7 +125,7 @@ def expected_of_counts(mechanism: Any, columns: int, records: int) -> Cost:
     )
 
 
-def told_cost(
+def check_cost(
     settings: RunSettings,
     columns: Sequence[Conditional],
     records: int,

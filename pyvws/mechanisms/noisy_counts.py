@@ -10,9 +10,16 @@ from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
+from pyvws.mechanisms.counts.chosen_cells import FineCells, fine_cells
 from pyvws.mechanisms.counts.given_columns import ALIKE, NONE
 from pyvws.mechanisms.counts.set_words import set_word
-from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family, counted_table
+from pyvws.mechanisms.counts.sets import (
+    PAIRS,
+    CountedTable,
+    by_no_family,
+    counted_table,
+    in_own_cells,
+)
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.tables.schema.schema import Schema
 
@@ -95,6 +102,12 @@ class NoisyCounts(MechanismBase):
         "A set's share of the budget is its number of cells to this power.",
         more="2/3 for Gaussian noise and 0.6 for Laplace noise if not given.",
     )
+    cells_share: float = setting(
+        0.1,
+        "Share of the budget that chooses the cells of numbers without cuts in the schema.",
+        more="0 keeps public cells: 20 equal ones, or cells in powers of ten. Larger = cells "
+        "nearer to those of equally many records, and more noise in the counts of the sets.",
+    )
     classes: int = setting(
         30, "Latent classes of the mixture.", more="Larger = nearer to the counts, and slower."
     )
@@ -119,6 +132,11 @@ class NoisyCounts(MechanismBase):
         object.__setattr__(self, "epsilon", float(positive(self.epsilon, "epsilon")))
         for name in ("classes", "sweeps", "chains"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
+        object.__setattr__(self, "cells_share", finite_number(self.cells_share, "cells_share"))
+        if not 0.0 <= self.cells_share < 1.0:
+            raise InputError(
+                f"cells_share must be at least 0 and below 1. Got {self.cells_share!r}."
+            )
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
         if self.size_power is not None:
@@ -135,17 +153,29 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
+    def fine_cells(self, schema: Schema) -> FineCells:
+        """The numbers of a schema whose cells are chosen from noisy counts of finer ones."""
+        if not self.cells_share:
+            return FineCells({}, {})
+        words = tuple(self.measure), tuple(self.tables)
+        return fine_cells(schema, in_own_cells(schema, *words, conditionals=self._by_families))
+
     def counted_table(self, schema: Schema) -> CountedTable:
-        """What is counted of a table with that schema; InputError for what cannot be counted."""
-        conditionals = self.model == "conditionals"
-        return counted_table(
-            schema, tuple(self.measure), tuple(self.tables), conditionals=conditionals
-        )
+        """What is counted of a table with that schema; InputError for what cannot be counted.
+
+        Numbers whose cells are chosen have as many cells as can be.
+        """
+        even = self.fine_cells(schema).evenly(schema)
+        words = tuple(self.measure), tuple(self.tables)
+        return counted_table(even, *words, conditionals=self._by_families)
 
     def by_no_family(self, schema: Schema) -> tuple[str, str, str] | None:
         """A column that its own family cannot give, why, and what helps; None without."""
-        conditionals = self.model == "conditionals"
-        return by_no_family(schema, tuple(self.tables), conditionals=conditionals)
+        return by_no_family(schema, tuple(self.tables), conditionals=self._by_families)
+
+    @property
+    def _by_families(self) -> bool:
+        return self.model == "conditionals"
 
     @property
     def kept_sweeps(self) -> int:

@@ -62,6 +62,11 @@ class DrawSource(ABC):
         `rows` are the records that they stand for, or the number of records or of whole units.
         """
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The schema's texts, for the agency and for the release; empty without a schema."""
+        return self.table.plan.texts
+
     def public_tables(self) -> dict[str, pl.DataFrame]:
         """Tables that a release has beside the datasets, by the name of their file."""
         return {}

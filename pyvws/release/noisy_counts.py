@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,8 +18,17 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.mechanisms.counts.budget import Noise
+from pyvws.mechanisms.counts.chosen_cells import drawn_within, fine_columns, most_cells
 from pyvws.mechanisms.counts.classes import Imputed, impute
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables, measured
+from pyvws.mechanisms.counts.noisy_tables import (
+    FineCounts,
+    NoisyTables,
+    count_noise,
+    fine_counts,
+    measured,
+    noisy_number,
+)
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, usual_shares
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.release.draw_source import DrawSource, shared_facts
@@ -34,6 +43,8 @@ from pyvws.tables.schema.schema import Schema
 
 COUNTS_FILE = "counts.parquet"
 """Name of the file that a release has its noisy counts in."""
+FINE_FILE = "cells.parquet"
+"""Name of the file that has the noisy counts of fine cells, which chose the cells of numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +52,14 @@ class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them."""
 
     noisy: NoisyTables
+    fine: Mapping[str, FineCounts]
     imputed: Imputed
 
     def streams(self) -> list[Any]:
         schema = cast(Schema, self.table.plan.schema)
-        return imputed_values(schema, self.noisy.table, self.imputed, public_seed(self.seed))
+        return imputed_values(
+            schema, self.noisy, self.imputed, public_seed(self.seed), fine=self.fine
+        )
 
     def steps(
         self, stream: dict[str, Floats], rows: RowNumbers | int
@@ -69,8 +83,27 @@ class NoisyCountsRun(DrawSource):
     def posterior(self) -> dict[str, Any]:
         return counts_columns(self.noisy)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The agency's schema is the given one, and a run that it repeats chooses cells anew."""
+        given = cast(Schema, self.settings.plan.schema)
+        return {**super(NoisyCountsRun, self).texts, "schema": given.text}
+
     def public_tables(self) -> dict[str, pl.DataFrame]:
-        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy))}
+        chosen = {FINE_FILE: pl.DataFrame(self._fine_columns())} if self.fine else {}
+        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy)), **chosen}
+
+    def _fine_columns(self) -> dict[str, Any]:
+        """The noisy counts of fine cells as columns: column, cell in words, count, scale."""
+        columns = fine_columns(cast(Schema, self.table.plan.schema), self.fine)
+        rows = [
+            (name, label, count, own.scale)
+            for name, own in self.fine.items()
+            for label, count in zip(columns[name].labels, own.counts.tolist(), strict=True)
+        ]
+        return dict(
+            zip(("column", "label", "count", "scale"), zip(*rows, strict=True), strict=True)
+        )
 
 
 def asdict_of(imputed: Imputed) -> dict[str, Any]:
@@ -99,12 +132,10 @@ def counts_run(
     settings: RunSettings, mechanism: NoisyCounts, table: ConfidentialTable, *, seed: int
 ) -> NoisyCountsRun:
     """Count the table once under noise, and impute records from the noisy counts."""
-    schema = cast(Schema, table.plan.schema)
-    counted = cast(CountedRecords, table.counted)
     budget = mechanism.budget
     given = settings.records if isinstance(settings.records, int) else None
-    shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
-    noisy, noise = measured(counted.table, counted.codes, budget, shares, records=given)
+    table, noisy, noise, fine = _counted(mechanism, table, records=given)
+    schema = cast(Schema, table.plan.schema)
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
     rows = {"loo": "noisy", "replace": "exact"}[mechanism.neighbours]
@@ -121,8 +152,9 @@ def counts_run(
         cap=budget.cap,
         noise=noise.kind,
         model=mechanism.model,
-        sets=len(counted.table.sets),
-        cells=int(counted.table.possible.sum()),
+        sets=len(noisy.table.sets) + len(fine),
+        cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in fine.values()),
+        columns_of_chosen_cells=tuple(fine),
         least_scale=float(noise.scales.min()),
         largest_scale=float(noise.scales.max()),
         rho=noise.rho,
@@ -149,8 +181,38 @@ def counts_run(
         seed=seed,
         rows=noisy.records,
         noisy=noisy,
+        fine=fine,
         imputed=imputed,
     )
+
+
+def _counted(
+    mechanism: NoisyCounts, table: ConfidentialTable, *, records: int | None
+) -> tuple[ConfidentialTable, NoisyTables, Noise, dict[str, FineCounts]]:
+    """The table with the cells that were chosen, and its noisy counts: of sets, and of fine cells.
+
+    Without a public number of `records` the number is exact where neighbours have as many.
+    """
+    counted, budget = cast(CountedRecords, table.counted), mechanism.budget
+    schema = cast(Schema, table.plan.schema)
+    cells = mechanism.fine_cells(schema)
+    hidden = records is None and budget.neighbours == "loo"
+    shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
+    share = mechanism.cells_share
+    noise = count_noise(budget, shares, hidden=hidden, numbers=len(cells.columns), share=share)
+    number = noisy_number(noise, len(counted.codes)) if hidden else records or len(counted.codes)
+    Q = len(shares)
+    scales = noise.scales[Q : Q + len(cells.columns)]
+    fine = fine_counts(cells, counted.fine, scales, noise)
+    if fine:
+        most = most_cells(number, float(noise.deviations[:Q].mean()))
+        schema = cells.chosen(schema, {name: own.counts for name, own in fine.items()}, most)
+        counted = counted.in_cells(cells, mechanism.counted_table(schema))
+        plan = replace(cast(Any, table.plan), schema=schema, written={"schema": schema})
+        table = replace(table, plan=plan, counted=counted)
+    scale = float(noise.scales[-1]) if hidden else 0.0
+    noisy = measured(counted.table, counted.codes, noise, records=number, records_scale=scale)
+    return table, noisy, noise, fine
 
 
 def imputed_tables(
@@ -168,16 +230,27 @@ def imputed_tables(
 
 
 def imputed_values(
-    schema: Schema, table: CountedTable, imputed: Imputed, seed: int
+    schema: Schema,
+    noisy: NoisyTables,
+    imputed: Imputed,
+    seed: int,
+    *,
+    fine: Mapping[str, FineCounts],
 ) -> list[dict[str, Floats]]:
     """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
+    table, finer = noisy.table, fine_columns(schema, fine)
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
         rng = np.random.default_rng(stream)
         values: dict[str, Floats] = {}
         for k, column in enumerate(table.columns):
-            values |= column.values(codes[:, k], rng, drawn.get(k))
+            numbers, own = drawn.get(k), fine.get(column.name)
+            if numbers is None and own is not None:
+                numbers = drawn_within(
+                    finer[column.name], column, codes[:, k], own.counts, own.deviation, rng
+                )
+            values |= column.values(codes[:, k], rng, numbers)
         by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
         for difference in table.differences:
             values |= difference.together(by_name, values, rng)
@@ -240,3 +313,11 @@ def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> N
         records=int(of_all["count"]),
         records_scale=float(of_all["scale"]),
     )
+
+
+def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
+    """The noisy counts of fine cells of a release, by column."""
+    return {
+        str(name): FineCounts(own["count"].to_numpy(), float(own["scale"][0]), laplace)
+        for (name,), own in frame.group_by("column", maintain_order=True)
+    }

@@ -13,9 +13,11 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
 from pyvws.release.noisy_counts import (
     COUNTS_FILE,
+    FINE_FILE,
     imputed_tables,
     imputed_values,
     read_counts,
+    read_fine,
 )
 from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.counted_records import counted_records
@@ -58,6 +60,8 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
     )
     seed = int(privacy["counts"]["public_seed"])
     imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)
-    values = imputed_values(schema, counted, imputed, seed)
+    chosen = release / FINE_FILE
+    fine = read_fine(pl.read_parquet(chosen), laplace=noisy.laplace) if chosen.is_file() else {}
+    values = imputed_values(schema, noisy, imputed, seed, fine=fine)
     datasets = table.datasets(nobody, values, order=None)
     return [dataset_bytes(dataset, kind) for dataset in datasets]

@@ -73,7 +73,7 @@ def once_a_run(
         "console": run.console,
         "config": config_text(settings, seed=None, plan=table.plan),
         "config_with_seed": config_text(settings, seed=run.seed, plan=table.plan),
-        **table.plan.texts,
+        **run.texts,
     }
 
 

@@ -28,6 +28,8 @@ class NoisyCountsStatement(Statement):
     - `noise` {"laplace", "gaussian"}: The kind of the discrete noise.
     - `model` {"classes", "conditionals"}: The model whose posterior gives the imputed records.
     - `sets`, `cells`: Sets of columns, and cells that are counted in all of them.
+    - `columns_of_chosen_cells`: The numbers whose cells were chosen from noisy counts of finer
+      ones, which are among the sets and cells.
     - `least_scale`, `largest_scale`: Scales of the noise, in records; larger = more private.
     - `rho`: The zero-concentrated differential privacy of Gaussian noise; larger = less private.
     - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
@@ -48,6 +50,7 @@ class NoisyCountsStatement(Statement):
     model: str
     sets: int
     cells: int
+    columns_of_chosen_cells: tuple[str, ...] = ()
     least_scale: float
     largest_scale: float
     rho: float | None
@@ -143,6 +146,11 @@ class NoisyCountsStatement(Statement):
             "counts": {
                 "sets": self.sets,
                 "cells": self.cells,
+                **(
+                    {"columns_of_chosen_cells": list(self.columns_of_chosen_cells)}
+                    if self.columns_of_chosen_cells
+                    else {}
+                ),
                 "noise": self.noise,
                 "least_scale": self.least_scale,
                 "largest_scale": self.largest_scale,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.chosen_cells import FineCells, recoded
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.models.model import Model
 from pyvws.plan.coded import CodedTable
@@ -24,10 +25,23 @@ from pyvws.tables.files.row_order import RowNumbers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedRecords:
-    """What is counted of a table, and the codes (N, K) of the records that count."""
+    """What is counted of a table, and the codes (N, K) of the records that count.
+
+    `fine` has their codes (N,) in the fine cells of each number whose cells are chosen.
+    """
 
     table: CountedTable
     codes: NDArray[np.int32]
+    fine: Mapping[str, NDArray[np.int32]]
+
+    def in_cells(self, cells: FineCells, table: CountedTable) -> CountedRecords:
+        """The same records in the cells of a table, which join fine ones of some numbers."""
+        codes = self.codes.copy()
+        for k, column in enumerate(table.columns):
+            if column.name in self.fine:
+                of_fine = self.fine[column.name]
+                codes[:, k] = recoded(cells.columns[column.name], column, of_fine)
+        return CountedRecords(table, codes, self.fine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.budget import Budget, Noise, noise_of
+from pyvws.mechanisms.counts.chosen_cells import FineCells
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.sets import CountedTable, Counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FineCounts:
+    """Noisy counts (L,) of a number in its fine cells, and the scale of their noise."""
+
+    counts: Counts
+    scale: float
+    laplace: bool
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise, near enough; in records."""
+        return self.scale * (math.sqrt(2.0) if self.laplace else 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,38 +68,56 @@ class NoisyTables:
         return np.array([int(part.argmax()) for part in parts]) + self.table.offsets[:-1]
 
 
-def measured(
-    table: CountedTable,
-    codes: Codes,
-    budget: Budget,
-    shares: Floats,
-    *,
-    records: int | None = None,
-) -> tuple[NoisyTables, Noise]:
-    """Count records (N, K) in all sets, once, under noise that costs the budget.
+def count_noise(
+    budget: Budget, shares: Floats, *, hidden: bool, numbers: int = 0, share: float = 0.0
+) -> Noise:
+    """The noise of all counts of a release, which costs the budget: fixed before the first count.
 
-    `shares` (Q,) are those of the sets. Without a public number of `records` the number is exact
-    where neighbours have as many, and else one more count: it gets the share of an average set.
+    Scales are those of the Q sets with `shares` (Q,), of the fine cells of each of the `numbers`
+    whose cells are chosen, and of the number of records where it is `hidden`. The numbers together
+    have the `share` of the budget that they and the sets have, and the number of records the share
+    of an average set.
     """
-    hidden = records is None and budget.neighbours == "loo"
-    noise = noise_of(budget, np.append(shares, shares.mean()) if hidden else shares)
+    each = shares.sum() * share / (1.0 - share) / max(numbers, 1)
+    last = [shares.mean()] * hidden
+    return noise_of(budget, np.concatenate([shares, np.full(numbers, each), last]))
+
+
+def noisy_number(noise: Noise, records: int) -> int:
+    """The number of records under the last scale of the noise; at least 1."""
+    counted = np.array([records], dtype=np.int64)
+    return max(1, int(noise.add(counted, scale=float(noise.scales[-1]))[0]))
+
+
+def fine_counts(
+    cells: FineCells, codes: Mapping[str, Codes], scales: Floats, noise: Noise
+) -> dict[str, FineCounts]:
+    """The noisy counts of records (N,) in the fine cells of each number, of its own scale."""
+    by_name = {}
+    for (name, column), scale in zip(cells.columns.items(), scales.tolist(), strict=True):
+        own = codes[name][codes[name] >= 0]
+        counts = np.bincount(own, minlength=column.size).astype(np.int64)
+        by_name[name] = FineCounts(noise.add(counts, scale=scale), scale, noise.kind == "laplace")
+    return by_name
+
+
+def measured(
+    table: CountedTable, codes: Codes, noise: Noise, *, records: int, records_scale: float = 0.0
+) -> NoisyTables:
+    """Count records (N, K) in all sets, once, under the first Q scales of the noise.
+
+    `records` is the number of records to impute, under noise of `records_scale`.
+    """
     counts = table.counts(codes)
     noisy = np.zeros_like(counts)
     for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
         at = low + np.flatnonzero(table.possible[low:high])
         noisy[at] = noise.add(counts[at], scale=float(noise.scales[q]))
-    number = len(codes)
-    if hidden:
-        counted = np.array([number], dtype=np.int64)
-        number = max(1, int(noise.add(counted, scale=float(noise.scales[-1]))[0]))
-    elif records is not None:
-        number = records
-    tables = NoisyTables(
+    return NoisyTables(
         table=table,
         counts=noisy,
         scales=noise.scales[: len(table.sets)],
         laplace=noise.kind == "laplace",
-        records=number,
-        records_scale=float(noise.scales[-1]) if hidden else 0.0,
+        records=records,
+        records_scale=records_scale,
     )
-    return tables, noise

@@ -181,6 +181,21 @@ def counted_table(
     return CountedTable(every, skips, given, crossings, weights, offsets, possible)
 
 
+def in_own_cells(
+    schema: Schema, measure: Sequence[str], tables: Sequence[str], *, conditionals: bool
+) -> set[str]:
+    """The columns of `counted_table` whose public cells stay: words cut them, or they are alike."""
+    columns, _, given = _placed(schema)
+    words = [word for word in measure if word not in (PAIRS, PREDICTORS)] + _own(tables)
+    cuts = [named_set(word, columns).cuts for word in words]
+    kept = {name for own in cuts for name, at in own.items() if at}
+    if ALIKE in tables and not conditionals:
+        given |= named_given(schema, _own(tables), columns, given)
+        for name, others in alike_columns(schema, columns, given).items():
+            kept |= {name, *others}
+    return kept
+
+
 def by_no_family(
     schema: Schema, tables: Sequence[str], *, conditionals: bool
 ) -> tuple[str, str, str] | None:

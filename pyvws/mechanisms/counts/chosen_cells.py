@@ -1,0 +1,193 @@
+"""Cells of numbers that their own noisy counts choose, where the schema has no cuts.
+
+Public cells know nothing of where a number is crowded, so one of them may hold most records. Such a
+number is counted first in fine public cells, under a share of the budget. Neighbours of the fewest
+noisy records are then joined, until few cells are left. Every set counts these.
+
+Which cells are left follows from noisy counts alone. Whatever they are, a record is in at most one
+cell of each set. The noise of all counts is fixed before the first one. So the costs add up as if
+all cells were public: for each outcome of the first counts the later ones have the same noise, and
+each moves by as much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.coding import Codes, CountedColumn, counted_column, rule_cuts
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+MOST_CHOSEN: Final = 10
+"""Cells that are chosen of a number, at most, unless rules begin more."""
+
+_EVEN: Final = 64  # Fine cells of equal steps, and as many of steps in proportion.
+_NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
+_DIGITS: Final = 3
+_LEAST_CHOSEN: Final = 4
+_STANDS_OUT: Final = 2.0  # Deviations of the noise that a cell of a pair has records for.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FineCells:
+    """The numbers whose cells are chosen, each in fine public cells.
+
+    Attributes
+    ----------
+    columns : mapping of str to CountedColumn
+        Each number in its fine cells.
+    kept : mapping of str to ndarray of bool, shape (C - 1,)
+        Which of the numbers that a fine cell begins with, but the first, stay whatever is counted:
+        rules compare with them.
+    """
+
+    columns: Mapping[str, CountedColumn]
+    kept: Mapping[str, NDArray[np.bool_]]
+
+    def evenly(self, schema: Schema) -> Schema:
+        """The schema with as many cells of each number as may be chosen, without any counts."""
+        return self._cut(schema, {name: np.ones(own.size) for name, own in self.columns.items()})
+
+    def chosen(
+        self, schema: Schema, noisy: Mapping[str, ArrayLike], most: int = MOST_CHOSEN
+    ) -> Schema:
+        """The schema with the cells that noisy counts (L,) by column leave."""
+        return self._cut(schema, noisy, most)
+
+    def _cut(
+        self, schema: Schema, noisy: Mapping[str, ArrayLike], most: int = MOST_CHOSEN
+    ) -> Schema:
+        columns = dict(schema.columns)
+        for name, own in self.columns.items():
+            counts = np.asarray(noisy[name], dtype=np.float64)[len(own.parts) :]
+            begins = own.edges[1:-1][_left(counts, self.kept[name], most)]
+            columns[name] = replace(schema.columns[name], cuts=tuple(begins.tolist()))
+        return replace(schema, columns=columns)
+
+
+def fine_cells(schema: Schema, without: Collection[str] = ()) -> FineCells:
+    """The fine cells of the numbers that have no cuts and more public cells than are chosen."""
+    begun = rule_cuts(schema)
+    wanted = []
+    for name in schema.synthesized:
+        column = schema.columns[name]
+        if column.categorical or column.is_computed or column.range is None:
+            continue
+        if column.cuts is None and name not in without:
+            public = counted_column(name, column, sorted(begun.get(name, ())))
+            if len(public.edges) - 1 > MOST_CHOSEN:
+                wanted.append(name)
+    columns = fine_columns(schema, wanted)
+    inner = {name: own.edges[1:-1] for name, own in columns.items()}
+    return FineCells(columns, {n: np.isin(x, [*begun.get(n, ())]) for n, x in inner.items()})
+
+
+def fine_columns(schema: Schema, wanted: Iterable[str]) -> dict[str, CountedColumn]:
+    """Numbers of a schema in their fine cells, whatever cuts they have."""
+    begun = rule_cuts(schema)
+    return {
+        name: counted_column(
+            name,
+            replace(schema.columns[name], cuts=_fine_cuts(schema.columns[name])),
+            sorted(begun.get(name, ())),
+        )
+        for name in wanted
+    }
+
+
+def recoded(fine: CountedColumn, final: CountedColumn, codes: Codes) -> Codes:
+    """The codes (N,) of a number in its cells, given those in the fine cells that they join."""
+    parts = len(fine.parts)
+    cells = [final.cell_of(low) for low in fine.edges[:-1].tolist()]
+    of_code = np.array([*range(parts), *cells, -1], dtype=np.int32)  # -1 stays -1.
+    return of_code[codes]
+
+
+def drawn_within(
+    fine: CountedColumn,
+    final: CountedColumn,
+    codes: Codes,
+    noisy: ArrayLike,
+    deviation: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """Numbers (M,) of records in cells (M,), NaN elsewhere, by the noisy counts (L,) of fine cells.
+
+    Within a cell the fine cells have shares by their widths, and as much of what their counts say
+    beyond that as stands out of the noise: James and Stein's estimate, without its negative part.
+    """
+    parts = len(fine.parts)
+    counts, width = np.asarray(noisy, dtype=np.float64)[parts:], np.diff(fine.edges)
+    of_fine = np.array([final.cell_of(low) for low in fine.edges[:-1].tolist()]) - parts
+    drawn = np.full(len(codes), np.nan)
+    for cell in np.unique(codes[codes >= parts]).tolist():
+        inside, at = np.flatnonzero(of_fine == cell - parts), np.flatnonzero(codes == cell)
+        total = float(counts[inside].sum())
+        even = width[inside] / width[inside].sum()
+        beyond = counts[inside] - total * even
+        spread = float((beyond**2).sum())
+        kept = max(0.0, 1.0 - (len(inside) - 1) * deviation**2 / spread) if spread else 0.0
+        shares = np.maximum(max(total, 0.0) * even + kept * beyond, 0.0)
+        shares = shares / shares.sum() if shares.sum() > 0.0 else even
+        chosen = inside[np.searchsorted(np.cumsum(shares)[:-1], rng.random(len(at)), side="right")]
+        drawn[at] = fine.edges[chosen] + rng.random(len(at)) * width[chosen]
+    return drawn
+
+
+def most_cells(records: int, deviation: float) -> int:
+    """Cells of a number for which a cell of two numbers stands out of the noise of its count."""
+    wanted = math.sqrt(records / (_STANDS_OUT * deviation))
+    return int(np.clip(round(wanted), _LEAST_CHOSEN, MOST_CHOSEN))
+
+
+def _left(counts: Floats, kept: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
+    """Which of C - 1 inner edges are left where neighbours of the fewest records (C,) are joined.
+
+    At least one is, so that the schema has cuts.
+    """
+    sums, edges = counts.tolist(), list(range(len(kept)))
+    while len(edges) > max(1, most - 1):
+        both = [
+            math.inf if kept[edge] else first + other
+            for edge, first, other in zip(edges, sums[:-1], sums[1:], strict=True)
+        ]
+        at = int(np.argmin(both))
+        if math.isinf(both[at]):
+            break
+        sums[at : at + 2] = [both[at]]
+        del edges[at]
+    return np.array(edges, dtype=np.intp)
+
+
+def _fine_cuts(column: Column) -> tuple[float, ...]:
+    """Public cuts of a range: equal steps, and steps in proportion to the distance from 0.
+
+    Where so many values are possible at most, each value is a cell.
+    """
+    low, high = column.range or (0.0, 1.0)
+    step = column.step
+    if step is not None and (high - low) / step < 2 * _EVEN:
+        return _within([low + step * k for k in range(1, round((high - low) / step) + 1)], column)
+    unit = column.settings.get("outcome_unit", _NEAR_ZERO * max(abs(low), abs(high)))
+    first, last = np.arcsinh([low / unit, high / unit]).tolist()
+    steps = np.linspace([low, first], [high, last], _EVEN + 1)
+    cuts = [*steps[:, 0].tolist(), *(unit * np.sinh(steps[:, 1])).tolist()]
+    digits = [_DIGITS - 1 - math.floor(math.log10(abs(x))) if x else 0 for x in cuts]
+    return _within([round(x, at) for x, at in zip(cuts, digits, strict=True)], column)
+
+
+def _within(cuts: Sequence[float], column: Column) -> tuple[float, ...]:
+    """Rising cuts inside the range, at the column's decimals."""
+    low, high = column.range or (0.0, 1.0)
+    step = column.step
+    found = np.array(cuts)
+    if step is not None:
+        found = column.rounded(np.rint(found / step) * step)
+    return tuple(sorted({float(x) for x in found if low < x < high}))

@@ -153,12 +153,13 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
-    def fine_cells(self, schema: Schema) -> FineCells:
-        """The numbers of a schema whose cells are chosen from noisy counts of finer ones."""
+    def fine_cells(self, schema: Schema, *, every: int = 1) -> FineCells:
+        """The numbers of a schema whose cells are chosen, in `every` so many-th fine cell."""
         if not self.cells_share:
             return FineCells({}, {})
         words = tuple(self.measure), tuple(self.tables)
-        return fine_cells(schema, in_own_cells(schema, *words, conditionals=self._by_families))
+        own = in_own_cells(schema, *words, conditionals=self._by_families)
+        return fine_cells(schema, own, every=every)
 
     def counted_table(self, schema: Schema) -> CountedTable:
         """What is counted of a table with that schema; InputError for what cannot be counted.

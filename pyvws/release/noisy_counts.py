@@ -19,7 +19,13 @@ from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.counts.budget import Noise
-from pyvws.mechanisms.counts.chosen_cells import drawn_within, fine_columns, most_cells
+from pyvws.mechanisms.counts.chosen_cells import (
+    coarseness,
+    drawn_within,
+    fine_column,
+    most_cells,
+    recoded,
+)
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.noisy_tables import (
     FineCounts,
@@ -95,12 +101,15 @@ class NoisyCountsRun(DrawSource):
 
     def _fine_columns(self) -> dict[str, Any]:
         """The noisy counts of fine cells as columns: column, cell in words, count, scale."""
-        columns = fine_columns(cast(Schema, self.table.plan.schema), self.fine)
-        rows = [
-            (name, label, count, own.scale)
-            for name, own in self.fine.items()
-            for label, count in zip(columns[name].labels, own.counts.tolist(), strict=True)
-        ]
+        schema, records = cast(Schema, self.table.plan.schema), self.noisy.records
+        rows = []
+        for name, own in self.fine.items():
+            every = coarseness(records, own.deviation)
+            labels = fine_column(schema, name, every=every).labels
+            rows += [
+                (name, label, count, own.scale)
+                for label, count in zip(labels, own.counts.tolist(), strict=True)
+            ]
         return dict(
             zip(("column", "label", "count", "scale"), zip(*rows, strict=True), strict=True)
         )
@@ -195,19 +204,24 @@ def _counted(
     """
     counted, budget = cast(CountedRecords, table.counted), mechanism.budget
     schema = cast(Schema, table.plan.schema)
-    cells = mechanism.fine_cells(schema)
+    finest = mechanism.fine_cells(schema).columns
     hidden = records is None and budget.neighbours == "loo"
     shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
-    share = mechanism.cells_share
-    noise = count_noise(budget, shares, hidden=hidden, numbers=len(cells.columns), share=share)
+    share, Q = mechanism.cells_share, len(shares)
+    noise = count_noise(budget, shares, hidden=hidden, numbers=len(finest), share=share)
     number = noisy_number(noise, len(counted.codes)) if hidden else records or len(counted.codes)
-    Q = len(shares)
-    scales = noise.scales[Q : Q + len(cells.columns)]
-    fine = fine_counts(cells, counted.fine, scales, noise)
-    if fine:
-        most = most_cells(number, float(noise.deviations[:Q].mean()))
+    fine: dict[str, FineCounts] = {}
+    if finest:
+        scales, deviations = noise.scales[Q : Q + len(finest)], noise.deviations
+        cells = mechanism.fine_cells(schema, every=coarseness(number, float(deviations[Q])))
+        codes = {
+            name: recoded(finest[name], column, counted.fine[name])
+            for name, column in cells.columns.items()
+        }
+        fine = fine_counts(cells, codes, scales, noise)
+        most = most_cells(number, float(deviations[:Q].mean()))
         schema = cells.chosen(schema, {name: own.counts for name, own in fine.items()}, most)
-        counted = counted.in_cells(cells, mechanism.counted_table(schema))
+        counted = counted.in_cells(finest, mechanism.counted_table(schema))
         plan = replace(cast(Any, table.plan), schema=schema, written={"schema": schema})
         table = replace(table, plan=plan, counted=counted)
     scale = float(noise.scales[-1]) if hidden else 0.0
@@ -238,7 +252,11 @@ def imputed_values(
     fine: Mapping[str, FineCounts],
 ) -> list[dict[str, Floats]]:
     """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
-    table, finer = noisy.table, fine_columns(schema, fine)
+    table = noisy.table
+    finer = {
+        name: fine_column(schema, name, every=coarseness(noisy.records, own.deviation))
+        for name, own in fine.items()
+    }
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):

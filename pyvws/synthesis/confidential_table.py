@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.chosen_cells import FineCells, recoded
+from pyvws.mechanisms.counts.chosen_cells import recoded
+from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.models.model import Model
 from pyvws.plan.coded import CodedTable
@@ -34,13 +35,13 @@ class CountedRecords:
     codes: NDArray[np.int32]
     fine: Mapping[str, NDArray[np.int32]]
 
-    def in_cells(self, cells: FineCells, table: CountedTable) -> CountedRecords:
+    def in_cells(self, finest: Mapping[str, CountedColumn], table: CountedTable) -> CountedRecords:
         """The same records in the cells of a table, which join fine ones of some numbers."""
         codes = self.codes.copy()
         for k, column in enumerate(table.columns):
             if column.name in self.fine:
                 of_fine = self.fine[column.name]
-                codes[:, k] = recoded(cells.columns[column.name], column, of_fine)
+                codes[:, k] = recoded(finest[column.name], column, of_fine)
         return CountedRecords(table, codes, self.fine)
 
 

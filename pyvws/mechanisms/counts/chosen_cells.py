@@ -13,7 +13,7 @@ each moves by as much.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,9 +28,9 @@ from pyvws.tables.schema.schema import Schema
 MOST_CHOSEN: Final = 10
 """Cells that are chosen of a number, at most, unless rules begin more."""
 
-_EVEN: Final = 64  # Fine cells of equal steps, and as many of steps in proportion.
+_EVEN: Final = 256  # Fine cells of equal steps, and as many of steps in proportion.
 _NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
-_DIGITS: Final = 3
+_COARSEST: Final = 8  # Of so many fine cells one is counted at least.
 _LEAST_CHOSEN: Final = 4
 _STANDS_OUT: Final = 2.0  # Deviations of the noise that a cell of a pair has records for.
 
@@ -72,34 +72,31 @@ class FineCells:
         return replace(schema, columns=columns)
 
 
-def fine_cells(schema: Schema, without: Collection[str] = ()) -> FineCells:
-    """The fine cells of the numbers that have no cuts and more public cells than are chosen."""
+def fine_cells(schema: Schema, without: Collection[str] = (), *, every: int = 1) -> FineCells:
+    """The fine cells of the numbers that have no cuts and more values than cells are chosen.
+
+    Of so many fine cells `every` one begins a cell.
+    """
     begun = rule_cuts(schema)
     wanted = []
     for name in schema.synthesized:
         column = schema.columns[name]
         if column.categorical or column.is_computed or column.range is None:
             continue
-        if column.cuts is None and name not in without:
-            public = counted_column(name, column, sorted(begun.get(name, ())))
-            if len(public.edges) - 1 > MOST_CHOSEN:
-                wanted.append(name)
-    columns = fine_columns(schema, wanted)
+        step, (low, high) = column.step, column.range
+        several = step is None or (high - low) / step >= MOST_CHOSEN
+        if several and column.cuts is None and name not in without:
+            wanted.append(name)
+    columns = {name: fine_column(schema, name, every=every) for name in wanted}
     inner = {name: own.edges[1:-1] for name, own in columns.items()}
     return FineCells(columns, {n: np.isin(x, [*begun.get(n, ())]) for n, x in inner.items()})
 
 
-def fine_columns(schema: Schema, wanted: Iterable[str]) -> dict[str, CountedColumn]:
-    """Numbers of a schema in their fine cells, whatever cuts they have."""
-    begun = rule_cuts(schema)
-    return {
-        name: counted_column(
-            name,
-            replace(schema.columns[name], cuts=_fine_cuts(schema.columns[name])),
-            sorted(begun.get(name, ())),
-        )
-        for name in wanted
-    }
+def fine_column(schema: Schema, name: str, *, every: int = 1) -> CountedColumn:
+    """A number of a schema in its fine cells, whatever cuts it has."""
+    column = schema.columns[name]
+    fine = replace(column, cuts=_fine_cuts(column, every))
+    return counted_column(name, fine, sorted(rule_cuts(schema).get(name, ())))
 
 
 def recoded(fine: CountedColumn, final: CountedColumn, codes: Codes) -> Codes:
@@ -147,6 +144,19 @@ def most_cells(records: int, deviation: float) -> int:
     return int(np.clip(round(wanted), _LEAST_CHOSEN, MOST_CHOSEN))
 
 
+def coarseness(records: int, deviation: float) -> int:
+    """Of how many fine cells one is counted, so that the noise of a tenth of all cells is small.
+
+    That noise is to be at most half of a tenth of the records.
+    """
+    share = records / MOST_CHOSEN
+    wanted = MOST_CHOSEN * (0.5 * share / deviation) ** 2
+    every = 1
+    while every < _COARSEST and 2 * _EVEN / every > wanted:
+        every *= 2
+    return every
+
+
 def _left(counts: Floats, kept: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
     """Which of C - 1 inner edges are left where neighbours of the fewest records (C,) are joined.
 
@@ -166,28 +176,31 @@ def _left(counts: Floats, kept: NDArray[np.bool_], most: int) -> NDArray[np.intp
     return np.array(edges, dtype=np.intp)
 
 
-def _fine_cuts(column: Column) -> tuple[float, ...]:
-    """Public cuts of a range: equal steps, and steps in proportion to the distance from 0.
+def _fine_cuts(column: Column, every: int) -> tuple[float, ...]:
+    """Every so many-th of a range's public cuts: at equal steps, and in proportion to the number.
 
-    Where so many values are possible at most, each value is a cell.
+    Where so few values are possible, they are at each value.
     """
     low, high = column.range or (0.0, 1.0)
     step = column.step
     if step is not None and (high - low) / step < 2 * _EVEN:
-        return _within([low + step * k for k in range(1, round((high - low) / step) + 1)], column)
-    unit = column.settings.get("outcome_unit", _NEAR_ZERO * max(abs(low), abs(high)))
-    first, last = np.arcsinh([low / unit, high / unit]).tolist()
-    steps = np.linspace([low, first], [high, last], _EVEN + 1)
-    cuts = [*steps[:, 0].tolist(), *(unit * np.sinh(steps[:, 1])).tolist()]
-    digits = [_DIGITS - 1 - math.floor(math.log10(abs(x))) if x else 0 for x in cuts]
-    return _within([round(x, at) for x, at in zip(cuts, digits, strict=True)], column)
-
-
-def _within(cuts: Sequence[float], column: Column) -> tuple[float, ...]:
-    """Rising cuts inside the range, at the column's decimals."""
-    low, high = column.range or (0.0, 1.0)
-    step = column.step
-    found = np.array(cuts)
+        cuts = low + step * np.arange(round((high - low) / step) + 1.0)[::every]
+    else:
+        unit = column.settings.get("outcome_unit", _NEAR_ZERO * max(abs(low), abs(high)))
+        first, last = np.arcsinh([low / unit, high / unit]).tolist()
+        steps = np.linspace([low, first], [high, last], _EVEN + 1)
+        steps[:, 1] = unit * np.sinh(steps[:, 1])
+        digits = 1 - np.floor(np.log10(np.diff(steps, axis=0, append=np.nan)[:-1]))
+        cuts = (
+            np.array(
+                [
+                    round(x, int(at))
+                    for x, at in zip(steps[:-1].ravel().tolist(), digits.ravel(), strict=True)
+                ]
+            )
+            .reshape(-1, 2)[::every]
+            .ravel()
+        )
     if step is not None:
-        found = column.rounded(np.rint(found / step) * step)
-    return tuple(sorted({float(x) for x in found if low < x < high}))
+        cuts = column.rounded(np.rint(cuts / step) * step)
+    return tuple(sorted({float(x) for x in cuts if low < x < high}))

@@ -43,12 +43,31 @@ def first_set_twice(counts: Any) -> Any:
     return wrong
 
 
-def exact_number(measured: Any) -> Any:
+def exact_number(_: Any) -> Any:
     """The number of rows is that of the records."""
+    return lambda noise, records: max(1, records)
 
-    def wrong(table: Any, codes: Any, *given: Any, **named: Any) -> Any:
-        tables, noise = measured(table, codes, *given, **named)
-        return dataclasses.replace(tables, records=max(1, len(codes))), noise
+
+def exact_fine_counts(fine_counts: Any) -> Any:
+    """The cells of numbers are chosen by the records' own counts, which nobody paid for."""
+
+    def wrong(cells: Any, codes: Any, scales: Any, noise: Any) -> Any:
+        counted = fine_counts(cells, codes, scales, noise)
+        for name, own in counted.items():
+            exact = np.bincount(codes[name][codes[name] >= 0], minlength=len(own.counts))
+            counted[name] = dataclasses.replace(own, counts=exact)
+        return counted
+
+    return wrong
+
+
+def fine_counts_free(count_noise: Any) -> Any:
+    """The budget is shared by the sets alone, and not by the counts that choose cells."""
+
+    def wrong(budget: Any, shares: Any, *, hidden: bool, numbers: int, share: float) -> Any:
+        noise = count_noise(budget, shares, hidden=hidden)
+        scales = np.insert(noise.scales, len(shares), np.full(numbers, noise.scales[0]))
+        return dataclasses.replace(noise, scales=scales)
 
     return wrong
 
@@ -57,9 +76,9 @@ def exact_priors(measured: Any) -> Any:
     """The priors of tables are the records' own counts, which nobody paid for."""
 
     def wrong(table: Any, codes: Any, *given: Any, **named: Any) -> Any:
-        tables, noise = measured(table, codes, *given, **named)
+        tables = measured(table, codes, *given, **named)
         own = {k: with_own_counts(one, k, codes) for k, one in table.given.items()}
-        return dataclasses.replace(tables, table=dataclasses.replace(table, given=own)), noise
+        return dataclasses.replace(tables, table=dataclasses.replace(table, given=own))
 
     def with_own_counts(one: Any, k: int, codes: Any) -> Any:
         known = codes[(codes >= 0).all(axis=1)]
@@ -74,9 +93,9 @@ def exact_levels(measured: Any) -> Any:
     """A family is fitted to the records' own levels besides, which nobody paid for."""
 
     def wrong(table: Any, codes: Any, *given: Any, **named: Any) -> Any:
-        tables, noise = measured(table, codes, *given, **named)
+        tables = measured(table, codes, *given, **named)
         own = {k: with_own_levels(one, k, codes) for k, one in table.given.items()}
-        return dataclasses.replace(tables, table=dataclasses.replace(table, given=own)), noise
+        return dataclasses.replace(tables, table=dataclasses.replace(table, given=own))
 
     def with_own_levels(one: Any, k: int, codes: Any) -> Any:
         levels = one.family.levels
@@ -109,8 +128,8 @@ def clipped(measured: Any) -> Any:
     """Noisy counts below 0 become 0 before they are released and modelled."""
 
     def wrong(*given: Any, **named: Any) -> Any:
-        tables, noise = measured(*given, **named)
-        return dataclasses.replace(tables, counts=np.maximum(tables.counts, 0)), noise
+        tables = measured(*given, **named)
+        return dataclasses.replace(tables, counts=np.maximum(tables.counts, 0))
 
     return wrong
 
@@ -249,6 +268,7 @@ def sets_of_the_table(counted: Any) -> Any:
 
 _NOISE_OF = "pyvws.mechanisms.counts.noisy_tables:noise_of"
 _MEASURED = "pyvws.release.noisy_counts:measured"
+_NUMBER = "pyvws.release.noisy_counts:noisy_number"
 _COUNTED = "pyvws.synthesis.checked_table:counted_records"
 _PLACES = "pyvws.synthesis.counted_records:places_in"
 _BUDGET = "pyvws.mechanisms.counts.budget:"
@@ -273,7 +293,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         )
     ),
     *(
-        ("exact number of records", _MEASURED, exact_number, f"guarantee/counts-{row}")
+        ("exact number of records", _NUMBER, exact_number, f"guarantee/counts-{row}")
         for row in (
             *("loo", "loo-delta", "units", "conditionals", "regressions"),
             *("groups", "one-column"),
@@ -287,6 +307,14 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     *(
         ("coarse sets free", _NOISE_OF, coarse_sets_free, f"guarantee/counts-{row}")
         for row in ("conditionals", "regressions", "tables")
+    ),
+    (
+        *("exact fine counts", "pyvws.release.noisy_counts:fine_counts", exact_fine_counts),
+        "guarantee/counts-chosen-cells",
+    ),
+    (
+        *("fine counts free", "pyvws.release.noisy_counts:count_noise", fine_counts_free),
+        "guarantee/counts-chosen-cells-delta",
     ),
     ("counts clipped", _MEASURED, clipped, "guarantee/counts-loo"),
     ("the cap, not its square", _NOISE_OF, linear_in_the_cap, "guarantee/counts-units-delta"),

@@ -31,6 +31,7 @@ MOST_CHOSEN: Final = 10
 _EVEN: Final = 256  # Fine cells of equal steps, and as many of steps in proportion.
 _NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
 _COARSEST: Final = 8  # Of so many fine cells one is counted at least.
+_HIDDEN: Final = 0.125  # Of the records of a chosen cell, the noise that chooses it.
 _LEAST_CHOSEN: Final = 4
 _STANDS_OUT: Final = 2.0  # Deviations of the noise that a cell of a pair has records for.
 
@@ -147,10 +148,10 @@ def most_cells(records: int, deviation: float) -> int:
 def coarseness(records: int, deviation: float) -> int:
     """Of how many fine cells one is counted, so that the noise of a tenth of all cells is small.
 
-    That noise is to be at most half of a tenth of the records.
+    That noise is to be at most an eighth of a tenth of the records.
     """
     share = records / MOST_CHOSEN
-    wanted = MOST_CHOSEN * (0.5 * share / deviation) ** 2
+    wanted = MOST_CHOSEN * (_HIDDEN * share / deviation) ** 2
     every = 1
     while every < _COARSEST and 2 * _EVEN / every > wanted:
         every *= 2

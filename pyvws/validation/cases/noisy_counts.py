@@ -25,7 +25,9 @@ from pyvws.validation._counted_losses import (
     COLUMNS,
     DELTA,
     IN_GROUPS,
+    IN_NUMBERS,
     OF_GROUPS,
+    OF_NUMBERS,
     OF_TABLES,
     RECORDS,
     CountedRuns,
@@ -189,6 +191,18 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
         columns=OF_GROUPS,
         bases=((), *((record,) for record in IN_GROUPS)),
         extremes=IN_GROUPS,
+    ),
+    *(
+        _losses(
+            f"chosen-cells{name}",
+            _NEARLY,
+            (1.0,),
+            columns=OF_NUMBERS,
+            delta=delta,
+            bases=((), *((record,) for record in IN_NUMBERS)),
+            extremes=IN_NUMBERS,
+        )
+        for name, delta in (("", 0.0), ("-delta", DELTA))
     ),
     _losses(
         *("one-column", _NEARLY, (1.0,)),

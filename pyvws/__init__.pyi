@@ -187,6 +187,7 @@ def synthesize(
     tables: Sequence[str] | str | None = None,
     cap: int | None = None,
     size_power: float | None = None,
+    cells_share: float | None = None,
     classes: int | None = None,
     sweeps: int | None = None,
     chains: int | None = None,

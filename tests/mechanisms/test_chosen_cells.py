@@ -1,0 +1,171 @@
+"""Cells of numbers that their own noisy counts choose."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pyvws as vws
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.chosen_cells import (
+    MOST_CHOSEN,
+    coarseness,
+    drawn_within,
+    fine_cells,
+    most_cells,
+    recoded,
+)
+from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.release.reproduce import reproduced
+from pyvws.report.output_folder import dataset_files
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+NUMBERS = st.sampled_from(
+    [
+        Column(model="normal", range=(-600, 1600), mass=(0,)),
+        Column(model="normal", range=(0, 40), decimals=0),
+        Column(model="normal", range=(1.5, 93_000), decimals=2, missing="N"),
+        Column(model="normal", outcome_scale="log", range=(0.01, 20)),
+        Column(model="normal", days_since="2000-01-01", range=("2000-01-01", "2019-12-31")),
+    ]
+)
+
+
+def schema_of(column: Column, rule: str | None = None) -> Schema:
+    other = Column(model="nominal", levels=("a", "b"), missing="N", rule=rule)
+    return Schema({"x": column, "y": other})
+
+
+@given(
+    column=NUMBERS,
+    every=st.sampled_from([1, 2, 4, 8]),
+    seed=st.integers(0, 2**32),
+    most=st.integers(4, MOST_CHOSEN),
+)
+def test_chosen_cells_join_fine_ones(column: Column, every: int, seed: int, most: int) -> None:
+    rng, schema = np.random.default_rng(seed), schema_of(column)
+    cells, finest = fine_cells(schema, every=every), fine_cells(schema).columns["x"]
+    fine = cells.columns["x"]
+    final = cells.chosen(schema, {"x": rng.normal(5.0, 9.0, fine.size)}, most)
+    counted = counted_columns(final)["x"]
+    cuts = final.columns["x"].cuts or ()
+    assert 1 <= len(cuts) <= most - 1
+    assert {*cuts} <= {*fine.edges.tolist()} <= {*finest.edges.tolist()}
+    low, high = column.range or (0.0, 1.0)
+    numbers = [low, high, *rng.uniform(low, high, 50), *cuts]
+    if column.days_since is not None:
+        numbers = [float(np.floor(x)) for x in numbers]
+        labels = [column.label_of_number(x) for x in numbers]
+    else:
+        labels = [str(x) for x in numbers]
+    labels += ["?", *(part for part in fine.parts if part is not None)]
+    own = np.array([counted.code_of(x) for x in labels])
+    for finer in (fine, finest):
+        codes = np.array([finer.code_of(x) for x in labels], dtype=np.int32)
+        np.testing.assert_array_equal(recoded(finer, counted, codes), own)
+
+
+def test_a_number_that_a_rule_compares_begins_a_cell_whatever_is_counted() -> None:
+    schema = schema_of(Column(model="normal", range=(0, 90), decimals=0), "N only where x < 15")
+    cells = fine_cells(schema)
+    chosen = cells.chosen(schema, {"x": np.zeros(cells.columns["x"].size)}, 4)
+    assert 15.0 in (chosen.columns["x"].cuts or ())
+
+
+def test_numbers_with_cuts_or_few_values_keep_their_cells() -> None:
+    columns = {
+        "cut": Column(model="normal", range=(0, 90), cuts=(15, 60)),
+        "few": Column(model="normal", range=(0, 9), decimals=0),
+        "many": Column(model="normal", range=(0, 90), decimals=0),
+    }
+    assert [*fine_cells(Schema(columns)).columns] == ["many"]
+    named = vws.NoisyCounts(epsilon=1.0, measure=("few:many/20/40",))
+    assert not named.fine_cells(Schema(columns)).columns
+
+
+@given(seed=st.integers(0, 2**32), deviation=st.floats(0.1, 1e4))
+def test_numbers_are_drawn_within_their_cells(seed: int, deviation: float) -> None:
+    rng, schema = np.random.default_rng(seed), schema_of(Column(model="normal", range=(-3, 900)))
+    cells = fine_cells(schema, every=8)
+    noisy = rng.normal(2.0, 20.0, cells.columns["x"].size)
+    final = counted_columns(cells.chosen(schema, {"x": noisy}))["x"]
+    codes = rng.integers(0, final.size, 300).astype(np.int32)
+    drawn = drawn_within(cells.columns["x"], final, codes, noisy, deviation, rng)
+    assert ((final.edges[codes] <= drawn) & (drawn <= final.edges[codes + 1])).all()
+
+
+def test_counts_that_stand_out_of_the_noise_give_numbers_within_a_cell() -> None:
+    schema = schema_of(Column(model="normal", range=(0, 128), decimals=0))
+    fine = fine_cells(schema).columns["x"]
+    final = counted_columns(Schema({"x": Column(model="normal", range=(0, 128), cuts=(64,))}))["x"]
+    counts, rng = np.zeros(fine.size), np.random.default_rng(1)
+    counts[[10, 50]] = 300, 100
+    codes = np.zeros(4_000, dtype=np.int32)
+    exact = np.floor(drawn_within(fine, final, codes, counts, 1.0, rng))
+    assert np.mean(exact == 10.0) == pytest.approx(0.75, abs=0.05)
+    hidden = drawn_within(fine, final, codes, counts, 1e3, rng)
+    assert np.mean(np.floor(hidden) == 10.0) == pytest.approx(1.0 / 64.0, abs=0.01)
+
+
+def test_more_noise_leaves_fewer_and_coarser_cells() -> None:
+    assert [most_cells(2_000, d) for d in (1.0, 20.0, 1e3)] == [10, 7, 4]
+    assert [coarseness(2_000, d) for d in (1.0, 4.0, 1e3)] == [1, 2, 8]
+
+
+def crowded(records: int = 3_000) -> tuple[pl.DataFrame, Schema]:
+    """Most amounts lie in one of the public cells, and follow from a category."""
+    rng = np.random.default_rng(7)
+    kind = rng.integers(0, 2, records)
+    amount = np.round(np.clip(rng.normal(3.0 + 4.0 * kind, 1.0), -900, 900), 3)
+    amount[:3] = -880.0, 700.0, 850.0
+    table = pl.DataFrame({"x": amount, "y": np.array(["a", "b"])[kind]})
+    return table, schema_of(Column(model="normal", range=(-900, 900), decimals=3))
+
+
+def synthesized(table: pl.DataFrame, schema: Schema, **given: Any) -> Any:
+    mechanism = vws.NoisyCounts(epsilon=4.0, delta=1e-5, sweeps=60, chains=1, **given)
+    return vws.synthesize(table, schema=schema, mechanism=mechanism, datasets=2, seed=3)
+
+
+@pytest.mark.draws
+def test_a_crowded_number_keeps_what_ties_it_to_a_category() -> None:
+    table, schema = crowded()
+    gaps = []
+    for share in (0.1, 0.0):
+        made = synthesized(table, schema, cells_share=share).datasets[0]
+        means = dict(made.group_by("y").agg(pl.col("x").median()).iter_rows())
+        gaps.append(means["b"] - means["a"])
+    assert gaps[0] == pytest.approx(4.0, abs=0.7)  # 4 in the table.
+    assert abs(gaps[1] - 4.0) > 1.5
+
+
+def test_a_release_of_chosen_cells_says_so_and_is_reproduced(tmp_path: Path) -> None:
+    table, schema = crowded(400)
+    release = synthesized(table, schema)
+    public = release.write(tmp_path / "out") / "release"
+    privacy = json.loads((public / "privacy.json").read_text(encoding="utf-8"))
+    assert privacy["counts"]["columns_of_chosen_cells"] == ["x"]
+    assert any("cells.parquet" in caveat for caveat in privacy["caveats"])
+    counts, fine = (pl.read_parquet(public / f"{name}.parquet") for name in ("counts", "cells"))
+    assert privacy["counts"]["cells"] == len(counts) - 1 + len(fine)
+    files = dataset_files(tmp_path / "out")
+    assert reproduced(public, privacy, files) == [file.read_bytes() for file in files]
+    written = tomllib.loads((public / "schema.toml").read_text(encoding="utf-8"))
+    given = (tmp_path / "out/confidential/schema.toml").read_text(encoding="utf-8")
+    assert written["columns"]["x"]["cuts"]
+    assert "cuts" not in tomllib.loads(given)["columns"]["x"]
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, "x", float("nan")])
+def test_a_share_outside_its_range_is_refused(share: Any) -> None:
+    with pytest.raises(InputError, match="cells_share"):
+        vws.NoisyCounts(epsilon=1.0, cells_share=share)

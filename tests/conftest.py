@@ -46,6 +46,10 @@ LONG_FILES = (
 )
 SAMPLERS = ("emcee", "stan", "httpstan", "cmdstanpy")
 
+# As in the Makefile: each process that a test starts else compiles what it imports, for 7 s.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """make quick reads no file that it would take nothing from."""

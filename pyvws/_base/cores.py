@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, TypeVar
 
 _Task = TypeVar("_Task")
@@ -44,10 +46,8 @@ def steady_sums() -> Iterator[None]:
     BLAS adds up long columns in as many parts as it has threads, so one thread is set. This setting
     is the whole process's, so it stands until the last of such blocks ends.
     """
-    from threadpoolctl import threadpool_limits
-
     with _BLAS:
-        _STEADY.append(None if _STEADY else threadpool_limits(1, user_api="blas"))
+        _STEADY.append(None if _STEADY else _libraries(len(sys.modules)).limit(limits=1))
     try:
         yield
     finally:
@@ -55,6 +55,14 @@ def steady_sums() -> Iterator[None]:
             limits = _STEADY.pop()
             if limits is not None:
                 limits.restore_original_limits()
+
+
+@lru_cache(maxsize=1)
+def _libraries(_modules: int) -> Any:
+    """The loaded BLAS libraries. A look takes 10 ms, so only more modules ask for another."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 @contextmanager

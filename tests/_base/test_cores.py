@@ -9,9 +9,11 @@ import threading
 
 import numpy as np
 import pytest
+import threadpoolctl
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from pyvws._base import cores as _cores
-from pyvws._base.cores import one_core, share_out, usable_cores
+from pyvws._base.cores import one_core, share_out, steady_sums, usable_cores
 from pyvws.engines import _chains
 from pyvws.engines.sampler_settings import SamplerSettings
 
@@ -84,3 +86,35 @@ def test_an_error_ends_the_work_and_is_passed_on(cores, monkeypatch):
         share_out(work, tasks())
     assert len(made) < 1_000_000
     assert threading.active_count() <= before
+
+
+def _threads() -> set[int]:
+    return {
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    }
+
+
+def test_steady_sums_have_one_thread_until_the_last_block_ends():
+    with threadpool_limits(3, user_api="blas"):
+        with steady_sums():
+            with steady_sums():
+                assert _threads() == {1}
+            assert _threads() == {1}
+        assert _threads() == {3}
+
+
+def test_steady_sums_look_for_libraries_again_once_more_modules_are_imported(monkeypatch):
+    looked = []
+
+    class Counted(threadpoolctl.ThreadpoolController):
+        def __init__(self):
+            looked.append(len(sys.modules))
+            super().__init__()
+
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Counted)
+    for name in ("one_more", "another"):
+        monkeypatch.setitem(sys.modules, name, threadpoolctl)
+        for _ in range(3):
+            with steady_sums():
+                pass
+    assert len(looked) == 2

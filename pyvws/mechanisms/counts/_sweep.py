@@ -79,6 +79,13 @@ class NoisePrecision(NamedTuple):
 
 
 @inlined_kernel
+def _copy(values: NDArray[np.generic], to: NDArray[np.generic]) -> None:
+    """Copy values one by one: an assignment to a slice takes seconds more to compile."""
+    for place in range(len(values)):
+        to[place] = values[place]
+
+
+@inlined_kernel
 def _cell(q: int, x: Codes, crossings: Crossings) -> int:
     """The number of the combination that a record has, of combination q."""
     cell = crossings.offset[q]
@@ -191,7 +198,7 @@ def sweep(
     for i in range(n):
         record = x[i]
         if whole or single > 0:
-            at[:] = cells.begin
+            _copy(cells.begin, at)
             for k in range(K):
                 m = cells.start[k + 1] - cells.start[k]
                 for s in range(m):
@@ -200,7 +207,7 @@ def sweep(
                     ]
         if whole:
             h = _place(rng.random(), shares.share_sums, 0, H)
-            to[:] = at
+            _copy(at, to)
             possible = True
             for k in range(K):
                 fixed = _forced(k, y, cases)
@@ -233,7 +240,7 @@ def sweep(
             begin, end = cells.start[k], cells.start[k + 1]
             alone, ratio = True, 0.0
             if cases.after_start[k] < cases.after_start[k + 1]:
-                y[:] = record
+                _copy(record, y)
                 y[k] = code
                 for s in range(cases.after_start[k], cases.after_start[k + 1]):
                     j = cases.after[s]
@@ -259,7 +266,7 @@ def sweep(
                     q = cells.sets[s]
                     ratio += _gain(at[q], to[q], gap, q, noise)
             else:
-                to[:] = at
+                _copy(at, to)
                 for j in range(K):
                     if y[j] != record[j]:
                         _shift(to, j, record[j], y[j], cells)
@@ -334,7 +341,7 @@ def _summed(weight: Floats) -> float:
 def _class(x: Codes, u: float, weight: Floats, cases: ColumnCases, shares: Shares) -> int:
     """A class of a record, by a uniform number, from its probabilities given the record."""
     H = len(weight)
-    weight[:] = shares.shares
+    _copy(shares.shares, weight)
     for k in range(len(x)):
         if cases.tables.offset[k] < 0 and _forced(k, x, cases) < 0:
             first = shares.offset[k] + x[k] * H
@@ -342,14 +349,17 @@ def _class(x: Codes, u: float, weight: Floats, cases: ColumnCases, shares: Share
                 weight[h] *= shares.codes[first + h]
     total = _summed(weight)
     if total < _LEAST:
-        weight[:] = np.log(shares.shares)
+        for h in range(H):
+            weight[h] = math.log(shares.shares[h])
         for k in range(len(x)):
             if cases.tables.offset[k] < 0 and _forced(k, x, cases) < 0:
                 first = shares.offset[k] + x[k] * H
                 for h in range(H):
                     weight[h] += math.log(shares.codes[first + h])
-        weight -= weight.max()
+        most = weight[0]
+        for h in range(1, H):
+            most = max(most, weight[h])
         for h in range(H):
-            weight[h] = math.exp(weight[h])
+            weight[h] = math.exp(weight[h] - most)
         total = _summed(weight)
     return _place(u * total, weight, 0, H)

@@ -112,14 +112,15 @@ def test_the_commands_print_it_and_write_no_run(tmp_path: Path) -> None:
     table().to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "s.toml").write_text(SCHEMA)
     files = [str(tmp_path / name) for name in ("t.csv", "s.toml", "out")]
-    run = ["synthesize", files[0], "--mechanism", "lw", "--out", files[2], "--plan"]
+    run = ["synthesize", files[0], "--mechanism", "lw", "--plan"]
     done = CliRunner().invoke(app, [*run, "--schema", files[1], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["forecast"][0].startswith("Forecast: these are estimates")
     run[3:4] = ["noisy-counts", "--epsilon", "1.5"]
-    done = CliRunner().invoke(app, [*run, "--schema", files[1]])
-    assert "noisy-counts at epsilon 1.5 and delta 0 " in done.output
-    assert not (tmp_path / "out").exists()
+    for out in ([], ["--out", files[2]]):
+        done = CliRunner().invoke(app, [*run, "--schema", files[1], *out])
+        assert "noisy-counts at epsilon 1.5 and delta 0 " in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml", "t.csv"]
     done = CliRunner().invoke(
         app, ["schema", files[0], "--out", str(tmp_path / "p.toml"), "--plan", "--json"]
     )

@@ -55,7 +55,12 @@ def take_config(context: typer.Context, path: Path | None) -> Path | None:
 def synthesize(
     context: typer.Context,
     table: Original,
-    out: Annotated[Path, typer.Option(help="Folder to write. It must not exist, or be empty.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder to write. It must not exist, or be empty. --plan alone needs none."
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -130,7 +135,9 @@ def synthesize(
     from pyvws.tables.files.steps import run_bytes
     from pyvws.tables.schema.schema import Schema
 
-    if not plan:
+    if out is None and not plan:
+        raise UsageError("A run writes a folder. Name it with --out. --help shows what it takes.")
+    if out is not None and not plan:
         check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)
     if stan is not None:
@@ -146,7 +153,7 @@ def synthesize(
         given["schema"] = Schema.read(given["schema"])
     with wrong_usage():
         settings = Synthesizer(**arranged(given))
-    if plan:
+    if plan or out is None:
         source = read_table(table)
         lines = forecast(settings, source.with_codes if settings.plan.reads_codes else source.frame)
         if as_json:

@@ -141,8 +141,10 @@ def test_a_table_of_wide_logits_has_a_normal_prior_that_is_said_before_the_run()
     assert sds == [None, None, 2.0, 0]
     assert plan.wide == ["c"]
     (line,) = (line for line in forecast(schema, data) if "coefficient_sd" in line)
-    assert "'c'. " in line
+    assert "'c'. Its " in line
     assert "standard deviation 2." in line
+    both = vws.Schema({**columns, "d": columns["c"]})
+    assert any("'c', 'd'. Their " in line for line in forecast(both, data))
     alone = vws.Schema(
         {"a": vws.Column(role="public", levels=[*"abcdefghijklmn"]), "c": columns["c"]}
     )

@@ -81,14 +81,22 @@ def test_each_reason_is_a_sentence_of_few_words() -> None:
     rng = np.random.default_rng(9)
     marital = rng.choice(["single", "married"], N)
     pay = rng.lognormal(8, 1, N).round(2)
-    table = people(0).with_columns(
-        country=pl.lit("AT"),
-        code=pl.col("marital").replace_strict({"single-Zx81": 1, "married": 2, "widowed": 3}),
-        spouse=pl.Series(marital),
-        kin=np.where(marital == "married", rng.choice(["a", "b"], N), rng.choice(["b", "c"], N)),
-        age=rng.integers(0, 90, N),
-        paid=np.where(rng.random(N) < 0.3, 0.0, pay),
-    ).with_columns(band=pl.when(pl.col("age") < 40).then(pl.lit("young")).otherwise(pl.lit("old")))
+    table = (
+        people(0)
+        .with_columns(
+            country=pl.lit("AT"),
+            code=pl.col("marital").replace_strict({"single-Zx81": 1, "married": 2, "widowed": 3}),
+            spouse=pl.Series(marital),
+            kin=np.where(
+                marital == "married", rng.choice(["a", "b"], N), rng.choice(["b", "c"], N)
+            ),
+            age=rng.integers(0, 90, N),
+            paid=np.where(rng.random(N) < 0.3, 0.0, pay),
+        )
+        .with_columns(
+            band=pl.when(pl.col("age") < 40).then(pl.lit("young")).otherwise(pl.lit("old"))
+        )
+    )
     columns = Schema.propose(table).columns
     clauses = [
         clause

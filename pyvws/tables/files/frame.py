@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, positions
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError
-from pyvws.tables.files.headers import named, names_or_number, placed, record_instead
+from pyvws.tables.files.headers import (
+    display_names,
+    named,
+    names_or_number,
+    placed,
+    record_instead,
+)
 from pyvws.tables.files.kinds import floats_of
 from pyvws.tables.files.labels import id_of
 
@@ -135,13 +141,12 @@ def check_columns(
                 )
             lacks = f"names column {name!r}, which the table lacks"
             if header:
-                lacks = f"lacks column {name!r} of the table that it is compared with"
-            header = frame.columns
-            near = (
-                []
-                if record_instead(header)
-                else difflib.get_close_matches(name, header[:_COMPARED], n=3, cutoff=0.5)
-            )
+                own = display_names(header).get(name, name)
+                own = f"column {name!r}" if own == name else own
+                lacks = f"lacks {own} of the table that it is compared with"
+            header, shown = frame.columns, display_names(frame.columns)
+            known = [other for other in header[:_COMPARED] if shown[other] == other]
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
             hint = (
                 f"Did you mean {' or '.join(map(repr, near))}?" if near else names_or_number(header)
             )

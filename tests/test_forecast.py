@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -71,6 +72,24 @@ def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
     assert "3 sets of" in lines
     assert lines.count(" seconds of a processor and ") == 2  # Of lw, and of counts.
     assert lines.count("Recommended") == 1
+
+
+def test_the_sizes_of_a_forecast_are_those_by_hand(tmp_path: Path) -> None:
+    """Patterns of sex and of job by sex; of pay two coefficients, a scale and ten bins."""
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    schema = vws.Schema.read(tmp_path / "s.toml")
+    said = " ".join(forecast(schema, table(400), epsilon=2.0, delta=1e-5))
+    assert f"3 conditionals with {1 + 2 + 3} parameters" in said
+    assert "up to 3 terms" in said
+    assert re.search(r"Column 'job' makes about \d+% of the largest bound of a record", said)
+    cells = 2 * 4 + (2 + 4) * 10
+    assert f"3 sets of {cells} cells. A cell has {400 * 3 / cells:.0f} records" in said
+    # The Gaussian mechanism, for a record in one cell of each of three sets.
+    sigma = np.linspace(1.0, 20.0, 2000) / np.sqrt(3)
+    lost = norm.cdf(0.5 / sigma - 2 * sigma) - np.exp(2) * norm.cdf(-0.5 / sigma - 2 * sigma)
+    (noise,) = re.findall(r"deviation of about (\d+)", said)
+    assert float(noise) == round(float(np.sqrt(3) * sigma[lost <= 1e-5].min()))
+    assert "sw is made to meet it" in said
 
 
 @pytest.mark.filterwarnings("ignore")

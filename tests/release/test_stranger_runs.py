@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -73,3 +76,39 @@ def test_a_public_file_by_its_proposal_keeps_most_of_the_way_at_epsilon_4() -> N
     (married,) = (rule for rule in schema.columns["Marital"].rules if rule.bars)
     values = schema.coded(made.datasets[0])
     assert not married.judged("Marital", None, values, schema.columns)[1].any()
+
+
+@pytest.mark.parametrize("in_steps", [False, True])
+def test_a_run_names_the_column_and_the_kind_of_record_that_make_epsilon_large(
+    in_steps: bool, tmp_path: Path
+) -> None:
+    """One clerk of a trade that nobody else of the south has; two have it in the north."""
+    rows = [("n", "farm")] * 150 + [("s", "farm")] * 146 + [("n", "mine")] * 2 + [("s", "mine")]
+    table = pl.DataFrame({"area": [a for a, _ in rows], "trade": [b for _, b in rows]})
+    columns = {
+        "area": vws.Column(model="table", levels=["n", "s"]),
+        "trade": vws.Column(model="table", levels=["farm", "mine"], predictors=["area"]),
+    }
+    run = vws.Synthesizer(schema=vws.Schema(columns), mechanism="unweighted", datasets=1)
+    if in_steps:
+        table.write_csv(tmp_path / "t.csv")
+        run.fit_to(tmp_path / "t.csv", tmp_path / "out", seed=1 << 60)
+    else:
+        run.fit(table, seed=1 << 60).write(tmp_path / "out")
+    confidential = (tmp_path / "out" / "confidential" / "summary.json").read_text()
+    found = json.loads(confidential)["largest_bound"]
+    assert found.pop("share") > 0.5
+    assert found == {"column": "trade", "records_alike": 1, "records_of_its_predictors": 147}
+    for path in (tmp_path / "out" / "release").iterdir():
+        assert b"largest_bound" not in path.read_bytes()
+    alone = vws.synthesize(
+        pl.DataFrame({"y": [*range(3, 33), 90]}), outcome="y", model="poisson",
+        mechanism="unweighted", engine="laplace", datasets=1, seed=1 << 60,
+    )  # fmt: skip
+    told = alone.summary["largest_bound"]
+    assert told == {
+        "column": "y",
+        "share": 1.0,
+        "records_alike": 1,
+        "records_of_its_predictors": 31,
+    }

@@ -603,7 +603,8 @@ def test_a_wrong_word_is_told_the_nearest(words: tuple[str, ...], hint: str) -> 
 
 
 @pytest.mark.parametrize(
-    "words", [("synthesize",), ("combine", "x.csv"), ("zzzz",), ("study", "zzzz")]
+    "words",
+    [("synthesize",), ("synthesize", "x.csv"), ("combine", "x.csv"), ("zzzz",), ("study", "zzzz")],
 )
 def test_what_is_missing_or_unknown_leads_to_the_help(words: tuple[str, ...]) -> None:
     run = run_here(*words)

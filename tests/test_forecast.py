@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -73,6 +74,24 @@ def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
     assert lines.count("Recommended") == 1
 
 
+def test_the_sizes_of_a_forecast_are_those_by_hand(tmp_path: Path) -> None:
+    """Patterns of sex and of job by sex; of pay two coefficients, a scale and ten bins."""
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    schema = vws.Schema.read(tmp_path / "s.toml")
+    said = " ".join(forecast(schema, table(400), epsilon=2.0, delta=1e-5))
+    assert f"3 conditionals with {1 + 2 + 3} parameters" in said
+    assert "up to 3 terms" in said
+    assert re.search(r"Column 'job' makes about \d+% of the largest bound of a record", said)
+    cells = 2 * 4 + (2 + 4) * 10
+    assert f"3 sets of {cells} cells. A cell has {400 * 3 / cells:.0f} records" in said
+    # The Gaussian mechanism, for a record in one cell of each of three sets.
+    sigma = np.linspace(1.0, 20.0, 2000) / np.sqrt(3)
+    lost = norm.cdf(0.5 / sigma - 2 * sigma) - np.exp(2) * norm.cdf(-0.5 / sigma - 2 * sigma)
+    (noise,) = re.findall(r"deviation of about (\d+)", said)
+    assert float(noise) == round(float(np.sqrt(3) * sigma[lost <= 1e-5].min()))
+    assert "sw is made to meet it" in said
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_bound_by_record_without_a_normaliser_is_said_before_a_run_and_after() -> None:
     rng = np.random.default_rng(11)
@@ -112,14 +131,15 @@ def test_the_commands_print_it_and_write_no_run(tmp_path: Path) -> None:
     table().to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "s.toml").write_text(SCHEMA)
     files = [str(tmp_path / name) for name in ("t.csv", "s.toml", "out")]
-    run = ["synthesize", files[0], "--mechanism", "lw", "--out", files[2], "--plan"]
+    run = ["synthesize", files[0], "--mechanism", "lw", "--plan"]
     done = CliRunner().invoke(app, [*run, "--schema", files[1], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output)["forecast"][0].startswith("Forecast: these are estimates")
     run[3:4] = ["noisy-counts", "--epsilon", "1.5"]
-    done = CliRunner().invoke(app, [*run, "--schema", files[1]])
-    assert "noisy-counts at epsilon 1.5 and delta 0 " in done.output
-    assert not (tmp_path / "out").exists()
+    for out in ([], ["--out", files[2]]):
+        done = CliRunner().invoke(app, [*run, "--schema", files[1], *out])
+        assert "noisy-counts at epsilon 1.5 and delta 0 " in done.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml", "t.csv"]
     done = CliRunner().invoke(
         app, ["schema", files[0], "--out", str(tmp_path / "p.toml"), "--plan", "--json"]
     )
@@ -140,8 +160,10 @@ def test_a_table_of_wide_logits_has_a_normal_prior_that_is_said_before_the_run()
     assert sds == [None, None, 2.0, 0]
     assert plan.wide == ["c"]
     (line,) = (line for line in forecast(schema, data) if "coefficient_sd" in line)
-    assert "'c'. " in line
+    assert "'c'. Its " in line
     assert "standard deviation 2." in line
+    both = vws.Schema({**columns, "d": columns["c"]})
+    assert any("'c', 'd'. Their " in line for line in forecast(both, data))
     alone = vws.Schema(
         {"a": vws.Column(role="public", levels=[*"abcdefghijklmn"]), "c": columns["c"]}
     )

@@ -184,6 +184,24 @@ def test_a_header_that_may_be_a_record_stays_off_the_terminal(tmp_path: Path) ->
     assert str(_NUMBER) not in run.out
 
 
+def test_row_names_and_rules_that_a_few_records_break_are_said(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    marital = rng.choice(["single", "married"], 900)
+    year = np.where(marital == "single", "", rng.integers(1950, 2020, 900).astype(str))
+    year[np.flatnonzero(marital == "single")[:3]] = "1999"
+    rows = [f'"{k + 1}",{a},{b},2023{1 + k % 9:02d}{1 + k % 28:02d}' for k, (a, b) in
+            enumerate(zip(marital, year, strict=True))]  # fmt: skip
+    (tmp_path / "r.csv").write_text("\n".join(['"","marital","year","visit"', *rows, ""]))
+    run = run_here("schema", tmp_path / "r.csv", "--out", tmp_path / "s.toml")
+    assert (run.code, run.err) == (0, "")
+    said = " ".join(run.out.split())
+    assert "row names" in said
+    assert "year: a rule by marital holds but for 3 records" in said
+    assert re.search("visit: .* look like dates", said)
+    assert "holds but for" not in (tmp_path / "s.toml").read_text()
+    assert [*vws.Schema.read(tmp_path / "s.toml").columns] == ["marital", "year", "visit"]
+
+
 def test_a_run_by_a_schema_keeps_codes_and_columns_as_they_were_written(tmp_path: Path) -> None:
     """Codes with zeros in front, and public columns of types that no model takes."""
     days = [f"2020-01-{1 + i % 28:02d}" for i in range(120)]

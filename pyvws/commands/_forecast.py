@@ -103,8 +103,8 @@ def forecast(settings: Any, table: Any) -> list[str]:
         family: Any = wide[0].family
         lines.append(
             f"The schema gives no coefficient_sd to {', '.join(repr(part.name) for part in wide)}. "
-            "Their levels have many coefficients, and each has a normal prior of standard "
-            f"deviation {family.coefficient_sd:g}."
+            f"{'Their' if wide[1:] else 'Its'} levels have many coefficients, and each has a "
+            f"normal prior of standard deviation {family.coefficient_sd:g}."
         )
     for part in plan.conditionals:
         if part.parameters > len(frame) and _A_COLUMN * (part.K or 0) >= len(frame):

@@ -111,8 +111,7 @@ def schema(
             "review.",
             "Then sign the file: set reviewed = true, or your name, at its top.",
             'Until then the file is confidential, and a run counts it as "not accounted".',
-            f"Then: pyvws synthesize {table} --schema {out} --out FOLDER --plan forecasts the "
-            "cost.",
+            f"Then: pyvws synthesize {table} --schema {out} --plan forecasts the cost.",
             *([_NEARLY] if schema.is_nearly_the_table else []),
             *expected,
         )

@@ -34,6 +34,9 @@ from pyvws.errors import (
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
+_TYPED = "COMMANDLINE"
+_NO_SETTINGS = ("memory", "plan")
+
 _fit = partial(typer.Option, rich_help_panel="Fit")
 
 
@@ -55,7 +58,12 @@ def take_config(context: typer.Context, path: Path | None) -> Path | None:
 def synthesize(
     context: typer.Context,
     table: Original,
-    out: Annotated[Path, typer.Option(help="Folder to write. It must not exist, or be empty.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder to write. It must not exist, or be empty. --plan alone needs none."
+        ),
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -130,7 +138,9 @@ def synthesize(
     from pyvws.tables.files.steps import run_bytes
     from pyvws.tables.schema.schema import Schema
 
-    if not plan:
+    if out is None and not plan:
+        raise UsageError("A run writes a folder. Name it with --out. --help shows what it takes.")
+    if out is not None and not plan:
         check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)
     if stan is not None:
@@ -146,7 +156,7 @@ def synthesize(
         given["schema"] = Schema.read(given["schema"])
     with wrong_usage():
         settings = Synthesizer(**arranged(given))
-    if plan:
+    if plan or out is None:
         source = read_table(table)
         lines = forecast(settings, source.with_codes if settings.plan.reads_codes else source.frame)
         if as_json:
@@ -154,6 +164,8 @@ def synthesize(
         else:
             print("\n".join(lines))
         return
+    mechanism: Any = settings.mechanism
+    reused = [] if mechanism.facts.takes_table else _seed_of_another_run(context, config)
     chosen = chosen_seed(seed)
     large = run_bytes(
         table,
@@ -163,6 +175,8 @@ def synthesize(
     ) > _size_in_bytes(memory)
     console = plain_console(stderr=True)
     silent = quiet or as_json
+    for line in reused:
+        console.print(f"Warning: {line}", style="yellow", soft_wrap=True)
     with (
         warnings.catch_warnings(record=True) as caught,
         fit_listener(console, silent=silent) as listener,
@@ -186,7 +200,25 @@ def synthesize(
             privacy = release.privacy
     for warning in caught:
         console.print(f"Warning: {warning.message}", style="yellow", soft_wrap=True)
-    tell_release(privacy, out, [str(w.message) for w in caught], quiet=quiet, as_json=as_json)
+    told = [*reused, *(str(w.message) for w in caught)]
+    tell_release(privacy, out, told, quiet=quiet, as_json=as_json)
+
+
+def _seed_of_another_run(context: typer.Context, config: Path | None) -> list[str]:
+    """A warning where a file gives the seed, and the command line another setting."""
+    sources: dict[str, Any] = {
+        name: context.get_parameter_source(name) for name, *_ in template_options(context.command)
+    }
+    given = [name for name, source in sources.items() if getattr(source, "name", "") == _TYPED]
+    other = [f"--{name.replace('_', '-')}" for name in given if name not in _NO_SETTINGS]
+    if config is None or not other or "seed" in given or "seed" not in (context.default_map or {}):
+        return []
+    return [
+        f"The seed is that of {config.name}, and the command line gives other settings: "
+        f"{', '.join(other)}. Two runs under one seed share random numbers, so the epsilons of two "
+        "such releases do not add up. For a release take the run.toml of release/, which has no "
+        "seed, or give another --seed."
+    ]
 
 
 def _size_in_bytes(text: str) -> float:

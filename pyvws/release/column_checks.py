@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.phrase import counted
 from pyvws.errors import MisfitWarning
 from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, Predictor, check_column
 from pyvws.evaluation.k_marginal import KMarginal, coded_k_marginal
@@ -72,6 +73,7 @@ _SMALL: Final = "The records have small weights, so priors decide much. Take a l
 _OF_JOINT: Final = ("score", "independent", "bootstrap", "worse_than_independent")
 _LITTLE: Final = 0.25  # Records that keep less than this share of their likelihood keep little.
 _TENTHS: Final = np.arange(1, 10) / 10
+_MOST_TOLD: Final = 5  # A warning has so many remedies at most, and names so many columns of each.
 
 
 def sampled(
@@ -277,16 +279,25 @@ def _warn(
     if not by_remedy:
         return
     parts = [
-        "; ".join(f"{TROUBLES[key]} ({named(names, header)})" for key, names in columns.items())
+        "; ".join(f"{TROUBLES[key]} ({_some(names, header)})" for key, names in columns.items())
         + f". {remedy}"
         for remedy, columns in by_remedy.items()
     ]
+    more = len(parts) - _MOST_TOLD
+    rest = f" It has {counted(more, 'more kind')} of difference." if more > 0 else ""
     warnings.warn(
-        f"Synthetic columns do what their data does not: {' Also '.join(parts)} column_checks in "
-        f"confidential/summary.json has the figures. {_INSIDE}",
+        "Synthetic columns do what their data does not: "
+        f"{' Also '.join(parts[:_MOST_TOLD])} column_checks in confidential/summary.json has the "
+        f"figures.{rest} {_INSIDE}",
         MisfitWarning,
         stacklevel=5,
     )
+
+
+def _some(names: Sequence[str], header: Sequence[str]) -> str:
+    """The first names of columns for a warning, and how many more there are."""
+    more = len(names) - _MOST_TOLD
+    return named(names[:_MOST_TOLD], header) + (f" and {more} more" if more > 0 else "")
 
 
 def _warn_of_rules(table: ConfidentialTable, records: float) -> None:

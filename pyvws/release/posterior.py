@@ -108,7 +108,31 @@ class FittedRun(DrawSource):
             parts = {**parts, **unit_figures(self.loop.source, self.final)}
         if self.table.breaking:
             parts = {**parts, "records_that_break_rules": self.table.breaking}
+        parts = {**parts, "largest_bound": self._largest_bound()}
         return parts | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
+
+    def _largest_bound(self) -> dict[str, Any]:
+        """What makes epsilon large: the column of the largest bound, and how rare its record is.
+
+        `records_alike` have its value and its predictors in that column, and
+        `records_of_its_predictors` these predictors. Of units only the column is told.
+        """
+        bounds, table = self.final.bounds, self.table
+        record = int(bounds.by_record.argmax())
+        own = bounds.by_record[[record]] if bounds.by_column is None else bounds.by_column[record]
+        outcome = table.outcomes[int(own.argmax())]
+        share = float(own.max() / own.sum()) if 0.0 < own.sum() < np.inf else None
+        found = {"column": outcome.name, "share": share}
+        if self.loop.source.units is not None:
+            return found
+        design = outcome.design if outcome.rows is None else outcome.design[outcome.rows]
+        given = (design == design[record]).all(axis=1)
+        each = np.ones(len(given)) if self.counts is None else self.counts
+        alike = given & (outcome.y == outcome.y[record])
+        return found | {
+            "records_alike": int(each[alike].sum()),
+            "records_of_its_predictors": int(each[given].sum()),
+        }
 
     def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
         table = self.table

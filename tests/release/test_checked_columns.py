@@ -320,6 +320,28 @@ def test_each_line_names_the_remedy_that_helps_its_column(
     assert both or f"(b). {usual}" in said
 
 
+def test_a_warning_of_a_wide_table_names_few_columns_and_says_how_many_more() -> None:
+    names = [f"x{k:02d}" for k in range(40)]
+    own = np.ones(N)
+    with pytest.warns(MisfitWarning) as caught:
+        column_checks.check_columns(
+            _of_two_levels(*names),
+            [dict.fromkeys(names, own)],
+            counts=None,
+            rounded=False,
+            records={"weight_final": np.ones(N)},
+        )
+    (said,) = [str(one.message) for one in caught if "other shares of levels" in str(one.message)]
+    assert re.findall(r"x\d\d", said) == names[:5]
+    assert "and 35 more" in said
+    every = {name: (key,) for name, key in zip(names, TROUBLES, strict=False)}
+    with pytest.warns(MisfitWarning, match="3 more kinds of difference") as caught:
+        column_checks._warn(every, {}, names)
+    said = str(caught[0].message)
+    assert said.count(" Also ") == 4
+    assert len(said) < 1500
+
+
 def test_a_release_worse_than_independent_columns_fails_on_console_and_page(
     tmp_path: Path,
 ) -> None:

@@ -300,10 +300,8 @@ def test_missing_values_are_counted_not_shown(tmp_path: Path, suffix: str) -> No
     path = written(table, tmp_path / f"in.{suffix}")
     with pytest.raises(InputError) as caught:
         large_release(settings(), open_large(path), tmp_path / "out", seed=1)
-    assert str(caught.value) == (
-        "Column 'visits' has missing or infinite values in 3 records. Remove or impute these "
-        "records first."
-    )
+    said = "Column 'visits' has missing or infinite values in 3 records."
+    assert str(caught.value).startswith(said)
     assert not (tmp_path / "out").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
+from pyvws.errors import InputError
 from pyvws.tables.files.row_order import UNLINKED_ROW
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -164,3 +166,44 @@ def test_an_engine_without_an_order_stays_without_one() -> None:
         frame, outcome="pay", model="normal", column={"mass": [0], "decimals": 1}, **_FIT
     )
     assert UNLINKED_ROW in release.records.column_names
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("gap", [None, "N"])
+@pytest.mark.parametrize("in_steps", [False, True])
+def test_the_error_on_missing_values_names_what_models_them(
+    gap: Any, in_steps: bool, tmp_path: Path
+) -> None:
+    """The option that the error names makes the run, and the entry of a schema does too."""
+    cells = [gap if k % 9 == 0 else f"{k / 7:.2f}" for k in range(60)]
+    table = pl.DataFrame({"y": cells})
+    table.write_csv(tmp_path / "t.csv")
+    table = table if gap else table.cast(pl.Float64)
+
+    def made(**given: Any) -> Any:
+        run = vws.Synthesizer(mechanism="unweighted", engine="laplace", datasets=1, **given)
+        if in_steps:
+            return run.fit_to(tmp_path / "t.csv", tmp_path / "out", seed=1, overwrite=True)
+        return run.fit(table, seed=1)
+
+    outcome: dict[str, Any] = {"outcome": "y", "model": "normal"}
+    with pytest.raises(InputError) as caught:
+        made(**outcome)
+    options = re.findall("--column '([^']*)'", str(caught.value))
+    assert len(options) == (0 if in_steps and not gap else 1)
+    if not in_steps:
+        made(column=options[0], **outcome)
+    assert "schema" in str(caught.value)
+    (entry,) = re.findall("schema by missing = (true)", str(caught.value)) or ["N"]
+    column = vws.Column(model="normal", missing=entry == "true" or entry, range=(0, 10))
+    made(schema=vws.Schema({"y": column}))
+
+
+def test_the_error_on_infinite_values_names_no_empty_cells() -> None:
+    for value, said in ((np.inf, False), (np.nan, True)):
+        table = pd.DataFrame({"y": [1.0, 2.0, value, 4.0], "x": [1.0, 2.0, 4.0, value]})
+        for outcome, formula in (("y", "~ 1"), ("x", "~ y")):
+            with pytest.raises(InputError) as caught:
+                vws.synthesize(table, outcome=outcome, formula=formula, model="normal", seed=1)
+            assert ("schema" in str(caught.value)) == said
+            assert ("--column" in str(caught.value)) == (said and formula == "~ 1")

@@ -284,6 +284,32 @@ def test_every_file_of_a_run_is_repeated(given: list[str], tmp_path: Path) -> No
     assert one == two
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "words", "warns"),
+    [
+        ("lw", ("--epsilon", "3"), True),
+        ("lw", ("--model", "gamma", "--memory", "1GB"), True),
+        ("lw", ("--memory", "1GB", "--overwrite"), False),
+        ("lw", ("--epsilon", "3", "--seed", "8"), False),
+        ("noisy-counts", ("--epsilon", "3"), False),  # Its noise follows no seed.
+    ],
+)
+def test_the_seed_of_a_file_beside_other_settings_is_warned_of_before_a_fit(
+    mechanism: str, words: tuple[str, ...], warns: bool, tmp_path: Path, monkeypatch: Any
+) -> None:
+    (tmp_path / "t.csv").write_text("y\n1\n2\n")
+    (tmp_path / "s.toml").write_text('[columns.y]\nmodel = "table"\nlevels = ["1", "2"]\n')
+    which = 'schema = "s.toml"\nepsilon = 1\n' if mechanism == "noisy-counts" else 'outcome = "y"\n'
+    for seed in (f"seed = {1 << 60}\n", ""):
+        (tmp_path / "run.toml").write_text(f'mechanism = "{mechanism}"\n{which}{seed}')
+        monkeypatch.setattr(Synthesizer, "fit", lambda *_, **__: 1 / 0)
+        files = [str(tmp_path / name) for name in ("t.csv", "run.toml", "out")]
+        told = run("synthesize", files[0], "--config", files[1], "--out", files[2], *words)
+        assert isinstance(told.exception, ZeroDivisionError)
+        assert ("share random numbers" in told.stderr) == (warns and bool(seed))
+        assert ("--epsilon" in told.stderr) == (words[0] == "--epsilon" and warns and bool(seed))
+
+
 MECHANISMS: list[Any] = [
     vws.LipschitzWeighted(c=0.5, g=0.1),
     vws.PairwiseWeighted(known=("a", "b"), match="lw"),

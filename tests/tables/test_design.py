@@ -301,10 +301,7 @@ def test_missing_predictors_are_placed(kind):
     table = kind({"y": [1, 2, 3], "c": ["a", None, "b"]})
     with pytest.raises(InputError) as caught:
         design("~ c", table)
-    assert str(caught.value) == (
-        "Column 'c' has missing or infinite values: 1 (row 2). Remove or impute these records "
-        "first."
-    )
+    assert str(caught.value).startswith("Column 'c' has missing or infinite values: 1 (row 2).")
     assert design("~ 1", table).names == ("(Intercept)",)  # other columns may have gaps
 
 

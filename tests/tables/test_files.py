@@ -12,6 +12,7 @@ import pytest
 
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.headers import display_names, named, record_instead
 from pyvws.tables.files.read import read_table, write_table
 from pyvws.tables.files.steps import COUNT, open_large, rough_size
 
@@ -262,3 +263,25 @@ def test_a_first_record_in_place_of_names_is_not_shown(tmp_path):
     with pytest.raises(InputError) as caught:
         read_table(put(tmp_path, "t.csv", b"7,Ann,Ann\n8,Bob,Joe\n"))
     assert "gives names twice: columns 2, 3." in str(caught.value)
+
+
+def test_a_long_name_hides_itself_alone():
+    """It may be a question, or the text of a first record: the other names stay."""
+    question = "How content are you on the whole with the place in which you live now"
+    table = pl.DataFrame({"pay": [1.0, 2.0], question: [1, 2], "town": ["a", "b"]})
+    for asked, said in (("zzzz", "It has: 'pay', column 2, 'town'."), ("towns", "'town'?")):
+        with pytest.raises(InputError) as caught:
+            check_columns(open_frame(table), [asked], role="outcome")
+        assert said in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        check_columns(open_frame(table), [f"{question}?"], role="outcome")
+    assert caught.value.args[0].count(question) == 1  # The user's own word, and no more.
+    with pytest.raises(InputError) as caught:
+        check_columns(
+            open_frame(table.select("pay")), [question], role="dataset", header=table.columns
+        )
+    assert "dataset lacks column 2 of the table" in str(caught.value)
+    assert named([question, "pay"], table.columns) == "column 2, pay"
+    assert display_names(table.columns)[question] == "column 2"
+    assert not record_instead(table.columns)
+    assert named(["pay"], [*table.columns, "1999"]) == "columns 1"

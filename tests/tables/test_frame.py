@@ -83,7 +83,7 @@ def test_missing_values_are_counted_and_placed(kind):
     frame = open_frame(table)
     for name, places in [("visits", "1 (row 2)"), ("age", "2 (rows 1 and 3)")]:
         said = MISSING.format(name, places)
-        assert message_of(lambda name=name: numeric_column(frame, name, role="outcome")) == said
+        assert message_of(lambda name=name: numeric_column(frame, name, role="original")) == said
         assert message_of(lambda name=name: plain_columns(frame, [name], role="known")) == said
     said = MISSING.format("town", "2 (rows 1 and 3)")
     assert message_of(lambda: plain_columns(frame, ["town"], role="known")) == said
@@ -93,7 +93,7 @@ def test_integers_with_gaps_and_small_types():
     for values in (pd.array([1, None, 3], dtype="Int64"), pd.array([1, None, 3], dtype="Float64")):
         frame = open_frame(pd.DataFrame({"y": values}))
         said = MISSING.format("y", "1 (row 2)")
-        assert message_of(lambda f=frame: numeric_column(f, "y", role="outcome")) == said
+        assert message_of(lambda f=frame: numeric_column(f, "y", role="original")) == said
     small = open_frame(pl.DataFrame({"y": [200, 1]}, schema={"y": pl.UInt8}))
     assert numeric_column(small, "y", role="outcome").tolist() == [200.0, 1.0]
     values = np.array([70000.0, 0.0])
@@ -150,8 +150,8 @@ def test_tables_that_are_refused(table, message):
 def test_outcomes_that_are_not_numbers():
     frame = open_frame(pl.DataFrame({"t": ["1", "2"], "b": [True, False]}))
     for name, kind in [("t", "String"), ("b", "Boolean")]:
-        assert message_of(lambda name=name: numeric_column(frame, name, role="outcome")) == (
-            f"outcome {name!r} is not numeric (its type is {kind}). Convert the column first: "
+        assert message_of(lambda name=name: numeric_column(frame, name, role="original")) == (
+            f"original {name!r} is not numeric (its type is {kind}). Convert the column first: "
             "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
             "commas. Or give a schema that names words such as N as missing."
         )

@@ -136,7 +136,7 @@ def test_a_release_of_another_kind_gets_the_levels_too() -> None:
 def test_bad_columns(column: Any, labels: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
         coded_column(framed(column), "x", labels, role="outcome")
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("copy", [TEXT, [f" {level}" for level in TEXT]])

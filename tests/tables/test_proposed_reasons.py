@@ -70,10 +70,45 @@ def test_lines_of_why_are_few_and_have_no_value() -> None:
         lines = reasons(columns, {name: name.upper() for name in columns})
         assert 0 < len(lines) <= MOST_LINES
         said = " ".join(lines)
-        assert "MARITAL leaves one value" in said
+        assert "some values of MARITAL" in said
         assert "Zx81" not in said
         assert "1950" not in said
         assert "NET: it is computed from WAGE and TAX" in said
+
+
+def test_each_reason_is_a_sentence_of_few_words() -> None:
+    """A subject and a verb on each side of a comma, for every kind of reason."""
+    rng = np.random.default_rng(9)
+    marital = rng.choice(["single", "married"], N)
+    pay = rng.lognormal(8, 1, N).round(2)
+    table = (
+        people(0)
+        .with_columns(
+            country=pl.lit("AT"),
+            code=pl.col("marital").replace_strict({"single-Zx81": 1, "married": 2, "widowed": 3}),
+            spouse=pl.Series(marital),
+            kin=np.where(
+                marital == "married", rng.choice(["a", "b"], N), rng.choice(["b", "c"], N)
+            ),
+            age=rng.integers(0, 90, N),
+            paid=np.where(rng.random(N) < 0.3, 0.0, pay),
+        )
+        .with_columns(
+            band=pl.when(pl.col("age") < 40).then(pl.lit("young")).otherwise(pl.lit("old"))
+        )
+    )
+    columns = Schema.propose(table).columns
+    clauses = [
+        clause
+        for line in reasons(columns, {name: name for name in columns})
+        if ": " in line
+        for clause in line.partition(": ")[2].removesuffix(".").split("; ")
+    ]
+    assert len({clause.split()[0] for clause in clauses}) >= 6  # Kinds of reasons.
+    for clause in clauses:
+        assert len(clause.split()) <= 25
+        for part in clause.split(", "):
+            assert {"is", "has", "have", "follows"} & {*part.split()}, clause
 
 
 def test_one_level_that_a_category_decides_is_no_interval_of_a_number() -> None:

@@ -191,6 +191,25 @@ def test_never_is_no_chance_and_comes_from_no_household(seed: int, levels: int) 
     assert [one.rule for one in Schema.propose(alone).columns.values()] == [None] * 3
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_chance_of_a_rule_counts_households_and_not_their_records(seed: int) -> None:
+    """Four households of 20 have one code by chance; 80 records of as many persons would not."""
+    rng = np.random.default_rng(seed)
+    kind, code = np.where(np.arange(60) < 4, 0, rng.integers(1, 6, 60)), rng.integers(0, 3, 60)
+    code[:4] = 0
+    homes = np.repeat(np.arange(60), 20)
+    table = pl.DataFrame(
+        {
+            "home": [f"h{x}" for x in homes],
+            "kind": [f"k{x}" for x in kind[homes]],
+            "code": [f"c{x}" for x in code[homes]],
+        }
+    )
+    assert Schema.propose(table).unit == "home"
+    assert Schema.propose(table).columns["code"].rule is None
+    assert Schema.propose(table.drop("home")).columns["code"].rule is not None
+
+
 def test_labels_that_a_rule_reads_otherwise_end_in_a_proposal() -> None:
     rng, n, labels = np.random.default_rng(0), 193, ["0", "\x1f"]
     number, code = rng.normal(size=n), rng.integers(0, 40, n)

@@ -60,6 +60,17 @@ def test_a_wide_table_by_hand() -> None:
     assert set(columns["work"].predictors or ()) == {"wage", "age"}
 
 
+def test_two_predictors_are_the_most() -> None:
+    """Four columns tell of the last one together; a sampler and a budget take two."""
+    rng = np.random.default_rng(5)
+    bits = rng.integers(0, 2, (4, N))
+    told = np.where(rng.random(N) < 0.9, np.array([1, 2, 4, 8]) @ bits, 0)
+    table = wide().with_columns(**{f"b{k}": own for k, own in enumerate(bits)}, told=told)
+    predictors = {name: one.predictors or () for name, one in Schema.propose(table).columns.items()}
+    assert max(map(len, predictors.values())) == len(predictors["told"]) == 2
+    assert {*predictors["told"]} <= {f"b{k}" for k in range(4)}
+
+
 def test_a_narrow_table_has_lookups_and_stays_as_it_is_else() -> None:
     columns = Schema.propose(wide().select("area", "rain", "age", "wage")).columns
     assert columns["rain"].lookup is not None

@@ -15,11 +15,18 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, positions
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError
-from pyvws.tables.files.headers import named, names_or_number, placed, record_instead
+from pyvws.tables.files.headers import (
+    display_names,
+    named,
+    names_or_number,
+    placed,
+    record_instead,
+)
 from pyvws.tables.files.kinds import floats_of
 from pyvws.tables.files.labels import id_of
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
+MODELLED = " Or have empty cells modelled: in a schema by missing = true"
 _COMPARED = 1000  # A misspelt name is compared with at most so many names.
 
 OutcomeKind = Literal["whole", "real", "boolean", "date"] | nw.Series[Any]
@@ -134,13 +141,12 @@ def check_columns(
                 )
             lacks = f"names column {name!r}, which the table lacks"
             if header:
-                lacks = f"lacks column {name!r} of the table that it is compared with"
-            header = frame.columns
-            near = (
-                []
-                if record_instead(header)
-                else difflib.get_close_matches(name, header[:_COMPARED], n=3, cutoff=0.5)
-            )
+                own = display_names(header).get(name, name)
+                own = f"column {name!r}" if own == name else own
+                lacks = f"lacks {own} of the table that it is compared with"
+            header, shown = frame.columns, display_names(frame.columns)
+            known = [other for other in header[:_COMPARED] if shown[other] == other]
+            near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
             hint = (
                 f"Did you mean {' or '.join(map(repr, near))}?" if near else names_or_number(header)
             )
@@ -156,7 +162,7 @@ def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) 
         bad = column.is_null().to_numpy()
         if column.dtype.is_float():
             bad = bad | ~np.isfinite(column.fill_null(0).to_numpy())
-        _refuse_missing(np.asarray(bad, dtype=np.bool_), name)
+        _refuse_missing(np.asarray(bad, dtype=np.bool_), column, role)
         if column.dtype in (nw.Int128, nw.UInt128):  # pandas has no such numbers.
             column = column.cast(nw.String if role in ("known", "unit") else nw.Float64)
         columns[name] = column.to_pandas().reset_index(drop=True)
@@ -211,9 +217,10 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
             f"{role} {name!r} is not numeric (its type is {kind}). Convert the column first: "
             "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
             "commas. Or give a schema that names words such as N as missing."
+            + (" A run on one outcome takes --column 'missing = [\"N\"]'." * (role == "outcome"))
         )
     values = floats_of(column)
-    _refuse_missing(~np.isfinite(values), name)
+    _refuse_missing(~np.isfinite(values), column, role)
     return values
 
 
@@ -258,9 +265,12 @@ def with_columns(frame: nw.DataFrame[Any], new_columns: Sequence[nw.Series[Any]]
     return frame.with_columns(*new_columns).to_native()
 
 
-def _refuse_missing(bad: Any, name: str) -> None:
+def _refuse_missing(bad: Any, column: nw.Series[Any], role: str) -> None:
     if bad.any():
+        infinite = column.dtype.is_float() and np.isinf(column.fill_null(0).to_numpy()).any()
+        own = ", in a run on one outcome by --column 'missing = true'" * (role == "outcome")
+        way_out = f"{MODELLED}{own}." if role in ("outcome", "formula") and not infinite else ""
         raise InputError(
-            f"Column {name!r} has missing or infinite values: {positions(bad)}. Remove or impute "
-            "these records first."
+            f"Column {column.name!r} has missing or infinite values: {positions(bad)}. Remove or "
+            f"impute these records first.{way_out}"
         )

@@ -1,7 +1,8 @@
 """Words for columns in messages: their names, or their places where the names may be values.
 
 Names of columns are public, and values of records are not. A file without a header has the values
-of its first record in the place of the names, so a message then gives the columns' places.
+of its first record in the place of the names, so a message then gives the columns' places. A long
+name may be a question of a survey or the text of a record, so a message gives its place alone.
 """
 
 from __future__ import annotations
@@ -30,18 +31,16 @@ def about(what: str) -> Iterator[None]:
 
 
 def record_instead(header: Sequence[str]) -> bool:
-    """Whether a header looks like a record: a name is a number or a date, empty, long, or cells."""
-    return any(
-        _VALUE.fullmatch(name) or _CELLS_WITHIN.search(name) or len(name) > _LONGEST
-        for name in header
-    )
+    """Whether a header looks like a record: a name is a number or a date, empty, or cells."""
+    return any(_VALUE.fullmatch(name) or _CELLS_WITHIN.search(name) for name in header)
 
 
 def display_names(header: Sequence[str]) -> dict[str, str]:
-    """What a message calls each column: its name, or its place where the names may be values."""
+    """What a message calls each column: its name, or its place where the name may be a value."""
     hidden = record_instead(header)
     return {
-        name: f"column {place}" if hidden else name for place, name in enumerate(header, start=1)
+        name: f"column {place}" if hidden or len(name) > _LONGEST else name
+        for place, name in enumerate(header, start=1)
     }
 
 
@@ -49,7 +48,8 @@ def named(some: Sequence[str], header: Sequence[str]) -> str:
     """Some of a header's names for a message; the places where the names may be values."""
     if not record_instead(header):
         more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
-        return ", ".join(some[:_SHOWN]) + more
+        shown = display_names(header)
+        return ", ".join(shown.get(name, name) for name in some[:_SHOWN]) + more
     return placed(some, header)
 
 
@@ -67,4 +67,6 @@ def names_or_number(header: Sequence[str]) -> str:
             f"It has {len(header)} columns, and its first line looks like a record. A file needs a "
             "header, and commas between cells."
         )
-    return f"It has: {', '.join(map(repr, header[:_SHOWN]))}."
+    shown = display_names(header)
+    first = (repr(name) if shown[name] == name else shown[name] for name in header[:_SHOWN])
+    return f"It has: {', '.join(first)}."

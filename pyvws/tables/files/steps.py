@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import narwhal_view
+from pyvws.tables.files.frame import MODELLED, narwhal_view
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.read import (
     CSV_NULLS,
@@ -87,7 +87,7 @@ class LargeTable:
             typed = self._typed(rows.drop(COUNT)).with_columns(rows[COUNT])
         if by_schema:
             return rows, keep_codes(typed, rows)
-        refuse_missing(typed, columns)
+        refuse_missing(typed, columns, f"{MODELLED}.")
         return rows, typed
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
@@ -126,7 +126,7 @@ def in_steps(pieces: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame
         yield pl.concat(kept)
 
 
-def refuse_missing(tally: pl.DataFrame, columns: Sequence[str]) -> None:
+def refuse_missing(tally: pl.DataFrame, columns: Sequence[str], way_out: str = "") -> None:
     """Raise InputError for columns of a tally with missing or infinite values."""
     for column in columns:
         values = tally[column]
@@ -137,7 +137,7 @@ def refuse_missing(tally: pl.DataFrame, columns: Sequence[str]) -> None:
             raise InputError(
                 f"Column {column!r} has missing or infinite values in "
                 f"{tally[COUNT].filter(missing).sum()} records. Remove or impute these "
-                "records first."
+                f"records first.{way_out}"
             )
 
 
@@ -251,7 +251,7 @@ class TalliedTable:
         with named_errors(self.name, columns, self.columns):
             rows = self.rows.group_by(columns).agg(pl.col(COUNT).sum()).sort(columns)
         if not by_schema:
-            refuse_missing(rows, columns)
+            refuse_missing(rows, columns, f"{MODELLED}.")
         return rows, rows
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:

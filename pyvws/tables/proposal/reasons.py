@@ -51,19 +51,20 @@ def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]
     if column.role != "synthesize":
         return
     read, barring = (
-        " and ".join(
+        list(
             dict.fromkeys(
                 shown[x] for rule in column.rules if rule.bars == bars for x in rule.columns
             )
         )
         for bars in (False, True)
     )
+    of = " and ".join(read)
     if column.lookup:
-        yield f"each level of {read} has one value of it"
+        yield f"each level of {of} has one value of it"
     elif column.is_computed:
-        yield f"it is computed from {read} in all records"
+        yield f"it is computed from {of} in all records"
     elif column.rule and is_decided(column, dict(columns)):
-        yield f"it follows from {read} in all records"
+        yield f"it follows from {of} in all records"
     elif column.is_constant:
         yield "it has one value" if column.levels else "every cell is empty"
     else:
@@ -72,11 +73,17 @@ def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]
         elif column.model not in (None, "nominal", "table", "ordinal"):
             yield f"{column.model} is the likeliest family"
         if column.mass:
-            yield "many records have one number, a point of mass"
+            yield "many records have one number, which is a point of mass"
         if read:
-            yield f"{read} leaves one value in all records, hardly by chance"
+            yield (
+                f"for some values of {' or '.join(read)} all records have one value here, "
+                "which is hardly chance"
+            )
         if barring:
-            yield f"no record has some of its levels with some of {barring}, hardly by chance"
+            yield (
+                f"for some values of {' or '.join(barring)} no record has some of its levels, "
+                "which is hardly chance"
+            )
 
 
 def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[str]:

@@ -27,7 +27,7 @@ from pyvws.tables.files.kinds import (
     holds_dates,
     holds_numbers,
 )
-from pyvws.tables.files.labels import as_days, as_number, label_of
+from pyvws.tables.files.labels import as_days, as_number, by_meaning, label_of, meant, spells_empty
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.factors import factor_values, make_factor
 from pyvws.tables.schema.groups import group_codes, group_of
@@ -101,8 +101,15 @@ def numbers_and_codes(
         numbers_of_labels = [read(label) for label in labels]
         known = np.array([*numbers_of_labels, None], dtype=np.float64)  # None becomes NaN.
         numbers = known[places]
-        plain = [0 if number is None else 1 for number in numbers_of_labels]
-        of_label = [codes.get(label, code) for label, code in zip(labels, plain, strict=True)]
+        of_number = {read(code): place for code, place in codes.items() if code is not None}
+        of_label = [
+            codes[label]
+            if label in codes
+            else of_number.get(number, 1)
+            if number is not None
+            else codes.get(None, -1) * spells_empty(label)
+            for label, number in zip(labels, numbers_of_labels, strict=True)
+        ]
         parts = np.array([*of_label, codes.get(None, -1)])[places]
     elif holds_dates(column) if start is not None else holds_numbers(column):
         numbers = floats_of(column) if start is None else days_of(column, start)
@@ -199,7 +206,9 @@ def level_codes(
     }
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
-    coded = np.array([*(codes.get(label, -1) for label in labels), empty], np.float64)[places]
+    others_by_meaning = by_meaning(levels)
+    of_label = [codes.get(x, 1 + others_by_meaning.get(meant(x), -2)) for x in labels]
+    coded = np.array([*of_label, empty], np.float64)[places]
     if empty_cells := how_many(coded == 0, counts):
         raise InputError(
             f"Column {column.name!r} has {empty_cells} empty cells. Add missing = true to the "

@@ -1,8 +1,10 @@
 """The reader of a column's values: categories as codes 1 to L, numbers and dates as floats.
 
 Levels are compared as text: the integer 1, the text "1" and 1.0 of a column of floats are one
-level, and so are true, "true" and "True" for a column of truth values. Messages count cells and
-name no value: a row counts as `counts` (N,) cells, or as one.
+level, and so are true, "true" and "True" for a column of truth values. A cell that is spelled as
+no level or code is taken by what it is `meant` for. So a record never changes the value of another
+by the type that it gives the column. Messages count cells and name no value: a row counts as
+`counts` (N,) cells, or as one.
 """
 
 from __future__ import annotations

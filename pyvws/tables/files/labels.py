@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -84,7 +85,8 @@ def meant(label: str | None) -> str | None:
 def by_meaning(levels: Sequence[str | None]) -> dict[str | None, int]:
     """The place of each level by what it is `meant` for, of those that no other level is."""
     meanings = [meant(level) for level in levels]
-    return {own: place for place, own in enumerate(meanings) if meanings.count(own) == 1}
+    times = Counter(meanings)
+    return {own: place for place, own in enumerate(meanings) if times[own] == 1}
 
 
 def _moment(text: str) -> str | None:

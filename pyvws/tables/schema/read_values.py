@@ -209,7 +209,7 @@ def level_codes(
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
     others_by_meaning = by_meaning(levels)
-    of_label = [codes.get(x, 1 + others_by_meaning.get(meant(x), -2)) for x in labels]
+    of_label = [codes[x] if x in codes else 1 + others_by_meaning.get(meant(x), -2) for x in labels]
     coded = np.array([*of_label, empty], np.float64)[places]
     if empty_cells := how_many(coded == 0, counts):
         raise InputError(

@@ -16,7 +16,7 @@ from pyvws.evaluation.original_and_datasets import described
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct, holds_dates
-from pyvws.tables.files.labels import label_of
+from pyvws.tables.files.labels import by_meaning, id_of, label_of, meant
 from pyvws.tables.schema.read_values import numbers_and_codes
 from pyvws.tables.schema.schema import Schema
 
@@ -181,8 +181,9 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
 def _places(column: nw.Series[Any], levels: Sequence[str]) -> NDArray[np.intp]:
     """The place (N,) of each cell's value among the levels, -1 for another or no value."""
     places, labels = distinct(column)
-    known = {level: place for place, level in enumerate(levels)}
-    return np.array([*(known.get(label, -1) for label in labels), -1], dtype=np.intp)[places]
+    known = by_meaning(levels)
+    every = [*labels, None]
+    return np.array([known.get(meant(label), -1) for label in every], dtype=np.intp)[places]
 
 
 def _labels(frame: nw.DataFrame[Any], name: str, role: str) -> NDArray[np.intp]:
@@ -195,6 +196,8 @@ def _labels(frame: nw.DataFrame[Any], name: str, role: str) -> NDArray[np.intp]:
             f"{role} out."
         )
     code: dict[str, int] = {}  # 1 and "1" are one label.
+    if role == "clusters":  # The Laplace mechanism takes them as units.
+        labels = [id_of(label) for label in labels]
     return np.array([code.setdefault(label, len(code)) for label in labels], dtype=np.intp)[places]
 
 
@@ -212,10 +215,10 @@ def _with_levels(
         known = described(schema)
         by_name = {x: known[x].levels or () if x in known else () for x in _names(given)}
     for name, levels in by_name.items():
-        if not levels or len(set(levels)) < len(levels):
+        if not levels or len(set(map(meant, levels))) < len(levels):
             raise InputError(
-                f"{role} {name!r} needs its public levels, each once. Give a schema that has them, "
-                f"or in Python {role}={{{name!r}: ['a', 'b']}}. Levels are never taken from the "
-                "data, which would hide an empty cell."
+                f"{role} {name!r} needs its public levels, each once and in one spelling. Give a "
+                f"schema that has them, or in Python {role}={{{name!r}: ['a', 'b']}}. Levels are "
+                "never taken from the data, which would hide an empty cell."
             )
     return by_name

@@ -2,6 +2,7 @@
 
 No refusal follows from the records: a value that the schema does not know is in no cell, and of a
 unit of more records than the cap the first ones count. The package says in confidential/ how many.
+Ids of units are the exception: numbers that a reader has rounded are refused, as they merge units.
 """
 
 from __future__ import annotations

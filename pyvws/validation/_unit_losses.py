@@ -77,6 +77,13 @@ _VISITS: Final = _units({"visits": Column(model="poisson", range=(0, 2.0**53))})
 _PAY: Final = _units({"pay": Column(model="normal", range=(-1e9, 1e12))})
 _COIN: Final = Column(model="table", levels=("no", "yes"), settings={"concentration": 0.01})
 _PAIR: Final = _units({"owner": _COIN, "ill": replace(_COIN, predictors=("owner",))})
+_RULED: Final = _units(
+    {
+        "owner": _COIN,
+        "ill": replace(_COIN, predictors=("owner",), rule="never yes where owner == 'no'"),
+    }
+)
+"""Records without a house that are ill break the rule, and have no term there."""
 _MEMBERS: Final = Schema(
     {"home": Column(role="id"), "ill": replace(_COIN, predictors=())},
     unit="home",
@@ -121,6 +128,13 @@ UNITS: Final[dict[str, UnitRuns]] = {
     ),
     "deviance-tables": UnitRuns(
         schema=_PAIR,
+        names=("owner", "ill"),
+        clamp="deviance",
+        points=grid(*(_SHARES,) * 6),
+        **_PAIRS,
+    ),
+    "deviance-never": UnitRuns(
+        schema=_RULED,
         names=("owner", "ill"),
         clamp="deviance",
         points=grid(*(_SHARES,) * 6),

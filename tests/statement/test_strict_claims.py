@@ -176,7 +176,7 @@ COLUMNS: dict[str, tuple[Column, Any]] = {
         st.sampled_from([None, True]),
     ),
     "gain": (
-        Column(model="normal", range=(-5, 99), decimals=0, mass=(0,), missing=("N", True)),
+        Column(model="normal", range=(-5, 99), decimals=0, mass=(0,), missing=("N", "99", True)),
         st.sampled_from([None, None, 0, 7.0, 99]),
     ),
     "hours": (
@@ -218,7 +218,8 @@ def neighbouring_tables(draw: Any) -> tuple[dict[str, Any], list[pl.DataFrame]]:
     loo = draw(st.booleans())
     columns = {name: known[name][0] for name in names}
     if "kind" in names and "ill" in names[: names.index("kind")]:
-        columns["kind"] = replace(columns["kind"], rule="missing where ill == 'no'")
+        rule = draw(st.sampled_from(["missing", "never 2, missing"]))
+        columns["kind"] = replace(columns["kind"], rule=f"{rule} where ill == 'no'")
     size = draw(st.integers(3, 6))
     record = st.tuples(*(known[name][1] for name in names))
     rows = [draw(record) for _ in range(size)]

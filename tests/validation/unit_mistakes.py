@@ -11,6 +11,7 @@ from statement_mistakes import Wrong
 from pyvws.posterior.clamp import Clamp
 
 TARGET = "pyvws.synthesis.fit_sources:JointTarget"
+FOLLOWS = "pyvws.plan.by_schema:follows"
 
 
 def of_units(change: Any) -> Wrong:
@@ -71,6 +72,17 @@ def epsilon_times_1_02(
     return target(columns, weights, Clamp(1.02 * clamp.epsilon, clamp.kind), counts, units)
 
 
+def a_rule_of_the_table(follows: Any) -> Any:
+    """Where a record breaks a rule, no record of the table has a term of the column."""
+
+    def wrong(*given: Any) -> Any:
+        found = follows(*given)
+        kept = ~found.breaking.any()
+        return replace(found, modelled=found.modelled & kept, valued=found.valued & kept)
+
+    return wrong
+
+
 class _Other:
     """A target with another density."""
 
@@ -88,18 +100,25 @@ _ALL = [
     "deviance-poisson",
     "censored-normal",
     "deviance-tables",
+    "deviance-never",
     "deviance-weight-0.4",
     "deviance-members",
 ]
 
 UNIT_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
-    (what, TARGET, wrong, f"guarantee/units-{row}")
-    for what, wrong, rows in (
-        ("the window of a record for a unit", the_window_of_a_record, _ALL),
-        ("the window of a column for a unit", the_window_of_a_column, ["deviance-tables"]),
-        ("the largest unit's window", a_window_for_the_largest, ["deviance-tables"]),
-        ("records of other units", records_of_other_units, ["deviance-tables"]),
-        ("epsilon times 1.02", epsilon_times_1_02, ["deviance-poisson", "deviance-members"]),
+    (what, place, wrong, f"guarantee/units-{row}")
+    for what, place, wrong, rows in (
+        ("the window of a record for a unit", TARGET, the_window_of_a_record, _ALL),
+        ("the window of a column for a unit", TARGET, the_window_of_a_column, ["deviance-tables"]),
+        ("the largest unit's window", TARGET, a_window_for_the_largest, ["deviance-tables"]),
+        ("records of other units", TARGET, records_of_other_units, ["deviance-tables"]),
+        (
+            "epsilon times 1.02",
+            TARGET,
+            epsilon_times_1_02,
+            ["deviance-poisson", "deviance-members"],
+        ),
+        ("a rule of the table", FOLLOWS, a_rule_of_the_table, ["deviance-never"]),
     )
     for row in rows
 )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import as_number, label_of, spells_empty
+from pyvws.tables.files.labels import meant
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.groups import group_of
 from pyvws.tables.schema.schema import Schema
@@ -63,7 +63,7 @@ class CountedColumn:
     _code: dict[str | None, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        codes = {_value(part): code for code, part in enumerate(self.parts)}
+        codes = {meant(part): code for code, part in enumerate(self.parts)}
         object.__setattr__(self, "_code", codes)
 
     @property
@@ -88,9 +88,7 @@ class CountedColumn:
         column. So these are one value, and no record changes the code of another. Nor does it
         where a reader leaves text of empty cells, or of a date with its midnight.
         """
-        code = self._code.get(_value(label))
-        if code is None and spells_empty(label):
-            code = self._code.get(None)
+        code = self._code.get(meant(label))
         if code is not None:
             return code
         if self.column.categorical or label is None:
@@ -237,7 +235,7 @@ def counted_column(name: str, column: Column, begins: Sequence[float] = ()) -> C
     parts = column.coded_levels
     if not column.categorical:
         parts = (*map(column.label_of_number, column.mass), *column.missing_codes)
-    values = [_value(part) for part in parts]
+    values = [meant(part) for part in parts]
     alike = [part for part, value in zip(parts, values, strict=True) if values.count(value) > 1]
     if alike:
         raise InputError(
@@ -247,20 +245,6 @@ def counted_column(name: str, column: Column, begins: Sequence[float] = ()) -> C
     if column.categorical:
         return CountedColumn(name, column, parts)
     return CountedColumn(name, column, parts, _edges(name, column, begins))
-
-
-def _value(label: str | None) -> str | None:
-    """What a label stands for however a reader types its column: 1 for 01 and 1.0, true for True.
-
-    A nan is an empty cell. Text that spells no number and no truth value is itself.
-    """
-    plain = "" if label is None else label.strip().lower()
-    if label is None or plain == "nan":
-        return None
-    number = as_number(label)
-    if number is not None:
-        return label_of(number)
-    return plain if plain in ("true", "false") else label
 
 
 def _edges(name: str, column: Column, begins: Sequence[float]) -> Floats:

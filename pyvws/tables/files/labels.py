@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any, Final
 
@@ -21,6 +23,7 @@ _EMPTY: Final = frozenset(
     | {"-nan", "-NaN", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
 )
 _MIDNIGHT: Final = " 00:00:00"
+_AT_MIDNIGHT: Final = re.compile(r"[ T]00:00(:00(\.0+)?)?$")
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())
 
 
@@ -62,6 +65,42 @@ def spells_empty(cell: str | None) -> bool:
     return cell in _EMPTY
 
 
+def meant(label: str | None) -> str | None:
+    """What a label stands for however a reader types its column: 1 for 01 and 1.0, true for True.
+
+    Text of an empty cell is None, and a time is spelled in full. Other text is itself.
+    """
+    if label is None or spells_empty(label):
+        return None
+    plain = label.strip().lower()
+    if plain in ("true", "false"):
+        return plain
+    try:
+        number = float("x" if "_" in label else label)
+    except ValueError:
+        return _moment(label) or label
+    return None if np.isnan(number) else label_of(number)
+
+
+def by_meaning(levels: Sequence[str | None]) -> dict[str | None, int]:
+    """The place of each level by what it is `meant` for, of those that no other level is."""
+    meanings = [meant(level) for level in levels]
+    times = Counter(meanings)
+    return {own: place for place, own in enumerate(meanings) if times[own] == 1}
+
+
+def _moment(text: str) -> str | None:
+    """Text of a date, of a time, or of both, as `label_of` has them; None for other text."""
+    for kind in (datetime, time):
+        try:
+            moment: Any = kind.fromisoformat(text)
+            zoned = kind is datetime and moment.tzinfo is not None
+            return str(moment.astimezone(UTC) if zoned else moment).removesuffix(_MIDNIGHT)
+        except (ValueError, OverflowError):
+            continue
+    return None
+
+
 def id_of(cell: str) -> str:
     """An id as text: ids that spell one number, such as 01, 1 and 1.0, are one, with all digits."""
     whole = _WHOLE.fullmatch(cell.strip())
@@ -85,7 +124,7 @@ def as_days(text: str, start: str) -> float | None:
 
     Text of a date and time at midnight is its date, as for `label_of`.
     """
-    text = text.removesuffix(_MIDNIGHT)
+    text = _AT_MIDNIGHT.sub("", text)
     if not _ISO.fullmatch(text):
         return None
     try:

@@ -41,6 +41,7 @@ COLUMN_SUFFIXES: Final = {
 }
 _BYTES_STORED = 8  # A rough size of one cell in a file.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_LONG = "[0-9]{39}"  # Digits of a number that 128 bits may not hold.
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 CSV_NULLS: Final = ["", "NA"]
 FORMATS: Final = ("csv", "parquet", "arrow")
@@ -118,7 +119,7 @@ def read_table(path: Path) -> TableFile:
             given = csv_layout(io.BytesIO(content), path.name)
             records = given["n_rows"]
             as_written = pl.read_csv(content, infer_schema=False, **given)
-            frame = pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS, **given)
+            frame = _typed(content, path, given)
         else:
             refuse_damaged(path, kind)
             frame = as_written = scan_columns(path, kind).collect()
@@ -130,6 +131,31 @@ def read_table(path: Path) -> TableFile:
     if row_names := kind == "csv" and _has_row_names(frame):
         frame, as_written = frame[:, 1:], as_written[:, 1:]
     return TableFile(frame, as_written, kind, digest, row_names)
+
+
+def _typed(content: bytes, path: Path, given: dict[str, Any]) -> pl.DataFrame:
+    """A csv with inferred types."""
+    try:
+        return pl.read_csv(content, infer_schema_length=None, null_values=CSV_NULLS, **given)
+    except pl.exceptions.ComputeError:
+        layout = {name: value for name, value in given.items() if name != "new_columns"}
+        types = csv_types(path, given)
+        return pl.read_csv(content, schema=types, null_values=CSV_NULLS, **layout)
+
+
+def csv_types(path: Path, given: dict[str, Any]) -> pl.Schema:
+    """The types of a csv's columns; text where a whole number is too long for any type.
+
+    So one such cell, as a damaged id is, keeps nobody from reading the others.
+    """
+    plan = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS, **given)
+    types = plan.collect_schema()
+    wide = [name for name, kind in types.items() if kind == pl.Int128]
+    if wide:
+        cells = pl.scan_csv(path, infer_schema=False, **given).select(wide)
+        long = cells.select(pl.all().str.contains(_LONG).any()).collect().row(0, named=True)
+        types = pl.Schema({**types, **{name: pl.String() for name in wide if long[name]}})
+    return types
 
 
 def _has_row_names(frame: pl.DataFrame) -> bool:

@@ -28,6 +28,7 @@ from pyvws.tables.files.read import (
     UNREADABLE,
     csv_header,
     csv_layout,
+    csv_types,
     file_digest,
     file_kind,
     keep_codes,
@@ -171,9 +172,8 @@ def open_large(path: Path) -> LargeTable:
             return LargeTable(written, written.collect_schema(), kind, path.name, path)
         with path.open("rb") as file:
             given = csv_layout(file, path.name)
-        typed = pl.scan_csv(path, infer_schema_length=None, null_values=CSV_NULLS, **given)
         written = pl.scan_csv(path, infer_schema=False, **given)
-        return LargeTable(written, typed.collect_schema(), kind, path.name, path)
+        return LargeTable(written, csv_types(path, given), kind, path.name, path)
 
 
 def run_bytes(path: Path, *, used: int | None, datasets: int, draws: int) -> int:

@@ -1,8 +1,10 @@
 """The reader of a column's values: categories as codes 1 to L, numbers and dates as floats.
 
 Levels are compared as text: the integer 1, the text "1" and 1.0 of a column of floats are one
-level, and so are true, "true" and "True" for a column of truth values. Messages count cells and
-name no value: a row counts as `counts` (N,) cells, or as one.
+level, and so are true, "true" and "True" for a column of truth values. A cell that is spelled as
+no level or code is taken by what it is `meant` for. So a record never changes the value of another
+by the type that it gives the column. Messages count cells and name no value: a row counts as
+`counts` (N,) cells, or as one.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from pyvws.tables.files.kinds import (
     holds_dates,
     holds_numbers,
 )
-from pyvws.tables.files.labels import as_days, as_number, label_of
+from pyvws.tables.files.labels import as_days, as_number, by_meaning, label_of, meant, spells_empty
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.factors import factor_values, make_factor
 from pyvws.tables.schema.groups import group_codes, group_of
@@ -101,8 +103,15 @@ def numbers_and_codes(
         numbers_of_labels = [read(label) for label in labels]
         known = np.array([*numbers_of_labels, None], dtype=np.float64)  # None becomes NaN.
         numbers = known[places]
-        plain = [0 if number is None else 1 for number in numbers_of_labels]
-        of_label = [codes.get(label, code) for label, code in zip(labels, plain, strict=True)]
+        of_number = {read(code): place for code, place in codes.items() if code is not None}
+        of_label = [
+            codes[label]
+            if label in codes
+            else of_number.get(number, 1)
+            if number is not None
+            else codes.get(None, -1) * spells_empty(label)
+            for label, number in zip(labels, numbers_of_labels, strict=True)
+        ]
         parts = np.array([*of_label, codes.get(None, -1)])[places]
     elif holds_dates(column) if start is not None else holds_numbers(column):
         numbers = floats_of(column) if start is None else days_of(column, start)
@@ -199,7 +208,9 @@ def level_codes(
     }
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
-    coded = np.array([*(codes.get(label, -1) for label in labels), empty], np.float64)[places]
+    others_by_meaning = by_meaning(levels)
+    of_label = [codes[x] if x in codes else 1 + others_by_meaning.get(meant(x), -2) for x in labels]
+    coded = np.array([*of_label, empty], np.float64)[places]
     if empty_cells := how_many(coded == 0, counts):
         raise InputError(
             f"Column {column.name!r} has {empty_cells} empty cells. Add missing = true to the "

@@ -22,7 +22,7 @@ from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.proposal.columns import proposed_columns
 from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.read_values import numbers_and_codes
+from pyvws.tables.schema.read_values import at_decimals, numbers_and_codes
 from pyvws.tables.schema.schema import Schema
 
 _TENTHS: Final = np.arange(1, 10) / 10
@@ -258,7 +258,8 @@ def _is_number(column: nw.Series[Any], described: Column) -> bool:
 def _numbers(column: nw.Series[Any], described: Column) -> Floats:
     """A column as numbers (N,), dates as days, NaN where a cell is empty or has a missing code."""
     codes = dict.fromkeys([*described.missing_codes, None])
-    return numbers_and_codes(column, tuple(codes), start=described.days_since)[0]
+    numbers, _ = numbers_and_codes(column, tuple(codes), start=described.days_since)
+    return at_decimals(described, numbers)
 
 
 def _tenths(values: Floats, described: Column) -> Floats:

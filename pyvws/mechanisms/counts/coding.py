@@ -96,6 +96,7 @@ class CountedColumn:
         number = self.column.number_of(label)
         if number is None:
             return -1
+        number = float(self.column.rounded(number))
         if self.column.label_of_number(number) in self.parts:  # Such as 0.0 for the mass 0.
             return self.parts.index(self.column.label_of_number(number))
         return self.cell_of(number)
@@ -352,5 +353,6 @@ def _begin(
     number = None if column.categorical else column.number_of(label)
     if number is None or number in column.mass:
         return
-    after = number + column.step if column.step else float(np.nextafter(number, np.inf))
+    after = number + column.step if column.step else np.nextafter(number, np.inf)
+    after = float(column.rounded(after))
     cuts.setdefault(name, set()).update((number, after)[x] for x in at)

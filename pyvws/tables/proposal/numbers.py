@@ -15,9 +15,11 @@ from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.proposal.families import likeliest
 from pyvws.tables.schema.column import ENTRIES, Column
+from pyvws.tables.schema.read_values import SINGLE
 
 _COUNT: Final = 1000  # The largest number of a count.
 _MOST_DECIMALS: Final = 6
+_BY_CHANCE: Final = 1e-12  # Numbers all are so near a grid that their single precision hides it.
 _POINT: Final = 0.1  # The share of records at one value that makes it a point of mass.
 _POINT_AT_0: Final = 0.01  # The same of 0.
 _OFTEN: Final = 10.0  # It occurs so many times as often as most values.
@@ -131,16 +133,13 @@ def number_column(
         if not _SPAN[0] <= np.ptp(values) <= _SPAN[1]:
             return reviewed({"role": "drop"}, note=_EXTREME)
     apart = _codes_apart(values)
-    values = values[~np.isin(values, apart)]
+    values, decimals = _at_decimals(values[~np.isin(values, apart)])
     spelled = list(map(label_of, apart))
     if labels is not None:
         spelled = sorted((label for label in labels if as_number(label) in apart), key=rising)
     missing = {"missing": (*spelled, *words)} if spelled or words else {}
     known = np.unique(values)
     low, high = float(known[0]), float(known[-1])
-    decimals = next(
-        (d for d in range(_MOST_DECIMALS + 1) if (np.round(known, d) == known).all()), None
-    )
     points = frequent(values)
     count = decimals == 0 and low >= 0 and high <= _COUNT
     if count:
@@ -168,6 +167,26 @@ def number_column(
     }
     given = {name: value for name, value in entries.items() if value not in (None, ())}
     return reviewed(given, note=_CODES if spelled else note)
+
+
+def _at_decimals(values: Floats) -> tuple[Floats, int | None]:
+    """Numbers (n,) at their decimals, and how many; as they are, and None, where they have more.
+
+    Numbers of single precision, as 6.19999980926514, have those of the numbers they stand for.
+    """
+    known = np.unique(values)
+    for single in (False, True):
+        for decimals in range(_MOST_DECIMALS + 1):
+            near = np.round(known, decimals)
+            if single:
+                chance = np.minimum(2.0 * SINGLE * np.abs(known) * 10.0**decimals, 1.0)
+                on_grid = np.isclose(near, known, rtol=SINGLE, atol=0.0).all()
+                found = on_grid and chance.prod() < _BY_CHANCE
+            else:
+                found = (near == known).all()
+            if found:
+                return np.round(values, decimals), decimals
+    return values, None
 
 
 def _family(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
@@ -40,6 +40,9 @@ from pyvws.tables.schema.write_values import (
     released_type,
 )
 
+SINGLE: Final = 1e-7
+"""How far a number of single precision is from the one it stands for, as a share of it."""
+
 
 def coded_columns(
     columns: Mapping[str, Column],
@@ -61,6 +64,7 @@ def coded_columns(
         numbers, missing = numbers_and_codes(
             source, column.missing_codes, counts, start=column.days_since
         )
+        numbers = at_decimals(column, numbers)
         low, high = column.range or (-np.inf, np.inf)
         if outside := how_many((numbers < low) | (numbers > high), counts):
             raise InputError(
@@ -78,6 +82,15 @@ def coded_columns(
                 part[numbers == point] = code
             coded[part_of(name)] = part
     return coded
+
+
+def at_decimals(column: Column, numbers: Floats) -> Floats:
+    """Numbers (N,) at the column's decimals where single precision alone keeps them from these.
+
+    A program that keeps 6.2 in four bytes writes 6.19999980926514. Others stay as they are.
+    """
+    rounded = column.rounded(numbers)
+    return np.where(np.isclose(rounded, numbers, rtol=SINGLE, atol=0.0), rounded, numbers)
 
 
 def numbers_and_codes(

@@ -1,0 +1,50 @@
+"""Numbers that a program kept in four bytes, as files of Stata hold them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import pyvws as vws
+from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+
+def rates(decimals: int = 1, top: float = 30.0) -> np.ndarray:
+    exact = np.round(np.random.default_rng(4).gamma(3.0, top / 20.0, 900), decimals)
+    return np.clip(exact, 0.1, top).astype(np.float32).astype(np.float64)
+
+
+@pytest.mark.parametrize("decimals", [1, 2])
+def test_a_proposal_sees_the_decimals_behind_single_precision(decimals: int) -> None:
+    assert not (np.round(rates(decimals), 6) == rates(decimals)).all()
+    column = Schema.propose(pl.DataFrame({"rate": rates(decimals)})).columns["rate"]
+    assert column.decimals == decimals
+
+
+def test_numbers_on_no_grid_have_no_decimals() -> None:
+    numbers = np.random.default_rng(5).normal(1e5, 1e4, 900).astype(np.float32)
+    column = Schema.propose(pl.DataFrame({"x": numbers.astype(np.float64)})).columns["x"]
+    assert column.decimals is None
+
+
+def test_such_numbers_count_as_those_they_stand_for() -> None:
+    column = Column(model="normal", range=(0, 30), decimals=1, mass=(0.2,), cuts=(6.2, 9.9))
+    table = pl.DataFrame({"rate": np.array([0.2, 6.2, 9.9, 9.87]).astype(np.float32)})
+    single = table.with_columns(pl.col("rate").cast(pl.Float64))
+    coded = Schema({"rate": column}).coded(single)
+    assert coded["rate"][:3].tolist() == [0.2, 6.2, 9.9]
+    assert coded["rate"][3] == single["rate"][3]
+    assert [*coded.values()][1][0] == 2.0  # At the point of mass.
+    counted = counted_columns(Schema({"rate": column}))["rate"]
+    exact = [counted.code_of(x) for x in ("0.2", "6.2", "9.9")]
+    assert [counted.code_of(str(x)) for x in single["rate"][:3].to_list()] == exact
+
+
+def test_the_same_numbers_score_as_a_copy() -> None:
+    single = pl.DataFrame({"rate": rates(), "kind": ["a", "b", "b"] * 300})
+    exact = single.with_columns(pl.col("rate").round(1))
+    schema = Schema.propose(single)
+    assert vws.table_utility(single, [exact], schema=schema, s_pmse=False).k_marginal == 1000.0

@@ -48,3 +48,13 @@ def test_the_same_numbers_score_as_a_copy() -> None:
     exact = single.with_columns(pl.col("rate").round(1))
     schema = Schema.propose(single)
     assert vws.table_utility(single, [exact], schema=schema, s_pmse=False).k_marginal == 1000.0
+
+
+def test_a_rule_about_a_number_of_two_decimals_splits_no_cell() -> None:
+    columns = {
+        "wage": Column(model="normal", range=(6, 13), decimals=2),
+        "region": Column(model="nominal", levels=("a", "b"), rule="a only where wage <= 12.2"),
+    }
+    table = vws.NoisyCounts(epsilon=1.0).counted_table(Schema(columns))
+    low, high = table.columns[0].ends
+    assert not ((low <= 12.2) & (high > 12.2)).any()

@@ -138,6 +138,7 @@ class CountedColumn:
         ]
         step = self.column.step
         tops = self.edges[1:] - step if step else np.nextafter(self.edges[1:], -np.inf)
+        tops = self.column.rounded(tops)  # 12.21 - 0.01 is not quite 12.2.
         tops[-1:] = self.edges[-1:]
         lows = self.edges[:-1].copy()
         for point in sorted(x for x in parts if not np.isnan(x)):  # It is no number of its cell.

@@ -53,7 +53,7 @@ def test_the_same_numbers_score_as_a_copy() -> None:
 def test_a_rule_about_a_number_of_two_decimals_splits_no_cell() -> None:
     columns = {
         "wage": Column(model="normal", range=(6, 13), decimals=2),
-        "region": Column(model="nominal", levels=("a", "b"), rule="a only where wage <= 12.2"),
+        "region": Column(model="nominal", levels=("a", "b"), rule="never b where wage > 12.2"),
     }
     table = vws.NoisyCounts(epsilon=1.0).counted_table(Schema(columns))
     low, high = table.columns[0].ends

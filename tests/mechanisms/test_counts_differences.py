@@ -20,7 +20,7 @@ from pyvws.mechanisms.counts.budget import Budget, noise_of
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import counted_column
 from pyvws.mechanisms.counts.differences import Difference, difference_of
-from pyvws.mechanisms.counts.noisy_tables import measured
+from pyvws.mechanisms.counts.noisy_tables import count_noise, measured
 from pyvws.mechanisms.counts.sets import CountedTable, usual_shares
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.settings import RunSettings
@@ -240,7 +240,8 @@ def test_records_have_no_difference_that_their_cells_rule_out() -> None:
     table = counted()
     codes, _ = table.read(nw.from_native(couples(300, np.random.default_rng(1))))
     shares = usual_shares(table, pure=True, power=None)
-    noisy, _ = measured(table, codes, Budget(epsilon=1.0), shares)
+    noise = count_noise(Budget(epsilon=1.0), shares, hidden=False)
+    noisy = measured(table, codes, noise, records=len(codes))
     own = table.differences[0].shares
     for x in impute(noisy, datasets=4, classes=3, sweeps=30, seed=2, chains=2).codes:
         assert (own[x[:, 1], x[:, 2], x[:, 3]] > 0.0).all()

@@ -58,3 +58,16 @@ def test_a_rule_about_a_number_of_two_decimals_splits_no_cell() -> None:
     table = vws.NoisyCounts(epsilon=1.0).counted_table(Schema(columns))
     low, high = table.columns[0].ends
     assert not ((low <= 12.2) & (high > 12.2)).any()
+
+
+@pytest.mark.parametrize(("number", "records", "levels"), [(40, 4_000, 40), (40, 400, None)])
+def test_rates_of_regions_stay_what_they_are(number: int, records: int, levels: int | None) -> None:
+    rng = np.random.default_rng(6)
+    rate = np.round(rng.uniform(0.2, 1.6, number), 4)[rng.integers(0, number, records)]
+    found = Schema.propose(pl.DataFrame({"rate": rate})).columns["rate"].levels
+    assert (found and len(found)) == levels
+
+
+def test_steps_of_a_scale_stay_numbers() -> None:
+    grade = np.round(np.random.default_rng(6).normal(2.5, 0.6, 4_000).clip(0, 4), 1)
+    assert Schema.propose(pl.DataFrame({"grade": grade})).columns["grade"].levels is None

@@ -105,6 +105,7 @@ class Difference(CountedColumn):
 
         low, high = np.maximum(a0, b0 - d1 + whole), np.minimum(a1, b1 - d0)
         earlier = values[self.earlier.name][at] / step
+        earlier = np.rint(earlier) if whole else earlier  # 95.1 / 0.1 is not quite 951.
         earlier = np.where((low <= earlier) & (earlier < high), earlier, within(low, high))
         later = within(np.maximum(b0, earlier + d0), np.minimum(b1, earlier + d1))
         together = {}

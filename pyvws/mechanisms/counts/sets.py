@@ -151,14 +151,7 @@ def counted_table(
     Raises InputError for what cannot be counted, for two sets of one name, and for sets and tables
     of too many cells.
     """
-    columns, skips, given = _placed(schema)
-    if conditionals:
-        given = conditionals_of(schema, columns, given)
-    given |= named_given(schema, _own(tables), columns, given)
-    alike = alike_columns(schema, columns, given) if ALIKE in tables else {}
-    apart = differences(alike, columns, given, skips)
-    columns, skips, given = inserted(columns, skips, given, apart)
-    given |= given_by_tables(alike, apart, columns)
+    columns, skips, given, alike, apart = _whole(schema, tables, conditionals=conditionals)
     sets = _sets(schema, columns, measure, alike, apart)
     every = tuple(columns.values())
     crossings, weights = tuple(sets), tuple(sets.values())
@@ -185,15 +178,11 @@ def in_own_cells(
     schema: Schema, measure: Sequence[str], tables: Sequence[str], *, conditionals: bool
 ) -> set[str]:
     """The columns of `counted_table` whose public cells stay: words cut them, or they are alike."""
-    columns, _, given = _placed(schema)
+    columns, *_, alike, _ = _whole(schema, tables, conditionals=conditionals)
     words = [word for word in measure if word not in (PAIRS, PREDICTORS)] + _own(tables)
     cuts = [named_set(word, columns).cuts for word in words]
-    kept = {name for own in cuts for name, at in own.items() if at}
-    if ALIKE in tables and not conditionals:
-        given |= named_given(schema, _own(tables), columns, given)
-        for name, others in alike_columns(schema, columns, given).items():
-            kept |= {name, *others}
-    return kept
+    cut = {name for own in cuts for name, at in own.items() if at}
+    return {*cut, *alike, *(name for others in alike.values() for name in others)}
 
 
 def by_no_family(
@@ -207,6 +196,26 @@ def by_no_family(
 def _own(tables: Sequence[str]) -> list[str]:
     """The words that name columns."""
     return [word for word in tables if word not in (ALIKE, NONE)]
+
+
+def _whole(
+    schema: Schema, tables: Sequence[str], *, conditionals: bool
+) -> tuple[
+    dict[str, CountedColumn],
+    dict[int, Skip],
+    dict[int, GivenColumn],
+    dict[str, tuple[str, ...]],
+    dict[str, Difference],
+]:
+    """The columns with differences among them, what fixes and gives them, and which are alike."""
+    columns, skips, given = _placed(schema)
+    if conditionals:
+        given = conditionals_of(schema, columns, given)
+    given |= named_given(schema, _own(tables), columns, given)
+    alike = alike_columns(schema, columns, given) if ALIKE in tables else {}
+    apart = differences(alike, columns, given, skips)
+    columns, skips, given = inserted(columns, skips, given, apart)
+    return columns, skips, given | given_by_tables(alike, apart, columns), alike, apart
 
 
 def _placed(

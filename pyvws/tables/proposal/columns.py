@@ -111,6 +111,8 @@ _DATE: Final = re.compile(
     r"([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( ?[AaPp][Mm])?)?"
 )
 _YEARS_OF_DATES: Final = (18000101.0, 21001231.0)
+_RECORDS_A_RATE: Final = 50  # Of more reals each level has so many on average,
+_GAPS: Final = 4.0  # and the mean gap is so many times the least, as on no scale of steps.
 _RECORDS_A_REAL: Final = 10  # A real number that is a level has at least so many on average.
 _BLANKS: Final = re.compile(r"[\s'\u2019]")
 _AMOUNT: Final = re.compile(r"[-+]?(?!0[0-9])([0-9]+|[0-9]{1,3}([.,][0-9]{3})+)([.,][0-9]+)?")
@@ -298,7 +300,7 @@ def _number(column: nw.Series[Any]) -> Column:
     large = integer and bool((np.abs(known) >= _EXACT).any())
     exact = distinct(column)[1] if large else known
     each = _RECORDS_A_CODE if whole else _RECORDS_A_REAL
-    codes = len(exact) <= min(FEW, len(values) / each)
+    codes = len(exact) <= min(FEW, len(values) / each) or _lie_apart(known, len(values))
     labelled = column.dtype != nw.Object and not column.dtype.is_decimal()
     if len(exact) < 2 and labelled:
         return _of_one_value((label_of(exact[0]),), missing)
@@ -323,6 +325,14 @@ def _number(column: nw.Series[Any]) -> Column:
         return reviewed({"model": "nominal", "levels": levels, **missing}, note=why)
     note = _AMOUNT_OR_ID if integer and may_number_records(values) else None
     return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
+
+
+def _lie_apart(known: Floats, records: int) -> bool:
+    """Whether a few reals (n,) are as rates by region are: with many records, and gaps between."""
+    if len(known) < 2 or len(known) > min(MOST_LEVELS, records / _RECORDS_A_RATE):
+        return False
+    gaps = np.diff(known)
+    return bool((known != np.floor(known)).any() and gaps.mean() > _GAPS * gaps.min())
 
 
 def _of_one_value(levels: tuple[str, ...], missing: Mapping[str, Any]) -> Column:

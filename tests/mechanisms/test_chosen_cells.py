@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
@@ -45,6 +45,7 @@ def schema_of(column: Column, rule: str | None = None) -> Schema:
     return Schema({"x": column, "y": other})
 
 
+@settings(max_examples=30, deadline=None)
 @given(
     column=NUMBERS,
     every=st.sampled_from([1, 2, 4, 8]),
@@ -92,6 +93,7 @@ def test_numbers_with_cuts_or_few_values_keep_their_cells() -> None:
     assert not named.fine_cells(Schema(columns)).columns
 
 
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), deviation=st.floats(0.1, 1e4))
 def test_numbers_are_drawn_within_their_cells(seed: int, deviation: float) -> None:
     rng, schema = np.random.default_rng(seed), schema_of(Column(model="normal", range=(-3, 900)))

@@ -7,6 +7,7 @@ function, and `pyvws reproduce` calls it too.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.counts.budget import Noise
 from pyvws.mechanisms.counts.chosen_cells import (
+    FineCounts,
     coarseness,
     drawn_within,
     fine_column,
@@ -28,7 +30,6 @@ from pyvws.mechanisms.counts.chosen_cells import (
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.noisy_tables import (
-    FineCounts,
     NoisyTables,
     count_noise,
     fine_counts,
@@ -212,15 +213,15 @@ def _counted(
     number = noisy_number(noise, len(counted.codes)) if hidden else records or len(counted.codes)
     fine: dict[str, FineCounts] = {}
     if finest:
-        scales, deviations = noise.scales[Q : Q + len(finest)], noise.deviations
+        deviations = noise.deviations
         cells = mechanism.fine_cells(schema, every=coarseness(number, float(deviations[Q])))
         codes = {
             name: recoded(finest[name], column, counted.fine[name])
             for name, column in cells.columns.items()
         }
-        fine = fine_counts(cells, codes, scales, noise)
+        fine = fine_counts(cells, codes, noise, first=Q)
         most = most_cells(number, float(deviations[:Q].mean()))
-        schema = cells.chosen(schema, {name: own.counts for name, own in fine.items()}, most)
+        schema = cells.chosen(schema, fine, most)
         counted = counted.in_cells(finest, mechanism.counted_table(schema))
         plan = replace(cast(Any, table.plan), schema=schema, written={"schema": schema})
         table = replace(table, plan=plan, counted=counted)
@@ -265,9 +266,7 @@ def imputed_values(
         for k, column in enumerate(table.columns):
             numbers, own = drawn.get(k), fine.get(column.name)
             if numbers is None and own is not None:
-                numbers = drawn_within(
-                    finer[column.name], column, codes[:, k], own.counts, own.deviation, rng
-                )
+                numbers = drawn_within(finer[column.name], column, codes[:, k], own, rng)
             values |= column.values(codes[:, k], rng, numbers)
         by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
         for difference in table.differences:
@@ -335,7 +334,12 @@ def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> N
 
 def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
     """The noisy counts of fine cells of a release, by column."""
+    scales = dict(frame.select("column", "scale").iter_rows())
     return {
-        str(name): FineCounts(own["count"].to_numpy(), float(own["scale"][0]), laplace)
-        for (name,), own in frame.group_by("column", maintain_order=True)
+        name: FineCounts(
+            frame.filter(pl.col("column") == name)["count"].to_numpy(),
+            scale,
+            scale * (math.sqrt(2.0) if laplace else 1.0),
+        )
+        for name, scale in scales.items()
     }

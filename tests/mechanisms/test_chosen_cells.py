@@ -17,6 +17,7 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_CHOSEN,
+    FineCounts,
     coarseness,
     drawn_within,
     fine_cells,
@@ -45,6 +46,10 @@ def schema_of(column: Column, rule: str | None = None) -> Schema:
     return Schema({"x": column, "y": other})
 
 
+def counts_of(counts: np.ndarray, deviation: float) -> FineCounts:
+    return FineCounts(np.rint(counts).astype(np.int64), deviation, deviation)
+
+
 @settings(max_examples=30, deadline=None)
 @given(
     column=NUMBERS,
@@ -56,7 +61,7 @@ def test_chosen_cells_join_fine_ones(column: Column, every: int, seed: int, most
     rng, schema = np.random.default_rng(seed), schema_of(column)
     cells, finest = fine_cells(schema, every=every), fine_cells(schema).columns["x"]
     fine = cells.columns["x"]
-    final = cells.chosen(schema, {"x": rng.normal(5.0, 9.0, fine.size)}, most)
+    final = cells.chosen(schema, {"x": counts_of(rng.normal(5.0, 9.0, fine.size), 1.0)}, most)
     counted = counted_columns(final)["x"]
     cuts = final.columns["x"].cuts or ()
     assert 1 <= len(cuts) <= most - 1
@@ -78,7 +83,7 @@ def test_chosen_cells_join_fine_ones(column: Column, every: int, seed: int, most
 def test_a_number_that_a_rule_compares_begins_a_cell_whatever_is_counted() -> None:
     schema = schema_of(Column(model="normal", range=(0, 90), decimals=0), "N only where x < 15")
     cells = fine_cells(schema)
-    chosen = cells.chosen(schema, {"x": np.zeros(cells.columns["x"].size)}, 4)
+    chosen = cells.chosen(schema, {"x": counts_of(np.zeros(cells.columns["x"].size), 1.0)}, 4)
     assert 15.0 in (chosen.columns["x"].cuts or ())
 
 
@@ -98,10 +103,10 @@ def test_numbers_with_cuts_or_few_values_keep_their_cells() -> None:
 def test_numbers_are_drawn_within_their_cells(seed: int, deviation: float) -> None:
     rng, schema = np.random.default_rng(seed), schema_of(Column(model="normal", range=(-3, 900)))
     cells = fine_cells(schema, every=8)
-    noisy = rng.normal(2.0, 20.0, cells.columns["x"].size)
+    noisy = counts_of(rng.normal(2.0, 20.0, cells.columns["x"].size), deviation)
     final = counted_columns(cells.chosen(schema, {"x": noisy}))["x"]
     codes = rng.integers(0, final.size, 300).astype(np.int32)
-    drawn = drawn_within(cells.columns["x"], final, codes, noisy, deviation, rng)
+    drawn = drawn_within(cells.columns["x"], final, codes, noisy, rng)
     assert ((final.edges[codes] <= drawn) & (drawn <= final.edges[codes + 1])).all()
 
 
@@ -112,10 +117,17 @@ def test_counts_that_stand_out_of_the_noise_give_numbers_within_a_cell() -> None
     counts, rng = np.zeros(fine.size), np.random.default_rng(1)
     counts[[10, 50]] = 300, 100
     codes = np.zeros(4_000, dtype=np.int32)
-    exact = np.floor(drawn_within(fine, final, codes, counts, 1.0, rng))
+    exact = np.floor(drawn_within(fine, final, codes, counts_of(counts, 1.0), rng))
     assert np.mean(exact == 10.0) == pytest.approx(0.75, abs=0.05)
-    hidden = drawn_within(fine, final, codes, counts, 1e3, rng)
+    hidden = drawn_within(fine, final, codes, counts_of(counts, 1e3), rng)
     assert np.mean(np.floor(hidden) == 10.0) == pytest.approx(1.0 / 64.0, abs=0.01)
+
+
+def test_counts_that_the_noise_hides_leave_even_cells() -> None:
+    schema, rng = schema_of(Column(model="normal", range=(0, 100))), np.random.default_rng(2)
+    cells = fine_cells(schema, every=8)
+    noisy = counts_of(rng.normal(0.0, 500.0, cells.columns["x"].size), 1e3)
+    assert cells.chosen(schema, {"x": noisy}) == cells.evenly(schema)
 
 
 def test_more_noise_leaves_fewer_and_coarser_cells() -> None:

@@ -51,8 +51,8 @@ def exact_number(_: Any) -> Any:
 def exact_fine_counts(fine_counts: Any) -> Any:
     """The cells of numbers are chosen by the records' own counts, which nobody paid for."""
 
-    def wrong(cells: Any, codes: Any, scales: Any, noise: Any) -> Any:
-        counted = fine_counts(cells, codes, scales, noise)
+    def wrong(cells: Any, codes: Any, noise: Any, *, first: int) -> Any:
+        counted = fine_counts(cells, codes, noise, first=first)
         for name, own in counted.items():
             exact = np.bincount(codes[name][codes[name] >= 0], minlength=len(own.counts))
             counted[name] = dataclasses.replace(own, counts=exact)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn, counted_column, rule_cuts
@@ -34,6 +34,18 @@ _COARSEST: Final = 8  # Of so many fine cells one is counted at least.
 _HIDDEN: Final = 0.125  # Of the records of a chosen cell, the noise that chooses it.
 _LEAST_CHOSEN: Final = 4
 _STANDS_OUT: Final = 2.0  # Deviations of the noise that a cell of a pair has records for.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FineCounts:
+    """Noisy counts (L,) of a number in its fine cells, and the noise of a count.
+
+    `scale` is that of the noise, `deviation` its standard deviation near enough; both in records.
+    """
+
+    counts: NDArray[np.int64]
+    scale: float
+    deviation: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,21 +66,23 @@ class FineCells:
 
     def evenly(self, schema: Schema) -> Schema:
         """The schema with as many cells of each number as may be chosen, without any counts."""
-        return self._cut(schema, {name: np.ones(own.size) for name, own in self.columns.items()})
+        return self._cut(schema, {n: np.ones(len(x) + 1) for n, x in self.kept.items()})
 
     def chosen(
-        self, schema: Schema, noisy: Mapping[str, ArrayLike], most: int = MOST_CHOSEN
+        self, schema: Schema, noisy: Mapping[str, FineCounts], most: int = MOST_CHOSEN
     ) -> Schema:
-        """The schema with the cells that noisy counts (L,) by column leave."""
-        return self._cut(schema, noisy, most)
+        """The schema with the cells that noisy counts by column leave, in as far as they tell."""
+        told = {}
+        for name, own in self.columns.items():
+            counts = noisy[name].counts[len(own.parts) :]
+            even = np.full(len(counts), 1.0 / len(counts))
+            told[name] = _above_noise(counts, even, noisy[name].deviation)
+        return self._cut(schema, told, most)
 
-    def _cut(
-        self, schema: Schema, noisy: Mapping[str, ArrayLike], most: int = MOST_CHOSEN
-    ) -> Schema:
+    def _cut(self, schema: Schema, counts: Mapping[str, Floats], most: int = MOST_CHOSEN) -> Schema:
         columns = dict(schema.columns)
         for name, own in self.columns.items():
-            counts = np.asarray(noisy[name], dtype=np.float64)[len(own.parts) :]
-            begins = own.edges[1:-1][_left(counts, self.kept[name], most)]
+            begins = own.edges[1:-1][_left(counts[name], self.kept[name], most)]
             columns[name] = replace(schema.columns[name], cuts=tuple(begins.tolist()))
         return replace(schema, columns=columns)
 
@@ -112,31 +126,34 @@ def drawn_within(
     fine: CountedColumn,
     final: CountedColumn,
     codes: Codes,
-    noisy: ArrayLike,
-    deviation: float,
+    noisy: FineCounts,
     rng: np.random.Generator,
 ) -> Floats:
-    """Numbers (M,) of records in cells (M,), NaN elsewhere, by the noisy counts (L,) of fine cells.
-
-    Within a cell the fine cells have shares by their widths, and as much of what their counts say
-    beyond that as stands out of the noise: James and Stein's estimate, without its negative part.
-    """
+    """Numbers (M,) of records in cells (M,), NaN elsewhere, by the noisy counts of fine cells."""
     parts = len(fine.parts)
-    counts, width = np.asarray(noisy, dtype=np.float64)[parts:], np.diff(fine.edges)
+    counts, width = noisy.counts[parts:], np.diff(fine.edges)
     of_fine = np.array([final.cell_of(low) for low in fine.edges[:-1].tolist()]) - parts
     drawn = np.full(len(codes), np.nan)
     for cell in np.unique(codes[codes >= parts]).tolist():
         inside, at = np.flatnonzero(of_fine == cell - parts), np.flatnonzero(codes == cell)
-        total = float(counts[inside].sum())
         even = width[inside] / width[inside].sum()
-        beyond = counts[inside] - total * even
-        spread = float((beyond**2).sum())
-        kept = max(0.0, 1.0 - (len(inside) - 1) * deviation**2 / spread) if spread else 0.0
-        shares = np.maximum(max(total, 0.0) * even + kept * beyond, 0.0)
-        shares = shares / shares.sum() if shares.sum() > 0.0 else even
+        told = np.maximum(_above_noise(counts[inside], even, noisy.deviation), 0.0)
+        shares = told / told.sum() if told.sum() > 0.0 else even
         chosen = inside[np.searchsorted(np.cumsum(shares)[:-1], rng.random(len(at)), side="right")]
         drawn[at] = fine.edges[chosen] + rng.random(len(at)) * width[chosen]
     return drawn
+
+
+def _above_noise(counts: NDArray[np.int64], even: Floats, deviation: float) -> Floats:
+    """What noisy counts (n,) tell: their total by shares (n,), and what stands out of the noise.
+
+    It is James and Stein's estimate, without its negative part.
+    """
+    total = max(0.0, float(counts.sum()))
+    beyond = counts - total * even
+    spread = float((beyond**2).sum())
+    kept = max(0.0, 1.0 - (len(counts) - 1) * deviation**2 / spread) if spread else 0.0
+    return np.asarray(total * even + kept * beyond)
 
 
 def most_cells(records: int, deviation: float) -> int:

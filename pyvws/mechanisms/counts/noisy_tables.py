@@ -10,23 +10,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.budget import Budget, Noise, noise_of
-from pyvws.mechanisms.counts.chosen_cells import FineCells
+from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.sets import CountedTable, Counts
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FineCounts:
-    """Noisy counts (L,) of a number in its fine cells, and the scale of their noise."""
-
-    counts: Counts
-    scale: float
-    laplace: bool
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of the noise, near enough; in records."""
-        return self.scale * (math.sqrt(2.0) if self.laplace else 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,14 +76,15 @@ def noisy_number(noise: Noise, records: int) -> int:
 
 
 def fine_counts(
-    cells: FineCells, codes: Mapping[str, Codes], scales: Floats, noise: Noise
+    cells: FineCells, codes: Mapping[str, Codes], noise: Noise, *, first: int
 ) -> dict[str, FineCounts]:
-    """The noisy counts of records (N,) in the fine cells of each number, of its own scale."""
+    """The noisy counts of records (N,) in fine cells, under the noise from place `first` on."""
     by_name = {}
-    for (name, column), scale in zip(cells.columns.items(), scales.tolist(), strict=True):
+    for q, (name, column) in enumerate(cells.columns.items(), start=first):
         own = codes[name][codes[name] >= 0]
         counts = np.bincount(own, minlength=column.size).astype(np.int64)
-        by_name[name] = FineCounts(noise.add(counts, scale=scale), scale, noise.kind == "laplace")
+        scale, deviation = float(noise.scales[q]), float(noise.deviations[q])
+        by_name[name] = FineCounts(noise.add(counts, scale=scale), scale, deviation)
     return by_name
 
 

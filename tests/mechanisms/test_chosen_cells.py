@@ -12,8 +12,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_CHOSEN,
@@ -183,3 +185,11 @@ def test_a_release_of_chosen_cells_says_so_and_is_reproduced(tmp_path: Path) -> 
 def test_a_share_outside_its_range_is_refused(share: Any) -> None:
     with pytest.raises(InputError, match="cells_share"):
         vws.NoisyCounts(epsilon=1.0, cells_share=share)
+
+
+def test_the_public_page_names_the_columns_of_chosen_cells(tmp_path: Path) -> None:
+    table, schema = crowded(200)
+    out = synthesized(table, schema).write(tmp_path / "out")
+    ended = CliRunner().invoke(app, ["report", str(out)])
+    pages = [page.read_text(encoding="utf-8") for page in (out / "release").rglob("*.html")]
+    assert any("cells.parquet" in page for page in pages), ended.output

@@ -153,7 +153,7 @@ def number_column(
         above_0 = _family(others[others > 0.0], ends, count)
         if above_0["model"] == "gamma" or above_0.get("outcome_scale") == "log":
             points, others = np.union1d(points, [0.0]), others[others > 0.0]
-    least = _step(low) if ends[0] <= 0.0 < low else None
+    least = _step(low) if ends[0] <= 0.0 < low and low > _SPAN[0] else None
     family = _family(others, ends, count, least)
     if least and (family["model"], family.get("outcome_scale")) == ("truncated-normal", "log"):
         ends = least, ends[1]  # The scale has no 0.

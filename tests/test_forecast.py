@@ -147,6 +147,107 @@ def test_the_commands_print_it_and_write_no_run(tmp_path: Path) -> None:
     assert str(table()["pay"].max()) not in done.output
 
 
+def _planned(*words: Any) -> list[str]:
+    """The lines of a forecast by the command line."""
+    done = CliRunner().invoke(app, [*map(str, words), "--plan", "--json"])
+    assert done.exit_code == 0, done.output
+    return list(json.loads(done.output)["forecast"])
+
+
+def _epsilons(lines: list[str]) -> list[str]:
+    """What a forecast says of epsilon and of the noise, which no clock decides."""
+    return [line.partition(" A run takes")[0] for line in lines if "epsilon" in line]
+
+
+def test_a_forecast_from_a_reference_reads_nothing_of_the_table(tmp_path: Path) -> None:
+    """Other values, a file that is no table and no file at all give the same lines."""
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    secret, public = tmp_path / "t.csv", tmp_path / "r.csv"
+    other = table(300)
+    other["pay"] = other["pay"][::-1].to_numpy() ** 1.1
+    run = ("synthesize", secret, "--mechanism", "lw", "--schema", tmp_path / "s.toml")
+    said, own = [], []
+    for records in (table(), other):
+        records.to_csv(secret, index=False)
+        other[:250].to_csv(public, index=False)
+        own.append(_planned(*run))
+        said.append(_planned(*run, "--reference", public))
+    secret.write_bytes(b"\x00 no table")
+    said.append(_planned(*run, "--reference", public))
+    secret.unlink()
+    said.append(_planned(*run, "--reference", public))
+    release = tmp_path / "out" / "release"
+    release.mkdir(parents=True)
+    public.rename(release / "synthetic-1.csv")
+    table(90).to_csv(release / "synthetic-2.csv", index=False)
+    said.append(_planned(*run, "--reference", tmp_path / "out"))
+    assert all(_epsilons(lines) == _epsilons(said[0]) for lines in said)
+    assert len(_epsilons(said[0])) >= 2
+    assert len({str(_epsilons(lines)) for lines in (*own, said[0])}) == 3
+    assert all("nothing confidential was read" in lines[0] for lines in said)
+    assert all("the reference (250)" in lines[0] for lines in said)
+    assert all("confidential table: keep them inside" in lines[0] for lines in own)
+
+
+def test_a_forecast_by_a_schema_under_review_stays_inside(tmp_path: Path) -> None:
+    """A proposal has looked at the table, whatever records the forecast reads then."""
+    secret, public, proposal = (tmp_path / name for name in ("t.csv", "r.csv", "p.toml"))
+    table(350)[["sex", "job"]].to_csv(public, index=False)
+    proposals, said = [], []
+    for sorted_records in (0, 200):
+        records = table()[["sex", "job"]].replace("rare", "c")
+        for name in records:  # Other pairs, and no other shares.
+            records[name] = [
+                *sorted(records[name][:sorted_records]),
+                *records[name][sorted_records:],
+            ]
+        records.to_csv(secret, index=False)
+        public.write_text(public.read_text().replace("rare", "c"))
+        words = ("schema", secret, "--out", proposal, "--overwrite")
+        said.append([_planned(*words), _planned(*words, "--reference", public)])
+        proposals.append(proposal.read_text())
+    run = ("synthesize", secret, "--mechanism", "lw", "--schema", proposal, "--reference", public)
+    assert proposals[0] == proposals[1]
+    assert said[0][0] != said[1][0]
+    assert _epsilons(said[0][1]) == _epsilons(said[1][1]) == _epsilons(_planned(*run))
+    for lines in (said[0][1], _planned(*run)):
+        assert "under review: keep them inside" in lines[0]
+        assert "nothing confidential" not in lines[0]
+
+
+def test_a_reference_of_a_forecast_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    secret, public, other = (tmp_path / name for name in ("t.csv", "r.csv", "o.csv"))
+    table().to_csv(secret, index=False)
+    table(90).drop(columns="pay").to_csv(public, index=False)
+    run = ["synthesize", secret, "--schema", tmp_path / "s.toml"]
+    (line,) = _planned(*run, "--mechanism", "lw", "--reference", public)
+    assert line.startswith("There is no forecast. reference: ")
+    assert "'pay'" in line
+    other.symlink_to(secret)
+    for words, message in (
+        ([*run, "--plan", "--reference", other], "is the confidential table"),
+        ([*run, "--plan", "--reference", tmp_path / "no.csv"], "no.csv: cannot be read"),
+        ([*run, "--plan", "--reference", public, "--given-weights", secret], "of others"),
+        (["schema", secret, "--out", tmp_path / "p.toml", "--reference", public], "Add --plan"),
+    ):
+        done = CliRunner().invoke(app, [*map(str, words)])
+        assert done.exit_code != 0
+        assert message in str(done.exception)
+    assert not (tmp_path / "p.toml").exists()
+
+
+@pytest.mark.parametrize("weights", [("reference",), ("constant",), ("constant", "--c", "0.5")])
+def test_a_mechanism_with_a_reference_of_its_own_is_forecast_from_it(
+    tmp_path: Path, weights: tuple[str, ...]
+) -> None:
+    wide(1, 80).to_csv(tmp_path / "r.csv", index=False)
+    words = ("--outcome", "y", "--formula", "~ x0", "--model", "poisson", "--epsilon", "1")
+    run = ("synthesize", tmp_path / "none.csv", *words, "--mechanism", "censored", "--weights")
+    lines = _planned(*run, *weights, "--reference", tmp_path / "r.csv")
+    assert "the reference (80), so nothing confidential was read" in lines[0]
+
+
 def test_a_table_of_wide_logits_has_a_normal_prior_that_is_said_before_the_run() -> None:
     levels = {"a": "uvwxyz", "b": "uvwxyz", "c": "uv", "d": "uv"}
     columns = {name: vws.Column(model="nominal", levels=[*each]) for name, each in levels.items()}

@@ -1,18 +1,21 @@
 """What a run will about be and cost, before any fit: for the steward alone.
 
-The figures are estimates from the confidential records, so they stay inside, as a proposal does.
+The figures are estimates from records. Those from the confidential ones stay inside, as a proposal
+does. Those from the public records of a reference need no look at the table.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.errors import InputError
+from pyvws.errors import InputError, UsageError
 from pyvws.statement.words import caveat
 from pyvws.synthesis.left_out import MANY
+from pyvws.tables.files.read import TableFile, read_table
 
 _HIGH: Final = 10.0  # Boards seldom accept more.
 _SHIFT: Final = 0.5  # The default g of lw where weights of 0 would take out much.
@@ -23,7 +26,23 @@ _NONE: Final = "There is no forecast. {}"
 _LEFT_OUT: Final = 0.02  # A cap leaves out at most such a share of the records.
 
 
-def forecast_of_schema(schema: Any, table: Any) -> list[str]:
+def forecast_records(table: Path, reference: str | None) -> TableFile:
+    """The records of a forecast: those of the table, or of a reference in their place.
+
+    Of a reference of several datasets the first is taken, which is as large as a table. Nothing of
+    the `table` is opened then.
+    """
+    from pyvws.synthesis.reference import public_files
+
+    if reference is None:
+        return read_table(table)
+    (file, *_) = public_files(Path(reference))
+    if table.exists() and file.exists() and file.samefile(table):
+        raise UsageError("--reference is the confidential table. Name a file of public records.")
+    return read_table(file)
+
+
+def forecast_of_schema(schema: Any, table: Any, *, public: bool = False) -> list[str]:
     """The forecast of a run of lw by a schema."""
     from pyvws.release.synthesizer import Synthesizer
 
@@ -31,11 +50,13 @@ def forecast_of_schema(schema: Any, table: Any) -> list[str]:
         settings = Synthesizer(schema=schema, mechanism="lw", datasets=1)
     except InputError as error:
         return [_NONE.format(error)]
-    return forecast(settings, table)
+    return forecast(settings, table, public=public)
 
 
-def forecast(settings: Any, table: Any) -> list[str]:
+def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
     """Sentences on a run on a table: what is fitted, epsilon, noise, seconds and memory.
+
+    The table is the confidential one, or has the `public` records of a reference.
 
     Epsilon is that of rough fits, whose coefficients scatter by their rough standard errors in the
     place of a posterior. Weights follow from their bounds as under `lw`, whose bound `sw` meets,
@@ -58,7 +79,7 @@ def forecast(settings: Any, table: Any) -> list[str]:
         units = None if plan.unit is None else unit_codes(frame, plan.unit)
         outcomes = plan.coded(frame, None, units, ()).outcomes
     except InputError as error:
-        return [_NONE.format(error)]
+        return [_NONE.format(f"reference: {error}" if public else error)]
     columns = [outcome.conditional(None) for outcome in outcomes]
     cost = expected_cost(fitted, columns, len(frame))
     total, first, _ = _bounds(outcomes, np.ones(len(frame)), units)
@@ -78,8 +99,8 @@ def forecast(settings: Any, table: Any) -> list[str]:
     column = max(each, key=lambda name: float(each[name][record]))
     share = each[column][record] / total[record] if 0.0 < total[record] < np.inf else 1.0
     lines = [
-        "Forecast: these are estimates without a fit. They describe the confidential table, so "
-        "keep them inside.",
+        "Forecast: these are estimates without a fit. They come from "
+        f"{_source(plan, frame, public)}",
         f"A run fits {len(outcomes)} conditionals with "
         f"{sum(x.parameters for x in plan.conditionals)} parameters of samplers, and a record has "
         f"up to {max(terms)} terms.",
@@ -132,6 +153,19 @@ def forecast(settings: Any, table: Any) -> list[str]:
     if noise is not None and noise[2] > noise[3]:
         few = _noise(plan, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
     return [*lines, f"Recommended: {_advice(of_lw, column, noise, few)}."]
+
+
+def _source(plan: Any, frame: Any, public: bool) -> str:
+    """What the figures come from, and whether they stay inside: a proposed schema is of a table."""
+    if not public:
+        return "the confidential table: keep them inside."
+    records = f"the records of the reference ({len(frame)})"
+    if plan.proposed:
+        return f"{records} and from a schema under review: keep them inside."
+    return (
+        f"{records}, so nothing confidential was read. A record of the table that is unlike these "
+        "may have a larger bound."
+    )
 
 
 def _loses_much(outcomes: Any, out: Any) -> bool:

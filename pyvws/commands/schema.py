@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pyvws.commands._output import AsJson, Original, Quiet, print_json, print_table
-from pyvws.errors import OutputError
+from pyvws.errors import OutputError, UsageError
 
 _UNNAMED = (
     "The first line of the file looks like a record, so columns have their places for names here. "
@@ -32,6 +32,13 @@ def schema(
         bool,
         typer.Option("--plan", help="Forecast what runs by the proposal would cost, too."),
     ] = False,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="Public records for --plan in the place of the table's: a file, or the output "
+            "folder of an earlier run."
+        ),
+    ] = None,
     accept: Annotated[
         str | None,
         typer.Option(help="Sign a proposal by your name: every entry is public.", metavar="NAME"),
@@ -50,12 +57,14 @@ def schema(
       pyvws schema people.csv --out proposal.toml
       pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
     """
-    from pyvws.commands._forecast import forecast_of_schema
+    from pyvws.commands._forecast import forecast_of_schema, forecast_records
     from pyvws.tables.files.headers import display_names, record_instead
     from pyvws.tables.files.read import read_table
     from pyvws.tables.proposal.reasons import broken_rules, reasons
     from pyvws.tables.schema.schema import Schema
 
+    if reference is not None and not plan:
+        raise UsageError("--reference is for a forecast. Add --plan.")
     if out.exists():
         if table.exists() and out.samefile(table):
             raise OutputError(f"{out} is the table. Name another file.")
@@ -67,7 +76,11 @@ def schema(
     source = read_table(table)
     schema = Schema.propose(source.with_codes)
     schema.write(out)
-    expected = forecast_of_schema(schema, source.with_codes) if plan else []
+    expected: list[str] = []
+    if plan:
+        records = source if reference is None else forecast_records(table, reference)
+        public = reference is not None
+        expected = forecast_of_schema(schema, records.with_codes, public=public)
     labels = display_names(list(schema.columns))
     broken = broken_rules(schema, source.with_codes, labels)
     columns = {labels[name]: column for name, column in schema.columns.items()}
@@ -119,7 +132,6 @@ def schema(
 
 def _accept(proposal: Path, by: str, out: Path, plan: bool, quiet: bool, as_json: bool) -> None:
     """Write a proposal as one all of whose entries somebody says are public."""
-    from pyvws.errors import UsageError
     from pyvws.tables.schema.schema import Schema
 
     if plan:

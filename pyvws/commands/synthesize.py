@@ -107,7 +107,8 @@ def synthesize(
         bool,
         typer.Option(
             "--plan",
-            help="Print a forecast of epsilon, noise, time and memory. Fit and write nothing.",
+            help="Print a forecast of epsilon, noise, time and memory. Fit and write nothing. "
+            "With --reference, under any mechanism, those records are read and the table is not.",
         ),
     ] = False,
     overwrite: Overwrite = False,
@@ -129,7 +130,7 @@ def synthesize(
     """
     from pyvws._base.folders import check_folder
     from pyvws._base.seeds import chosen_seed
-    from pyvws.commands._forecast import forecast
+    from pyvws.commands._forecast import forecast, forecast_records
     from pyvws.engines.user_program import UserProgram
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.config import read_weights
@@ -151,14 +152,23 @@ def synthesize(
     if given_weights is not None:
         if "mechanism" in given:
             raise UsageError("--given-weights takes the place of --mechanism. Leave one out.")
+        if "reference" in given:
+            raise UsageError(
+                "--given-weights are of the table's records, and --reference is of others. Leave "
+                "one out."
+            )
         given["mechanism"] = read_weights(given_weights)
     if "schema" in given:
         given["schema"] = Schema.read(given["schema"])
+    reference = given.get("reference") if plan else None
+    if plan and not _weights_by_reference(given):
+        given.pop("reference", None)  # Of the forecast alone.
     with wrong_usage():
         settings = Synthesizer(**arranged(given))
     if plan or out is None:
-        source = read_table(table)
-        lines = forecast(settings, source.with_codes if settings.plan.reads_codes else source.frame)
+        source = forecast_records(table, reference)
+        records = source.with_codes if settings.plan.reads_codes else source.frame
+        lines = forecast(settings, records, public=reference is not None)
         if as_json:
             print_json({"forecast": lines})
         else:
@@ -202,6 +212,13 @@ def synthesize(
         console.print(f"Warning: {warning.message}", style="yellow", soft_wrap=True)
     told = [*reused, *(str(w.message) for w in caught)]
     tell_release(privacy, out, told, quiet=quiet, as_json=as_json)
+
+
+def _weights_by_reference(given: dict[str, Any]) -> bool:
+    """Whether the mechanism itself takes a reference, as a run without --plan does."""
+    return given.get("weights") == "reference" or (
+        given.get("weights") == "constant" and "c" not in given
+    )
 
 
 def _seed_of_another_run(context: typer.Context, config: Path | None) -> list[str]:

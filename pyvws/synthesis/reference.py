@@ -114,6 +114,15 @@ def _of_columns(
     return Reference(TableModel(columns), cells, None, nobody, of_units)
 
 
+def public_files(path: Path) -> list[Path]:
+    """The datasets of a run's output or release folder, in their order, or else the path itself."""
+    for folder in (path / "release", path):
+        files = sorted(p for p in folder.glob("synthetic-*") if p.suffix[1:] in FORMATS)
+        if files:
+            return files
+    return [path]
+
+
 def _records(
     path: Path, columns: list[str], unit: str | None
 ) -> tuple[nw.DataFrame[Any], NDArray[np.intp] | None]:
@@ -121,12 +130,7 @@ def _records(
 
     One id in two datasets stands for two units.
     """
-    folders = [path / "release", path]
-    for folder in folders:
-        files = sorted(p for p in folder.glob("synthetic-*") if p.suffix[1:] in FORMATS)
-        if files:
-            break
-    tables = [read_table(file).frame for file in files or [path]]
+    tables = [read_table(file).frame for file in public_files(path)]
     for table in tables:
         check_columns(nw.from_native(table), columns, role="the run")
     units = None

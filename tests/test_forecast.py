@@ -81,7 +81,7 @@ def test_the_sizes_of_a_forecast_are_those_by_hand(tmp_path: Path) -> None:
     said = " ".join(forecast(schema, table(400), epsilon=2.0, delta=1e-5))
     assert f"3 conditionals with {1 + 2 + 3} parameters" in said
     assert "up to 3 terms" in said
-    assert re.search(r"Column 'job' makes about \d+% of the largest bound of a record", said)
+    assert re.search(r"Column 'job' makes about \d+% of the largest bound of one record", said)
     cells = 2 * 4 + (2 + 4) * 10
     assert f"3 sets of {cells} cells. A cell has {400 * 3 / cells:.0f} records" in said
     # The Gaussian mechanism, for a record in one cell of each of three sets.
@@ -322,7 +322,7 @@ def test_whole_households_have_a_forecast_by_unit() -> None:
         members={"sizes": [1, 3], "of_unit": ["owner"], "summaries": {"persons": "size"}},
     )
     lines = "\n".join(forecast(schema, people))
-    assert "a unit of 'home'" in lines
+    assert "the largest bound of all records of one home" in lines
     assert "noisy-counts" not in lines  # They count records alone.
     assert forecast(schema, people.drop(columns="home"))[0].startswith("There is no forecast.")
 

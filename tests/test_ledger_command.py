@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError, OutputError
+from pyvws.report.ledger_figure import ledger_figure
 from pyvws.statement.accounting import PrivacyStatement
-from pyvws.statement.releases import costs_together
+from pyvws.statement.releases import costs_together, release_cost
 
 
 def statement(**changes):
@@ -54,6 +55,9 @@ def test_the_ledger_of_a_folder(tmp_path):
     assert found["together"]["strict"]["epsilon"] == 4.0  # Two draws of 1, one record replaced.
     assert found["together"]["asymptotic"] == {"epsilon": 32.0, "of_window": 16.0}
     assert figure.read_bytes().startswith(b"<?xml")
+    costs = {"first": release_cost(strict.released(), "leave-one-out")}
+    (axis,) = ledger_figure(costs, "all records of one home").axes
+    assert axis.get_xlabel() == "ε of all records of one home, added up"
     text = run("ledger", tmp_path).stdout
     assert "strict releases together: epsilon 4" in text
     assert list(json.loads(run("ledger", tmp_path / "first", "--json").stdout)["releases"]) == [

@@ -83,7 +83,6 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
     columns = [outcome.conditional(None) for outcome in outcomes]
     cost = expected_cost(fitted, columns, len(frame))
     total, first, _ = _bounds(outcomes, np.ones(len(frame)), units)
-    whose = "a record" if units is None else f"a unit of {plan.unit!r}"
     bounded = np.isfinite(total)
     spread = np.ptp(total[bounded]) if bounded.any() else 0.0
     weights = bounded.astype(np.float64)
@@ -105,7 +104,7 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
         f"{sum(x.parameters for x in plan.conditionals)} parameters of samplers, and a record has "
         f"up to {max(terms)} terms.",
         f"Under lw epsilon is about {of_lw:.2g} a dataset, and sw is made to meet it. Column "
-        f"{column!r} makes about {share:.0%} of the largest bound of {whose}.",
+        f"{column!r} makes about {share:.0%} of the largest bound of {plan.unit_of_privacy}.",
     ]
     if cost is not None:
         lines.append(f"A run of {fitted.mechanism.name} takes {cost}.")

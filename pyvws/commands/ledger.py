@@ -55,7 +55,8 @@ def ledger(
         from pyvws.report.ledger_figure import ledger_figure
 
         picture = io.BytesIO()
-        ledger_figure(costs).savefig(picture, format=figure.suffix[1:])
+        drawn = ledger_figure(costs, together["unit_of_privacy"])
+        drawn.savefig(picture, format=figure.suffix[1:])
         write_whole(figure, picture.getvalue())
     if as_json:
         each = {

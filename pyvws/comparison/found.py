@@ -50,6 +50,11 @@ class Comparison:
         rows = [(f"{advice.epsilon:g}", advice.text) for advice in self.advice]
         return html_table("Comparison (confidential)", ("epsilon", "advice"), rows)
 
+    @property
+    def unit_of_privacy(self) -> str:
+        """Whose change epsilon bounds at every point."""
+        return self.rows[0].point.settings.plan.unit_of_privacy
+
     def table(self) -> pl.DataFrame:
         """A row for each point: kind of guarantee, epsilon, scores with their errors, cost."""
         return pl.DataFrame([_entries(row) for row in self.rows], infer_schema_length=None)
@@ -88,7 +93,10 @@ class Comparison:
             "independent columns": scales[0].independent,
         }
         return choices_against_epsilon(
-            {self.score: lines}, {self.score: levels}, names={self.score: self.score}
+            {self.score: lines},
+            {self.score: levels},
+            names={self.score: self.score},
+            against={self.score: f"ε of a dataset, for {self.unit_of_privacy}"},
         )
 
 

@@ -94,7 +94,8 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     if any(row.scores for row in comparison.rows):
         figure = comparison.plot()
         caption = (
-            f"{comparison.score} of each choice against epsilon, with bars of two standard errors."
+            f"{comparison.score} of each choice against epsilon for {comparison.unit_of_privacy}, "
+            "with bars of two standard errors."
         )
         drawn = picture(figure, alt=caption)
         buffer = io.BytesIO()

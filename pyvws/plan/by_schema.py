@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
+from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import PredictsBetween
 from pyvws.models.of_schema import family_of, first_code, is_wide
 from pyvws.models.sequence import DrawnColumn
@@ -121,15 +122,16 @@ class SchemaPlan(Plan):
 
     @property
     def caveats(self) -> tuple[Phrase, ...]:
-        """Those of any plan, and which likelihoods lack a normaliser for bounds by record."""
+        """Those of any plan, public sizes, and likelihoods without a normaliser for bounds."""
         between = [planned.name for planned in self.conditionals if self._between(planned)]
         bounded = [
             name
             for name in self.schema.synthesized
             if name not in between and self._is_bounded(name)
         ]
-        named = (Phrase("record-bounds", {"columns": ", ".join(map(repr, bounded))}),)
-        return (*super(SchemaPlan, self).caveats, *(named if bounded else ()))
+        named = [Phrase("record-bounds", {"columns": ", ".join(map(repr, bounded))})]
+        sizes = [Phrase("public-sizes")] if self.members and self.members.size_shares else []
+        return (*super(SchemaPlan, self).caveats, *(named if bounded else ()), *sizes)
 
     def _is_bounded(self, name: str) -> bool:
         """Whether another number of its record bounds a column's."""
@@ -220,9 +222,11 @@ class SchemaPlan(Plan):
         variables: list[OutcomeColumn | DrawnColumn] = []
         for part, (y, has) in conditionals(schema, name, values, terms).items():
             if part not in planned:
-                nothing = np.empty((len(values[name]), 0))
+                known = schema.members is not None and part in schema.members.known_draws
+                nothing = np.zeros((len(values[name]), int(known)))  # The one pattern is 0.
+                model = ConditionalTable() if known else None
                 finish = finish_of(schema, part)
-                variables.append(DrawnColumn(part, None, nothing, finish=finish))
+                variables.append(DrawnColumn(part, model, nothing, finish=finish))
                 continue
             has, *between = self._ends_of(planned[part], y, values, has)
             # A group may have no record, and a refusal would tell a strict run's data.

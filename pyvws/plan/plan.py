@@ -137,6 +137,11 @@ class Plan(ABC):
         return self.clamped_one_by_one and not self.run.accept_unconverged
 
     @property
+    def unit_of_privacy(self) -> str:
+        """Whose change epsilon bounds, as the statement and every figure name it."""
+        return "one record" if self.unit is None else f"all records of one {self.unit}"
+
+    @property
     def types_are_public(self) -> bool:
         """Whether no type of a released column may follow from the table's cells."""
         return bool(self.run.types != "table")

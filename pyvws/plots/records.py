@@ -28,7 +28,7 @@ from pyvws.plots.drawing import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_BOUND = "by-record Lipschitz bound (nats)"
+_BOUND: Final = "by-record Lipschitz bound (nats)"
 # The letters of the papers' figures on risks.
 _LETTERS: Final = {
     "D": "data", "S": "synthesizer without weights", "M": "Marginal", "P": "Pairwise",
@@ -37,7 +37,9 @@ _LETTERS: Final = {
 _DOT = {"s": 12, "alpha": 0.6, "linewidths": 0, "rasterized": True}
 
 
-def bounds_and_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) -> Figure:
+def bounds_and_weights(
+    bounds: Mapping[str, Any], weights: Mapping[str, Any], *, name: str = _BOUND
+) -> Figure:
     """Violins of by-record bounds and of weights (Figures 1, 3a-b, 6a, 6c-d, 10, 13 of [vws2024]).
 
     Parameters
@@ -46,6 +48,8 @@ def bounds_and_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) ->
         By-record Lipschitz bounds in nats; the top of a violin is the database bound.
     weights : mapping of label to array_like of shape (N,)
         Weights in [0, 1]. The labels may differ from the labels of `bounds`.
+    name : str
+        Name of the bounds on the axis.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def bounds_and_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) ->
     """
     figure, (left, right) = panels(2, size=(5.5, 4.2))
     violins(left, groups(bounds, "bounds"))
-    left.set_ylabel(_BOUND)
+    left.set_ylabel(name)
     left.set_ylim(bottom=0.0)
     violins(right, groups(weights, "weights"))
     right.set_ylabel("weight")
@@ -73,7 +77,9 @@ def bounds_and_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) ->
     return figure
 
 
-def bounds_against_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]) -> Figure:
+def bounds_against_weights(
+    bounds: Mapping[str, Any], weights: Mapping[str, Any], *, name: str = _BOUND
+) -> Figure:
     """By-record bounds against weights, a panel for each label (Figures 4 and 8 of [vws2024]).
 
     The dashed line is the database bound, the largest by-record bound. The nearer the points come
@@ -83,6 +89,8 @@ def bounds_against_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]
     ----------
     bounds, weights : mapping of label to array_like of shape (N,)
         Bounds in nats and weights in [0, 1] of the same records, under the same labels.
+    name : str
+        Name of the bounds on the axis.
 
     Returns
     -------
@@ -109,12 +117,14 @@ def bounds_against_weights(bounds: Mapping[str, Any], weights: Mapping[str, Any]
         axis.scatter(across[label], high[label], color=colour[label], **_DOT)
         axis.axhline(high[label].max(), label="database bound", **LIMIT)
         axis.set(title=label, xlabel="weight", xlim=(-0.03, 1.03))
-    axes[0].set_ylabel(_BOUND)
+    axes[0].set_ylabel(name)
     legend_below(figure, axes[:1])
     return figure
 
 
-def before_and_after(fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]]) -> Figure:
+def before_and_after(
+    fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]], *, name: str = _BOUND
+) -> Figure:
     """Bounds against weights before and after re-weighting (Figures 5 and 9 of [vws2024]).
 
     Parameters
@@ -122,6 +132,8 @@ def before_and_after(fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]]
     fits : mapping of label to ((weights, bounds), (weights, bounds))
         Weights in [0, 1] and bounds in nats, before and after Algorithm 3; each array has shape
         (N,).
+    name : str
+        Name of the bounds on the axis.
 
     Returns
     -------
@@ -145,13 +157,13 @@ def before_and_after(fits: Mapping[str, tuple[tuple[Any, Any], tuple[Any, Any]]]
         names = (label, f"{label}_final")
         colour, marks = colours(names), ("o", "^")
         top = 0.0
-        for name, mark, (weights, bounds) in zip(names, marks, pair, strict=True):
-            x, y = finite_vector(weights, f"weights of {name}"), finite_vector(bounds, "bounds")
+        for fit, mark, (weights, bounds) in zip(names, marks, pair, strict=True):
+            x, y = finite_vector(weights, f"weights of {fit}"), finite_vector(bounds, "bounds")
             same_length(x, y, ("weights", "bounds"))
-            axis.scatter(x, y, color=colour[name], label=name, marker=mark, **_DOT)
+            axis.scatter(x, y, color=colour[fit], label=fit, marker=mark, **_DOT)
             top = top or float(y.max())
         axis.axhline(top, label="database bound before", **LIMIT)
-        axis.set(xlabel="weight", ylabel=_BOUND, xlim=(-0.03, 1.03), title=label)
+        axis.set(xlabel="weight", ylabel=name, xlim=(-0.03, 1.03), title=label)
     legend_below(figure, axes)
     return figure
 

@@ -196,7 +196,11 @@ def unit_steps(
     its whole unit. So a synthetic unit follows the draw given that it is possible. Raises
     InputError where hardly any unit is.
     """
-    own = [(column, draws_of(draw, column.column) or draw) for column in columns]
+    known = drawn.members.known_draws
+    own = [
+        (column, known.get(column.column) or draws_of(draw, column.column) or draw)
+        for column in columns
+    ]
     left = units
     for _ in range(_UNIT_TRIES + units // AT_ONCE):
         batch = min(left, AT_ONCE)

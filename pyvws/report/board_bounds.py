@@ -32,10 +32,13 @@ _RISKIEST: Final = 0.01  # The share of records that a column's part is told of.
 def bounds_section(
     public: PublicPart, confidential: ConfidentialPart, evidence: Evidence | None
 ) -> Section:
-    """Weights and by-record bounds, before and after re-weighting, and the ten riskiest records."""
+    """Weights and bounds, before and after re-weighting, and the records with the ten largest.
+
+    Each record has the weight and the bound of its unit of privacy, which text and figures name.
+    """
     numeric = (column for column in confidential.records if column.dtype.is_numeric())
     records = {column.name: column.to_numpy() for column in numeric}
-    label = mechanism_words(public.privacy)[0]
+    label, unit = mechanism_words(public.privacy)[0], public.privacy["unit_of_privacy"]
     fits = {label: ("weight", "lipschitz_bound")}
     if public.privacy["reweighted"]:
         fits[f"{label}_final"] = ("weight_final", "lipschitz_bound_final")
@@ -46,14 +49,14 @@ def bounds_section(
     weights = {name: records[pair[0]][kept] for name, pair in fits.items()}
     bounds = {name: records[pair[1]][kept] for name, pair in fits.items()}
     text = [
-        "A by-record bound is the largest weighted log-likelihood of the record over the draws; "
-        "the largest of them is the bound of the release. Larger = less private. A weight lies in "
-        "[0, 1]; smaller = more protected."
+        f"A bound is the largest weighted log-likelihood of {unit} over the draws; the largest "
+        "of them is the bound of the release. Larger = less private. A weight lies in [0, 1]; "
+        "smaller = more protected."
     ]
     if public.privacy.get("columns"):
         text.append(
-            "Of a table, the bound is that of the record's sum over its synthesized columns, over "
-            "all combinations of the columns' draws."
+            f"Of a table, the bound of {unit} is that of the sum over the synthesized columns, "
+            "over all combinations of the columns' draws."
         )
     own = {
         name: records[weight][kept]
@@ -62,7 +65,7 @@ def bounds_section(
     }
     if own:
         text.append(
-            "Each column has weights of its own. The weight of a record here is the mean of its "
+            f"Each column has weights of its own. The weight of {unit} here is the mean of the "
             "columns' weights; the table of quantiles has each column's."
         )
     if not kept.all():
@@ -70,28 +73,41 @@ def bounds_section(
         text.append(f"Not drawn: {counted(count, 'record')} without a finite bound.")
     if not kept.any():
         return Section("bounds", "Bounds and weights", text)
+    name = f"Lipschitz bound (nats)\nof {unit}"
     parts: list[PagePicture | Table] = [
         picture(
-            plots.bounds_and_weights(bounds, weights),
-            alt=f"Violin plots of by-record Lipschitz bounds and of weights: {', '.join(fits)}.",
+            plots.bounds_and_weights(bounds, weights, name=name),
+            alt=f"Violin plots of Lipschitz bounds and weights of {unit}: {', '.join(fits)}.",
         ),
         picture(
-            plots.bounds_against_weights(bounds, weights),
-            alt="Scatter plots of by-record bounds against weights, with a line at the largest.",
+            plots.bounds_against_weights(bounds, weights, name=name),
+            alt=f"Scatter plots of bounds of {unit} against weights, with a line at the largest.",
         ),
     ]
     if len(fits) == 2:
-        parts += _reweighting(label, weights, bounds)
+        before, after = ((weights[fit], bounds[fit]) for fit in fits)
+        parts += [
+            picture(
+                plots.before_and_after({label: (before, after)}, name=name),
+                alt=f"Scatter plot of bounds of {unit} against weights before and after "
+                "re-weighting.",
+            ),
+            picture(
+                plots.weights_before_and_after({label: (before[0], after[0])}),
+                alt=f"Scatter plot of the weight of {unit} after re-weighting against the one "
+                "before.",
+            ),
+        ]
     risk = None if evidence is None else evidence.risk
     if risk is not None and RELEASED_ROW in records and len(risk.y) == len(kept):
         parts.append(
             picture(
                 plots.weights_against_outcome(risk.y[kept], weights, name=risk.name),
-                alt=f"Scatter plots of weights against the confidential {risk.name}.",
+                alt=f"Scatter plots of weights of {unit} against the confidential {risk.name}.",
             )
         )
-    parts += [_quantiles(weights | own, bounds), _riskiest(records, fits)]
-    parts += _by_column(public, records, kept)
+    parts += [_quantiles(weights | own, bounds, unit), _riskiest(records, fits, unit)]
+    parts += _by_column(public, records, kept, unit)
     return Section("bounds", "Bounds and weights", text, parts)
 
 
@@ -100,48 +116,31 @@ def _columns(public: PublicPart) -> list[str]:
     return [column["name"] for column in public.privacy.get("columns", ())]
 
 
-def _reweighting(
-    label: str, weights: dict[str, Floats], bounds: dict[str, Floats]
-) -> list[PagePicture | Table]:
-    pairs = [(weights[name], bounds[name]) for name in weights]
-    (first, _), (last, _) = pairs
-    return [
-        picture(
-            plots.before_and_after({label: (pairs[0], pairs[1])}),
-            alt="Scatter plot of bounds against weights before and after re-weighting.",
-        ),
-        picture(
-            plots.weights_before_and_after({label: (first, last)}),
-            alt="Scatter plot of each record's weight after re-weighting against the one before.",
-        ),
-    ]
-
-
-def _quantiles(weights: dict[str, Floats], bounds: dict[str, Floats]) -> Table:
+def _quantiles(weights: dict[str, Floats], bounds: dict[str, Floats], unit: str) -> Table:
     rows = [
         (f"{what}, {label}", *(number(v) for v in rarith.quantile(values, _LEVELS)))
         for what, by_label in (("weight", weights), ("bound", bounds))
         for label, values in by_label.items()
     ]
     return Table(
-        "Quantiles over the records; bounds in nats",
+        f"Quantiles over the records of the weights and bounds of {unit}; bounds in nats",
         ("quantile of", *(f"{level:.0%}" for level in _LEVELS)),
         rows,
     )
 
 
-def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]]) -> Table:
+def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]], unit: str) -> Table:
     columns = [name for pair in fits.values() for name in pair]
     bound = np.nan_to_num(records[columns[-1]], nan=np.inf, posinf=np.inf)
     return ten_largest(
-        "The ten records with the largest bounds; row 1 is the first of the table",
+        f"The ten records with the largest bounds of {unit}; row 1 is the first of the table",
         bound,
         {name.replace("_", " "): records[name] for name in columns},
     )
 
 
 def _by_column(
-    public: PublicPart, records: dict[str, Floats], kept: NDArray[np.bool_]
+    public: PublicPart, records: dict[str, Floats], kept: NDArray[np.bool_], unit: str
 ) -> list[PagePicture | Table]:
     """Which column of a table makes which records risky: shares of the columns' own bounds."""
     names = _columns(public)
@@ -160,16 +159,16 @@ def _by_column(
                 {name: own[place, top] for place, name in enumerate(names)},
                 [f"row {row + 1}" for row in top],
             ),
-            alt=f"Bar chart: shares of {', '.join(names)} in the bounds of the riskiest records.",
+            alt=f"Bar chart: shares of {', '.join(names)} in the largest bounds of {unit}.",
             caption=(
-                "Which columns make the ten riskiest records risky: each column's own bound as a "
-                "share of their sum. The joint bound is at most that sum."
+                f"Which columns make the largest bounds of {unit}, in ten records: each column's "
+                "own bound as a share of their sum. The joint bound is at most that sum."
             ),
         ),
         Table(
-            f"Each column's share of the sum of the columns' own bounds; larger = the column makes "
-            f"records riskier. The riskiest {len(risky)} records are those with the largest joint "
-            "bounds.",
+            f"Each column's share of the sum of the columns' own bounds of {unit}; larger = the "
+            f"column makes records riskier. The riskiest {len(risky)} records are those with the "
+            "largest joint bounds.",
             (
                 *("column", "largest own bound", "mean share", "mean share, riskiest"),
                 "riskiest records it makes most of",

@@ -83,8 +83,8 @@ def board_page(
         relied_on=relied_on(exact),
         not_covered=not_covered(exact),
         ledger=Table(
-            f"Costs under {exact['neighbours']} neighbours; larger = less private. “Not "
-            "accounted”: known, but not in the total.",
+            f"Costs of {exact['unit_of_privacy']}, {exact['neighbours']} neighbours; larger = "
+            "less private. “Not accounted”: known, but not in the total.",
             ("use", "ε"),
             [(e["use"], _in_four(e["epsilon"])) for e in exact["ledger"]],
         ),

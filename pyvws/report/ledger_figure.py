@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def ledger_figure(costs: Mapping[str, ReleaseCost]) -> Figure:
+def ledger_figure(costs: Mapping[str, ReleaseCost], unit: str) -> Figure:
     """Bars of epsilon added up over releases by name: strict ones, and asymptotic ones beside them.
 
-    Epsilon in nats; larger = less private. Releases without a guarantee, and costs that are not
-    finite, have no bar. Raises InputError where no release has one.
+    Epsilon in nats, of their unit of privacy `unit`; larger = less private. Releases without a
+    guarantee, and costs that are not finite, have no bar. Raises InputError where no release has
+    one.
     """
     kinds = {
         "strict": {name: cost for name, cost in costs.items() if cost.strict},
@@ -42,5 +43,5 @@ def ledger_figure(costs: Mapping[str, ReleaseCost]) -> Figure:
         axis.barh(list(epsilons), list(epsilons.values()), left=starts, color=hue)
         axis.invert_yaxis()
         axis.set_title(f"{kind}: ε {ends[-1]:.4g} together")
-        axis.set_xlabel("ε, added up")
+        axis.set_xlabel(f"ε of {unit}, added up")
     return figure

@@ -143,8 +143,8 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
             ],
         ),
         "ledger": Table(
-            f"Epsilon of {privacy['neighbours']} neighbours, rounded up to one decimal; larger = "
-            "less private.",
+            f"Costs of {privacy['unit_of_privacy']}, {privacy['neighbours']} neighbours, rounded "
+            "up to one decimal; larger = less private.",
             ("use", "ε"),
             [(entry["use"], formatted(entry["epsilon"])) for entry in privacy["ledger"]],
         ),

@@ -307,8 +307,7 @@ class RunSettings:
         named = (self.after,) if isinstance(self.after, str) else tuple(map(str, self.after))
         self._keep("after", named)
         self._keep("earlier", read_earlier(named))
-        own = {"unit_of_privacy": f"all records of one {plan.unit}" if plan.unit else "one record"}
-        refuse_other_units([*self.earlier, own])
+        refuse_other_units([*self.earlier, {"unit_of_privacy": plan.unit_of_privacy}])
         if self.total_epsilon is not None:
             self._keep("mechanism", sharing(plan, positive(self.total_epsilon, "total_epsilon")))
             plan = make_plan(self)

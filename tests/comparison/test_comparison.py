@@ -198,6 +198,9 @@ def test_whole_units_are_compared(tmp_path: Path, records: int | None) -> None:
     found = vws.compare(homes, tmp_path / "out", schema=schema, **SHARED, **given)
     assert [row.problems for row in found.rows] == [(), ()]
     assert all(500.0 < row.values("k_marginal")[0] <= 1000.0 for row in found.rows)
+    assert "for all records of one home" in found.plot().axes[0].get_xlabel()
+    page = (tmp_path / "out/confidential/comparison.html").read_text()
+    assert page.count("against epsilon for all records of one home") == 2  # Caption, alt text.
     given["choices"] = ["cw"]
     with pytest.raises(InputError, match="weights of units"):
         vws.compare(homes, tmp_path / "other", schema=schema, **SHARED, **given)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
+from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
+from pyvws.report.board_bounds import bounds_section
 from pyvws.report.board_page import board_page
+from pyvws.report.evidence import Evidence, RiskEvidence, RiskSettings
 from pyvws.report.output_folder import read_confidential, read_public
+from pyvws.report.page import Table
 from pyvws.report.public_page import public_page
 from pyvws.statement.schema import SCHEMA
 
@@ -253,3 +257,34 @@ def test_the_command_says_the_unit_in_memory_and_in_steps(tmp_path: Path) -> Non
     assert result.exit_code == 0, result.output
     written = json.loads((tmp_path / "steps" / "release" / "privacy.json").read_text())
     assert written["unit_of_privacy"] == "all records of one home"
+
+
+@pytest.mark.parametrize("unit", ["home", None])
+def test_every_figure_of_a_fit_says_whose_bounds_and_weights_it_shows(
+    schema: Any, unit: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whose, other = "all records of one home", "one record"
+    if unit is None:
+        whose, other = other, whose
+    drawn: list[Figure] = []
+    write = Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, *a, **k: (drawn.append(self), write(self, *a, **k))
+    )
+    table = people()
+    made = vws.synthesize(table, schema=schema(unit), mechanism="lw", reweight=True, **SHORT)
+    made.write(tmp_path / "out")
+    public, confidential = read_public(tmp_path / "out"), read_confidential(tmp_path / "out")
+    of_pay = RiskEvidence("pay", table["pay"].to_numpy(), RiskSettings(), {}, cast(Any, None))
+    section = bounds_section(public, confidential, Evidence(None, [], [], None, of_pay))
+    assert all(whose in text and other not in text for text in section.text)
+    for part in section.parts:
+        said = (part.caption,) if isinstance(part, Table) else (part.alt, part.caption)
+        assert all(whose in text and other not in text for text in said)
+    assert len(drawn) == 6
+    axes = [axis for figure in drawn for axis in figure.axes]
+    labels = [axis.get_ylabel() for axis in axes if "bound" in axis.get_ylabel()]
+    assert len(labels) == 3
+    assert all(whose in label for label in labels)
+    for page in (board_page(public, confidential, None), public_page(public)):
+        assert f"Costs of {whose}, leave-one-out neighbours" in page

@@ -243,3 +243,43 @@ def test_new_rows_have_no_labels_of_records() -> None:
     )
     for made in vws.synthesize(table, schema=pairs, mechanism="sw", **SHORT).datasets:
         assert made.index.tolist() == list(range(records))
+
+
+def _of_sizes(homes_of_size: list[int], shares: list[float] | None, **more: Any) -> vws.Release:
+    """A run on homes of 1, 2 and 3 members, by a schema with public shares of the sizes."""
+    sizes = np.repeat([1, 2, 3], homes_of_size)
+    home = np.repeat(np.arange(len(sizes)), sizes)
+    table = pd.DataFrame({"home": home, "sex": np.where(np.arange(len(home)) % 3, "f", "m")})
+    columns = {"home": Column(role="id"), "sex": Column(model="table", levels=("f", "m"))}
+    members: dict[str, Any] = {"sizes": [1, 3], "summaries": {"persons": "size"}}
+    if shares is not None:
+        members["size_shares"] = shares
+    given: dict[str, Any] = {"mechanism": "unweighted", **SHORT, **more}
+    return vws.synthesize(table, schema=Schema(columns, unit="home", members=members), **given)
+
+
+def _shares(made: pd.DataFrame) -> Any:
+    return np.bincount(made.groupby("home").size(), minlength=4)[1:] / made["home"].nunique()
+
+
+@pytest.mark.parametrize("sampling", ["independent", "systematic"])
+def test_public_shares_of_sizes_are_drawn_and_nothing_of_the_table_s(sampling: str) -> None:
+    """The adversary of this claim changes every home's size, and sees the same synthetic sizes."""
+    public = [6.0, 3.0, 1.0]
+    some = _of_sizes([40, 60, 300], public, sampling=sampling)
+    others = _of_sizes([340, 40, 20], public, sampling=sampling)
+    for one, other in zip(some.datasets, others.datasets, strict=True):
+        assert one.groupby("home").size().tolist() == other.groupby("home").size().tolist()
+        assert _shares(one) == pytest.approx([0.6, 0.3, 0.1], abs=0.08)
+    assert not any("persons" in name for name in [*some.records.columns, *some.posterior.columns])
+    assert "persons" not in [column["name"] for column in some.privacy["columns"]]
+    assert "public-sizes" in [said["key"] for said in some.privacy["caveat_keys"]]
+    Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(some.privacy)))
+
+
+def test_fitted_sizes_follow_the_table_and_cost() -> None:
+    fitted = _of_sizes([40, 60, 300], None)
+    assert _shares(fitted.datasets[0]) == pytest.approx([0.1, 0.15, 0.75], abs=0.08)
+    assert "public-sizes" not in [said["key"] for said in fitted.privacy["caveat_keys"]]
+    public = _of_sizes([40, 60, 300], [6.0, 3.0, 1.0])
+    assert public.summary["epsilon"] < fitted.summary["epsilon"]

@@ -41,8 +41,9 @@ def schema(members=MEMBERS, columns=COLUMNS, **entries):
 
 def test_the_schema_is_written_and_read_again(tmp_path):
     first = schema()
-    first.write(tmp_path / "schema.toml")
-    assert Schema.read(tmp_path / "schema.toml") == first
+    for made in (first, schema({**MEMBERS, "size_shares": [0.5, 0.25, 0.25, 0]})):
+        made.write(tmp_path / "schema.toml")
+        assert Schema.read(tmp_path / "schema.toml") == made
     assert list(first.columns)[:6] == ["persons", "owner", "before", "ones", "last", "elder"]
     assert first.synthesized == ("persons", "owner", "relation", "age")
     assert first.public == ()
@@ -109,6 +110,11 @@ def test_sizes_beyond_the_public_ones_are_counted():
         ({"sizes": [1, 2.5]}, "two whole numbers"),
         ({"sizes": 3}, "two whole numbers"),
         ({"summaries": {"before": "count"}}, 'one "size"'),
+        ({"size_shares": [0.5, 0.5]}, "4 shares"),
+        ({"size_shares": [0.5, 0.5, -0.1, 0.1]}, "must not be negative"),
+        ({"size_shares": [0, 0, 0, 0]}, "must be above 0"),
+        ({"size_shares": [1, 1, 1, "many"]}, "must be a number"),
+        ({"size_shares": 1}, "must be a list"),
         ({"summaries": {"persons": "size", "last": "last"}}, "cannot be read"),
         ({"summaries": {"persons": "size", "n": "count age"}}, "cannot be read"),
         ({"summaries": {"persons": "size", "n": "last age"}}, "which is a number"),

@@ -20,11 +20,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, as_text, near
+from pyvws._base.checks import Floats, as_text, near, non_negative, positive
 from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.conditions import Condition, read_condition
-from pyvws.tables.schema.entries import names
+from pyvws.tables.schema.entries import names, several
 from pyvws.tables.schema.read_values import how_many
 
 NONE: Final = "none"
@@ -71,6 +71,9 @@ class Members:
 
     - `sizes`: The least and the largest number of members of a unit.
     - `of_unit`: Columns with one value a unit, which are drawn once a unit.
+    - `size_shares`: Public shares of the sizes, from the least to the largest, or numbers in their
+      proportion. Sizes of synthetic units are then drawn by them, and nothing is fitted to the
+      table's sizes.
     - `summaries`: Names of further columns and what each is of the members before. One of them is
       "size".
     - `impossible`: Conditions that no member meets. A synthetic member that meets one is drawn
@@ -81,6 +84,7 @@ class Members:
     of_unit: tuple[str, ...] = ()
     summaries: Mapping[str, str]
     impossible: tuple[str, ...] = ()
+    size_shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         low, high = self.sizes
@@ -89,6 +93,17 @@ class Members:
                 "sizes of members must be the least and the largest number of records of a unit, "
                 f"such as [1, 12]. Got {as_text(self.sizes)}."
             )
+        shares = [
+            non_negative(x, "each of size_shares") for x in several(self.size_shares, "size_shares")
+        ]
+        object.__setattr__(self, "size_shares", tuple(shares))
+        if shares and len(shares) != high - low + 1:
+            raise InputError(
+                f"size_shares of members must be {high - low + 1} shares, one for each size from "
+                f"{low} to {high}. Got {len(shares)}."
+            )
+        if shares:
+            positive(sum(shares), "the sum of size_shares")
         if sum(summary.kind == "size" for summary in self.read.values()) != 1:
             raise InputError('summaries of members must have one "size", such as persons = "size".')
 
@@ -112,6 +127,17 @@ class Members:
         """The size as a category without predictors, the first column to draw."""
         levels = tuple(map(str, range(self.sizes[0], self.sizes[1] + 1)))
         return Column(model="table", levels=levels, predictors=())
+
+    @property
+    def known_draws(self) -> dict[str, dict[str, Floats]]:
+        """The public shares of the sizes in the place of a fit's draws, by column; empty for none.
+
+        They are logarithms of shape (1, 1, L), as those of a conditional table with one pattern.
+        """
+        if not self.size_shares:
+            return {}
+        with np.errstate(divide="ignore"):
+            return {self.size: {"log_theta": np.log([[self.size_shares]])}}
 
     @property
     def of_member(self) -> tuple[str, ...]:
@@ -314,4 +340,6 @@ def read_members(value: Any) -> Members:
     if not (isinstance(sizes, list | tuple) and [type(entry) for entry in sizes] == [int, int]):
         raise InputError("sizes of members must be two whole numbers, such as [1, 12].")
     lists = {entry: names(value.get(entry, ()), entry) for entry in ("of_unit", "impossible")}
-    return Members(sizes=tuple(sizes), summaries=dict(value["summaries"]), **lists)
+    shares = value.get("size_shares", ())
+    summaries = dict(value["summaries"])
+    return Members(sizes=tuple(sizes), summaries=summaries, size_shares=shares, **lists)

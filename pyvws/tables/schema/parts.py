@@ -299,13 +299,16 @@ def conditionals(
 
 
 def is_drawn(schema: Schema, name: str) -> bool:
-    """Whether a family draws a variable of `modelled_schema`: rules alone settle some columns.
+    """Whether a fitted family draws a variable of `modelled_schema`.
 
-    `schema` is the one that a user wrote.
+    Rules alone settle some columns, and sizes of units may have public shares. `schema` is the one
+    that a user wrote.
     """
     whole = modelled_schema(schema).column_of[name]
     column = schema.columns[whole]
     of_part = name not in schema.columns
+    if schema.members is not None and name in schema.members.known_draws:
+        return False
     if column.group_by is not None:
         return of_part
     only_value = len(column.parts) - len(column.ruled_codes) == 1  # Rules settle the other parts.

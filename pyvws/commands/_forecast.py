@@ -236,7 +236,7 @@ def _noise(
     measure: tuple[str, ...] = ("pairs",),
 ) -> tuple[int, int, float, float] | None:
     """Sets, cells, noise and mean count of noisy counts of sets; None where it takes no counts."""
-    from pyvws.mechanisms.counts.budget import noise_of
+    from pyvws.mechanisms.counts.noisy_tables import count_noise
     from pyvws.mechanisms.counts.sets import usual_shares
     from pyvws.mechanisms.noisy_counts import NoisyCounts
 
@@ -247,10 +247,17 @@ def _noise(
         counted = mechanism.counted_table(plan.schema)
     except InputError:
         return None
-    noise = noise_of(mechanism.budget, usual_shares(counted, pure=delta == 0.0, power=None))
+    shares = usual_shares(counted, pure=delta == 0.0, power=None)
+    noise = count_noise(
+        mechanism.budget,
+        shares,
+        hidden=False,
+        numbers=len(mechanism.fine_cells(plan.schema).columns),
+        share=mechanism.cells_share,
+    )
     cells = int(counted.possible.sum())
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
-    deviation = float((noise.deviations * sizes).sum() / cells)
+    deviation = float((noise.deviations[: len(sizes)] * sizes).sum() / cells)
     return len(sizes), cells, deviation, records * len(sizes) / cells
 
 

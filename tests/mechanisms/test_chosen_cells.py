@@ -38,6 +38,9 @@ NUMBERS = st.sampled_from(
         Column(model="normal", range=(0, 40), decimals=0),
         Column(model="normal", range=(1.5, 93_000), decimals=2, missing="N"),
         Column(model="normal", outcome_scale="log", range=(0.01, 20)),
+        Column(model="normal", range=(1e9, 1e9 + 1)),
+        Column(model="normal", range=(-1e-9, 0)),
+        Column(model="normal", range=(-1e200, 3)),
         Column(model="normal", days_since="2000-01-01", range=("2000-01-01", "2019-12-31")),
     ]
 )

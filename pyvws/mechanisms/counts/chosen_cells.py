@@ -208,17 +208,10 @@ def _fine_cuts(column: Column, every: int) -> tuple[float, ...]:
         first, last = np.arcsinh([low / unit, high / unit]).tolist()
         steps = np.linspace([low, first], [high, last], _EVEN + 1)
         steps[:, 1] = unit * np.sinh(steps[:, 1])
-        digits = 1 - np.floor(np.log10(np.diff(steps, axis=0, append=np.nan)[:-1]))
-        cuts = (
-            np.array(
-                [
-                    round(x, int(at))
-                    for x, at in zip(steps[:-1].ravel().tolist(), digits.ravel(), strict=True)
-                ]
-            )
-            .reshape(-1, 2)[::every]
-            .ravel()
-        )
+        gaps = np.maximum(np.diff(steps, axis=0), np.spacing(np.abs(steps[:-1])))
+        digits = (1 - np.floor(np.log10(gaps))).astype(np.int64)[::every]
+        firsts = zip(steps[:-1:every].ravel().tolist(), digits.ravel().tolist(), strict=True)
+        cuts = np.array([round(first, at) for first, at in firsts])
     if step is not None:
         cuts = column.rounded(np.rint(cuts / step) * step)
     return tuple(sorted({float(x) for x in cuts if low < x < high}))

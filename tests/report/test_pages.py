@@ -114,7 +114,7 @@ def test_the_public_page_states_the_released_figures_and_no_exact_one(
     for name, (_, value, _meaning, span, direction) in rows.items():
         assert value == formatted(privacy[name])
         assert (span, direction) == (FIELDS[name].range, FIELDS[name].direction)
-    for entry, (use, cost) in zip(privacy["ledger"], rows_of(public, "Epsilon"), strict=True):
+    for entry, (use, cost) in zip(privacy["ledger"], rows_of(public, "Costs of"), strict=True):
         assert (use, cost) == (entry["use"], formatted(entry["epsilon"]))
     for said in [*privacy["caveats"], *privacy["trust_assumptions"]]:
         assert html.escape(said, quote=False) in public.replace("&#39;", "'")

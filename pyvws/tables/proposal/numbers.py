@@ -37,7 +37,7 @@ _STEPS: Final = 5  # A range has at least so many steps of a round number.
 _SPAN: Final = (1e-300, 1e300)  # From the lowest to the highest number.
 _UNITS: Final = 4  # And at least so many units of the outcome.
 
-_EXTREME: Final = "numbers less than 1e-300 or more than 1e300 apart; take another unit"
+_EXTREME: Final = "numbers below 1e-300, or 1e300 apart; take another unit"
 _CODES: Final = (
     "missing has numbers that stand apart from all others; a top code is no missing value, and "
     "stands under mass"
@@ -130,7 +130,8 @@ def number_column(
     within `limits`.
     """
     with np.errstate(over="ignore"):
-        if not _SPAN[0] <= np.ptp(values) <= _SPAN[1]:
+        tiny = bool((np.abs(values[values != 0.0]) < _SPAN[0]).any())
+        if tiny or not _SPAN[0] <= np.ptp(values) <= _SPAN[1]:
             return reviewed({"role": "drop"}, note=_EXTREME)
     apart = _codes_apart(values)
     values, decimals = _at_decimals(values[~np.isin(values, apart)])
@@ -153,7 +154,7 @@ def number_column(
         above_0 = _family(others[others > 0.0], ends, count)
         if above_0["model"] == "gamma" or above_0.get("outcome_scale") == "log":
             points, others = np.union1d(points, [0.0]), others[others > 0.0]
-    least = _step(low) if ends[0] <= 0.0 < low and low > _SPAN[0] else None
+    least = _step(low) if ends[0] <= 0.0 < low else None
     family = _family(others, ends, count, least)
     if least and (family["model"], family.get("outcome_scale")) == ("truncated-normal", "log"):
         ends = least, ends[1]  # The scale has no 0.

@@ -37,7 +37,7 @@ _STEPS: Final = 5  # A range has at least so many steps of a round number.
 _SPAN: Final = (1e-300, 1e300)  # From the lowest to the highest number.
 _UNITS: Final = 4  # And at least so many units of the outcome.
 
-_EXTREME: Final = "numbers below 1e-300, or 1e300 apart; take another unit"
+_EXTREME: Final = "numbers less than 1e-300 or more than 1e300 apart; take another unit"
 _CODES: Final = (
     "missing has numbers that stand apart from all others; a top code is no missing value, and "
     "stands under mass"

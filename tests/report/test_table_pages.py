@@ -276,7 +276,7 @@ def test_the_board_s_page_has_the_weights_of_each_column(
     _, board = (
         path.read_text() for path in write_pages(out, read_public(out), read_confidential(out))
     )
-    words = "the mean of its columns' weights"
+    words = "the mean of the columns' weights"
     assert words in html.unescape(board)
     assert words not in html.unescape(pages[1])
     rows = {row[0]: row[1:] for row in rows_of(board, "Quantiles over the records")}

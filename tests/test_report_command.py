@@ -183,7 +183,7 @@ def test_canaries_of_a_table_stay_in_the_confidential_folder(
         assert canary.decode() not in run.out + run.err
     page = board.read_text()
     assert "An intruder knows a record&#39;s visits within r = 20%, and nothing else." in page
-    assert "Scatter plots of weights against the confidential visits" in page
+    assert "Scatter plots of weights of one record against the confidential visits" in page
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,10 @@ class NoisyCounts(MechanismBase):
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups.
 
+    A number that has neither cuts nor few values is counted in fine public cells first, with the
+    `cells_share` of the budget. Its cells join these, ten at most, by their noisy counts alone. So
+    epsilon covers the choice. `counted_table` of such a schema has as many cells, evenly.
+
     Under `model` "classes" the classes of a mixture give the columns. `tables` names columns that
     combinations of others give in their place, or their own family in the schema. The word
     "alike" stands for columns that have an earlier twin: the name of one holds that of the other

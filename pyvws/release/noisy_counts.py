@@ -7,7 +7,6 @@ function, and `pyvws reproduce` calls it too.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
-from pyvws.mechanisms.counts.budget import Noise
+from pyvws.mechanisms.counts.budget import Noise, deviation_of
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     coarseness,
@@ -29,6 +28,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
     recoded,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
+from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.noisy_tables import (
     NoisyTables,
     count_noise,
@@ -102,15 +102,12 @@ class NoisyCountsRun(DrawSource):
 
     def _fine_columns(self) -> dict[str, Any]:
         """The noisy counts of fine cells as columns: column, cell in words, count, scale."""
-        schema, records = cast(Schema, self.table.plan.schema), self.noisy.records
-        rows = []
-        for name, own in self.fine.items():
-            every = coarseness(records, own.deviation)
-            labels = fine_column(schema, name, every=every).labels
-            rows += [
-                (name, label, count, own.scale)
-                for label, count in zip(labels, own.counts.tolist(), strict=True)
-            ]
+        columns = _finer(cast(Schema, self.table.plan.schema), self.noisy.records, self.fine)
+        rows = [
+            (name, label, count, own.scale)
+            for name, own in self.fine.items()
+            for label, count in zip(columns[name].labels, own.counts.tolist(), strict=True)
+        ]
         return dict(
             zip(("column", "label", "count", "scale"), zip(*rows, strict=True), strict=True)
         )
@@ -230,6 +227,16 @@ def _counted(
     return table, noisy, noise, fine
 
 
+def _finer(
+    schema: Schema, records: int, fine: Mapping[str, FineCounts]
+) -> dict[str, CountedColumn]:
+    """The numbers whose cells were chosen, in the fine cells that were counted of them."""
+    return {
+        name: fine_column(schema, name, every=coarseness(records, own.deviation))
+        for name, own in fine.items()
+    }
+
+
 def imputed_tables(
     noisy: NoisyTables, mechanism: NoisyCounts, *, datasets: int, seed: int
 ) -> Imputed:
@@ -253,11 +260,7 @@ def imputed_values(
     fine: Mapping[str, FineCounts],
 ) -> list[dict[str, Floats]]:
     """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
-    table = noisy.table
-    finer = {
-        name: fine_column(schema, name, every=coarseness(noisy.records, own.deviation))
-        for name, own in fine.items()
-    }
+    table, finer = noisy.table, _finer(schema, noisy.records, fine)
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
@@ -339,7 +342,7 @@ def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
         name: FineCounts(
             frame.filter(pl.col("column") == name)["count"].to_numpy(),
             scale,
-            scale * (math.sqrt(2.0) if laplace else 1.0),
+            scale * deviation_of(laplace),
         )
         for name, scale in scales.items()
     }

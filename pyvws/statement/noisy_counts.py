@@ -84,7 +84,7 @@ class NoisyCountsStatement(Statement):
             "counts-replaced": self._replaces,
             "counts-left-out": not self._replaces,
             "counts-once": not self.columns_of_chosen_cells,
-            "counts-twice": bool(self.columns_of_chosen_cells),
+            "counts-chosen": bool(self.columns_of_chosen_cells),
             "counts-delta": self.delta > 0.0,
             "counts-model": True,
             "counts-chains": self.apart is not None,
@@ -101,7 +101,7 @@ class NoisyCountsStatement(Statement):
         values: dict[str, dict[str, Any]] = {
             "counts-cap": {"cap": self.cap, "column": self.unit},
             "counts-delta": {"delta": self.delta},
-            "counts-twice": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
+            "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
             "counts-chains": {"share": self.apart},
         }
         return [Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds]

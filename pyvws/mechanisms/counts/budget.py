@@ -119,7 +119,12 @@ class Noise:
     @property
     def deviations(self) -> Floats:
         """The standard deviation (Q,) of a count of each set, near enough; in records."""
-        return self.scales * (math.sqrt(2.0) if self.kind == "laplace" else 1.0)
+        return self.scales * deviation_of(self.kind == "laplace")
+
+
+def deviation_of(laplace: bool) -> float:
+    """The standard deviation of noise of scale 1, near enough: Laplace's, or else Gaussian."""
+    return math.sqrt(2.0) if laplace else 1.0
 
 
 def noise_of(budget: Budget, shares: Sequence[float] | Floats) -> Noise:

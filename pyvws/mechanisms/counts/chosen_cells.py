@@ -71,7 +71,10 @@ class FineCells:
     def chosen(
         self, schema: Schema, noisy: Mapping[str, FineCounts], most: int = MOST_CHOSEN
     ) -> Schema:
-        """The schema with the cells that noisy counts by column leave, in as far as they tell."""
+        """The schema with the cells that noisy counts by column leave, `most` of each number.
+
+        Counts that the noise hides leave even cells.
+        """
         told = {}
         for name, own in self.columns.items():
             counts = noisy[name].counts[len(own.parts) :]
@@ -157,7 +160,10 @@ def _above_noise(counts: NDArray[np.int64], even: Floats, deviation: float) -> F
 
 
 def most_cells(records: int, deviation: float) -> int:
-    """Cells of a number for which a cell of two numbers stands out of the noise of its count."""
+    """Cells of a number, 4 to 10: a pair's mean count is to be two deviations of its noise.
+
+    `deviation` is that of a count, in records; larger = fewer cells.
+    """
     wanted = math.sqrt(records / (_STANDS_OUT * deviation))
     return int(np.clip(round(wanted), _LEAST_CHOSEN, MOST_CHOSEN))
 

@@ -24,6 +24,7 @@ from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import meant
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.groups import group_of
+from pyvws.tables.schema.read_values import at_decimals
 from pyvws.tables.schema.schema import Schema
 
 Codes = NDArray[np.int32]
@@ -96,7 +97,7 @@ class CountedColumn:
         number = self.column.number_of(label)
         if number is None:
             return -1
-        number = float(self.column.rounded(number))
+        number = float(at_decimals(self.column, number))
         if self.column.label_of_number(number) in self.parts:  # Such as 0.0 for the mass 0.
             return self.parts.index(self.column.label_of_number(number))
         return self.cell_of(number)
@@ -115,7 +116,7 @@ class CountedColumn:
             return code + 1.0
         if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
             return float("nan")
-        return self.column.code_of(label)
+        return float(at_decimals(self.column, self.column.code_of(label)))
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
         """The codes (N,) of a column of the table, and its values (N,)."""

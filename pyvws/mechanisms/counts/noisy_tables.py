@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.budget import Budget, Noise, noise_of
+from pyvws.mechanisms.counts.budget import Budget, Noise, deviation_of, noise_of
 from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.sets import CountedTable, Counts
@@ -45,7 +44,7 @@ class NoisyTables:
     @property
     def deviations(self) -> Floats:
         """The standard deviations (Q,) of the noise, near enough; in records."""
-        return self.scales * (math.sqrt(2.0) if self.laplace else 1.0)
+        return self.scales * deviation_of(self.laplace)
 
     @property
     def largest(self) -> Counts:

@@ -84,13 +84,15 @@ def coded_columns(
     return coded
 
 
-def at_decimals(column: Column, numbers: Floats) -> Floats:
+def at_decimals(column: Column, numbers: Floats | float) -> Floats:
     """Numbers (N,) at the column's decimals where single precision alone keeps them from these.
 
     A program that keeps 6.2 in four bytes writes 6.19999980926514. Others stay as they are.
     """
     rounded = column.rounded(numbers)
-    return np.where(np.isclose(rounded, numbers, rtol=SINGLE, atol=0.0), rounded, numbers)
+    with np.errstate(invalid="ignore"):  # Infinite ones are near none.
+        near = np.abs(rounded - numbers) <= SINGLE * np.abs(numbers)
+    return np.where(near, rounded, numbers)
 
 
 def numbers_and_codes(

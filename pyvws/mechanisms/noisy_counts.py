@@ -11,7 +11,7 @@ from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
 from pyvws.mechanisms.counts.chosen_cells import FineCells, fine_cells
-from pyvws.mechanisms.counts.given_columns import ALIKE, NONE
+from pyvws.mechanisms.counts.given_columns import ALIKE, FOLLOWING, NONE
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.sets import (
     PAIRS,
@@ -54,7 +54,9 @@ class NoisyCounts(MechanismBase):
     "alike" stands for columns that have an earlier twin: the name of one holds that of the other
     and a letter more. A category is given its twin of the same four or more levels. A number is
     given its one or two predictors, one of them a twin of nearly its range. Both are counted, and
-    of such a number its difference from the twin, in cells that are narrow around 0.
+    of such a number its difference from the twin, in cells that are narrow around 0. The word
+    "following" stands for columns that nearly follow from an earlier one. The noisy counts of their
+    pair tell so: half or more of the column's entropy, and a nat or more.
     Under "conditionals" its family gives each column, given its predictors in the schema.
     """
 
@@ -84,11 +86,12 @@ class NoisyCounts(MechanismBase):
         "of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(
-        (ALIKE,),
+        (ALIKE, FOLLOWING),
         "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
         more="A column alone has its family of the schema. They have cuts as `measure` has. The "
         "word `alike` stands for columns that are named like another person's, which are counted "
-        "too, and `none` for none. This changes no guarantee.",
+        "too, and `following` for columns that nearly follow from an earlier one by the noisy "
+        "counts of the pair. `none` stands for none. This changes no guarantee.",
     )
     neighbours: str = setting(
         "loo",

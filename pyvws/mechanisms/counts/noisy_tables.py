@@ -46,6 +46,24 @@ class NoisyTables:
         """The standard deviations (Q,) of the noise, near enough; in records."""
         return self.scales * deviation_of(self.laplace)
 
+    def summed(self, wanted: tuple[int, ...]) -> tuple[Floats, float] | None:
+        """The counts of the columns at some places, and the variance of the noise of each.
+
+        They come from the smallest set that has the columns by their own codes; None without one.
+        """
+        having = [
+            q
+            for q, crossed in enumerate(self.table.crossings)
+            if {*wanted} <= {*crossed.places} and not {*wanted} & {*crossed.groups}
+        ]
+        if not having:
+            return None
+        q = min(having, key=lambda candidate: self.table.sizes[candidate])
+        crossed, (low, high) = self.table.crossings[q], self.table.offsets[q : q + 2]
+        others = tuple(i for i, k in enumerate(crossed.places) if k not in wanted)
+        counts = self.counts[low:high].astype(np.float64).reshape(crossed.sizes).sum(axis=others)
+        return counts, float(self.deviations[q]) ** 2 * (high - low) / counts.size
+
     @property
     def largest(self) -> Counts:
         """The cell (Q,) of each set that has most records by its noisy count."""

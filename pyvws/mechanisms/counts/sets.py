@@ -22,6 +22,7 @@ from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grou
 from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
+    FOLLOWING,
     NONE,
     GivenColumn,
     alike_columns,
@@ -70,6 +71,8 @@ class CountedTable:
         Where the cells of each set begin among all cells C.
     possible : ndarray of bool, shape (C,)
         Whether the rules leave a cell possible. The others are not measured.
+    following : bool
+        Whether noisy counts of pairs may add to `given`: see `with_following`.
     """
 
     columns: tuple[CountedColumn, ...]
@@ -79,6 +82,7 @@ class CountedTable:
     weights: tuple[float, ...]
     offsets: NDArray[np.int64]
     possible: NDArray[np.bool_]
+    following: bool = False
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
@@ -147,7 +151,8 @@ def counted_table(
 
     `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
     "alike" among them names the columns of `alike_columns`, whose tables or differences are sets
-    too. With `conditionals` its predictors in the schema give each column, and nothing is alike.
+    too. "following" lets noisy counts name more. With `conditionals` its predictors in the schema
+    give each column, and no others do.
     Raises InputError for what cannot be counted, for two sets of one name, and for sets and tables
     of too many cells.
     """
@@ -171,7 +176,8 @@ def counted_table(
         )
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     possible = np.concatenate([_possible(crossed, every, skips) for crossed in crossings])
-    return CountedTable(every, skips, given, crossings, weights, offsets, possible)
+    following = FOLLOWING in tables and not conditionals
+    return CountedTable(every, skips, given, crossings, weights, offsets, possible, following)
 
 
 def in_own_cells(
@@ -195,7 +201,7 @@ def by_no_family(
 
 def _own(tables: Sequence[str]) -> list[str]:
     """The words that name columns."""
-    return [word for word in tables if word not in (ALIKE, NONE)]
+    return [word for word in tables if word not in (ALIKE, FOLLOWING, NONE)]
 
 
 def _whole(

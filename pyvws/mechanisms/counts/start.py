@@ -6,6 +6,7 @@ counts that stand out of the noise. Like the sampler after it, it reads the nois
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +17,6 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
-from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.skips import Skip
 
 _FLOOR = 1e-3  # Records in a cell that the noise hides.
@@ -30,12 +30,12 @@ def first_records(
     """Records (n, K) that keep the rules, and a class of each (n,)."""
     table, n = noisy.table, noisy.records
     K = len(table.columns)
-    margins = [_shares(noisy, (k,)).ravel() for k in range(K)]
+    margins = [_shares(noisy, (k,)) for k in range(K)]
     pairs, gains = {}, {}
     for j, k in combinations(range(K), 2):
-        if _having(table, (j, k)):
-            pairs[j, k] = _shares(noisy, (j, k))
-            gains[j, k] = _information(pairs[j, k])
+        shares = _shares(noisy, (j, k))
+        if shares is not None:
+            pairs[j, k], gains[j, k] = shares, _information(shares)
     x = np.zeros((n, K), dtype=np.int32)
     root = max(range(K), key=lambda k: sum(g for pair, g in gains.items() if k in pair))
     x[:, root] = rng.choice(len(margins[root]), n, p=margins[root])
@@ -104,27 +104,14 @@ def _first_classes(noisy: NoisyTables, classes: int) -> int:
     return min(classes, max(_FEW, round(apart)))
 
 
-def _shares(noisy: NoisyTables, wanted: tuple[int, ...]) -> Floats:
-    """Shares of the codes of some columns, from the smallest set that has them; equal without."""
-    table = noisy.table
-    q = min(_having(table, wanted), key=lambda candidate: table.sizes[candidate])
-    places = table.sets[q]
-    counts: Any = noisy.counts[table.offsets[q] : table.offsets[q + 1]].astype(np.float64)
-    counts = counts.reshape(table.crossings[q].sizes)
-    counts = counts.sum(axis=tuple(i for i, k in enumerate(places) if k not in wanted))
-    summed = table.sizes[q] / counts.size
-    hidden = 1.5 * noisy.deviations[q] * np.sqrt(summed)
-    shares = np.where(counts > hidden, counts, 0.0) + _FLOOR
-    return np.asarray(shares / shares.sum())
-
-
-def _having(table: CountedTable, wanted: tuple[int, ...]) -> list[int]:
-    """The sets that have some columns by their own codes."""
-    return [
-        q
-        for q, crossed in enumerate(table.crossings)
-        if {*wanted} <= {*crossed.places} and not {*wanted} & {*crossed.groups}
-    ]
+def _shares(noisy: NoisyTables, wanted: tuple[int, ...]) -> Any:
+    """Shares of the codes of some columns, of the counts that stand out; None without a set."""
+    found = noisy.summed(wanted)
+    if found is None:
+        return None
+    counts, variance = found
+    shares = np.where(counts > 1.5 * math.sqrt(variance), counts, 0.0) + _FLOOR
+    return shares / shares.sum()
 
 
 def _information(shares: Floats) -> float:

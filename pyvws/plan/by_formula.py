@@ -167,7 +167,7 @@ class FormulaPlan(Plan):
         (planned,) = self.conditionals
         model, design = planned.family, planned.design
         mechanism.check_columns(design.predictors, self.released)
-        column, modelled, rounded = frame[name], mechanism.facts.fits_model, self.run.round
+        column, modelled, rounded = frame[name], self.run.facts.fits_model, self.run.round
         like = None
         if name in by_schema and modelled and model.outcome_labels is not None:
             like = type_of_levels(model.outcome_labels, column)
@@ -207,7 +207,7 @@ class FormulaPlan(Plan):
         self, frame: nw.DataFrame[Any], counts: Floats | None, like: nw.Series[Any] | None
     ) -> tuple[Floats, CodedColumn | None]:
         """The outcome (N,) before any rounding, and its levels where the family has labels."""
-        labels = self.families[0].outcome_labels if self.run.mechanism.facts.fits_model else None
+        labels = self.families[0].outcome_labels if self.run.facts.fits_model else None
         if labels is None:
             return outcome_column(frame, self.outcome), None
         given: Any = {"counts": counts, "like": like}

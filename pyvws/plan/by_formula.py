@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, cast
 
 import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
@@ -267,6 +266,8 @@ def _public(values: nw.Series[Any]) -> Column:
 
 def _coded_predictors(frame: nw.DataFrame[Any], names: tuple[str, ...]) -> dict[str, Floats]:
     """The numbers (N,) of predictors, or the places of their values among the sorted ones."""
+    import pandas as pd
+
     columns = plain_columns(frame, names, role="predictors")
     return {
         name: np.asarray(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 FAMILIES = {
-    "pystan": ("poisson", "negative-binomial", "nominal", "normal-mixture"),
+    "pystan": ("poisson", "negative-binomial", "normal-mixture"),
     "rstan": ("poisson", "negative-binomial"),
 }
 

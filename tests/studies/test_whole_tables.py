@@ -48,7 +48,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_joint_run_costs_less_than_separate_runs(file: Path, tmp_path: Path) -> None:
-    settings = SamplerSettings(draws=100, warmup=100, chains=1)
+    settings = SamplerSettings(draws=75, warmup=100, chains=2)
     lines: list[str] = []
     listener = whole_tables.Listener(fit=lambda _label: None, line=lines.append)
     result = whole_tables.run(

@@ -56,6 +56,12 @@ def shifted(seed: int) -> dict[str, str]:
     return {"PYVWS_TEST_SEED_SHIFT": str(seed), "PYTHONPATH": path}
 
 
+def files_with_draws() -> list[str]:
+    """The test files that have such tests: no other need be imported."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [str(file) for file in files if "mark.draws" in file.read_text(encoding="utf-8")]
+
+
 def run(name: str, changed: dict[str, str], chosen: list[str]) -> Iterator[tuple[str, str, float]]:
     """(test or figure, "failed", "passed" or what the page shows, value) of one run."""
     with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +103,7 @@ def main() -> None:
         machines = {name: processor(name, cache) for name in names}
         machines |= {f"seed {shift}": shifted(shift) for shift in range(1, seeds + 1)}
         for machine, changed in machines.items():
-            for what, shown, value in run(machine, changed, asked.tests):
+            for what, shown, value in run(machine, changed, asked.tests or files_with_draws()):
                 if shown != "failed":
                     figures.setdefault((what, shown), []).append(value)
                 elif value:

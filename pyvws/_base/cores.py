@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 _Task = TypeVar("_Task")
@@ -78,11 +79,14 @@ def quietly(category: type[Warning] = Warning) -> Iterator[None]:
 def share_out(work: Callable[[_Task], Iterable[None] | None], tasks: Iterable[_Task]) -> None:
     """Do `work` on every task in any order, one thread a usable core; an error ends all work.
 
+    A single task takes no thread.
     Long work yields between its steps: there an error or an interrupt elsewhere ends it.
     """
     cores = usable_cores()
     waiting = iter(tasks)
-    if cores == 1:
+    two = list(islice(waiting, 2))
+    waiting = chain(two, waiting)
+    if cores == 1 or len(two) < 2:
         for task in waiting:
             for _ in work(task) or ():
                 pass

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import scipy  # Its parts are imported where they are first used, each for half a second.
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
@@ -251,7 +251,9 @@ def _peaks(density: _Density, places: list[Floats], step: float) -> list[_Peak]:
         if not (np.isfinite(place).all() and np.isfinite(falling(place)[0])):
             continue
         options = {"maxiter": 3000, "maxfun": 6000, "maxcor": 30, "gtol": 1e-5, "ftol": 1e-14}
-        mode = minimize(falling, place, jac=True, method="L-BFGS-B", options=options).x
+        mode = scipy.optimize.minimize(
+            falling, place, jac=True, method="L-BFGS-B", options=options
+        ).x
         if any(np.linalg.norm(peak.root.T @ (mode - peak.mode)) < _APART for peak in peaks):
             continue
         steps = step * np.eye(len(mode))

@@ -16,8 +16,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+import scipy  # Its parts are imported where they are first used, each for half a second.
 from scipy.special import betaincinv, ndtri
-from scipy.stats.qmc import Sobol
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -178,7 +178,7 @@ def _standard_coefficients(K: int) -> Floats:
     """Evenly spread points v (M, K) of N(0, Omega), Omega ~ LKJ(6)."""
     pairs = K * (K - 1) // 2
     nodes = _NODES_OF_ONE if K == 1 else _NODES
-    even = Sobol(K + pairs, scramble=False).random(nodes) + 0.5 / nodes
+    even = scipy.stats.qmc.Sobol(K + pairs, scramble=False).random(nodes) + 0.5 / nodes
     x = ndtri(even[:, :K])
     v = np.empty((nodes, K))
     partials = np.empty((nodes, pairs))

@@ -17,8 +17,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import scipy  # Its parts are imported where they are first used, each for half a second.
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats, finite_vector, same_length
 from pyvws.errors import InputError
@@ -125,7 +125,7 @@ def rank_correlation(first: Any, second: Any) -> float:
     """
     x, y = finite_vector(first, "first"), finite_vector(second, "second")
     same_length(x, y, ("first", "second"))
-    return _correlation(rankdata(x), rankdata(y))
+    return _correlation(scipy.stats.rankdata(x), scipy.stats.rankdata(y))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +144,7 @@ class _Column:
         """The codes of the kept records, or their ranks among themselves."""
         if self.ranks is None:
             return self.values[kept]
-        return self.ranks if kept.all() else rankdata(self.values[kept])
+        return self.ranks if kept.all() else scipy.stats.rankdata(self.values[kept])
 
 
 def _column(column: nw.Series[Any], coded: bool) -> _Column:
@@ -157,7 +157,7 @@ def _column(column: nw.Series[Any], coded: bool) -> _Column:
             f"{str(column.dtype).partition('(')[0]}). Convert the column first, or leave it out."
         )
     values = floats_of(column)
-    return _Column(values, rankdata(values), np.isfinite(values))
+    return _Column(values, scipy.stats.rankdata(values), np.isfinite(values))
 
 
 def _codes(labels: Any, name: str) -> Codes:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self, cast
 
 import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
@@ -167,7 +166,7 @@ class FormulaPlan(Plan):
         (planned,) = self.conditionals
         model, design = planned.family, planned.design
         mechanism.check_columns(design.predictors, self.released)
-        column, modelled, rounded = frame[name], mechanism.facts.fits_model, self.run.round
+        column, modelled, rounded = frame[name], self.run.facts.fits_model, self.run.round
         like = None
         if name in by_schema and modelled and model.outcome_labels is not None:
             like = type_of_levels(model.outcome_labels, column)
@@ -207,7 +206,7 @@ class FormulaPlan(Plan):
         self, frame: nw.DataFrame[Any], counts: Floats | None, like: nw.Series[Any] | None
     ) -> tuple[Floats, CodedColumn | None]:
         """The outcome (N,) before any rounding, and its levels where the family has labels."""
-        labels = self.families[0].outcome_labels if self.run.mechanism.facts.fits_model else None
+        labels = self.families[0].outcome_labels if self.run.facts.fits_model else None
         if labels is None:
             return outcome_column(frame, self.outcome), None
         given: Any = {"counts": counts, "like": like}
@@ -267,6 +266,8 @@ def _public(values: nw.Series[Any]) -> Column:
 
 def _coded_predictors(frame: nw.DataFrame[Any], names: tuple[str, ...]) -> dict[str, Floats]:
     """The numbers (N,) of predictors, or the places of their values among the sorted ones."""
+    import pandas as pd
+
     columns = plain_columns(frame, names, role="predictors")
     return {
         name: np.asarray(

@@ -100,8 +100,8 @@ class SchemaPlan(Plan):
     @property
     def complete(self) -> list[str]:
         own = {
-            *self.run.mechanism.facts.known,
-            self.run.mechanism.facts.weight_column,
+            *self.run.facts.known,
+            self.run.facts.weight_column,
             self.exponents,
         }
         return [name for name in self.modelled if name in own]
@@ -237,7 +237,7 @@ class SchemaPlan(Plan):
                     "nothing can be fitted. Drop the column, or change its rules."
                 )
             outcome = self._conditional(planned[part], y, values, has, counts, between)
-            if mechanism.facts.by_column:
+            if self.run.facts.by_column:
                 own = outcome.y if outcome.records is None else outcome.y[outcome.records]
                 mechanism.check_outcome(own, part, categories=outcome.categorical)
             variables.append(outcome)

@@ -159,13 +159,8 @@ class Plan(ABC):
     @property
     def keys(self) -> list[str]:
         """The columns that a fit reads besides the outcomes, in their order."""
-        mechanism = self.run.mechanism
-        own = [
-            *self.predictors,
-            *mechanism.facts.known,
-            mechanism.facts.weight_column,
-            self.exponents,
-        ]
+        facts = self.run.facts
+        own = [*self.predictors, *facts.known, facts.weight_column, self.exponents]
         return [name for name in dict.fromkeys(own) if name not in {None, *self.outcomes}]
 
     @property
@@ -200,14 +195,14 @@ class Plan(ABC):
 
     def named(self, table: HasColumns) -> Self:
         """The plan for a table with these columns; InputError for one that it lacks."""
-        mechanism, (outcome, public) = self.run.mechanism, self.roles
+        facts, (outcome, public) = self.run.facts, self.roles
         roles: tuple[tuple[str, Sequence[str | None]], ...] = (
             *(
                 (outcome, self.outcomes),
                 (public, self.predictors),
-                ("known", mechanism.facts.known),
+                ("known", facts.known),
             ),
-            *(("weight_column", [mechanism.facts.weight_column]), ("unit", [self.unit])),
+            *(("weight_column", [facts.weight_column]), ("unit", [self.unit])),
             *(("survey_weight", [self.exponents]), (outcome, self.ids), ("keep", self.kept)),
         )
         for role, names in roles:
@@ -237,7 +232,7 @@ class Plan(ABC):
         systematic sampling. The engine grid's own follow from the formula too.
         """
         settings, mechanism, records = self.of_families, self.run.mechanism, self.run.records
-        if mechanism.facts.weights_source in ("constant", "public", "reference", "staged"):
+        if self.run.facts.weights_source in ("constant", "public", "reference", "staged"):
             constants = {name: getattr(mechanism, name, None) for name in _OF_WEIGHTS}
             settings |= {name: value for name, value in constants.items() if value is not None}
         if self.run.sampling != "independent":

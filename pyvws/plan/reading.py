@@ -42,7 +42,7 @@ def read_roles(
 
     A tally has the `kinds` (N,) of its units, and `counts` (N,) of each row.
     """
-    facts = plan.run.mechanism.facts
+    facts = plan.run.facts
     named, survey, units = facts.weight_column, plan.exponents, kinds
     known = plain_columns(frame, facts.known, role="known")
     weights = None if named is None else numeric_column(frame, named, role="weight_column")

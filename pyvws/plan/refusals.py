@@ -21,19 +21,19 @@ _OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
 def _weights_change(run: Any) -> str:
     """The settings that change the one weight of a record, where weights are by column."""
     given = [name for name in ("reweight", "downscale", "epsilon") if getattr(run, name)]
-    return ", ".join(given) if run.mechanism.facts.by_column else ""
+    return ", ".join(given) if run.facts.by_column else ""
 
 
 OF_OUTCOME: Final = (
     Refusal(
         "by-column-alone",
-        lambda run: run.mechanism.facts.by_column,
+        lambda run: run.facts.by_column,
         "by_column gives each column of a table its own weights, and this run has one column.",
         "Give a schema (--schema), or leave by_column (--by-column) out.",
     ),
     Refusal(
         "counts-without-schema",
-        lambda run: run.mechanism.facts.takes_table,
+        lambda run: run.facts.takes_table,
         "{asked.mechanism.name} counts a schema's columns (--schema). pyvws schema proposes one.",
         "For one number with a range perturbed-histogram does as well.",
     ),
@@ -89,8 +89,8 @@ def _alone(plan: Plan) -> list[str]:
         "threshold": run.threshold != 1.0,
         "round": run.round,
         _OF_ALL_RECORDS[0]: run.program is not None,
-        _OF_ALL_RECORDS[1]: run.mechanism.facts.reference is not None
-        and run.mechanism.facts.weights_source != "constant",
+        _OF_ALL_RECORDS[1]: run.facts.reference is not None
+        and run.facts.weights_source != "constant",
     }
     return [name for name, holds in given.items() if holds]
 
@@ -117,14 +117,14 @@ def _by_no_family(plan: Any) -> tuple[str, str, str] | None:
     """The first counted column that its own family cannot give: its name, why, and what helps."""
     mechanism = plan.run.mechanism
     refused: tuple[str, str, str] | None = None
-    if mechanism.facts.takes_table:
+    if plan.run.facts.takes_table:
         refused = mechanism.by_no_family(plan.schema)
     return refused
 
 
 def _too_wide(plan: Plan) -> PlannedConditional | None:
     """The first conditional with more parameters than a sampler can fit."""
-    if not plan.run.mechanism.facts.fits_model or plan.run.program is not None:
+    if not plan.run.facts.fits_model or plan.run.program is not None:
         return None
     return next((own for own in plan.conditionals if own.parameters > MOST_PARAMETERS), None)
 
@@ -144,7 +144,7 @@ def _long_tables(plan: Plan) -> dict[str, Any] | None:
 
 def _shows_sizes(plan: Plan) -> str:
     """What to choose where a strict run would release the number of records of units."""
-    run, facts = plan.run, plan.run.mechanism.facts
+    run, facts = plan.run, plan.run.facts
     if plan.unit is None or plan.members is not None:
         return ""
     if facts.takes_table:
@@ -155,22 +155,21 @@ def _shows_sizes(plan: Plan) -> str:
 
 def _without_window(plan: Plan) -> bool:
     """Whether no term of the run is known to be a log probability, or each one is clamped."""
-    run, facts = plan.run, plan.run.mechanism.facts
+    run, facts = plan.run, plan.run.facts
     outside = run.program is not None or run.existing_fit is not None
     return bool(outside or facts.clamps or not facts.fits_model)
 
 
 def _missed(run: Any) -> bool:
     """Whether a run accepts a miss of an epsilon that it cannot miss."""
-    aims = run.downscale or run.mechanism.facts.own_epsilon is not None
-    may_miss = aims and run.mechanism.facts.fits_model and not run.mechanism.facts.clamps
+    aims = run.downscale or run.facts.own_epsilon is not None
+    may_miss = aims and run.facts.fits_model and not run.facts.clamps
     return bool(run.accept_above_target and not may_miss)
 
 
 def _of_data(plan: Plan) -> bool:
     """Whether a run that could be fitted to the table without a clamp has an exact engine."""
-    mechanism = plan.run.mechanism
-    clamps = mechanism.facts.clamps_every_fit or mechanism.facts.reference is not None
+    clamps = plan.run.facts.clamps_every_fit or plan.run.facts.reference is not None
     return bool(plan.run.is_exact and (not clamps or plan.run.downscale))
 
 
@@ -178,8 +177,7 @@ OF_PLAN: Final = (
     Refusal(
         "histogram-of-table",
         lambda plan: (
-            plan.by_schema
-            and not (plan.run.mechanism.facts.fits_model or plan.run.mechanism.facts.takes_table)
+            plan.by_schema and not (plan.run.facts.fits_model or plan.run.facts.takes_table)
         ),
         "{asked.run.mechanism.name} is for one outcome: a whole table has too many cells.",
         "Choose noisy-counts, or censored.",
@@ -205,9 +203,8 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "weight-column-outcome",
-        lambda plan: plan.run.mechanism.facts.weight_column in plan.outcomes,
-        "weight_column names the outcome {asked.run.mechanism.facts.weight_column!r}, which is "
-        "confidential.",
+        lambda plan: plan.run.facts.weight_column in plan.outcomes,
+        "weight_column names the outcome {asked.run.facts.weight_column!r}, which is confidential.",
         "Name a public column, made without looking at the outcomes of other records.",
     ),
     Refusal(
@@ -218,7 +215,7 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "exponents-clamp",
-        lambda plan: plan.exponents is not None and plan.run.mechanism.facts.clamps,
+        lambda plan: plan.exponents is not None and plan.run.facts.clamps,
         "survey_weight {asked.exponents!r} raises likelihoods to powers, which the clamp of "
         "mechanism {asked.run.mechanism.name} is not made for.",
         "Choose a mechanism without a clamp, such as lw, or synthesize the weights as the last "
@@ -297,7 +294,7 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "beside-counts",
-        lambda plan: plan.run.mechanism.facts.takes_table and _beside_counts(plan),
+        lambda plan: plan.run.facts.takes_table and _beside_counts(plan),
         "{asked.run.mechanism.name} imputes all records and columns anew, so it cannot have "
         "{it[0]}.",
         "Take it out, or choose another mechanism.",
@@ -305,8 +302,7 @@ OF_PLAN: Final = (
     Refusal(
         "cap-and-unit",
         lambda plan: (
-            plan.run.mechanism.facts.takes_table
-            and (plan.unit is None) != (plan.run.mechanism.cap is None)
+            plan.run.facts.takes_table and (plan.unit is None) != (plan.run.mechanism.cap is None)
         ),
         "A unit of several records needs a cap (--cap), the most records of a unit that are "
         "counted, and a cap needs a unit in the schema.",
@@ -328,8 +324,7 @@ OF_PLAN: Final = (
     Refusal(
         "too-few-sweeps",
         lambda plan: (
-            plan.run.mechanism.facts.takes_table
-            and plan.run.datasets > plan.run.mechanism.kept_sweeps
+            plan.run.facts.takes_table and plan.run.datasets > plan.run.mechanism.kept_sweeps
         ),
         "Each dataset has a sweep of its own in the second half of the sweeps, and "
         "{asked.run.datasets} datasets need more than {asked.run.mechanism.kept_sweeps} of them.",
@@ -343,7 +338,7 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "match-and-epsilon",
-        lambda plan: plan.run.epsilon is not None and plan.run.mechanism.facts.names_bound,
+        lambda plan: plan.run.epsilon is not None and plan.run.facts.names_bound,
         "match and epsilon both name a bound to meet.",
         "Leave one out.",
     ),
@@ -351,7 +346,7 @@ OF_PLAN: Final = (
         "downscale",
         lambda plan: (
             plan.run.downscale
-            and not (plan.run.mechanism.facts.fits_model and plan.run.target_epsilon is not None)
+            and not (plan.run.facts.fits_model and plan.run.target_epsilon is not None)
         ),
         "downscale lowers weights until the bound is epsilon / 2.",
         "It needs epsilon, and a mechanism with weights.",
@@ -366,14 +361,14 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "order-under-loo",
-        lambda plan: plan.run.keep_order and plan.run.mechanism.facts.protects_records,
+        lambda plan: plan.run.keep_order and plan.run.facts.protects_records,
         "Under loo neighbours no released row is a record's own, so there is no order to keep.",
         "Leave keep_order out, or choose replace.",
     ),
     Refusal(
         "squeeze-clamp",
         lambda plan: (
-            plan.run.mechanism.facts.clamps_every_fit
+            plan.run.facts.clamps_every_fit
             and not plan.run.downscale
             and any(getattr(family, "squeeze", 0.0) for family in plan.families)
         ),
@@ -383,7 +378,7 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "reference-levels",
-        lambda plan: plan.run.mechanism.facts.reference is not None and plan.prepared_from_data,
+        lambda plan: plan.run.facts.reference is not None and plan.prepared_from_data,
         "A reference needs a model whose settings are all public: the levels of the outcome would "
         "come from two tables.",
         "Give levels (--levels).",
@@ -405,7 +400,7 @@ OF_PLAN: Final = (
         "records-histogram",
         lambda plan: (
             plan.run.records is not None
-            and not (plan.run.mechanism.facts.fits_model or plan.run.mechanism.facts.takes_table)
+            and not (plan.run.facts.fits_model or plan.run.facts.takes_table)
         ),
         "A perturbed histogram protects the number of records under loo neighbours (--neighbours "
         "loo).",
@@ -450,7 +445,7 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "unit-mechanism",
-        lambda plan: plan.unit is not None and not plan.run.mechanism.facts.takes_units,
+        lambda plan: plan.unit is not None and not plan.run.facts.takes_units,
         "unit {asked.unit!r} takes weights of units, and those of this run are of records.",
         "Choose lw, sw, unweighted, or censored with weights none, or leave unit out.",
     ),
@@ -477,7 +472,7 @@ OF_PLAN: Final = (
     ),
     Refusal(
         "program-clamp",
-        lambda plan: plan.run.mechanism.facts.clamps and plan.run.program is not None,
+        lambda plan: plan.run.facts.clamps and plan.run.program is not None,
         "Your own Stan program cannot be censored from outside.",
         "Leave --stan out, or clamp the terms in the program and choose another mechanism.",
     ),

@@ -35,7 +35,7 @@ def check_table(
     same cells as text, types here follow from the cells, so that no type of a released column may
     follow from them. By a schema, and under a strict claim, that holds for every table.
     """
-    if settings.mechanism.facts.takes_table:  # type: ignore[union-attr]
+    if settings.facts.takes_table:
         return counted_records(table, settings, released)
     frame = open_frame(table, least=2 if counts is None else 1)
     plan = (plan or settings.plan.on(frame)).designed(frame)

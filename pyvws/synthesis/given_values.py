@@ -106,7 +106,7 @@ def refuse_beside_given(run: Any) -> None:
 def refuse_without_order(run: Any) -> None:
     """Raise InputError for a run whose settings have an entry for each record, in their order."""
     program = run.program is not None and any(np.ndim(value) for value in run.program.data.values())
-    if program or run.existing_fit is not None or run.mechanism.facts.weights_source == "outside":
+    if program or run.existing_fit is not None or run.facts.weights_source == "outside":
         raise InputError(
             "Given weights, a fit made elsewhere and the arrays of a Stan program's data stand in "
             "the order of the records, and the frame's engine keeps none. Give a table in memory."

@@ -78,7 +78,7 @@ def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> R
     datasets of a release are taken together. Raises InputError, which names no value of the table,
     for records that the model cannot take, and for predictors that the reference lacks.
     """
-    path = plan.run.mechanism.facts.reference
+    path = plan.run.facts.reference
     if path is None:
         return None
     try:

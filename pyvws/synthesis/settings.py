@@ -27,7 +27,7 @@ from pyvws.engines.user_program import UserProgram
 from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
-from pyvws.mechanisms.mechanism import Mechanism, data_weights
+from pyvws.mechanisms.mechanism import Facts, Mechanism, data_weights
 from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
 from pyvws.mechanisms.registry import is_own as own_mechanism
@@ -286,6 +286,9 @@ class RunSettings:
     )
     existing_fit: Fits = EXISTING_FIT
 
+    facts: Facts = field(init=False, repr=False, compare=False, metadata={"prepared": True})
+    """The facts of the mechanism, of which a plan asks a hundred times."""
+
     earlier: tuple[Mapping[str, Any], ...] = field(
         init=False, repr=False, compare=False, metadata={"prepared": True}
     )
@@ -298,7 +301,7 @@ class RunSettings:
         if isinstance(self.schema, str | Path):
             self._keep("schema", Schema.read(self.schema))
         self._keep("model", find_model(self.model))
-        self._keep("mechanism", make_mechanism(mechanism_of(self)))
+        self._keep_mechanism(make_mechanism(mechanism_of(self)))
         self._check_values()
         plan = make_plan(self)
         datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
@@ -309,16 +312,20 @@ class RunSettings:
         self._keep("earlier", read_earlier(named))
         refuse_other_units([*self.earlier, {"unit_of_privacy": plan.unit_of_privacy}])
         if self.total_epsilon is not None:
-            self._keep("mechanism", sharing(plan, positive(self.total_epsilon, "total_epsilon")))
+            self._keep_mechanism(sharing(plan, positive(self.total_epsilon, "total_epsilon")))
             plan = make_plan(self)
         self._keep("plan", plan)
         self.checked(plan)
-        mechanism: Any = self.mechanism
-        if mechanism.facts.takes_table:  # Refuses what cannot be counted.
+        if self.facts.takes_table:  # Refuses what cannot be counted.
+            mechanism: Any = self.mechanism
             mechanism.counted_table(cast(Schema, plan.schema))
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
+
+    def _keep_mechanism(self, mechanism: Mechanism) -> None:
+        self._keep("mechanism", mechanism)
+        self._keep("facts", mechanism.facts)
 
     def _check_values(self) -> None:
         """Keep each value as the run has it; InputError for one that its setting cannot have."""
@@ -351,16 +358,15 @@ class RunSettings:
         """The plan; InputError for what it, the settings and the engine cannot have together."""
         refuse(plan, OF_PLAN)
         refuse_beside_given(self)
-        mechanism: Any = self.mechanism
-        if mechanism.facts.clamps:
+        if self.facts.clamps:
             for family in plan.families:
                 refuse_unclamped(family)
         check_dp(self.engine, plan.strict)
         for family in plan.families:
-            for clamp in () if own_model(family) else mechanism.facts.windows:
+            for clamp in () if own_model(family) else self.facts.windows:
                 clamp.shift(family, _NO_CELLS)
         several = len(plan.conditionals) > 1
-        if mechanism.facts.clamps and (several or plan.unit is not None):
+        if self.facts.clamps and (several or plan.unit is not None):
             check_table(self.engine)
         if several:
             return plan
@@ -372,7 +378,7 @@ class RunSettings:
         ):
             from pyvws.engines.public_grid import check_grid
 
-            check_grid(self.settings, conditional.family, conditional.K, mechanism.facts.windows)
+            check_grid(self.settings, conditional.family, conditional.K, self.facts.windows)
         return plan
 
     @property
@@ -429,7 +435,7 @@ class RunSettings:
         """Whether the mechanism clamps each term, and no setting lets the table decide how."""
         mechanism = cast(Mechanism, self.mechanism)
         by_data = data_weights(mechanism, downscaled=self.downscale)
-        return mechanism.facts.claim == "dp" and not (self.unchecked or self.compared or by_data)
+        return self.facts.claim == "dp" and not (self.unchecked or self.compared or by_data)
 
     @property
     def of_other_mechanisms(self) -> tuple[str, str] | None:
@@ -443,7 +449,7 @@ class RunSettings:
         check_needs(declarations, given)
         for name in given:
             only = declarations[name].only
-            if only and not getattr(cast(Mechanism, self.mechanism).facts, only):
+            if only and not getattr(self.facts, only):
                 return name, ", ".join(mechanisms_that(only))
         return None
 
@@ -466,7 +472,7 @@ class RunSettings:
     @property
     def target_epsilon(self) -> float | None:
         """The requested epsilon of a search, of downscaling, or of the mechanism itself."""
-        own = cast(Mechanism, self.mechanism).facts.own_epsilon
+        own = self.facts.own_epsilon
         return self.epsilon if own is None else own
 
     def recorded(self, plan: Plan, families: Mapping[str, Model]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def sharing(plan: Plan, total: float) -> Mechanism:
     for them.
     """
     run, mechanism = plan.run, plan.run.mechanism
-    if not (plan.strict and mechanism.facts.clamps):
+    if not (plan.strict and run.facts.clamps):
         raise InputError(
             "total_epsilon is for draws of a strict fit: mechanism censored, with weights and a "
             "model that no data decide. Leave total_epsilon out."

@@ -65,6 +65,14 @@ def test_every_task_is_done_once(cores, monkeypatch):
 
     share_out(work, iter(range(1000)))
     assert (done == 1).all()
+    share_out(work, iter([7]))
+    assert done.sum() == 1001
+
+
+def test_a_single_task_takes_no_thread():
+    threads = []
+    share_out(lambda _: threads.append(threading.current_thread()), iter([0]))
+    assert threads == [threading.current_thread()]
 
 
 @pytest.mark.parametrize("cores", [1, 3])

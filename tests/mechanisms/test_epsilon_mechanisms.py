@@ -130,17 +130,16 @@ def incomes() -> pl.DataFrame:
 def test_incomes_with_rare_levels_end_with_a_release_in_eight_refits(
     incomes: pl.DataFrame, mechanism: str
 ) -> None:
-    for seed in (1, 2):
-        made = release(
-            incomes,
-            model=find_model("normal", outcome_scale="log"),
-            formula="~ town + family",
-            mechanism=mechanism,
-            epsilon=3.0,
-            seed=seed,
-        )
-        assert 1.5 < made.summary["epsilon"] <= 3.0
-        assert len(made.summary["fits"]) - 1 <= 8
+    made = release(
+        incomes,
+        model=find_model("normal", outcome_scale="log"),
+        formula="~ town + family",
+        mechanism=mechanism,
+        epsilon=3.0,
+        seed=1,
+    )
+    assert 1.5 < made.summary["epsilon"] <= 3.0
+    assert len(made.summary["fits"]) - 1 <= 8
 
 
 def test_what_a_missed_target_advises_works(visits: pl.DataFrame) -> None:

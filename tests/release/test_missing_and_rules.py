@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
 ]
 
-QUICK: dict[str, Any] = {"draws": 40, "warmup": 150, "chains": 2, "seed": 1 << 60, "datasets": 3}
+QUICK: dict[str, Any] = {"draws": 40, "warmup": 150, "chains": 1, "seed": 1 << 60, "datasets": 3}
 SCHEMA = Schema(
     {
         "age": Column(role="public", range=(0, 100), missing=True),
@@ -187,7 +187,7 @@ def run_on(table: pl.DataFrame, schema: Schema = SCHEMA, **settings: Any) -> Any
 def test_a_records_term_is_that_of_its_parts() -> None:
     """sum_k l_ik by hand: log p(part), and log f(y) where there is a value; 0 by a rule."""
     run = run_on(TABLE)
-    draws, by_hand = run.final.posterior.draws, np.zeros((80, TABLE.height))
+    draws, by_hand = run.final.posterior.draws, np.zeros((QUICK["draws"], TABLE.height))
     for one in run.table.outcomes:
         of = np.arange(TABLE.height) if one.records is None else one.records
         cells = one.conditional(None).cells

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
+import scipy  # Its parts are imported where they are first used, each for half a second.
 from scipy.special import betaln, digamma, gammaln, log_ndtr, ndtr
 
 from pyvws._base.checks import Floats
@@ -169,7 +169,7 @@ def _truncated(v: Floats, ends: tuple[float, float]) -> tuple[float, float, floa
             math.log(width) + squares + _log_share((low - centre) / width, (high - centre) / width)
         )
 
-    optimum = minimize(
+    optimum = scipy.optimize.minimize(
         loss,
         np.zeros(2),
         method="Nelder-Mead",
@@ -212,7 +212,9 @@ def _beta(u: Floats, ends: tuple[float, float]) -> float:
         return float(betaln(a, b) - (a - 1.0) * logs - (b - 1.0) * rest)
 
     start = np.log([m * kappa, (1.0 - m) * kappa])
-    optimum = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-5})
+    optimum = scipy.optimize.minimize(
+        loss, start, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-5}
+    )
     return -float(optimum.fun) - math.log(ends[1] - ends[0])
 
 
@@ -228,4 +230,4 @@ def _negative_binomial(y: Floats) -> float:
         terms += phi * math.log(phi / (phi + m)) + known * math.log(m / (phi + m))
         return -float(shares @ terms)
 
-    return -float(minimize_scalar(loss, bounds=(-8.0, 14.0), method="bounded").fun)
+    return -float(scipy.optimize.minimize_scalar(loss, bounds=(-8.0, 14.0), method="bounded").fun)

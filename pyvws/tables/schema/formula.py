@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from pyvws.errors import InputError
@@ -34,6 +35,7 @@ class ReadFormula:
         return tuple(dict.fromkeys(name for v in self.variables for name in v.columns))
 
 
+@lru_cache(maxsize=100)
 def read_formula(formula: str) -> ReadFormula:
     """Read a one-sided formula such as "~ Urban * log(age) - 1".
 

@@ -85,7 +85,9 @@ class FineCells:
     def _cut(self, schema: Schema, counts: Mapping[str, Floats], most: int = MOST_CHOSEN) -> Schema:
         columns = dict(schema.columns)
         for name, own in self.columns.items():
-            begins = own.edges[1:-1][_left(counts[name], self.kept[name], most)]
+            given = schema.columns[name].cuts is not None
+            left = _left(counts[name], self.kept[name], 1 if given else most)
+            begins = own.edges[1:-1][left]
             columns[name] = replace(schema.columns[name], cuts=tuple(begins.tolist()))
         return replace(schema, columns=columns)
 
@@ -95,7 +97,6 @@ def fine_cells(schema: Schema, without: Collection[str] = (), *, every: int = 1)
 
     Of so many fine cells `every` one begins a cell.
     """
-    begun = rule_cuts(schema)
     wanted = []
     for name in schema.synthesized:
         column = schema.columns[name]
@@ -103,18 +104,23 @@ def fine_cells(schema: Schema, without: Collection[str] = (), *, every: int = 1)
             continue
         step, (low, high) = column.step, column.range
         several = step is None or (high - low) / step >= MOST_CHOSEN
-        if several and column.cuts is None and name not in without:
+        if several and name not in without:
             wanted.append(name)
     columns = {name: fine_column(schema, name, every=every) for name in wanted}
     inner = {name: own.edges[1:-1] for name, own in columns.items()}
-    return FineCells(columns, {n: np.isin(x, [*begun.get(n, ())]) for n, x in inner.items()})
+    return FineCells(columns, {n: np.isin(x, _begun(schema, n)) for n, x in inner.items()})
 
 
 def fine_column(schema: Schema, name: str, *, every: int = 1) -> CountedColumn:
     """A number of a schema in its fine cells, whatever cuts it has."""
     column = schema.columns[name]
     fine = replace(column, cuts=_fine_cuts(column, every))
-    return counted_column(name, fine, sorted(rule_cuts(schema).get(name, ())))
+    return counted_column(name, fine, _begun(schema, name))
+
+
+def _begun(schema: Schema, name: str) -> list[float]:
+    """What cells of a number begin with, whatever is counted: its cuts, and numbers in rules."""
+    return sorted({*rule_cuts(schema).get(name, ()), *(schema.columns[name].cuts or ())})
 
 
 def recoded(fine: CountedColumn, final: CountedColumn, codes: Codes) -> Codes:

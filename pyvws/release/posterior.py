@@ -106,8 +106,6 @@ class FittedRun(DrawSource):
         columns = {"design_columns": terms if len(terms) > 1 else next(iter(terms.values()))}
         if self.loop.source.units is not None:
             parts = {**parts, **unit_figures(self.loop.source, self.final)}
-        if self.table.breaking:
-            parts = {**parts, "records_that_break_rules": self.table.breaking}
         parts = {**parts, "largest_bound": self._largest_bound()}
         return parts | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 

@@ -16,6 +16,7 @@ from pyvws._base.checks import as_text
 from pyvws.errors import InputError
 
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE: Final = re.compile(r"\s*[0-9]+[-/.][0-9]+[-/.][0-9]+.*")
 _WHOLE: Final = re.compile(r"\+?(-?)0*([0-9]+)(?:\.0*)?")
 EPOCH: Final = "1970-01-01"
 _EMPTY: Final = frozenset(
@@ -99,6 +100,16 @@ def _moment(text: str) -> str | None:
         except (ValueError, OverflowError):
             continue
     return None
+
+
+def reads_as_truth(label: str | None) -> bool:
+    """Whether a reader may take such text for true or false beside these words, as Arrow does 1."""
+    return meant(label) in ("0", "1")
+
+
+def reads_as_date(label: str | None) -> bool:
+    """Whether a reader may take text that is no ISO date for a date, as polars does 30/06/2001."""
+    return label is not None and bool(_DATE.fullmatch(label)) and _moment(label) is None
 
 
 def id_of(cell: str) -> str:

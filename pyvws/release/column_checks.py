@@ -44,6 +44,10 @@ _OF_RULES: Final = (
     "rules with the table: every synthetic record keeps them. records_that_break_rules has the "
     "numbers."
 )
+_PUBLIC_SIZES: Final = (
+    "size_shares in the schema gives the sizes. Compare these shares with the table's, and with "
+    "where they were published."
+)
 _FAILS: Final = (
     "The release fails: it is worse than independent columns. Columns of the data, each in a "
     "random order of its own, are nearer to the data's pairs (k-marginal score). Take a larger "
@@ -162,7 +166,9 @@ def check_columns(
         how: dict[str, Any] = {"levels": levels, "predictors": predictors}
         checks[name] = check_column(data, own, counts=own_counts, **how)
         kept = _kept(records, name)
-        if kept is None:
+        if name in _given(table):
+            remedies[name] = {"levels": _PUBLIC_SIZES}
+        elif kept is None:
             remedies[name] = dict.fromkeys(_BY_CELLS, _CELLS)
         elif checks[name].troubles:
             each = kept[keeping] * (1.0 if own_counts is None else own_counts)
@@ -183,6 +189,11 @@ def check_columns(
         },
         "advice": advice,
     }
+
+
+def _given(table: ConfidentialTable) -> set[str]:
+    """The columns that public shares in the schema give: the sizes of units, where it has them."""
+    return set() if table.members is None else {*table.members.members.known_draws}
 
 
 def _kept(records: Mapping[str, Floats], name: str) -> Floats | None:
@@ -223,9 +234,14 @@ def _joint(
 ) -> KMarginal | None:
     """The k-marginal score of the synthesized columns, by the data's tenths; None of one column.
 
-    A column that a run computes and does not read has nothing to be compared with.
+    A column that a run computes and does not read has nothing to be compared with, and sizes by
+    public shares are no copy of the table's.
     """
-    columns = {x: column for x, column in table.synthesized.items() if not np.isnan(column.y).all()}
+    columns = {
+        name: column
+        for name, column in table.synthesized.items()
+        if name not in _given(table) and not np.isnan(column.y).all()
+    }
     lengths = [{len(column.y) for column in columns.values()}]
     lengths += [{len(dataset[name]) for name in columns} for dataset in datasets]
     if len(columns) < 2 or any(len(length) > 1 for length in lengths):

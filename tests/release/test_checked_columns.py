@@ -279,6 +279,7 @@ def _of_two_levels(*names: str) -> Any:
         exponents=None,
         unchanged=(),
         breaking={},
+        members=None,
         outcomes=(),
         drawn=False,
         synthesized=dict.fromkeys(names, column),

@@ -406,7 +406,7 @@ PAIR = vws.Schema(
 FEW = pd.DataFrame({"x": ["a", "b"] * 30, "y": ["a", "a", "b"] * 20})
 
 
-@pytest.mark.parametrize("noisy", [40, 2_000_000])
+@pytest.mark.parametrize("noisy", [40, 5_000_000])
 def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
     noisy: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -417,6 +417,8 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
         assert len(vws.synthesize(FEW, **run).datasets[0]) == noisy
         with pytest.raises(InputError, match=r"most_seconds is 0\.5"):
             vws.synthesize(FEW, **run, most_seconds=0.5)
+        short = vws.Synthesizer(**run, most_seconds=0.5)
+        assert "above --most-seconds, 0.5" in " ".join(_forecast.forecast(short, FEW))
         return
     with pytest.raises(InputError, match=r"--sweeps.*--most-seconds") as refused:
         vws.synthesize(FEW, **run)

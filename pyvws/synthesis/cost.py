@@ -46,11 +46,12 @@ _OF_SHARE: Final = 100e-9  # of a conditional table's share in an iteration unde
 _OF_RECORD: Final = 30e-9  # of a record in each such table,
 _OF_NOISE: Final = 30e-6  # of the noise of a cell in noisy counts,
 _OF_FIGURE: Final = 2e-3  # of a set's diagnostics there,
-_OF_COLUMN: Final = 170e-9  # of a record's column in a sweep there,
-_OF_CLASS: Final = 0.8e-9  # of a class of that column,
-_OF_SET: Final = 1.7e-9  # of a record's set,
+_OF_COLUMN: Final = 30e-9  # of a record's column in a sweep there,
+_OF_BIT: Final = 45e-9  # of each doubling of that column's codes,
+_OF_CLASS: Final = 0.6e-9  # of a class of it,
+_OF_SET: Final = 4.8e-9  # of a record's set,
 _OF_FAMILY: Final = 500e-9  # of a record's column that its own family gives,
-_OF_CODE: Final = 600e-9  # and of the share of a code in a class.
+_OF_CODE: Final = 250e-9  # and of the share of a code in a class.
 _FEWEST_SWEEPS: Final = 50  # Fewer are no remedy.
 _LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
 _SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
@@ -133,17 +134,18 @@ def expected_of_counts(mechanism: Any, counted: Any, records: int, *, most: floa
     The remedy names the sweeps that take `most` seconds.
     """
     K, Q, H = len(counted.columns), len(counted.sets), mechanism.classes
-    by_class = [column.size for k, column in enumerate(counted.columns) if k not in counted.given]
+    sizes = np.array([column.size for column in counted.columns])
+    by_class = np.delete(sizes, list(counted.given))
     families = sum(given.family is not None for given in counted.given.values())
-    of_record = K * _OF_COLUMN + len(by_class) * H * _OF_CLASS + Q * _OF_SET
-    of_record += families * _OF_FAMILY
-    codes = H * sum(by_class)
+    of_record = K * _OF_COLUMN + np.log2(sizes).sum() * _OF_BIT + len(by_class) * H * _OF_CLASS
+    of_record += Q * _OF_SET + families * _OF_FAMILY
+    codes = H * int(by_class.sum())
     of_sweep = mechanism.chains * (records * of_record + codes * _OF_CODE)
     before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q
     fitting = int((most - before) / of_sweep)
     fewer = f"Take {fitting} sweeps (--sweeps), " if fitting >= _FEWEST_SWEEPS else "Take "
     return Cost(
-        before + mechanism.sweeps * of_sweep,
+        float(before + mechanism.sweeps * of_sweep),
         _GIGABYTES_OF_A_RUN + 8e-9 * 20 * records * K,
         f"{records:,} records have {as_count(Q, 'set')} of {as_count(K, 'column')}. "
         f"{fewer}fewer sets (--measure predictors), or leave columns out.",

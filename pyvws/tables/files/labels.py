@@ -102,14 +102,14 @@ def _moment(text: str) -> str | None:
     return None
 
 
-def reads_as_truth(label: str | None) -> bool:
+def reads_as_truth(text: str | None) -> bool:
     """Whether a reader may take such text for true or false beside these words, as Arrow does 1."""
-    return meant(label) in ("0", "1")
+    return meant(text) in ("0", "1")
 
 
-def reads_as_date(label: str | None) -> bool:
+def reads_as_date(text: str | None) -> bool:
     """Whether a reader may take text that is no ISO date for a date, as polars does 30/06/2001."""
-    return label is not None and bool(_DATE.fullmatch(label)) and _moment(label) is None
+    return text is not None and bool(_DATE.fullmatch(text)) and _moment(text) is None
 
 
 def id_of(cell: str) -> str:

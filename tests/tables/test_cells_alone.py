@@ -122,6 +122,18 @@ def test_a_type_in_which_two_levels_may_be_one_is_refused(
     assert all(str(own) == str(seen[0]) for own in seen)
 
 
+def test_a_code_that_is_no_date_in_any_order_may_stand_beside_dates() -> None:
+    column = Column(
+        model="normal",
+        days_since="2001-01-01",
+        range=("2001-01-01", "2001-12-31"),
+        missing=("9999-99-99", "0000-00-00"),
+    )
+    table = pl.DataFrame({"a": pl.Series(["2001-01-02", "2001-01-03"]).str.to_date()})
+    frame = open_frame(table)
+    assert Schema({"a": column}).coded(frame, by_schema=frame.columns)["a"].tolist() == [1.0, 2.0]
+
+
 @pytest.mark.parametrize("reader", READERS)
 def test_no_record_changes_the_cell_of_another_in_a_table_of_estimates(
     reader: str, tmp_path: Path

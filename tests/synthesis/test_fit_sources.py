@@ -231,10 +231,16 @@ def test_the_share_outside_the_window_is_that_of_every_record(kind: str, weighte
 @pytest.mark.parametrize("fits", [1, 3, 12])
 def test_a_warning_of_chains_has_five_lines_and_counts_the_rest(fits: int) -> None:
     """The last fits are named, since the last one makes the release."""
-    problems = [f"fit {number}: R-hat reaches 1.5, above 1.01." for number in range(fits)]
+    short = Diagnostics(1.5, 10.0, 10.0, 4)
+    each: list[Any] = [
+        SimpleNamespace(
+            label=f"fit {number}", posterior=SimpleNamespace(diagnostics=short, approximated=False)
+        )
+        for number in range(fits)
+    ]
     loop: Any = SimpleNamespace(
-        problems=lambda: problems,
-        fits=[SimpleNamespace(posterior=SimpleNamespace(approximated=False))],
+        problems=short.problems,
+        fits=each,
         cells=SimpleNamespace(rows=np.ones((4, 1))),
         model=SimpleNamespace(remedy=""),
     )
@@ -242,5 +248,6 @@ def test_a_warning_of_chains_has_five_lines_and_counts_the_rest(fits: int) -> No
         judge_convergence(loop, strict=False, clamped=False)
     lines = str(caught[0].message).splitlines()
     assert len(lines) == min(fits, 3) + 1 + (fits > 3)
-    assert problems[-1] in lines
-    assert ("9 more problems" in lines[-1]) == (fits == 12)
+    last = lines[min(fits, 3) - 1]
+    assert last == f"fit {fits - 1}: {' '.join(short.problems())}"
+    assert lines[-1].startswith("9 earlier fits") == (fits == 12)

@@ -2,8 +2,8 @@
 
 Codes have no smooth law: a trade has ten times the records of the next one, and many numbers
 between two codes are none. Codes without gaps, such as those of states, tell themselves by their
-name, or by neighbours that are as unlike as any two codes are. Amounts and counts have a middle,
-far from which they are rare, or gaps that widen with their size. Ids of a panel come once in each
+name, or by neighbours that are as unlike as any two codes are. Amounts and counts have gaps that
+widen with their size, or a middle far from which they are rare. Ids of a panel come once in each
 wave.
 """
 
@@ -39,7 +39,12 @@ _OF_CODES: Final = re.compile(
     "codes?|states?|region|county|district|province|canton|country|municipality|fips|nuts|puma|"
     "occupation|occ|isco|nace|sic"
 )
-_OF_IDS: Final = re.compile("[chpu]?ids?|(case|hh|person)id|rownames|serial")
+_OF_IDS: Final = re.compile(
+    "[chpu]?ids?|rownames|serial|(case|child|class|clinic|county|dist|district|family|firm|hh|home|"
+    "hosp|hospital|house|household|mother|pat|patient|person|pupil|record|resp|respondent|school|"
+    "stud|student|subj|subject|teacher|town|unit|user|worker)id"
+)
+_LAST_OF_IDS: Final = re.compile("nr|patient|pupil|respondent|subject")
 _OF_TIMES: Final = re.compile(
     "(year|time|date|month|week|day|hour|quarter|period|wave|round|season)s?|yr|t"
 )
@@ -99,8 +104,9 @@ def named_as_codes(name: str, known: Floats) -> bool:
 
 
 def named_as_ids(name: str) -> bool:
-    """Whether a name has a word for ids, as RespondentID and patient_id have."""
-    return _has_word(name, _OF_IDS)
+    """Whether a name has a word for ids, as RespondentID and patient_id have, or ends in one."""
+    last = _PART_OF_NAME.findall(name)[-1:]
+    return _has_word(name, _OF_IDS) or any(map(_LAST_OF_IDS.fullmatch, map(str.lower, last)))
 
 
 def named_as_times(name: str) -> bool:
@@ -120,11 +126,14 @@ def look_like_codes(values: Floats) -> bool:
     numbers.
     """
     known, counts = np.unique(values, return_counts=True)
-    if not len(known) > FEW or known[0] < 0 or known[-1] >= _EXACT or _is_ordered(values):
+    if not len(known) > FEW or known[0] < 0 or known[-1] >= _EXACT:
         return False
     step = float(np.gcd.reduce(np.diff(known).astype(np.int64)))
     gaps = len(known) <= _GAPS * ((known[-1] - known[0]) / step + 1.0)
     if not gaps and len(known) > MOST_LEVELS:  # An amount; all pairs would be many, too.
+        return False
+    many = not gaps or len(known) > MOST_LEVELS  # More proof is needed.
+    if (gaps and _widen(known)) or (many and _have_a_middle(values, known, counts)):
         return False
     round_to = _roundness(known)
     pairs = [
@@ -147,16 +156,16 @@ def look_like_codes(values: Floats) -> bool:
     return beside >= max(_UNLIKE_WITHOUT, _AS_ANY * any_two)
 
 
-def _is_ordered(values: Floats) -> bool:
-    """Whether whole numbers (n,) have a middle that most are near, or gaps that widen.
-
-    Codes have neither: those near the median of all are no more usual than others.
-    """
-    known, counts = np.unique(values, return_counts=True)
+def _widen(known: Floats) -> bool:
+    """Whether the gaps between numbers (n,) that rise widen, as those of amounts do in a tail."""
     steps = np.diff(known)
     beside = np.concatenate([steps[:1], steps]) + np.concatenate([steps, steps[-1:]])
-    middle = _rank_correlation(np.abs(known - np.median(values)), counts)
-    return middle < -_MIDDLE or _rank_correlation(known, beside) > _WIDENING
+    return _rank_correlation(known, beside) > _WIDENING
+
+
+def _have_a_middle(values: Floats, known: Floats, counts: Any) -> bool:
+    """Whether numbers (n,) far from their median are rare: one state is as good as another."""
+    return _rank_correlation(np.abs(known - np.median(values)), counts) < -_MIDDLE
 
 
 def _rank_correlation(a: Any, b: Any) -> float:

@@ -65,6 +65,10 @@ _CALENDAR: Final = (
 _ID: Final = (
     'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
 )
+_ROWS: Final = (
+    "it rises by one from row to row, as row names do; leave it out, or number the synthetic "
+    'records by the role "id"'
+)
 _ID_OR_AMOUNT: Final = (
     'every value differs, as in an id; the role "id" numbers the synthetic records, and amounts '
     "take a model and a range"
@@ -322,7 +326,8 @@ def _number(column: nw.Series[Any]) -> Column:
     if whole and _look_like_dates(known):
         return _dropped(_CALENDAR, "role")
     if integer and numbers_records(values):
-        return _dropped(_ID_OR_AMOUNT, "role")
+        rows = len(values) == len(floats) and bool((np.diff(values) == 1.0).all())
+        return _dropped(_ROWS if rows else _ID_OR_AMOUNT, "role")
     if named_as_ids(column.name):
         return _dropped(_NAMED_ID, "role")
     named = len(known) <= len(values) / each and named_as_codes(column.name, known)

@@ -21,7 +21,11 @@ def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: i
     """
     of, least = "records" if unit is None else "units", _LEAST_RECORDS
     if records < least:
-        whose = "" if unit is None else f" All records of one {named([unit], [*columns])} are one."
+        whose = (
+            " Records of one household or place count as one."
+            if unit is None
+            else f" All records of one {named([unit], [*columns])} are one."
+        )
         return (
             f"A proposal is accepted as it is from {least} {of} on. With fewer it is nearly the "
             f"table.{whose} Check each entry, take its name out of review, and set reviewed."

@@ -39,7 +39,7 @@ def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: i
         return None
     return (
         f"A proposal is accepted as it is with {_RECORDS_A_VALUE} {of} or more for each value that "
-        f"a column has under review. Fewer are nearly the table: {named(crowded, [*columns])}. "
-        "Check these columns, drop them or join levels, and take the names out of their review. "
-        "Then accept the rest."
+        "a column has under review. Columns with fewer hold nearly the table: "
+        f"{named(crowded, [*columns])}. Check these columns, drop them or join levels, and take "
+        "the names out of their review. Then accept the rest."
     )

@@ -180,7 +180,7 @@ def run_of(path: Path, cap: int | None, seed: int) -> dict[str, float]:
 
 def _can_be_accepted(path: Path) -> bool:
     """Whether a proposal has records enough, so that its entries do not give the table back."""
-    return not Schema.propose(read_table(path).with_codes).is_nearly_the_table
+    return Schema.propose(read_table(path).with_codes).why_not_accepted is None
 
 
 def run(plan: Plan) -> Found:

@@ -19,7 +19,8 @@ from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import Conditional
-from pyvws.synthesis.cost import check_cost, expected_cost
+from pyvws.release import noisy_counts
+from pyvws.synthesis.cost import Cost, check_cost, expected_cost, expected_of_counts
 from pyvws.synthesis.loop import Listener
 from pyvws.tables.design.cells import make_cells
 
@@ -211,7 +212,8 @@ def test_a_forecast_by_a_schema_under_review_stays_inside(tmp_path: Path) -> Non
     assert said[0][0] != said[1][0]
     assert _epsilons(said[0][1]) == _epsilons(said[1][1]) == _epsilons(_planned(*run))
     for lines in (said[0][1], _planned(*run)):
-        assert "under review: keep them inside" in lines[0]
+        assert "under review" in lines[0]
+        assert "keep them inside" in lines[0]
         assert "nothing confidential" not in lines[0]
 
 
@@ -390,11 +392,53 @@ def test_a_strict_run_is_told_and_not_refused() -> None:
     told: list[str] = []
     listener = Listener(fit=lambda _label: None, line=told.append)
     run = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw")
-    check_cost(run, columns, 9, strict=True, listener=listener)
+    cost = expected_cost(run, columns, 9)
+    check_cost(cost, run.most_seconds, strict=True, listener=listener)
     assert len(told) == 1
     assert "Expected: about" in told[0]
     with pytest.raises(InputError, match="most_seconds"):
-        check_cost(run, columns, 9, strict=False, listener=listener)
+        check_cost(cost, run.most_seconds, strict=False, listener=listener)
+
+
+PAIR = vws.Schema(
+    {name: vws.Column(model="table", levels=("a", "b"), predictors=()) for name in ("x", "y")}
+)
+FEW = pd.DataFrame({"x": ["a", "b"] * 30, "y": ["a", "a", "b"] * 20})
+
+
+@pytest.mark.parametrize("noisy", [40, 5_000_000])
+def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
+    noisy: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The true number is 60 in both runs, so a refusal tells no more than the noisy number."""
+    monkeypatch.setattr(noisy_counts, "noisy_number", lambda *_: noisy)
+    run: Any = {"schema": PAIR, "mechanism": vws.NoisyCounts(epsilon=1.0), "datasets": 1}
+    if noisy == 40:
+        assert len(vws.synthesize(FEW, **run).datasets[0]) == noisy
+        with pytest.raises(InputError, match=r"most_seconds is 0\.5"):
+            vws.synthesize(FEW, **run, most_seconds=0.5)
+        short = vws.Synthesizer(**run, most_seconds=0.5)
+        assert "above --most-seconds, 0.5" in " ".join(_forecast.forecast(short, FEW))
+        return
+    with pytest.raises(InputError, match=r"--sweeps.*--most-seconds") as refused:
+        vws.synthesize(FEW, **run)
+    assert refused.value.key == "too-long"
+
+
+def test_a_run_of_noisy_counts_says_how_many_sweeps_its_time_has() -> None:
+    def cost(most: float = 300.0, records: int = 10**6, **given: Any) -> Cost:
+        mechanism = vws.NoisyCounts(epsilon=1.0, **given)
+        return expected_of_counts(mechanism, mechanism.counted_table(PAIR), records, most=most)
+
+    usual = cost()
+    fitting = int(re.findall(r"Take (\d+) sweeps", cost(usual.seconds / 3).longest)[0])
+    assert cost(sweeps=fitting).seconds <= usual.seconds / 3 < cost(sweeps=fitting + 1).seconds
+    assert "sweeps" not in cost(1e-3).longest
+    doubled: tuple[dict[str, Any], ...] = ({"sweeps": 700}, {"chains": 4}, {"records": 2 * 10**6})
+    for more in doubled:
+        assert 1.8 * usual.seconds < cost(**more).seconds < 2.0 * usual.seconds
+    for more in ({"classes": 300}, {"measure": ("x",)}):  # Of one column each, and so two sets.
+        assert cost(**more).seconds > usual.seconds
 
 
 def rng_design(records: int, K: int) -> Any:

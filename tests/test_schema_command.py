@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,34 +108,51 @@ def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(
 
 @pytest.mark.parametrize(
     ("records", "levels", "taken"),
-    [(49, 2, False), (50, 2, True), (200, 39, True), (200, 40, False)],
+    [(49, 2, False), (50, 2, True), (200, 40, True), (200, 41, False)],
 )
 def test_a_proposal_from_few_records_for_its_values_is_not_accepted(
     tmp_path: Path, records: int, levels: int, taken: bool
 ) -> None:
     table, out, signed = (tmp_path / name for name in ("t.csv", "p.toml", "s.toml"))
     codes = [f"{_CANARY}-{i % levels}" for i in range(records)]
-    pl.DataFrame({"one": ["AT"] * records, "code": codes}).write_csv(table)
+    others = {f"x{k}": np.random.default_rng(k).choice([*"abcde"], records) for k in range(9)}
+    pl.DataFrame({"one": ["AT"] * records, "place": codes, **others}).write_csv(table)
     proposal = vws.Schema.propose(pl.read_csv(table))
     assert proposal.proposed_from == records
-    assert proposal.is_nearly_the_table != taken
-    run = run_here("schema", table, "--out", out)
-    assert ("too few records for --accept" in " ".join(run.out.split())) != taken
+    assert (proposal.why_not_accepted is None) == taken
+    printed = run_here("schema", table, "--out", out)
     run = run_here("schema", out, "--accept", "A. Person", "--out", signed)
     assert (run.code == 0, signed.exists()) == (taken, taken)
     assert _CANARY not in run.out + run.err
+    for said in (printed.out, run.err):
+        assert ("nearly the table" in " ".join(said.split())) != taken
+        assert (": place." in " ".join(said.split())) == (records == 200 and not taken)
     if taken:
         assert "proposed_from" not in signed.read_text()
-    else:
-        assert "nearly the table" in run.err
-        by_hand = out.read_text().replace("reviewed = false", "reviewed = true")
-        out.write_text(re.sub("review = .*", "", by_hand))
-        checked = vws.Schema.read(out)
-        assert not checked.under_review  # Who checks each entry may sign.
-        assert "proposed_from" not in checked.public_text
-        assert "proposed_from" not in proposal.signed().text
-        out.write_text(by_hand.replace(f"proposed_from = {records}", ""))
-        assert run_here("schema", out, "--accept", "A. Person", "--out", signed).code == 1
+        return
+    by_hand = out.read_text().replace("reviewed = false", "reviewed = true")
+    out.write_text(re.sub("review = .*", "", by_hand))
+    checked = vws.Schema.read(out)
+    assert not checked.under_review  # Who checks each entry may sign.
+    assert "proposed_from" not in checked.public_text
+    assert "proposed_from" not in proposal.signed().text
+    out.write_text(by_hand.replace(f"proposed_from = {records}", ""))
+    assert run_here("schema", out, "--accept", "A. Person", "--out", signed).code == 1
+
+
+def test_who_checks_the_crowded_columns_may_accept_the_rest() -> None:
+    rng = np.random.default_rng(6)
+    places = {name: rng.permutation([*range(60)] * 4) for name in ("town", "shop")}
+    table = pl.DataFrame({**places, "pay": rng.normal(size=240)})
+    proposal = vws.Schema.propose(table.with_columns(pl.col("town", "shop").cast(pl.String) + "x"))
+    assert "town, shop." in str(proposal.why_not_accepted)
+    checked = {
+        name: replace(column, review=() if name in places else column.review)
+        for name, column in proposal.columns.items()
+    }
+    rest = replace(proposal, columns=checked)
+    assert rest.to_review
+    assert not rest.accepted().under_review
 
 
 def test_a_proposal_of_units_counts_units() -> None:

@@ -137,17 +137,20 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
     epsilon, delta = 4.0, 1e-5
     if mechanism.facts.takes_table:
         epsilon, delta = mechanism.epsilon, mechanism.delta
+    counting: Any = mechanism if mechanism.facts.takes_table else NoisyCounts(epsilon=epsilon)
     noise = _noise(plan, len(frame) - out, epsilon, delta, cap)
     if noise is not None:
         sets, cells, deviation, mean = noise
-        counted: Any = mechanism if mechanism.facts.takes_table else NoisyCounts(epsilon=epsilon)
-        counting = expected_of_counts(counted, len(plan.outcomes), len(frame))
+        tables, most = counting.counted_table(plan.schema), settings.most_seconds
+        counts = expected_of_counts(counting, tables, len(frame) - out, most=most)
         capped = "" if cap is None else f" with --cap {cap}, which leaves {out} records out,"
         lines.append(
             f"Under noisy-counts{capped} at epsilon {epsilon:g} and delta {delta:g} pairs are "
             f"{sets} sets of {cells} cells. A cell has {mean:.0f} records on average, and its "
-            f"noise a standard deviation of about {deviation:.0f}. A run takes {counting}."
+            f"noise a standard deviation of about {deviation:.0f}. A run takes {counts}."
         )
+        if counts.seconds > most:
+            lines.append(f"That is above --most-seconds, {most:g}. {counts.longest}")
     few = None
     if noise is not None and noise[2] > noise[3]:
         few = _noise(plan, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
@@ -160,7 +163,10 @@ def _source(plan: Any, frame: Any, public: bool) -> str:
         return "the confidential table: keep them inside."
     records = f"the records of the reference ({len(frame)})"
     if plan.proposed:
-        return f"{records} and from a schema under review: keep them inside."
+        return (
+            f"{records}, and from a schema under review, which a look at the table proposed: keep "
+            "them inside."
+        )
     return (
         f"{records}, so nothing confidential was read. A record of the table that is unlike these "
         "may have a larger bound."

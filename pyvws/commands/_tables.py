@@ -23,9 +23,9 @@ from pyvws.report.output_folder import (
     columns_of_run,
     dataset_files,
     is_output_folder,
-    mechanisms_beside,
     refuse_random_order,
     run_schema,
+    said_beside,
 )
 from pyvws.report.released_columns import ColumnValues, ReportedColumn, reported_column, valued
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame, plain_columns
@@ -103,7 +103,7 @@ def read_tables(
     _, datasets, known = read_synthetic(synthetic, schema)
     table = read_table(original).with_codes
     absent = [name for name in table.columns if not any(name in own.columns for own in datasets)]
-    if known is None and absent and mechanisms_beside(synthetic):
+    if known is None and absent and said_beside(synthetic, "mechanism"):
         print(
             "Warning: The comparison leaves out columns that the release lacks: "
             f"{named(absent, table.columns)}.",
@@ -156,7 +156,7 @@ def imputed_of(
     if counts is None:
         if of is None:
             return None
-        if mechanism := next(iter(mechanisms_beside(synthetic)), None):
+        if mechanism := next(iter(said_beside(synthetic, "mechanism")), None):
             raise UsageError(
                 f"--of is for imputed records, as noisy-counts makes them, and {mechanism!r} made "
                 "these datasets. Intervals by its rule would be wrong. Leave --of out."

@@ -130,7 +130,16 @@ def risk(
             f"expected match risk {rates['expected_match_risk']:.2f}, true match rate "
             f"{rates['true_match_rate']:.4f}, false match rate {shown_rate}",
             "(averages over the datasets)",
+            *_of_units(synthetic),
         )
+
+
+def _of_units(synthetic: list[Path]) -> list[str]:
+    """A line where a statement beside the datasets has another unit of privacy than a record."""
+    from pyvws.report.output_folder import said_beside
+    from pyvws.statement.words import of_single_records
+
+    return list(filter(None, map(of_single_records, said_beside(synthetic, "unit_of_privacy"))))
 
 
 def _tell_table(
@@ -180,6 +189,7 @@ def _tell_table(
         "None bounds what an intruder can learn, as epsilon does. --outcome has the risks of "
         "single records; it needs rows in the order of the records.",
         *(text.format(", ".join(columns)) for text, columns in notes if columns),
+        *_of_units(synthetic),
     )
 
 

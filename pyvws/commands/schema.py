@@ -18,10 +18,6 @@ _ROW_NAMES = (
     "The first column numbers the rows and has no name, as R and pandas write row names. It is "
     "left out of the proposal and of every run on this file."
 )
-_NEARLY = (
-    "The table has too few records for --accept: the proposal holds so many of its values that it "
-    "is nearly the table."
-)
 
 
 def schema(
@@ -99,7 +95,7 @@ def schema(
                 },
                 "to_review": len(schema.to_review),
                 "reviewed": schema.reviewed,
-                "nearly_the_table": schema.is_nearly_the_table,
+                "why_not_accepted": schema.why_not_accepted,
                 "why": reasons(schema.columns, labels),
                 "broken_rules": broken,
                 **({"forecast": expected} if plan else {}),
@@ -125,7 +121,7 @@ def schema(
             "Then sign the file: set reviewed = true, or your name, at its top.",
             'Until then the file is confidential, and a run counts it as "not accounted".',
             f"Then: pyvws synthesize {table} --schema {out} --plan forecasts the cost.",
-            *([_NEARLY] if schema.is_nearly_the_table else []),
+            *([] if schema.why_not_accepted is None else [schema.why_not_accepted]),
             *expected,
         )
 

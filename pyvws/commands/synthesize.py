@@ -132,6 +132,7 @@ def synthesize(
     from pyvws._base.seeds import chosen_seed
     from pyvws.commands._forecast import forecast, forecast_records
     from pyvws.engines.user_program import UserProgram
+    from pyvws.mechanisms.censored import Censored
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.config import read_weights
     from pyvws.synthesis.settings_by_name import arranged
@@ -161,7 +162,7 @@ def synthesize(
     if "schema" in given:
         given["schema"] = Schema.read(given["schema"])
     reference = given.get("reference") if plan else None
-    if plan and not _weights_by_reference(given):
+    if plan and not Censored.takes_reference(given.get("weights"), given.get("c")):
         given.pop("reference", None)  # Of the forecast alone.
     with wrong_usage():
         settings = Synthesizer(**arranged(given))
@@ -212,13 +213,6 @@ def synthesize(
         console.print(f"Warning: {warning.message}", style="yellow", soft_wrap=True)
     told = [*reused, *(str(w.message) for w in caught)]
     tell_release(privacy, out, told, quiet=quiet, as_json=as_json)
-
-
-def _weights_by_reference(given: dict[str, Any]) -> bool:
-    """Whether the mechanism itself takes a reference, as a run without --plan does."""
-    return given.get("weights") == "reference" or (
-        given.get("weights") == "constant" and "c" not in given
-    )
 
 
 def _seed_of_another_run(context: typer.Context, config: Path | None) -> list[str]:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
 from pyvws.evaluation.original_and_datasets import described
-from pyvws.tables.files.frame import check_columns, open_frame
+from pyvws.tables.files.frame import check_columns, open_frame, refuse_lost_digits
 from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct, holds_dates
 from pyvws.tables.files.labels import by_meaning, id_of, label_of, meant
-from pyvws.tables.schema.read_values import numbers_and_codes
+from pyvws.tables.schema.read_values import numbers_and_codes, refuse_other_readings
 from pyvws.tables.schema.schema import Schema
 
 Names = str | Sequence[str]
@@ -180,6 +180,8 @@ def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
 
 def _places(column: nw.Series[Any], levels: Sequence[str]) -> NDArray[np.intp]:
     """The place (N,) of each cell's value among the levels, -1 for another or no value."""
+    refuse_lost_digits(column)
+    refuse_other_readings(column, levels)
     places, labels = distinct(column)
     known = by_meaning(levels)
     every = [*labels, None]
@@ -188,6 +190,8 @@ def _places(column: nw.Series[Any], levels: Sequence[str]) -> NDArray[np.intp]:
 
 def _labels(frame: nw.DataFrame[Any], name: str, role: str) -> NDArray[np.intp]:
     check_columns(frame, [name], role=role)
+    if role == "clusters":
+        refuse_lost_digits(frame[name])
     codes, labels = distinct(frame[name])
     places = np.asarray(codes, dtype=np.intp)
     if (places < 0).any():

@@ -33,7 +33,6 @@ _ROOM = 4.0  # f (1 - f / S) is at most S / 4, which is epsilon for S = 4 epsilo
 _PAID_OR_PUBLIC = ("constant", "public", "reference", "staged")
 _NEEDED = {"public": "weight_column", "reference": "reference", "staged": "stage_epsilon"}
 _OF_UNITS = ("lw", "none", "constant", "staged")  # The others are weights of records.
-_RULE = ("reference", "constant")  # A constant takes a reference, and can do without one.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +102,9 @@ class Censored(Counting):
     reference: str | None = setting(
         None,
         "Output folder of an earlier run, or a file of public records, for weights reference or "
-        "constant.",
-        more="The model is fitted to these records without weights, which costs nothing. The path "
-        "stands in run.toml as it is given.",
+        "constant. With --plan the records of a forecast, under any mechanism.",
+        more="A run fits the model to these records without weights, which costs nothing. The "
+        "path stands in run.toml as it is given.",
     )
     stage_epsilon: float | None = setting(
         None,
@@ -132,10 +131,10 @@ class Censored(Counting):
             if not isinstance(getattr(self, name), str | None):
                 what = "the name of one column" if name == "weight_column" else "a path"
                 raise InputError(f"{name} must be {what}. Got {as_text(getattr(self, name))}.")
+        self._check_constant()
         self._check_source()
         if self.weights != "constant" and self.c is None:
             object.__setattr__(self, "c", 1.0)
-        self._check_constant()
         super(Censored, self).__post_init__()
 
     def _check_source(self) -> None:
@@ -147,7 +146,8 @@ class Censored(Counting):
                 raise InputError(
                     f"weights {source} needs {name}. Set it by --{option} ({name}=... in Python)."
                 )
-            if source != self.weights and given and (name, self.weights) != _RULE:
+            taken = name == "reference" and self.takes_reference(self.weights, self.c)
+            if source != self.weights and given and not taken:
                 raise InputError(f"{name} belongs to weights {source}. Leave {name} out.")
         if self.stage_epsilon is not None:
             positive(self.stage_epsilon, "stage_epsilon")
@@ -160,7 +160,7 @@ class Censored(Counting):
         """Raise InputError unless weights constant has its weight, or public records for it."""
         if self.weights != "constant":
             return
-        if (self.c is None) == (self.reference is None):
+        if self.takes_reference(self.weights, self.c) != (self.reference is not None):
             raise InputError(
                 "weights constant takes the weight c (--c), or a reference (--reference) of public "
                 "records from which c follows. Give one of them."
@@ -169,6 +169,11 @@ class Censored(Counting):
             raise InputError("c of weights constant must lie above 0 and be at most 1.")
         if self.g:
             raise InputError("weights constant is one weight, c. Leave g out.")
+
+    @staticmethod
+    def takes_reference(weights: str | None, c: float | None) -> bool:
+        """Whether such weights come from a reference; a constant weight can be given instead."""
+        return weights == "reference" or (weights == "constant" and c is None)
 
     @property
     def window(self) -> Clamp:

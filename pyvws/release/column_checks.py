@@ -34,11 +34,31 @@ _RANGE: Final = (
     "Where the schema gives no public range, give one (range). Where its range holds these values "
     "and they are implausible, take another family or scale."
 )
+_SELDOM: Final = 0.01  # A rule that a larger share of the records breaks may be a wrong one.
 _CELLS: Final = (
     "Noise was added to cells, and a value is drawn from its whole cell. Give finer cuts or bins "
     "there, from public knowledge alone, or take a larger epsilon."
 )
-_INSIDE: Final = "This line describes the confidential table: keep it inside."
+_OF_RULES: Final = (
+    f"more than {_SELDOM:.0%} of the records break its rules, and have no term there. Compare the "
+    "rules with the table: every synthetic record keeps them. records_that_break_rules has the "
+    "numbers."
+)
+_PUBLIC_SIZES: Final = (
+    "size_shares in the schema gives the sizes. Compare these shares with the table's, and with "
+    "where they were published."
+)
+_FAILS: Final = (
+    "The release fails: it is worse than independent columns. Columns of the data, each in a "
+    "random order of its own, are nearer to the data's pairs (k-marginal score). Take a larger "
+    "epsilon, fewer or coarser predictors, or another mechanism, of which pyvws compare finds the "
+    "best."
+)
+_REST: Final = (
+    "{more}column_checks in confidential/summary.json has the figures and what to do about each "
+    "column, and so has the board's page of pyvws report. These lines describe the confidential "
+    "table: keep them inside."
+)
 _ADVICE: Final = {
     "negative": _RANGE,
     "below": _RANGE,
@@ -49,7 +69,6 @@ _ADVICE: Final = {
     "quantiles": "Take another family (money is no count), scale or predictors.",
     "missing": "Missing values and levels follow their predictors: name more of them.",
 }
-_SELDOM: Final = 0.01  # A rule that a larger share of the records breaks may be a wrong one.
 _ADVICE["levels"] = _ADVICE["missing"]
 _ADVICE["order"] = 'Levels without an order need model = "nominal".'
 _ADVICE["slope"] = "A predictor whose numbers are codes needs levels in a schema, or C(NAME)."
@@ -73,7 +92,8 @@ _SMALL: Final = "The records have small weights, so priors decide much. Take a l
 _OF_JOINT: Final = ("score", "independent", "bootstrap", "worse_than_independent")
 _LITTLE: Final = 0.25  # Records that keep less than this share of their likelihood keep little.
 _TENTHS: Final = np.arange(1, 10) / 10
-_MOST_TOLD: Final = 5  # A warning has so many remedies at most, and names so many columns of each.
+_MOST_LINES: Final = 5  # Of a warning; the last of them says where the rest is.
+_MOST_NAMED: Final = 5  # Columns of a line.
 
 
 def sampled(
@@ -108,16 +128,18 @@ def check_columns(
 ) -> dict[str, Any]:
     """The part of summary.json on the columns; MisfitWarning of those that part from their data.
 
-    A warning has the remedy that helps its column: where the column has the shares of the weighted
-    data, its weights are the cause. Another MisfitWarning says that the table is worse than
-    independent columns. `records` has the run's figures of records, their weights (N,) among them.
+    The warning has five lines at most, and `advice` has what is wrong with each column and what to
+    do: where a column has the shares of the weighted data, its weights are the cause. A table that
+    is worse than independent columns is in the first line. `records` has the run's figures of
+    records, their weights (N,) among them.
 
     Records that break a rule of a column are left out of its data. `counts` (N,) are the records
     that each row of a tally stands for; `rounded` says whether the run releases whole numbers.
     Under survey weights as exponents the data are weighted, for as many records as would be as sure
     without weights; beside columns released unchanged, which are the sample's, nothing is compared.
     """
-    _warn_of_rules(table, float(table.records if counts is None else counts.sum()))
+    many = _SELDOM * float(table.records if counts is None else counts.sum())
+    wrong = {name: [_OF_RULES] for name, broken in table.breaking.items() if broken > many}
     e = table.exponents
     if e is not None:
         each = e if counts is None else e * counts
@@ -144,16 +166,20 @@ def check_columns(
         how: dict[str, Any] = {"levels": levels, "predictors": predictors}
         checks[name] = check_column(data, own, counts=own_counts, **how)
         kept = _kept(records, name)
-        if kept is None:
+        if name in _given(table):
+            remedies[name] = {"levels": _PUBLIC_SIZES}
+        elif kept is None:
             remedies[name] = dict.fromkeys(_BY_CELLS, _CELLS)
         elif checks[name].troubles:
             each = kept[keeping] * (1.0 if own_counts is None else own_counts)
             uneven = _CLAMPED if "share_outside_window" in records else _UNEVEN
             remedies[name] = _remedies(checks[name], data, own, each, own_counts, how, uneven)
     joint = None if apart else _joint(table, datasets, counts)
-    if joint is not None and joint.worse_than_independent:
-        _warn_of_joint()
-    _warn({name: check.troubles for name, check in checks.items()}, remedies, table.released)
+    for name, check in checks.items():
+        if check.troubles:
+            wrong.setdefault(name, []).extend(_wrong(check.troubles, remedies.get(name, {})))
+    advice = {name: " Also ".join(parts) for name, parts in wrong.items()}
+    _warn(advice, table.released, fails=joint is not None and joint.worse_than_independent)
     return {
         **({"k_marginal": {name: getattr(joint, name) for name in _OF_JOINT}} if joint else {}),
         "rows_checked": min(len(next(iter(dataset.values()))) for dataset in datasets),
@@ -161,7 +187,13 @@ def check_columns(
             name: [asdict(statistic) for statistic in check.statistics]
             for name, check in checks.items()
         },
+        "advice": advice,
     }
+
+
+def _given(table: ConfidentialTable) -> set[str]:
+    """The columns that public shares in the schema give: the sizes of units, where it has them."""
+    return set() if table.members is None else {*table.members.members.known_draws}
 
 
 def _kept(records: Mapping[str, Floats], name: str) -> Floats | None:
@@ -202,9 +234,14 @@ def _joint(
 ) -> KMarginal | None:
     """The k-marginal score of the synthesized columns, by the data's tenths; None of one column.
 
-    A column that a run computes and does not read has nothing to be compared with.
+    A column that a run computes and does not read has nothing to be compared with, and sizes by
+    public shares are no copy of the table's.
     """
-    columns = {x: column for x, column in table.synthesized.items() if not np.isnan(column.y).all()}
+    columns = {
+        name: column
+        for name, column in table.synthesized.items()
+        if name not in _given(table) and not np.isnan(column.y).all()
+    }
     lengths = [{len(column.y) for column in columns.values()}]
     lengths += [{len(dataset[name]) for name in columns} for dataset in datasets]
     if len(columns) < 2 or any(len(length) > 1 for length in lengths):
@@ -232,17 +269,6 @@ def _joint(
     return coded_k_marginal(data, own, list(columns), replicates=2)
 
 
-def _warn_of_joint() -> None:
-    warnings.warn(
-        "The release fails: it is worse than independent columns. Columns of the data, each in a "
-        "random order of its own, are nearer to the data's pairs (k-marginal score). Take a larger "
-        "epsilon, fewer or coarser predictors, or another mechanism, of which pyvws compare finds "
-        f"the best. column_checks in confidential/summary.json has the scores. {_INSIDE}",
-        MisfitWarning,
-        stacklevel=5,
-    )
-
-
 def _predictors(
     table: ConfidentialTable, column: OutcomeColumn, keeping: Any, datasets: Sequence[Sample]
 ) -> list[Predictor]:
@@ -264,51 +290,34 @@ def _predictors(
     return predictors
 
 
-def _warn(
-    troubles: Mapping[str, tuple[str, ...]],
-    remedies: Mapping[str, Mapping[str, str]],
-    header: Sequence[str],
-) -> None:
-    """MisfitWarning of the columns with `troubles`; columns with one remedy stand before it."""
-    by_remedy: dict[str, dict[str, list[str]]] = {}
-    for key in TROUBLES:
-        for name, keys in troubles.items():
-            if key in keys:
-                remedy = remedies.get(name, {}).get(key, _ADVICE[key])
-                by_remedy.setdefault(remedy, {}).setdefault(key, []).append(name)
-    if not by_remedy:
+def _wrong(troubles: Sequence[str], own: Mapping[str, str]) -> list[str]:
+    """What is wrong with a column and its remedy; keys of `TROUBLES` with one remedy go together.
+
+    `own` are other remedies than the usual ones.
+    """
+    by_remedy: dict[str, list[str]] = {}
+    for key in troubles:
+        by_remedy.setdefault(own.get(key, _ADVICE[key]), []).append(TROUBLES[key])
+    return [f"{'; '.join(what)}. {remedy}" for remedy, what in by_remedy.items()]
+
+
+def _warn(advice: Mapping[str, str], header: Sequence[str], *, fails: bool) -> None:
+    """MisfitWarning of columns and their advice, a line for all that have the same advice."""
+    by_advice: dict[str, list[str]] = {}
+    for name, words in advice.items():
+        by_advice.setdefault(words, []).append(name)
+    lines = [_FAILS] if fails else []
+    lines += [f"{_some(names, header)}: {words}" for words, names in by_advice.items()]
+    if not lines:
         return
-    parts = [
-        "; ".join(f"{TROUBLES[key]} ({_some(names, header)})" for key, names in columns.items())
-        + f". {remedy}"
-        for remedy, columns in by_remedy.items()
-    ]
-    more = len(parts) - _MOST_TOLD
-    rest = f" It has {counted(more, 'more kind')} of difference." if more > 0 else ""
-    warnings.warn(
-        "Synthetic columns do what their data does not: "
-        f"{' Also '.join(parts[:_MOST_TOLD])} column_checks in confidential/summary.json has the "
-        f"figures.{rest} {_INSIDE}",
-        MisfitWarning,
-        stacklevel=5,
-    )
+    rest = list(by_advice.values())[_MOST_LINES - 1 - fails :]
+    others = counted(sum(map(len, rest)), "more column")
+    more = f"Synthetic values part from the data in {others}. " if rest else ""
+    told = [*lines[: _MOST_LINES - 1], _REST.format(more=more)]
+    warnings.warn("\n".join(told), MisfitWarning, stacklevel=5)
 
 
 def _some(names: Sequence[str], header: Sequence[str]) -> str:
     """The first names of columns for a warning, and how many more there are."""
-    more = len(names) - _MOST_TOLD
-    return named(names[:_MOST_TOLD], header) + (f" and {more} more" if more > 0 else "")
-
-
-def _warn_of_rules(table: ConfidentialTable, records: float) -> None:
-    """MisfitWarning of columns whose rules many of the `records` break."""
-    many = [name for name, broken in table.breaking.items() if broken > _SELDOM * records]
-    if many:
-        warnings.warn(
-            f"More than {_SELDOM:.0%} of the records break the rules of {named(many, many)}, and "
-            "have no term there. Compare the rules with the table: every synthetic record keeps "
-            "them. records_that_break_rules in confidential/summary.json has the numbers. "
-            f"{_INSIDE}",
-            MisfitWarning,
-            stacklevel=5,
-        )
+    more = len(names) - _MOST_NAMED
+    return named(names[:_MOST_NAMED], header) + (f" and {more} more" if more > 0 else "")

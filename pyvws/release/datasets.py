@@ -70,7 +70,8 @@ def open_draws(
     """Run the mechanism on a checked table; `loop` is as of `fitted_run`."""
     mechanism = cast(Mechanism, settings.mechanism)
     if mechanism.facts.takes_table:
-        return counts_run(settings, cast(NoisyCounts, mechanism), table, seed=seed)
+        counts_of = cast(NoisyCounts, mechanism)
+        return counts_run(settings, counts_of, table, seed=seed, listener=listener)
     if not mechanism.facts.fits_model:
         return histogram_run(settings, cast(PerturbedHistogram, mechanism), table, seed=seed)
     given: Any = {"multiplicity": counts, "loop": loop}

@@ -42,6 +42,8 @@ from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.release.summary import plain_number
 from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
+from pyvws.synthesis.cost import check_cost, expected_of_counts
+from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.column import part_of
@@ -137,12 +139,22 @@ def _in_no_cell(counted: CountedRecords) -> dict[str, int]:
 
 
 def counts_run(
-    settings: RunSettings, mechanism: NoisyCounts, table: ConfidentialTable, *, seed: int
+    settings: RunSettings,
+    mechanism: NoisyCounts,
+    table: ConfidentialTable,
+    *,
+    seed: int,
+    listener: Listener,
 ) -> NoisyCountsRun:
-    """Count the table once under noise, and impute records from the noisy counts."""
+    """Count the table once under noise, and impute records from the noisy counts.
+
+    InputError, by the noisy counts alone, where that would take longer than `most_seconds`.
+    """
     budget = mechanism.budget
     given = settings.records if isinstance(settings.records, int) else None
     table, noisy, noise, fine = _counted(mechanism, table, records=given)
+    cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
+    check_cost(cost, settings.most_seconds, strict=False, listener=listener)
     schema = cast(Schema, table.plan.schema)
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)

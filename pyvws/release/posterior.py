@@ -26,7 +26,7 @@ from pyvws.release.summary import (
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import ColumnCost
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.cost import check_cost
+from pyvws.synthesis.cost import check_cost, expected_cost
 from pyvws.synthesis.fit_sources import (
     OutsideShares,
     share_outside,
@@ -106,8 +106,6 @@ class FittedRun(DrawSource):
         columns = {"design_columns": terms if len(terms) > 1 else next(iter(terms.values()))}
         if self.loop.source.units is not None:
             parts = {**parts, **unit_figures(self.loop.source, self.final)}
-        if self.table.breaking:
-            parts = {**parts, "records_that_break_rules": self.table.breaking}
         parts = {**parts, "largest_bound": self._largest_bound()}
         return parts | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
 
@@ -174,7 +172,8 @@ def fitted_run(
             log=console.append,
         )
         strict = table.plan.strict
-        check_cost(settings, loop.model.columns, table.records, strict=strict, listener=listener)
+        cost = expected_cost(settings, loop.model.columns, table.records)
+        check_cost(cost, settings.most_seconds, strict=strict, listener=listener)
     wanted = (settings.records, settings.records_epsilon)
     rows = rows_to_draw(*wanted, counted=loop.cells.total_records)
     weighting, final, constants = _fitted(settings, mechanism, loop, table)

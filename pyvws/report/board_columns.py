@@ -31,6 +31,11 @@ def columns_section(checks: Mapping[str, Any]) -> Section:
         text,
         [
             Table(
+                "What to do about each column",
+                ("column", "what is wrong, and what to do"),
+                [*checks.get("advice", {}).items()],  # Earlier runs have none.
+            ),
+            Table(
                 "What a synthetic column does that its data does not",
                 (*_HEADINGS, "what differs"),
                 [(*_row(name, row), TROUBLES[row["trouble"]]) for name, row in bad],

@@ -13,6 +13,7 @@ from pyvws.report.output_folder import PublicPart
 from pyvws.report.page import Table, number
 from pyvws.report.public_page import problems, tone_of
 from pyvws.statement.schema import GUARANTEES
+from pyvws.statement.words import of_single_records
 
 _MISFITS: Final = 8  # So many misfits are on the first sheets; the appendix has all.
 _TONES: Final = ("bad", "warn", "good")  # Fails first.
@@ -153,12 +154,13 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
 def at_a_glance(summary: Mapping[str, Any], evidence: Evidence | None) -> list[Table]:
     """Use, risks and misfits, each figure beside what it would be without this release."""
     column_checks = summary.get("column_checks", {})
+    of_records = of_single_records(summary["privacy"]["unit_of_privacy"])
     return [
         table
         for table in (
             _use(column_checks.get("k_marginal"), evidence),
-            _risks_by_keys(evidence),
-            _risks_of_records(evidence),
+            _risks_by_keys(evidence, of_records),
+            _risks_of_records(evidence, of_records),
             _misfits(column_checks.get("columns", {})),
         )
         if table.rows
@@ -182,7 +184,7 @@ def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Table:
     )
 
 
-def _risks_by_keys(evidence: Evidence | None) -> Table:
+def _risks_by_keys(evidence: Evidence | None, of_records: str) -> Table:
     scores = evidence.by_keys.scores if evidence and evidence.by_keys else ()
     rows = [
         (
@@ -192,7 +194,8 @@ def _risks_by_keys(evidence: Evidence | None) -> Table:
         for score in scores
     ]
     return Table(
-        "Risks by keys: shares from 0 to 1; larger = riskier. None bounds what an intruder learns.",
+        "Risks by keys: shares from 0 to 1; larger = riskier. None bounds what an intruder learns."
+        f" {of_records}".rstrip(),
         ("risk", "release", "data as they are", "independent columns"),
         rows,
     )
@@ -206,14 +209,16 @@ def _risk_in_words(name: str) -> str:
     return f"{_RISKS[name]} ({name})"
 
 
-def _risks_of_records(evidence: Evidence | None) -> Table:
+def _risks_of_records(evidence: Evidence | None, of_records: str) -> Table:
     if evidence is None or evidence.risk is None:
         return Table("", (), [])
     policy = evidence.risk.settings.policy
     by_record = evidence.risk.by_record
     before, after = (risk_summary(by_record[x], policy=policy) for x in ("Data", "Synthetic"))
     return Table(
-        f"Identification risks by {evidence.risk.name}: larger = riskier",
+        f"Identification risks by {evidence.risk.name}: larger = riskier. {of_records}".rstrip(
+            ". "
+        ),
         ("risk", "release", "data as they are"),
         [
             ("largest of a record", number(after.maximum), number(before.maximum)),

@@ -19,6 +19,7 @@ from pyvws.report.page import (
     picture,
     ten_largest,
 )
+from pyvws.statement.words import of_single_records
 
 
 def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
@@ -30,7 +31,8 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
     known = ", ".join(how.known) if how.known else "nothing else"
     text = [
         f"An intruder knows a record's {risk.name} within r = {reach}, and {known}. The risk "
-        "is the share of like records that are not near, in [0, 1]; larger = riskier."
+        "is the share of like records that are not near, in [0, 1]; larger = riskier.",
+        *filter(None, [of_single_records(public.privacy["unit_of_privacy"])]),
     ]
     parts: list[PagePicture | Table] = [
         picture(

@@ -273,15 +273,15 @@ def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
         return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise)
 
 
-def mechanisms_beside(paths: Sequence[Path]) -> list[str]:
-    """The mechanisms of the statements beside released files or in output folders, each once."""
+def said_beside(paths: Sequence[Path], entry: str) -> list[str]:
+    """An entry of the statements beside released files or in output folders, each value once."""
     folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
-    mechanisms = []
+    said = []
     for folder in folders:
         if (folder / "privacy.json").is_file():
             with as_left(folder):
-                mechanisms.append(_json(folder / "privacy.json")["mechanism"])
-    return list(dict.fromkeys(mechanisms))
+                said.append(_json(folder / "privacy.json")[entry])
+    return list(dict.fromkeys(said))
 
 
 def refuse_systematic(files: Sequence[Path]) -> None:

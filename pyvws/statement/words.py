@@ -54,3 +54,13 @@ def caveat_keys(privacy: Mapping[str, Any]) -> list[str]:
         next((key for key, form in forms.items() if re.fullmatch(form, sentence)), "own")
         for sentence in privacy["caveats"]
     ]
+
+
+def of_single_records(unit: str) -> str:
+    """What a page says of risks of records where the unit of privacy is another; else empty."""
+    if unit == "one record":
+        return ""
+    return (
+        f"These are risks of single records, and epsilon is for {unit}. What an intruder learns of "
+        "them together can be more."
+    )

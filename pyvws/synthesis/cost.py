@@ -5,6 +5,9 @@ has two parts. One is the likelihood's, which a short measurement on the run's o
 together with the speed of the machine. The other is that of the coefficients' prior and scale,
 whose seconds are those of `REFERENCE`. How many slopes an iteration takes grows slowly with the
 number of parameters.
+
+Noisy counts take the noise of their cells, and then chains x sweeps x records x the columns and
+sets of a record. All of these are public or noisy, and their seconds are those of `REFERENCE`.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from pyvws._base.phrase import counted as as_count
 from pyvws.engines.nuts import REFIT_SHARE
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
@@ -30,7 +34,7 @@ REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
 """The processor whose seconds the fixed parts are."""
 
 _A_RUN: Final = 6.0  # Seconds of any run: what is loaded, read and written.
-_A_RUN_OF_COUNTS: Final = 1.5
+_A_RUN_OF_COUNTS: Final = 1.0
 _GIGABYTES_OF_A_RUN: Final = 0.4
 _SLOPE_OVER_TERMS: Final = 1.6  # A slope's time over that of the log-likelihood at one draw.
 _OF_PAIR: Final = 230e-9  # Seconds of the prior for each pair of design columns,
@@ -40,7 +44,15 @@ _OF_PARAMETER: Final = 3e-3  # of a fit's diagnostics for each parameter,
 _OF_DIAGNOSED: Final = 0.9e-6  # and for each draw of it,
 _OF_SHARE: Final = 100e-9  # of a conditional table's share in an iteration under a clamp,
 _OF_RECORD: Final = 30e-9  # of a record in each such table,
-_OF_CELL: Final = 120e-9  # and of a record's column in a sweep of noisy counts.
+_OF_NOISE: Final = 30e-6  # of the noise of a cell in noisy counts,
+_OF_FIGURE: Final = 2e-3  # of a set's diagnostics there,
+_OF_COLUMN: Final = 30e-9  # of a record's column in a sweep there,
+_OF_BIT: Final = 45e-9  # of each doubling of that column's codes,
+_OF_CLASS: Final = 0.6e-9  # of a class of it,
+_OF_SET: Final = 4.8e-9  # of a record's set,
+_OF_FAMILY: Final = 500e-9  # of a record's column that its own family gives,
+_OF_CODE: Final = 250e-9  # and of the share of a code in a class.
+_FEWEST_SWEEPS: Final = 50  # Fewer are no remedy.
 _LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
 _SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
 _POWER: Final = 0.19  # with so small a power of the number of parameters.
@@ -116,38 +128,45 @@ def expected_cost(
     return Cost(seconds, _GIGABYTES_OF_A_RUN + 8e-9 * floats, longest)
 
 
-def expected_of_counts(mechanism: Any, columns: int, records: int) -> Cost:
-    """The cost of noisy counts that give K columns of N records by sweeps over imputed records."""
-    sweeps = mechanism.chains * mechanism.sweeps
+def expected_of_counts(mechanism: Any, counted: Any, records: int, *, most: float) -> Cost:
+    """The cost of noisy counts of a `CountedTable` whose N records are imputed by sweeps.
+
+    The remedy names the sweeps that take `most` seconds.
+    """
+    K, Q, H = len(counted.columns), len(counted.sets), mechanism.classes
+    sizes = np.array([column.size for column in counted.columns])
+    by_class = np.delete(sizes, list(counted.given))
+    families = sum(given.family is not None for given in counted.given.values())
+    of_record = K * _OF_COLUMN + np.log2(sizes).sum() * _OF_BIT + len(by_class) * H * _OF_CLASS
+    of_record += Q * _OF_SET + families * _OF_FAMILY
+    codes = H * int(by_class.sum())
+    of_sweep = mechanism.chains * (records * of_record + codes * _OF_CODE)
+    before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q
+    fitting = int((most - before) / of_sweep)
+    fewer = f"Take {fitting} sweeps (--sweeps), " if fitting >= _FEWEST_SWEEPS else "Take "
     return Cost(
-        _A_RUN_OF_COUNTS + _OF_CELL * sweeps * columns * records,
-        _GIGABYTES_OF_A_RUN + 8e-9 * 20 * records * columns,
+        float(before + mechanism.sweeps * of_sweep),
+        _GIGABYTES_OF_A_RUN + 8e-9 * 20 * records * K,
+        f"{records:,} records have {as_count(Q, 'set')} of {as_count(K, 'column')}. "
+        f"{fewer}fewer sets (--measure predictors), or leave columns out.",
     )
 
 
-def check_cost(
-    settings: RunSettings,
-    columns: Sequence[Conditional],
-    records: int,
-    *,
-    strict: bool,
-    listener: Listener,
-) -> None:
-    """Tell the agency a cost that is worth a word; InputError where it is above `most_seconds`.
+def check_cost(cost: Cost | None, most: float, *, strict: bool, listener: Listener) -> None:
+    """Tell the agency a cost that is worth a word; InputError where it is above `most` seconds.
 
     A strict run is told alone: a refusal by the number of records, or by their cells, would tell of
-    the table.
+    the table. A cost that reads nothing but public and noisy figures is refused for every run.
     """
-    cost = expected_cost(settings, columns, records)
     if cost is None:
         return
     if cost.seconds > _WORTH_A_WORD:
         listener.line(f"  Expected: {cost}.")
-    if cost.seconds <= settings.most_seconds or strict:
+    if cost.seconds <= most or strict:
         return
     raise InputError(
-        f"The run would take {cost}, and most_seconds is {settings.most_seconds:g}. "
-        f"{cost.longest} Or raise most_seconds (--most-seconds).",
+        f"The run would take {cost}, and most_seconds is {most:g}. {cost.longest} Or raise "
+        "most_seconds (--most-seconds).",
         key="too-long",
     )
 

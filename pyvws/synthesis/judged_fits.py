@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from pyvws._base.phrase import counted
 from pyvws.engines.remedies import design_remedy
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
@@ -15,6 +16,8 @@ from pyvws.weights.search import Window
 
 _SPENT = 0.95  # A statement tells of a target of which a smaller share is spent.
 
+_MOST_TOLD = 3  # The last fits, a line each, before a line of remedies and one of earlier fits.
+_ALL_FITS = "fits in confidential/summary.json and the board's page have the figures of each fit."
 _REMEDY = "Raise draws, warmup or target_accept."
 _OF_APPROXIMATION = "Choose engine native, or auto, which takes native where this happens."
 _OF_CLAMPS = (
@@ -49,7 +52,15 @@ def judge_convergence(loop: SynthesisLoop, *, strict: bool, clamped: bool) -> No
     if any(fit.posterior.approximated for fit in loop.fits):
         remedies = [_OF_APPROXIMATION]
     remedies[:0] = [design_remedy(loop.cells.rows), loop.model.remedy]
-    warnings.warn(" ".join(filter(None, [*problems, *remedies])), ConvergenceWarning, stacklevel=5)
+    failing = [
+        f"{fit.label}: {' '.join(own)}"
+        for fit in loop.fits
+        if (own := fit.posterior.diagnostics.problems())
+    ]
+    more = len(failing) - _MOST_TOLD
+    rest = [f"{counted(more, 'earlier fit')} had problems too: {_ALL_FITS}"] if more > 0 else []
+    told = [*failing[-_MOST_TOLD:], " ".join(filter(None, remedies)), *rest]
+    warnings.warn("\n".join(told), ConvergenceWarning, stacklevel=5)
 
 
 def tells_nothing(loop: SynthesisLoop, weighting: Weighting, *, strict: bool) -> bool:

@@ -262,8 +262,9 @@ class RunSettings:
     most_seconds: float = setting(
         300.0,
         "Processor seconds that a run may take by its forecast; a longer one makes no fit.",
-        more="The forecast is rough, and of engine native alone. A run that claims dp is told, "
-        "and not refused: a refusal could tell of the table.",
+        more="The forecast is rough, and of engine native and of noisy-counts alone. A fit that "
+        "claims dp is told, and not refused: a refusal could tell of the table. That of "
+        "noisy-counts reads noisy counts alone.",
         panel="Fit",
     )
     settings: SamplerSettings = field(default_factory=SamplerSettings)

@@ -60,6 +60,26 @@ def test_a_condition_on_a_point_of_mass_is_of_whole_cells() -> None:
     assert skip.forced.tolist() == [-1, -1, 1, 1, 1]
 
 
+@pytest.mark.parametrize("decimals", [0, 2, None])
+@pytest.mark.parametrize("points", [[9], [8, 9], [0, 9]])
+def test_a_condition_on_a_top_code_is_of_whole_cells(
+    decimals: int | None, points: list[int]
+) -> None:
+    """Such as "old where age == 90": the last cell ends below 90, which is a point of its own."""
+    age = Column(
+        model="normal", range=(0, 9), decimals=decimals, cuts=[5], mass=points, predictors=[]
+    )
+    old = Column(model="table", levels=["yes", "no"], predictors=[], rule="yes where x == 9")
+    schema = Schema({"x": age, "old": old})
+    columns = counted_columns(schema)
+    low, high = (end[len(points) :] for end in columns["x"].ends)
+    forced = skips_of(schema, columns)[1].forced
+    assert forced[: len(points)].tolist() == [-1] * (len(points) - 1) + [0]
+    assert (forced[len(points) :] == -1).all()
+    assert (low <= high).all()
+    assert low.max() < 9
+
+
 @pytest.mark.parametrize(
     ("scale", "ends", "settings"),
     [

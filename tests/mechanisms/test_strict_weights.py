@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms import strict_weights
-from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.censored import CENSORED_WEIGHTS, Censored
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.registry import find_model
@@ -547,3 +548,15 @@ def test_a_tables_constant_comes_from_public_records_of_all_columns(tmp_path):
     W = np.quantile(-np.log(pairs / len(public)), 0.95)  # At the public shares themselves.
     alone = -np.log((public["a"] == "2").mean())
     assert alone + 0.5 < W < 1.0 / c < 1.3 * W
+
+
+@pytest.mark.parametrize("c", [None, 0.5])
+@pytest.mark.parametrize("weights", CENSORED_WEIGHTS)
+def test_one_rule_says_which_weights_take_a_reference(weights: str, c: float | None) -> None:
+    own: dict[str, Any] = {"public": {"weight_column": "w"}, "staged": {"stage_epsilon": 1.0}}
+    given = {"weights": weights, "c": c, **own.get(weights, {})}
+    takes = Censored.takes_reference(weights, c)
+    with nullcontext() if takes else pytest.raises(InputError, match="reference"):
+        Censored(epsilon=1.0, reference="public.csv", **given)
+    with pytest.raises(InputError, match="reference") if takes else nullcontext():
+        Censored(epsilon=1.0, **given)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,17 @@ import pandas as pd
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page
 from pyvws.statement.schema import SCHEMA
+from pyvws.statement.words import of_single_records
+from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -245,8 +251,26 @@ def test_new_rows_have_no_labels_of_records() -> None:
         assert made.index.tolist() == list(range(records))
 
 
-def _of_sizes(homes_of_size: list[int], shares: list[float] | None, **more: Any) -> vws.Release:
-    """A run on homes of 1, 2 and 3 members, by a schema with public shares of the sizes."""
+def test_risks_of_records_say_that_they_are_not_of_units(
+    release: vws.Release, tmp_path: Path
+) -> None:
+    homes().to_csv(tmp_path / "homes.csv", index=False)
+    out = release.write(tmp_path / "out")
+    words = of_single_records("all records of one home")
+    keys = ["--keys", "relation,age"]
+    done = CliRunner().invoke(app, ["risk", str(tmp_path / "homes.csv"), str(out), *keys])
+    assert done.exit_code == 0, done.output
+    assert words in " ".join(done.stdout.split())
+    asked = ["report", str(out), "--original", str(tmp_path / "homes.csv"), *keys]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    assert words in html.unescape((out / "confidential" / "report.html").read_text())
+    assert of_single_records("one record") == ""
+
+
+def _sized(
+    homes_of_size: list[int], shares: list[float] | None, **more: Any
+) -> tuple[pd.DataFrame, vws.Synthesizer]:
+    """Homes of 1, 2 and 3 members, and a run by a schema with public shares of the sizes."""
     sizes = np.repeat([1, 2, 3], homes_of_size)
     home = np.repeat(np.arange(len(sizes)), sizes)
     table = pd.DataFrame({"home": home, "sex": np.where(np.arange(len(home)) % 3, "f", "m")})
@@ -254,8 +278,15 @@ def _of_sizes(homes_of_size: list[int], shares: list[float] | None, **more: Any)
     members: dict[str, Any] = {"sizes": [1, 3], "summaries": {"persons": "size"}}
     if shares is not None:
         members["size_shares"] = shares
-    given: dict[str, Any] = {"mechanism": "unweighted", **SHORT, **more}
-    return vws.synthesize(table, schema=Schema(columns, unit="home", members=members), **given)
+    chosen = Schema(columns, unit="home", members=members)
+    given: dict[str, Any] = {"mechanism": "unweighted", **SHORT, **more, "schema": chosen}
+    del given["seed"]
+    return table, vws.Synthesizer(**arranged(given))
+
+
+def _of_sizes(homes_of_size: list[int], shares: list[float] | None, **more: Any) -> vws.Release:
+    table, run = _sized(homes_of_size, shares, **more)
+    return run.fit(table, seed=SHORT["seed"])
 
 
 def _shares(made: pd.DataFrame) -> Any:
@@ -275,6 +306,26 @@ def test_public_shares_of_sizes_are_drawn_and_nothing_of_the_table_s(sampling: s
     assert "persons" not in [column["name"] for column in some.privacy["columns"]]
     assert "public-sizes" in [said["key"] for said in some.privacy["caveat_keys"]]
     Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(some.privacy)))
+
+
+@pytest.mark.parametrize("sampling", ["independent", "systematic"])
+def test_public_shares_of_sizes_in_steps_give_what_a_run_in_memory_gives(
+    sampling: str, tmp_path: Path, at_once: Callable[[int], None]
+) -> None:
+    """The public sizes are far from the table's, which is no failure of the other columns."""
+    at_once(70)
+    table, run = _sized([40, 60, 100], [6.0, 3.0, 1.0], sampling=sampling)
+    table.to_csv(tmp_path / "homes.csv", index=False)
+    whole = run.fit(table, seed=SHORT["seed"])
+    privacy = run.fit_to(tmp_path / "homes.csv", tmp_path / "out", seed=SHORT["seed"])
+    assert privacy == whole.privacy
+    for number, made in enumerate(whole.datasets, start=1):
+        steps = pd.read_csv(tmp_path / f"out/release/synthetic-{number:02d}.csv")
+        pd.testing.assert_frame_equal(steps, made, check_dtype=False)
+    summary = json.loads((tmp_path / "out/confidential/summary.json").read_text())
+    for checks in (summary["column_checks"], whole.summary["column_checks"]):
+        assert "size_shares" in checks["advice"]["persons"]
+        assert "k_marginal" not in checks  # Nothing but sex is left to compare.
 
 
 def test_fitted_sizes_follow_the_table_and_cost() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
-from pyvws.errors import InputError, MisfitWarning
+from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.models.registry import MODELS
 from pyvws.posterior.censoring import censored_share
 from pyvws.posterior.clamp import CLAMPS, Clamp
@@ -24,6 +25,7 @@ from pyvws.synthesis.fit_sources import (
     clamps_everything,
     share_outside,
 )
+from pyvws.synthesis.judged_fits import judge_convergence
 from pyvws.synthesis.program_source import ProgramSource
 from pyvws.tables.design.cells import make_cells
 
@@ -224,3 +226,28 @@ def test_the_share_outside_the_window_is_that_of_every_record(kind: str, weighte
             terms = [weights[i] * (log_lik[s, i] - shift[i]) for s in range(0, 250, 2)]
             share = sum(not low <= term <= high for term in terms) / 125
             assert found.by_record[i] == (share if used[i] else 0.0)
+
+
+@pytest.mark.parametrize("fits", [1, 3, 12])
+def test_a_warning_of_chains_has_five_lines_and_counts_the_rest(fits: int) -> None:
+    """The last fits are named, since the last one makes the release."""
+    short = Diagnostics(1.5, 10.0, 10.0, 4)
+    each: list[Any] = [
+        SimpleNamespace(
+            label=f"fit {number}", posterior=SimpleNamespace(diagnostics=short, approximated=False)
+        )
+        for number in range(fits)
+    ]
+    loop: Any = SimpleNamespace(
+        problems=short.problems,
+        fits=each,
+        cells=SimpleNamespace(rows=np.ones((4, 1))),
+        model=SimpleNamespace(remedy=""),
+    )
+    with pytest.warns(ConvergenceWarning) as caught:
+        judge_convergence(loop, strict=False, clamped=False)
+    lines = str(caught[0].message).splitlines()
+    assert len(lines) == min(fits, 3) + 1 + (fits > 3)
+    last = lines[min(fits, 3) - 1]
+    assert last == f"fit {fits - 1}: {' '.join(short.problems())}"
+    assert lines[-1].startswith("9 earlier fits") == (fits == 12)

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow.csv as arrow_csv
 import pytest
 
+from pyvws.errors import InputError
 from pyvws.evaluation.public_cells import read_records, table_plan
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.read import read_table
@@ -42,9 +43,38 @@ CELLS = {
     ),
     "own": (["True", "False", "true", ""], ["unknown", "False", ""]),
 }
+SWALLOWED = {
+    "truth": (
+        Column(model="nominal", levels=("0", "1", "true", "false")),
+        ["1", "0"],
+        ["1", "true"],
+    ),
+    "dates": (
+        Column(model="nominal", levels=("30/06/2001", "2001-06-30", "x")),
+        ["30/06/2001", "30/06/2001"],
+        ["30/06/2001", "x"],
+    ),
+    "code": (
+        Column(
+            model="normal",
+            days_since="1999-01-01",
+            range=("1990-01-01", "2001-12-31"),
+            missing=("01/06/1999", "x"),
+        ),
+        ["01/06/1999", "01/06/1999"],
+        ["01/06/1999", "x"],
+    ),
+    "digits": (
+        Column(
+            model="nominal", levels=("9007199254740992", "9007199254740993", "1.5"), missing=True
+        ),
+        ["9007199254740993", "9007199254740992"],
+        ["9007199254740992", "", "1.5"],
+    ),
+}
 READERS = {
     "command line": lambda path: read_table(path).with_codes,
-    "polars": lambda path: pl.read_csv(path, infer_schema_length=None),
+    "polars": lambda path: pl.read_csv(path, infer_schema_length=None, try_parse_dates=True),
     "pandas": pd.read_csv,
     "arrow": arrow_csv.read_csv,
 }
@@ -71,6 +101,37 @@ def test_no_record_changes_the_coded_value_of_another(
     for own in seen[1:]:
         for key, values in seen[0].items():
             np.testing.assert_array_equal(own[key], values)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("kind", SWALLOWED)
+def test_a_type_in_which_two_levels_may_be_one_is_refused(
+    kind: str, reader: str, tmp_path: Path
+) -> None:
+    """Another record decides that 1 is true, 30/06/2001 a date, or a long number rounded."""
+    column, cells, others = SWALLOWED[kind]
+    seen = []
+    for other in others:
+        frame = open_frame(read(tmp_path / "table.csv", reader, "a", [*cells, other]))
+        try:
+            coded = Schema({"a": column}).coded(frame, by_schema=frame.columns)
+        except InputError:
+            continue
+        seen.append({key: own[: len(cells)].tolist() for key, own in coded.items()})
+    assert seen
+    assert all(str(own) == str(seen[0]) for own in seen)
+
+
+def test_a_code_that_is_no_date_in_any_order_may_stand_beside_dates() -> None:
+    column = Column(
+        model="normal",
+        days_since="2001-01-01",
+        range=("2001-01-01", "2001-12-31"),
+        missing=("9999-99-99", "0000-00-00"),
+    )
+    table = pl.DataFrame({"a": pl.Series(["2001-01-02", "2001-01-03"]).str.to_date()})
+    frame = open_frame(table)
+    assert Schema({"a": column}).coded(frame, by_schema=frame.columns)["a"].tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
+import pyvws as vws
 from pyvws.tables.schema.rules import Fixed
 from pyvws.tables.schema.schema import Schema
 
@@ -208,6 +209,23 @@ def test_the_chance_of_a_rule_counts_households_and_not_their_records(seed: int)
     assert Schema.propose(table).unit == "home"
     assert Schema.propose(table).columns["code"].rule is None
     assert Schema.propose(table.drop("home")).columns["code"].rule is not None
+
+
+def test_rules_of_a_column_read_no_more_cases_than_counts_can_cross() -> None:
+    rng = np.random.default_rng(12)
+    n, levels = 6000, 110
+    often = np.r_[0.3, np.full(levels - 1, 0.7 / (levels - 1))]
+    codes = {name: rng.choice(levels, n, p=often) for name in "abc"}
+    left = np.ones((n, 4))
+    for barred, name in enumerate("abc", start=1):
+        left[codes[name] == 0, barred] = 0.0
+    y = (rng.random((n, 4)) * left).argmax(axis=1)
+    table = pl.DataFrame({name: [f"{name}{x}" for x in own] for name, own in codes.items()})
+    schema = Schema.propose(table.with_columns(y=pl.Series([f"y{x}" for x in y])))
+    rules = schema.columns["y"].rules
+    assert len(rules) == 2
+    assert all(rule.bars for rule in rules)
+    assert vws.NoisyCounts(epsilon=1.0, delta=1e-5).counted_table(schema).columns
 
 
 def test_labels_that_a_rule_reads_otherwise_end_in_a_proposal() -> None:

@@ -90,3 +90,13 @@ def test_no_level_is_the_note_of_one_record() -> None:
     notes: list[str | None] = [f"said {x % 9}" for x in range(10)]
     assert proposed([*notes, *[None] * N]).role == "drop"
     assert proposed([*notes, *notes, *[None] * N]).role == "synthesize"
+
+
+@pytest.mark.parametrize("empty", [0, 300])
+def test_notes_beside_a_frequent_answer_are_no_levels(empty: int) -> None:
+    """Each of the other levels has two records on average, too: else they may be notes."""
+    towns = [f"town {k}" for k in range(60)]
+    cells = [*["none"] * 600, *[None] * empty]
+    noted = proposed([*cells, *towns])
+    assert (noted.role, noted.levels) == ("drop", None)
+    assert len(proposed([*cells, *towns, *towns]).levels or ()) == 61

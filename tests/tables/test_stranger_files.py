@@ -96,6 +96,28 @@ def test_amounts_are_no_codes_by_their_name_or_their_number() -> None:
     assert columns_of(paid=many)["paid"].model not in ("nominal", None)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_heaps_and_long_tails_make_no_codes(seed: int) -> None:
+    """Months in dozens, drinks in packs, hourly pay in quarters: near a middle, with wider gaps."""
+    rng = np.random.default_rng(seed)
+    heaped = rng.random(3000) < 0.6
+    pay, months = rng.lognormal(6.3, 0.45, 3000), rng.lognormal(3.6, 1.0, 3000)
+    drinks = np.floor(rng.lognormal(2.5, 1.0, 3000))
+    for values in (
+        np.where(heaped, 25 * np.round(pay / 25), np.round(pay)),
+        np.where(heaped, 12 * np.ceil(months / 12), np.round(months))[:1300],
+        np.where(heaped, 6 * np.round(drinks / 6), drinks)[:450],
+    ):
+        found = proposed(values.astype(int))
+        assert (found.role, found.note) == ("synthesize", None)
+        assert found.model not in ("nominal", None)
+    many = np.sort(rng.choice(np.arange(1000, 9000), 400, replace=False))
+    codes = rng.choice(many, 4000, p=rng.dirichlet(np.exp(rng.normal(size=400))))
+    dropped = proposed(codes)
+    assert dropped.role == "drop"
+    assert "text" not in str(dropped.note)
+
+
 def test_days_between_dates_and_dates_after_days_are_computed() -> None:
     rng = np.random.default_rng(9)
     n = 300
@@ -142,6 +164,26 @@ def test_an_id_of_a_panel_is_seen_in_any_order() -> None:
     twice = panel.with_columns(wave=pl.Series([1, 1, *[1] * 88, 1, 1, *[2] * 88, *[3] * 90]))
     assert Schema.propose(twice).unit is None
     assert Schema.propose(twice.rename({"id": "who"})).columns["who"].role == "synthesize"
+
+
+def test_times_are_no_units_and_ids_that_look_like_codes_are() -> None:
+    rng = np.random.default_rng(49)
+    years = np.tile(np.arange(1950, 2010), 3)
+    land = np.repeat([*"abc"], 60)
+    for name, is_unit in (("year", False), ("SeasonStart", False), ("who", True)):
+        table = pl.DataFrame({"land": land, name: years, "gdp": rng.normal(size=180)})
+        found = Schema.propose(table)
+        assert (found.unit == name, found.columns[name].role == "drop") == (is_unit, is_unit)
+    visits = rng.choice([2, 3, 4, 9, 14, 30, 40], 150)
+    person = np.repeat(np.sort(rng.choice(np.arange(1, 400), 150, replace=False)), visits)
+    rows = len(person)
+    sex = np.repeat(rng.integers(0, 2, 150), visits)
+    dose = pl.DataFrame({"person": person, "sex": sex, "dose": rng.normal(size=rows)})
+    assert Schema.propose(dose).unit == "person"
+    often = np.repeat(np.arange(100, 140), 60)  # 60 records each are many, but for an id.
+    for name, is_unit in (("patient_id", True), ("place", False)):
+        table = {name: often, "sex": often % 2, "dose": rng.normal(size=len(often))}
+        assert (Schema.propose(pl.DataFrame(table)).unit == name) == is_unit
 
 
 def test_amounts_of_a_sorted_file_are_no_ids() -> None:

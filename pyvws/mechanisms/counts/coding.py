@@ -142,8 +142,11 @@ class CountedColumn:
         tops = self.column.rounded(tops)  # 12.21 - 0.01 is not quite 12.2.
         tops[-1:] = self.edges[-1:]
         lows = self.edges[:-1].copy()
-        for point in sorted(x for x in parts if not np.isnan(x)):  # It is no number of its cell.
+        points = sorted(x for x in parts if not np.isnan(x))  # They are no numbers of their cells.
+        for point in points:
             lows[lows == point] = point + step if step else np.nextafter(point, np.inf)
+        for point in reversed(points):
+            tops[tops == point] = point - step if step else np.nextafter(point, -np.inf)
         tops = np.maximum(tops, lows)
         return np.append(parts, lows), np.append(parts, tops)
 

@@ -195,15 +195,15 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
 
 
 def refuse_lost_digits(ids: nw.Series[Any]) -> None:
-    """Raise InputError where ids are numbers so large that several may have become one.
+    """Raise InputError where ids or levels are numbers so large that several may have become one.
 
     One id with a fraction, or an empty one, makes a reader round all ids of 16 digits. No type of
     whole numbers holds 2^127.
     """
     if ids.dtype.is_float() and bool(((ids.abs() >= 2.0**53) & (ids.abs() < 2.0**127)).any()):
         raise InputError(
-            f"Column {ids.name!r} of unit holds numbers that are rounded from 16 digits on, so two "
-            "ids may have become one. Read all ids as text."
+            f"Column {ids.name!r} holds numbers that are rounded from 16 digits on, so two ids or "
+            "levels may have become one. Read them all as text."
         )
 
 

@@ -16,6 +16,7 @@ from pyvws._base.checks import as_text
 from pyvws.errors import InputError
 
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE: Final = re.compile(r"\s*([0-9]+)[-/.]([0-9]+)[-/.]([0-9]+).*")
 _WHOLE: Final = re.compile(r"\+?(-?)0*([0-9]+)(?:\.0*)?")
 EPOCH: Final = "1970-01-01"
 _EMPTY: Final = frozenset(
@@ -99,6 +100,29 @@ def _moment(text: str) -> str | None:
         except (ValueError, OverflowError):
             continue
     return None
+
+
+def reads_as_truth(text: str | None) -> bool:
+    """Whether a reader may take such text for true or false beside these words, as Arrow does 1."""
+    return meant(text) in ("0", "1")
+
+
+def reads_as_date(text: str | None) -> bool:
+    """Whether a reader may take text that is no ISO date for a date, as polars does 30/06/2001."""
+    found = None if text is None or _moment(text) else _DATE.fullmatch(text)
+    if found is None:
+        return False
+    first, second, third = map(int, found.groups())
+    orders = (first, second, third), (third, second, first), (third, first, second)
+    return any(_is_date(*order) for order in orders)
+
+
+def _is_date(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except (ValueError, OverflowError):  # Such as 9999-99-99, a code.
+        return False
+    return True
 
 
 def id_of(cell: str) -> str:

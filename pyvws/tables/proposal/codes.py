@@ -2,7 +2,8 @@
 
 Codes have no smooth law: a trade has ten times the records of the next one, and many numbers
 between two codes are none. Codes without gaps, such as those of states, tell themselves by their
-name, or by neighbours that are as unlike as any two codes are. Ids of a panel come once in each
+name, or by neighbours that are as unlike as any two codes are. Amounts and counts have gaps that
+widen with their size, or a middle far from which they are rare. Ids of a panel come once in each
 wave.
 """
 
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import label_of
@@ -30,12 +32,22 @@ _UNLIKE_WITHOUT: Final = 0.35  # Without gaps by such a share,
 _AS_ANY: Final = 0.8  # and by such a share of what any two codes do.
 _RECORDS_A_PAIR: Final = 8
 _LEAST_PAIRS: Final = 10
+_MIDDLE: Final = 0.2  # Records fall by such a rank correlation with the distance from the median,
+_WIDENING: Final = 0.3  # or gaps widen by such a one with the size of a number.
 _GAPS: Final = 0.5  # A code has at most such a share of the numbers that its span has.
 _OF_CODES: Final = re.compile(
     "codes?|states?|region|county|district|province|canton|country|municipality|fips|nuts|puma|"
     "occupation|occ|isco|nace|sic"
 )
-_OF_IDS: Final = re.compile("[chpu]?ids?|(case|hh|person)id|rownames|serial")
+_OF_IDS: Final = re.compile(
+    "[chpu]?ids?|rownames|serial|(case|child|class|clinic|county|dist|district|family|firm|hh|home|"
+    "hosp|hospital|house|household|mother|pat|patient|person|pupil|record|resp|respondent|school|"
+    "stud|student|subj|subject|teacher|town|unit|user|worker)id"
+)
+_LAST_OF_IDS: Final = re.compile("nr|patient|pupil|respondent|subject")
+_OF_TIMES: Final = re.compile(
+    "(year|time|date|month|week|day|hour|quarter|period|wave|round|season)s?|yr|t"
+)
 _PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.
 _FAR_FROM_EVEN: Final = 2.0  # Distances from evenly spread ids, over the root of their number.
@@ -92,8 +104,14 @@ def named_as_codes(name: str, known: Floats) -> bool:
 
 
 def named_as_ids(name: str) -> bool:
-    """Whether a name has a word for ids, as RespondentID and patient_id have."""
-    return _has_word(name, _OF_IDS)
+    """Whether a name has a word for ids, as RespondentID and patient_id have, or ends in one."""
+    last = _PART_OF_NAME.findall(name)[-1:]
+    return _has_word(name, _OF_IDS) or any(map(_LAST_OF_IDS.fullmatch, map(str.lower, last)))
+
+
+def named_as_times(name: str) -> bool:
+    """Whether a name has a word for a time, as year and SeasonStart have, and none for ids."""
+    return _has_word(name, _OF_TIMES) and not named_as_ids(name)
 
 
 def _has_word(name: str, words: re.Pattern[str]) -> bool:
@@ -114,6 +132,9 @@ def look_like_codes(values: Floats) -> bool:
     gaps = len(known) <= _GAPS * ((known[-1] - known[0]) / step + 1.0)
     if not gaps and len(known) > MOST_LEVELS:  # An amount; all pairs would be many, too.
         return False
+    many = not gaps or len(known) > MOST_LEVELS  # More proof is needed.
+    if (gaps and _widen(known)) or (many and _have_a_middle(values, known, counts)):
+        return False
     round_to = _roundness(known)
     pairs = [
         np.stack([own[:-1:2], own[1::2]])
@@ -133,6 +154,26 @@ def look_like_codes(values: Floats) -> bool:
         return unlike >= _UNLIKE
     beside, any_two = (_unlike(counts, round_to, every=every) for every in (False, True))
     return beside >= max(_UNLIKE_WITHOUT, _AS_ANY * any_two)
+
+
+def _widen(known: Floats) -> bool:
+    """Whether the gaps between numbers (n,) that rise widen, as those of amounts do in a tail."""
+    steps = np.diff(known)
+    beside = np.concatenate([steps[:1], steps]) + np.concatenate([steps, steps[-1:]])
+    return _rank_correlation(known, beside) > _WIDENING
+
+
+def _have_a_middle(values: Floats, known: Floats, counts: Any) -> bool:
+    """Whether numbers (n,) far from their median are rare: one state is as good as another."""
+    return _rank_correlation(np.abs(known - np.median(values)), counts) < -_MIDDLE
+
+
+def _rank_correlation(a: Any, b: Any) -> float:
+    """The correlation of the mean ranks of two columns (n,); 0 where one is constant."""
+    ranks = [rankdata(values) for values in (a, b)]
+    if min(map(np.ptp, ranks)) == 0.0:
+        return 0.0
+    return float(np.corrcoef(*ranks)[0, 1])
 
 
 def _unlike(counts: Any, round_to: Codes, *, every: bool) -> float:

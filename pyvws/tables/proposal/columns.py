@@ -32,6 +32,7 @@ from pyvws.tables.proposal.codes import (
     may_number_records,
     named_as_codes,
     named_as_ids,
+    named_as_times,
     numbers_records,
     part_in_waves,
 )
@@ -52,7 +53,8 @@ _EXACT: Final = 2.0**53  # Floats tell no larger whole numbers apart.
 _READ: Final = 1000  # Labels that tell how text spells numbers.
 _PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
 _FEW_UNITS: Final = 4  # So few may still be units, of which a rule needs several.
-_MOST_MEMBERS: Final = 30  # A unit has at most so many records on average.
+_MOST_MEMBERS: Final = 30  # A unit has at most so many records on average,
+_MOST_OF_AN_ID: Final = 100  # or so many where its name is one of ids.
 _OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal", "gamma", "beta")
 
 _ONE: Final = "one date in all records"
@@ -62,6 +64,10 @@ _CALENDAR: Final = (
 )
 _ID: Final = (
     'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
+)
+_ROWS: Final = (
+    "it rises by one from row to row, as row names do; leave it out, or number the synthetic "
+    'records by the role "id"'
 )
 _ID_OR_AMOUNT: Final = (
     'every value differs, as in an id; the role "id" numbers the synthetic records, and amounts '
@@ -80,6 +86,11 @@ _TEXT: Final = (
 _UNIT: Final = (
     "several records share an id, as those of a household or of one person do; unit, above the "
     "columns, says which id makes them one unit of privacy"
+)
+_MANY_CODES: Final = (
+    "whole numbers of no smooth law, as a code of very many levels has; it takes its levels and "
+    "group_by, ids that several records share stand as unit above the columns, and an amount takes "
+    "a model and a range"
 )
 _CODE: Final = "whole numbers of no smooth law, as codes have; an amount takes a model and a range"
 _NAMED: Final = "its name is one of codes; an amount takes a model and a range"
@@ -160,11 +171,11 @@ def _ids_of_units(
     """
     shared: list[str] = []
     for name, column in proposed.items():
-        codes_too = least <= FEW and column.categorical
+        codes_too = column.note in (_CODE, _MANY_CODES) or (least <= FEW and column.categorical)
         apart = column.note == _NAMED_ID  # Its units may stand in rows apart.
         kind = (column.model in _OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
         text = has_labels(frame[name]) and column.note in (None, _TEXT)
-        if not (kind or text or apart) or column.days_since is not None:
+        if not (kind or text or apart) or column.days_since is not None or named_as_times(name):
             continue
         own = distinct(frame[name])[0]
         rows = np.argsort(own, kind="stable") if apart else np.arange(len(own))
@@ -175,7 +186,8 @@ def _ids_of_units(
             if other != name and proposed[other].note not in (_ONE, _OTHER, _ID)
         ]
         number = len(np.unique(own))
-        if not least <= number < len(own) <= _MOST_MEMBERS * number:
+        most = _MOST_OF_AN_ID if apart else _MOST_MEMBERS
+        if not least <= number < len(own) <= most * number:
             continue
         alike = own[1:] == own[:-1]
         together = number == len(own) - int(alike.sum())
@@ -232,8 +244,9 @@ def _category(column: nw.Series[Any]) -> Column:
         levels = tuple(label_of(level) for level in column.dtype.categories)
     else:
         levels = tuple(sorted({*labels}, key=rising))  # Objects may hold both 1 and "1".
-        least = 0 if empty else FEW  # Notes of few records would be levels.
-        most = min(most, max(least, filled // _RECORDS_A_CODE))
+        usual = min(FEW, filled // _RECORDS_A_CODE) if empty else FEW  # Notes would be levels.
+        rarer = filled - int(np.bincount(places[places >= 0]).max(initial=0))
+        most = min(most, max(usual, 1 + rarer // _RECORDS_A_CODE))
     differ = not declared and len(labels) == filled
     if len(levels) < 2:
         return _of_one_value(levels, missing)
@@ -313,13 +326,14 @@ def _number(column: nw.Series[Any]) -> Column:
     if whole and _look_like_dates(known):
         return _dropped(_CALENDAR, "role")
     if integer and numbers_records(values):
-        return _dropped(_ID_OR_AMOUNT, "role")
+        rows = len(values) == len(floats) and bool((np.diff(values) == 1.0).all())
+        return _dropped(_ROWS if rows else _ID_OR_AMOUNT, "role")
     if named_as_ids(column.name):
         return _dropped(_NAMED_ID, "role")
     named = len(known) <= len(values) / each and named_as_codes(column.name, known)
     if labelled and whole and (named or look_like_codes(values)):
         if len(known) > MOST_LEVELS:
-            return _dropped(_TEXT, "role")
+            return _dropped(_MANY_CODES, "role")
         levels = tuple(map(label_of, known))
         why = _NAMED if named else _CODE
         return reviewed({"model": "nominal", "levels": levels, **missing}, note=why)

@@ -31,16 +31,19 @@ Values = Mapping[str, Floats]
 _CHANCE: Final = math.log(1e6)  # Nats.
 _MOST_RULES: Final = 3  # Of a column.
 _MOST_KNOWN: Final = 0.5  # Of what a rule bars, such a share is barred by others at most.
+_MOST_CASES: Final = 200_000  # Of the columns that rules of one column read, as counts cross them.
+_CELLS: Final = 100  # Of a number without cuts.
 _MOST_NAMED: Final = 8  # Levels that a rule names on each side; of more it is no longer read.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Exclusion:
-    """Levels `barred` (L,) of a column under a `condition` on another one, as text.
+    """Levels `barred` (L,) of a column under a `condition` on an `other` one, as text.
 
     `expected` are the units that independent columns would have there.
     """
 
+    other: str
     condition: str
     barred: Bools
     expected: float
@@ -104,9 +107,11 @@ def _rules(
         for exclusion in _exclusions(other, codes, named, free, columns, values, each)
     ]
     rules, gone = list[str](), np.zeros((len(each), len(labels)), dtype=np.bool_)
+    read = {other for rule in fixes for other in rule.columns}
     for exclusion in sorted(found, key=lambda one: -one.expected):
         after = gone.any(axis=0) | exclusion.barred
-        if len(rules) == _MOST_RULES or after[named].all():
+        cases = math.prod(_cases(proposed[other]) for other in {*read, exclusion.other})
+        if len(rules) == _MOST_RULES or after[named].all() or cases > _MOST_CASES:
             continue
         text = _spelled(name, exclusion, columns)
         holds = _where(text, name, exclusion, columns, values)
@@ -114,6 +119,7 @@ def _rules(
             continue
         if gone[np.ix_(holds, exclusion.barred)].mean() < _MOST_KNOWN:
             rules.append(text)
+            read.add(exclusion.other)
             gone[np.ix_(holds, exclusion.barred)] = True
     return rules
 
@@ -156,7 +162,15 @@ def _exclusions(
         barred[some] = True
         barred = _most(barred, of_code)
         text = among(formatted_name(other), column, coded[1], given, of_level[:, 0] > 0)
-        yield _Exclusion(text, barred, float(of_level[given].sum() * of_code[barred].sum() / n))
+        yield _Exclusion(
+            other, text, barred, float(of_level[given].sum() * of_code[barred].sum() / n)
+        )
+
+
+def _cases(column: Column) -> int:
+    """How many levels or cells a column has, about, where conditions read it."""
+    cells = len(column.cuts) + 1 if column.cuts else _CELLS
+    return len(column.coded_levels) if column.categorical else len(column.parts) + cells
 
 
 def _most(chosen: Bools, units: Floats) -> Bools:

@@ -2,8 +2,9 @@
 
 Levels are compared as text: the integer 1, the text "1" and 1.0 of a column of floats are one
 level, and so are true, "true" and "True" for a column of truth values. A cell that is spelled as
-no level or code is taken by what it is `meant` for. So a record never changes the value of another
-by the type that it gives the column. Messages count cells and name no value: a row counts as
+no level or code is taken by what it is `meant` for. A type in which two levels may have become one
+value is refused. So a record never changes the value of another by the type that it gives the
+column. Messages count cells and name no value: a row counts as
 `counts` (N,) cells, or as one.
 """
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import plain_columns
+from pyvws.tables.files.frame import plain_columns, refuse_lost_digits
 from pyvws.tables.files.kinds import (
     days_of,
     distinct,
@@ -29,7 +30,16 @@ from pyvws.tables.files.kinds import (
     holds_dates,
     holds_numbers,
 )
-from pyvws.tables.files.labels import as_days, as_number, by_meaning, label_of, meant, spells_empty
+from pyvws.tables.files.labels import (
+    as_days,
+    as_number,
+    by_meaning,
+    label_of,
+    meant,
+    reads_as_date,
+    reads_as_truth,
+    spells_empty,
+)
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.factors import factor_values, make_factor
 from pyvws.tables.schema.groups import group_codes, group_of
@@ -109,6 +119,7 @@ def numbers_and_codes(
     InputError for an empty cell without such a code, and for text that is neither number (or date)
     nor code.
     """
+    refuse_other_readings(column, missing)
     name, codes = column.name, {code: place for place, code in enumerate(missing, start=2)}
     read = as_number if start is None else partial(as_days, start=start)
     if column.null_count() == len(column):  # A reader gives such a column any type.
@@ -218,6 +229,8 @@ def level_codes(
     out in cannot hold.
     """
     native_levels(levels, like)  # Refuses those of another type.
+    refuse_lost_digits(column)
+    refuse_other_readings(column, levels)
     codes = {
         _read_as(column, level): code for code, level in enumerate(levels, 1) if level is not None
     }
@@ -237,6 +250,23 @@ def level_codes(
             "every possible level, in the schema or by --levels (levels=(...) in Python)."
         )
     return np.asarray(coded)
+
+
+def refuse_other_readings(column: nw.Series[Any], levels: Sequence[str | None]) -> None:
+    """Raise InputError where a column's type may be what its reader made of another level's text.
+
+    Arrow reads 1 as true where another record has true, and polars 30/06/2001 as 2001-06-30 where
+    no record has a word. A record would then have another level by what others have.
+    """
+    if column.dtype == nw.Boolean:
+        taken, what = any(map(reads_as_truth, levels)), "truth values"
+    else:
+        taken, what = holds_dates(column) and any(map(reads_as_date, levels)), "dates"
+    if taken:
+        raise InputError(
+            f"Column {column.name!r} holds {what}, and the schema has levels or missing codes for "
+            "it that a reader may have taken for such. Read the column as text."
+        )
 
 
 def _read_as(column: nw.Series[Any], level: str) -> str:

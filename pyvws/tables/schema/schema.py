@@ -17,9 +17,9 @@ from pyvws._base.toml import toml_key, toml_value
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
+from pyvws.tables.schema.acceptance import why_not_accepted
 from pyvws.tables.schema.column import ENTRIES, Column
 from pyvws.tables.schema.decided import check_left, is_decided
-from pyvws.tables.schema.entries import values_in
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
 from pyvws.tables.schema.read_values import coded_columns
@@ -34,8 +34,6 @@ _OF_TABLE: Final = (
 )
 _HEADINGS: Final = ("role", "model", "predictors")  # Columns of a shown schema.
 _TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
-_LEAST_RECORDS: Final = 50  # Of a proposal that somebody accepts as it is,
-_RECORDS_A_VALUE: Final = 5  # and for each value that its entries hold.
 _SAID = "# What is public of a table: what is known of it without looking at its records.\n"
 _PROPOSED = (
     "# A proposal made this file from the records, so all of it is under review. Check each\n"
@@ -245,10 +243,9 @@ class Schema:
         return replace(self, reviewed=by, proposed_from=None)
 
     @property
-    def is_nearly_the_table(self) -> bool:
-        """Whether a proposal has below 50 records (units), or 5 for a value under review."""
-        values = sum(values_in(self.columns[name].given[entry]) for name, entry in self.to_review)
-        return (self.proposed_from or 0) < max(_LEAST_RECORDS, _RECORDS_A_VALUE * values)
+    def why_not_accepted(self) -> str | None:
+        """Why nobody may accept a proposal as it is, and what to do; None if somebody may."""
+        return why_not_accepted(self.columns, self.unit, self.proposed_from or 0)
 
     def accepted(self, by: bool | str = True) -> Schema:
         """The schema as one of which `by` says that every entry is known without the records.
@@ -256,12 +253,8 @@ class Schema:
         Nothing is left in `review`. A statement of a run says that the schema was proposed. Raises
         InputError for a proposal from so few records that its entries give records back.
         """
-        if self.is_nearly_the_table:
-            raise InputError(
-                f"A proposal is accepted as it is from {_LEAST_RECORDS} records (or units) on, and "
-                f"with {_RECORDS_A_VALUE} for each value under review. With fewer it is nearly the "
-                "table. Check each entry, take its name out of review, and set reviewed."
-            )
+        if (why := self.why_not_accepted) is not None:
+            raise InputError(why)
         columns = {name: replace(column, review=()) for name, column in self.columns.items()}
         return replace(self, columns=columns, reviewed=by, proposed_from=None)
 

@@ -45,9 +45,10 @@ class NoisyCounts(MechanismBase):
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups.
 
-    A number that has neither cuts nor few values is counted in fine public cells first, with the
-    `cells_share` of the budget. Its cells join these, ten at most, by their noisy counts alone. So
-    epsilon covers the choice. `counted_table` of such a schema has as many cells, evenly.
+    A number of more than few values is counted in fine public cells first, with the `cells_share`
+    of the budget. These counts say where in a cell its numbers are drawn. Without cuts its cells
+    join the fine ones, ten at most, by their noisy counts alone. So epsilon covers the choice.
+    `counted_table` of such a schema has as many cells, evenly.
 
     Under `model` "classes" the classes of a mixture give the columns. `tables` names columns that
     combinations of others give in their place, or their own family in the schema. The word
@@ -111,7 +112,8 @@ class NoisyCounts(MechanismBase):
     )
     cells_share: float = setting(
         0.1,
-        "Share of the budget that chooses the cells of numbers without cuts in the schema.",
+        "Share of the budget for fine cells of numbers: they choose the cells of numbers without "
+        "cuts in the schema, and say where in a cell numbers are drawn.",
         more="0 keeps public cells: 20 equal ones, or cells in powers of ten. Larger = cells "
         "nearer to those of equally many records, and more noise in the counts of the sets.",
     )
@@ -161,7 +163,7 @@ class NoisyCounts(MechanismBase):
         )
 
     def fine_cells(self, schema: Schema, *, every: int = 1) -> FineCells:
-        """The numbers of a schema whose cells are chosen, in `every` so many-th fine cell."""
+        """The numbers of a schema that have fine cells, in `every` so many-th of them."""
         if not self.cells_share:
             return FineCells({}, {})
         words = tuple(self.measure), tuple(self.tables)

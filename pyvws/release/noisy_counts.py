@@ -152,6 +152,7 @@ def counts_run(
     """
     budget = mechanism.budget
     given = settings.records if isinstance(settings.records, int) else None
+    given_schema = cast(Schema, table.plan.schema)
     table, noisy, noise, fine = _counted(mechanism, table, records=given)
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
@@ -174,7 +175,7 @@ def counts_run(
         model=mechanism.model,
         sets=len(noisy.table.sets) + len(fine),
         cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in fine.values()),
-        columns_of_chosen_cells=tuple(fine),
+        columns_of_chosen_cells=tuple(n for n in fine if given_schema.columns[n].cuts is None),
         least_scale=float(noise.scales.min()),
         largest_scale=float(noise.scales.max()),
         rho=noise.rho,

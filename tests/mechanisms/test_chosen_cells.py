@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,11 @@ def test_chosen_cells_join_fine_ones(column: Column, every: int, seed: int, most
     for finer in (fine, finest):
         codes = np.array([finer.code_of(x) for x in labels], dtype=np.int32)
         np.testing.assert_array_equal(recoded(finer, counted, codes), own)
+    if own := fine_cells(final, every=every).columns:  # Its cuts are public now.
+        codes = np.array([own["x"].code_of(x) for x in labels], dtype=np.int32)
+        np.testing.assert_array_equal(
+            recoded(own["x"], counted, codes), [counted.code_of(x) for x in labels]
+        )
 
 
 def test_a_number_that_a_rule_compares_begins_a_cell_whatever_is_counted() -> None:
@@ -95,12 +101,17 @@ def test_a_number_that_a_rule_compares_begins_a_cell_whatever_is_counted() -> No
 def test_numbers_with_cuts_or_few_values_keep_their_cells() -> None:
     columns = {
         "cut": Column(model="normal", range=(0, 90), cuts=(15, 60)),
+        "narrow": Column(model="normal", range=(0, 11), cuts=(2, 4, 6, 8, 10), decimals=0),
         "few": Column(model="normal", range=(0, 9), decimals=0),
         "many": Column(model="normal", range=(0, 90), decimals=0),
     }
-    assert [*fine_cells(Schema(columns)).columns] == ["many"]
+    cells = fine_cells(Schema(columns))
+    assert [*cells.columns] == ["cut", "many"]
+    assert {15.0, 60.0} <= {*cells.columns["cut"].edges}
+    even = cells.evenly(Schema(columns))
+    assert [even.columns[name] for name in ("cut", "narrow", "few")] == [*columns.values()][:3]
     named = vws.NoisyCounts(epsilon=1.0, measure=("few:many/20/40",))
-    assert not named.fine_cells(Schema(columns)).columns
+    assert [*named.fine_cells(Schema(columns)).columns] == ["cut"]
 
 
 @settings(max_examples=20, deadline=None)
@@ -165,12 +176,18 @@ def test_a_crowded_number_keeps_what_ties_it_to_a_category() -> None:
     assert near[0] > 0.7 > 0.3 > near[1]  # All but three in the table.
 
 
-def test_a_release_of_chosen_cells_says_so_and_is_reproduced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cuts", [None, (2.5, 5.0)])
+def test_a_release_of_fine_cells_says_what_they_chose_and_is_reproduced(
+    cuts: tuple[float, ...] | None, tmp_path: Path
+) -> None:
     table, schema = crowded(400)
+    schema = replace(
+        schema, columns={**schema.columns, "x": replace(schema.columns["x"], cuts=cuts)}
+    )
     release = synthesized(table, schema)
     public = release.write(tmp_path / "out") / "release"
     privacy = json.loads((public / "privacy.json").read_text(encoding="utf-8"))
-    assert privacy["counts"]["columns_of_chosen_cells"] == ["x"]
+    assert privacy["counts"].get("columns_of_chosen_cells") == (None if cuts else ["x"])
     assert any("cells.parquet" in caveat for caveat in privacy["caveats"])
     counts, fine = (pl.read_parquet(public / f"{name}.parquet") for name in ("counts", "cells"))
     assert privacy["counts"]["cells"] == len(counts) - 1 + len(fine)
@@ -178,8 +195,8 @@ def test_a_release_of_chosen_cells_says_so_and_is_reproduced(tmp_path: Path) -> 
     assert reproduced(public, privacy, files) == [file.read_bytes() for file in files]
     written = tomllib.loads((public / "schema.toml").read_text(encoding="utf-8"))
     given = (tmp_path / "out/confidential/schema.toml").read_text(encoding="utf-8")
-    assert written["columns"]["x"]["cuts"]
-    assert "cuts" not in tomllib.loads(given)["columns"]["x"]
+    assert len(written["columns"]["x"]["cuts"]) == (2 if cuts else 9)
+    assert tomllib.loads(given)["columns"]["x"].get("cuts") == (list(cuts) if cuts else None)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, "x", float("nan")])

@@ -1,8 +1,9 @@
-"""Cells of numbers that their own noisy counts choose, where the schema has no cuts.
+"""Fine cells of numbers, whose noisy counts choose the cells of those without cuts in the schema.
 
 Public cells know nothing of where a number is crowded, so one of them may hold most records. Such a
 number is counted first in fine public cells, under a share of the budget. Neighbours of the fewest
-noisy records are then joined, until few cells are left. Every set counts these.
+noisy records are then joined, until few cells are left. Every set counts these. A number with cuts
+keeps its cells. The fine counts of both kinds say where in a cell numbers are drawn.
 
 Which cells are left follows from noisy counts alone. Whatever they are, a record is in at most one
 cell of each set. The noise of all counts is fixed before the first one. So the costs add up as if
@@ -50,7 +51,7 @@ class FineCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FineCells:
-    """The numbers whose cells are chosen, each in fine public cells.
+    """The numbers that are counted in fine public cells; those without cuts get chosen ones.
 
     Attributes
     ----------
@@ -58,7 +59,7 @@ class FineCells:
         Each number in its fine cells.
     kept : mapping of str to ndarray of bool, shape (C - 1,)
         Which of the numbers that a fine cell begins with, but the first, stay whatever is counted:
-        rules compare with them.
+        rules compare with them, or they are cuts.
     """
 
     columns: Mapping[str, CountedColumn]
@@ -85,15 +86,14 @@ class FineCells:
     def _cut(self, schema: Schema, counts: Mapping[str, Floats], most: int = MOST_CHOSEN) -> Schema:
         columns = dict(schema.columns)
         for name, own in self.columns.items():
-            given = schema.columns[name].cuts is not None
-            left = _left(counts[name], self.kept[name], 1 if given else most)
-            begins = own.edges[1:-1][left]
-            columns[name] = replace(schema.columns[name], cuts=tuple(begins.tolist()))
+            if columns[name].cuts is None:
+                begins = own.edges[1:-1][_left(counts[name], self.kept[name], most)]
+                columns[name] = replace(columns[name], cuts=tuple(begins.tolist()))
         return replace(schema, columns=columns)
 
 
 def fine_cells(schema: Schema, without: Collection[str] = (), *, every: int = 1) -> FineCells:
-    """The fine cells of the numbers that have no cuts and more values than cells are chosen.
+    """The fine cells of the numbers that have more values than cells, but for those `without`.
 
     Of so many fine cells `every` one begins a cell.
     """
@@ -103,7 +103,8 @@ def fine_cells(schema: Schema, without: Collection[str] = (), *, every: int = 1)
         if column.categorical or column.is_computed or column.range is None:
             continue
         step, (low, high) = column.step, column.range
-        several = step is None or (high - low) / step >= MOST_CHOSEN
+        cells = MOST_CHOSEN if column.cuts is None else 2 * (len(column.cuts) + 1)
+        several = step is None or (high - low) / step >= cells
         if several and name not in without:
             wanted.append(name)
     columns = {name: fine_column(schema, name, every=every) for name in wanted}

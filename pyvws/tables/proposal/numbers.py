@@ -14,8 +14,8 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.proposal.families import likeliest
+from pyvws.tables.schema.arithmetic import SINGLE
 from pyvws.tables.schema.column import ENTRIES, Column
-from pyvws.tables.schema.read_values import SINGLE
 
 _COUNT: Final = 1000  # The largest number of a count.
 _MOST_DECIMALS: Final = 6

@@ -115,7 +115,7 @@ class Forms:
         """The rules that compute a number in all records from at most `most` numbers `among` all.
 
         First stand multiples, powers and logarithms of one number, then lines, then what follows
-        from two. Each is missing where the number is.
+        from two. Of each kind those of numbers that nothing computes go first, then the shortest.
         """
         own = values[name]
         if name not in self.numbers or _different(own) < LEAST_DIFFERENT:
@@ -126,20 +126,19 @@ class Forms:
         at = own[self.rows, None]
         room = _room(columns[name], at, self.sizes[asked])
         low, high = _factors(at, room, self.seen[:, asked])
-        lines = False
+        found: dict[int, list[tuple[bool, int, str]]] = {1: [], 2: []}
         for place in asked[low <= high].tolist():
             form = self.forms[place]
-            if len(form.parts) > 1 and not lines:
-                yield from self._lines(name, among, columns, values)
-                lines = True
-            numbers = form.of(values)
-            room = _room(columns[name], own, form.size)
+            numbers, room = form.of(values), _room(columns[name], own, form.size)
             least, largest = map(float, _factors(own, room, numbers))
             enough = _different(numbers) >= LEAST_DIFFERENT * len(form.parts)
             if enough and least <= largest and least * largest > 0.0:
-                yield f"= {_multiple(form.text, least, largest)}"
-        if not lines:
-            yield from self._lines(name, among, columns, values)
+                chained = any(columns[part].is_computed for part in form.parts)
+                text = f"= {_multiple(form.text, least, largest)}"
+                found[len(form.parts)].append((chained, len(text), text))
+        yield from (text for *_, text in sorted(found[1]))
+        yield from self._lines(name, among, columns, values)
+        yield from (text for *_, text in sorted(found[2]))
 
     def giving(
         self, name: str, among: Collection[str], columns: Mapping[str, Column], values: Values

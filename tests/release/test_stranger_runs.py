@@ -43,7 +43,7 @@ def stranger() -> pl.DataFrame:
             "charge": (0.17 * wage).round(2),
             "agesq": age**2,
             "lwage": np.log(wage).astype("f4").astype("f8"),
-            "rate": 100 * tax / wage,
+            "rate": 100 * wage / age,
         }
     )
 
@@ -71,7 +71,7 @@ def test_a_proposal_keeps_values_duplicates_and_computed_columns_in_every_record
     assert (made["charge"] == made["charge"].round(2)).all()
     assert (made["agesq"] == made["age"] ** 2).all()
     assert (made["lwage"] - made["wage"].log()).abs().max() < 1e-9
-    assert (made["rate"] * made["wage"] - 100 * made["tax"]).abs().max() < 1e-6
+    assert (made["rate"] * made["age"] - 100 * made["wage"]).abs().max() < 1e-6
 
 
 @pytest.mark.skipif(not CE.is_file(), reason="needs ce_2017.csv beside the checkout")

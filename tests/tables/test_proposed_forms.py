@@ -121,6 +121,7 @@ def test_what_is_no_form_is_not_proposed() -> None:
     zero = np.where(np.arange(300) == 5, 0.0, x)
     truth = rng.integers(0, 2, 300)
     few = rng.choice([1.5, 2.5, 4.0], 300)
+    like = (x * rng.uniform(0.95, 1.05, 300)).round(1)
     found = rules_of(
         x=x,
         y=y,
@@ -134,6 +135,8 @@ def test_what_is_no_form_is_not_proposed() -> None:
         log_of_zero=np.log(np.where(zero > 0, zero, 1.0)),
         other_gaps=np.where(np.arange(300) < 9, np.nan, 3.0 * y),
         constant=7,
+        like=like,
+        share=100 * like / x,  # Synthetic numbers that are less alike would give any share.
     )
     read = {name for name, rule in found.items() if str(rule).startswith("=")}
     assert read == set()

@@ -45,6 +45,7 @@ _NEAR: Final = 40  # Numbers of a product or a ratio stand so near each other.
 _SOME: Final = 64  # So many records refuse most forms.
 _PARTS: Final = 4.0  # A form has the errors of so many numbers.
 _DIGITS: Final = range(-9, 16)  # Decimals of a constant.
+_VARIED: Final = 0.5  # Of the variance that a product would have if its parts were independent.
 _MOST_SLOPES: Final = 20  # More that do for so many digits are any.
 
 
@@ -64,6 +65,21 @@ class _Form:
     def size(self) -> float:
         """What else than its own size makes a form wrong where its part is: 1 of a logarithm."""
         return float(self.said.startswith("log"))
+
+    def varies(self, values: Values) -> bool:
+        """Whether two numbers give it nearly as much variance as if they were independent.
+
+        Synthetic parts are not as near each other as the records'. So a ratio of like numbers would
+        vary far more than it does.
+        """
+        if len(self.parts) == 1:
+            return True
+        x, y = (values[part] for part in self.parts)
+        with np.errstate(all="ignore"):
+            each = [(x, y), (x, np.ones(1)), (np.ones(1), y)]
+            logs = np.array([np.log(np.abs(self.function(*pair))) for pair in each])
+            own, *apart = logs[:, np.isfinite(logs).all(axis=0)].var(axis=1)
+        return bool(own >= _VARIED * sum(apart))
 
     def of(self, values: Values) -> Floats:
         """The form (N,) of the values (N,) by name; NaN where it has none."""
@@ -132,7 +148,7 @@ class Forms:
             numbers, room = form.of(values), _room(columns[name], own, form.size)
             least, largest = map(float, _factors(own, room, numbers))
             enough = _different(numbers) >= LEAST_DIFFERENT * len(form.parts)
-            if enough and least <= largest and least * largest > 0.0:
+            if enough and least <= largest and least * largest > 0.0 and form.varies(values):
                 chained = any(columns[part].is_computed for part in form.parts)
                 text = f"= {_multiple(form.text, least, largest)}"
                 found[len(form.parts)].append((chained, len(text), text))

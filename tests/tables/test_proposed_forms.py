@@ -56,7 +56,7 @@ def numbers(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
     kept=st.sampled_from(["double", "single", 3, 4]),
     gone=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_planted_form_is_found_and_one_record_that_breaks_it_hides_it(
     seed: int, form: str, names: list[str], kept: Any, gone: bool
 ) -> None:
@@ -86,7 +86,8 @@ def test_a_planted_form_is_found_and_one_record_that_breaks_it_hides_it(
     (why,) = (x for x in reasons({**schema.columns}, {n: n for n in names}) if "computed" in x)
     assert why.startswith(f"{names[3]}: ")
     at = int(np.flatnonzero(~hole)[rng.integers(0, (~hole).sum())])
-    step = 10.0**-kept if isinstance(kept, int) else 1e-4 * abs(float(z[at])) + 1e-5
+    size = abs(float(z[at]))  # Less than a millionth of it is the noise of single precision.
+    step = max(10.0**-kept, 1e-6 * size) if isinstance(kept, int) else 1e-4 * size + 1e-5
     cells = table[names[3]].to_list()
     cells[at] += 2.0 * step
     broken = Schema.propose(table.with_columns(pl.Series(names[3], cells)))
@@ -146,7 +147,7 @@ def test_what_is_no_form_is_not_proposed() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_numbers_that_tell_nothing_of_each_other_have_no_form(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(12, 120))

@@ -87,7 +87,7 @@ def test_a_planted_form_is_found_and_one_record_that_breaks_it_hides_it(
     assert why.startswith(f"{names[3]}: ")
     at = int(np.flatnonzero(~hole)[rng.integers(0, (~hole).sum())])
     size = abs(float(z[at]))  # Less than a millionth of it is the noise of single precision.
-    step = max(10.0**-kept, 1e-6 * size) if isinstance(kept, int) else 1e-4 * size + 1e-5
+    step = max(10.0**-kept, 1e-6 * size) if isinstance(kept, int) else np.pi * (1e-4 * size + 1e-5)
     cells = table[names[3]].to_list()
     cells[at] += 2.0 * step
     broken = Schema.propose(table.with_columns(pl.Series(names[3], cells)))

@@ -114,8 +114,9 @@ class NoisyCounts(MechanismBase):
         0.1,
         "Share of the budget that counts numbers in fine cells.",
         more="They choose the cells of numbers without cuts in the schema, and say where in a cell "
-        "numbers are drawn. 0 keeps public cells: 20 equal ones, or cells in powers of ten. Larger = cells "
-        "nearer to those of equally many records, and more noise in the counts of the sets.",
+        "numbers are drawn. 0 keeps public cells: 20 equal ones, or cells in powers of ten. "
+        "Larger = cells nearer to those of equally many records, and more noise in the counts of "
+        "the sets.",
     )
     classes: int = setting(
         30, "Latent classes of the mixture.", more="Larger = nearer to the counts, and slower."

@@ -532,3 +532,57 @@ def test_one_code_in_steps_and_in_a_report(tmp_path: Path) -> None:
     assert summary["records_that_break_rules"] == {"work": 1}
     ran = run_here("report", made, "--original", tmp_path / "table.csv")
     assert ran.code == 0, ran.err
+
+
+BY_HAND = """
+[columns.minutes]
+model = "normal"
+outcome_scale = "log"
+range = [0.5, 400]
+missing = true
+decimals = 1
+
+[columns.cells]
+model = "nominal"
+levels = ["1", "2", "5"]
+
+[columns.charge]
+rule = "= 0.17 * minutes"
+missing = true
+decimals = 2
+
+[columns.spread]
+rule = "= (charge - 3) ** 2 / 100 + log(minutes) / cells"
+missing = true
+"""
+
+
+@pytest.mark.parametrize("mechanism", ["unweighted", "noisy-counts"])
+def test_arithmetic_of_a_schema_by_hand_holds_in_every_record(
+    mechanism: str, tmp_path: Path
+) -> None:
+    (tmp_path / "schema.toml").write_text(BY_HAND)
+    rng = np.random.default_rng(9)
+    minutes = np.where(rng.random(150) < 0.1, np.nan, rng.lognormal(3, 0.5, 150).round(1))
+    cells = rng.choice([1, 2, 5], 150)
+    charge = np.round(0.17 * minutes, 2)
+    charge[3] += 1.0  # One record breaks a rule.
+    columns = {"minutes": minutes, "cells": cells, "charge": charge, "spread": charge * 0}
+    table = pl.DataFrame(columns).fill_nan(None)
+    chosen: dict[str, Any] = {**QUICK, "datasets": 1, "mechanism": mechanism}
+    if mechanism == "noisy-counts":
+        counts = vws.NoisyCounts(epsilon=8, delta=1e-5, sweeps=20, chains=1)
+        chosen = {"mechanism": counts, "datasets": 1, "seed": 4}
+    release = vws.synthesize(table, schema=tmp_path / "schema.toml", **chosen)
+    (made,) = release.datasets
+    x = made["minutes"]
+    assert 0 < x.null_count() < len(made)
+    assert (made["charge"] - 0.17 * x).abs().max() <= 0.005 + 1e-9
+    assert (made["charge"] == made["charge"].round(2)).all()
+    wanted = (made["charge"] - 3) ** 2 / 100 + x.log() / made["cells"]
+    assert (made["spread"] - wanted).abs().max() < 1e-9
+    assert made["charge"].is_null().equals(x.is_null())
+    assert made["spread"].is_null().equals(x.is_null())
+    if mechanism == "unweighted":
+        broken = release.summary["records_that_break_rules"]
+        assert broken["charge"] == 1

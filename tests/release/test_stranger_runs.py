@@ -40,14 +40,19 @@ def stranger() -> pl.DataFrame:
             "wage": wage,
             "tax": tax,
             "net": (wage - tax).round(4),
+            "charge": (0.17 * wage).round(2),
+            "agesq": age**2,
+            "lwage": np.log(wage).astype("f4").astype("f8"),
+            "rate": 100 * wage / age,
         }
     )
 
 
-def test_a_proposal_keeps_values_duplicates_and_sums_in_every_record() -> None:
+def test_a_proposal_keeps_values_duplicates_and_computed_columns_in_every_record() -> None:
     table = stranger()
     schema = Schema.propose(table).accepted()
     assert schema.computed >= {"country", "gone", "copied", "band", "born", "net"}
+    assert schema.computed >= {"charge", "agesq", "lwage", "rate"}
     counts = vws.NoisyCounts(epsilon=60.0, delta=1e-5, sweeps=20, chains=1)
     made = vws.synthesize(table, schema=schema, mechanism=counts, datasets=1, seed=1).datasets[0]
     assert made.columns == table.columns
@@ -62,6 +67,11 @@ def test_a_proposal_keeps_values_duplicates_and_sums_in_every_record() -> None:
     assert made.select((pl.col("band") == bands).all()).item()
     assert (made["born"] == 2019 - made["age"]).all()
     assert (made["net"] - (made["wage"] - made["tax"])).abs().max() < 1e-9
+    assert (made["charge"] - 0.17 * made["wage"]).abs().max() <= 0.005 + 1e-9
+    assert (made["charge"] == made["charge"].round(2)).all()
+    assert (made["agesq"] == made["age"] ** 2).all()
+    assert (made["lwage"] - made["wage"].log()).abs().max() < 1e-9
+    assert (made["rate"] * made["age"] - 100 * made["wage"]).abs().max() < 1e-6
 
 
 @pytest.mark.skipif(not CE.is_file(), reason="needs ce_2017.csv beside the checkout")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.parts import finish_of, follows
-from pyvws.tables.schema.rules import Bound, Fixed, Sum, read_rule
+from pyvws.tables.schema.rules import Bound, Fixed, read_rule
 from pyvws.tables.schema.schema import Schema
 
 COLUMNS = {
@@ -71,8 +71,8 @@ def test_rules_as_they_are_read():
     assert read_rule("> age") == Bound("age", lower=True, strict=True)
     assert read_rule("< `my age`") == Bound("my age", lower=False, strict=True)
     born = read_rule("= 2020 - age + 1")
-    assert born == Sum((("age", -1.0),), 2021.0)
-    assert born.of(VALUES)[[0, 1]].tolist() == [2018.0, 2006.0]
+    assert born.columns == ("age",)
+    assert born.arithmetic.of(VALUES, COLUMNS)[[0, 1]].tolist() == [2018.0, 2006.0]
     for wrong in (
         "> age + 1",
         "< -age",
@@ -84,8 +84,8 @@ def test_rules_as_they_are_read():
         with pytest.raises(InputError, match="rule"):
             read_rule(wrong)
     total = read_rule("= age + `my age` - band")
-    assert total == Sum((("age", 1.0), ("my age", 1.0), ("band", -1.0)))
-    assert total.of(VALUES)[[0, 1]].tolist() == [5.0, 29.0]
+    assert total.columns == ("age", "my age", "band")
+    assert total.arithmetic.of(VALUES, COLUMNS)[[0, 1]].tolist() == [6.0, 26.0]
 
 
 @pytest.mark.parametrize(
@@ -180,3 +180,81 @@ def test_a_column_may_have_the_name_of_parts_that_another_lacks() -> None:
     schema = Schema({"x": Column(**levels), "part of x": Column(**levels)})
     coded = schema.coded(pl.DataFrame({"x": ["a", "b"], "part of x": ["b", "b"]}))
     assert follows(schema, "x", coded).valued.all()
+
+
+EXPRESSIONS = {
+    "a + b - 3": lambda a, b: a + b - 3,
+    "0.17 * a": lambda a, b: 0.17 * a,
+    "-a * b": lambda a, b: -a * b,
+    "a / (b + 1)": lambda a, b: a / (b + 1),
+    "703 * a / b ** 2": lambda a, b: 703 * a / b**2,
+    "(a - 50) ** 2 / 100": lambda a, b: (a - 50) ** 2 / 100,
+    "a ** 0.5": lambda a, b: a**0.5,
+    "exp(-a / 50)": lambda a, b: np.exp(-a / 50),
+    "log(b) - log10(b)": lambda a, b: np.log(b) - np.log10(b),
+    "log1p(sqrt(a))": lambda a, b: np.log1p(np.sqrt(a)),
+}
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 990), st.integers(5, 90)), min_size=1, max_size=9),
+    decimals=st.sampled_from([None, 0, 2]),
+    data=st.data(),
+)
+@settings(max_examples=10, deadline=None)
+def test_arithmetic_is_what_python_says_within_the_range_of_its_parts(text, rows, decimals, data):
+    columns = {
+        "a": Column(role="public", range=(0, 99)),
+        "b": Column(role="public", range=(0.5, 9), missing=True),
+        "y": Column(rule=f"= {text}", decimals=decimals, missing=True),
+    }
+    schema = Schema(columns)
+    a, b = np.array(rows).T / 10
+    wanted = EXPRESSIONS[text](a, b)
+    rule = schema.columns["y"].rules[0]
+    low, high = rule.arithmetic.range_in(columns)
+    slack = 1e-9 * max(abs(low), abs(high))
+    assert (low - slack <= wanted).all()
+    assert (wanted <= high + slack).all()
+    made = finish_of(schema, "y").settled(
+        np.ones(len(a)), {"a": a, "b": b, "part of y": 1.0 + 0 * a}
+    )
+    assert made == pytest.approx(wanted if decimals is None else np.round(wanted, decimals))
+    values = {"a": a, "b": b, "y": made, "part of y": 1.0 + 0 * a}
+    assert not follows(schema, "y", values).breaking.any()
+    at = data.draw(st.integers(0, len(a) - 1))
+    off = 1.01 * 10.0 ** -(decimals or 0) if decimals is not None else 1e-5 * (1 + abs(made[at]))
+    wrong = np.where(np.arange(len(a)) == at, made + off, made)
+    assert follows(schema, "y", {**values, "y": wrong}).breaking.tolist() == [
+        k == at for k in range(len(a))
+    ]
+    gone = {**values, "b": np.where(np.arange(len(a)) == at, np.nan, b)}
+    if "b" in rule.columns:
+        assert follows(schema, "y", gone).breaking[at]
+        assert np.isnan(finish_of(schema, "y").settled(made, gone)[at])
+    single = {**values, "y": made.astype("f4").astype("f8")}
+    assert not follows(schema, "y", single).breaking.any()
+
+
+def test_dates_and_labels_in_arithmetic() -> None:
+    dates = {"days_since": "2000-01-01", "range": ("2000-01-01", "2009-12-31"), "role": "public"}
+    columns = {
+        "begin": Column(**dates),
+        "end": Column(**dates),
+        "grade": Column(role="public", levels=("1", "2", "9"), missing="N"),
+        "area": Column(role="public", levels=("a", "b")),
+    }
+    rows = {"begin": [3.0, 4.0], "end": [5.0, 10.0], "grade": [3.0, 4.0], "area": [1.0, 2.0]}
+    values = {name: np.array(own) for name, own in rows.items()}
+
+    def made(rule: str, **more):
+        schema = Schema({**columns, "y": Column(rule=rule, missing=True, **more)})
+        return schema.columns["y"].rules[0].arithmetic.of(values, columns).tolist()
+
+    assert made("= (end - begin) / 7") == pytest.approx([2 / 7, 6 / 7])
+    assert made("= begin + 2 * (end - begin)", **{**dates, "role": "synthesize"}) == [7.0, 16.0]
+    assert made("= grade ** 2") == pytest.approx([81.0, np.nan], nan_ok=True)
+    for wrong in ("= 2 * begin", "= log(end)", "= end / begin", "= -begin", "= area * 2"):
+        with pytest.raises(InputError, match=r"dates|not all of its levels are numbers"):
+            made(wrong)

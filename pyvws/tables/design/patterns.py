@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
+from pyvws.tables.schema.arithmetic import level_numbers
 from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.conditions import level_numbers
 from pyvws.tables.schema.parts import ModelledSchema
 from pyvws.tables.schema.schema import Schema
 

@@ -1,4 +1,4 @@
-"""Propose computed columns: copies, sums and differences of numbers, and bands of one.
+"""Propose computed columns: copies, sums and other forms of numbers, and bands of one.
 
 Each is proposed where all records have it, ten different values or more show it, and each band has
 several units. The records chose it, so it stands in `review`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Final
 
@@ -17,6 +17,8 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
+from pyvws.tables.proposal.forms import LEAST_DIFFERENT, Forms, with_values
+from pyvws.tables.proposal.numbers import rounded_outwards
 from pyvws.tables.proposal.spelling import (
     condition_on,
     formatted_name,
@@ -27,7 +29,6 @@ from pyvws.tables.schema.column import Column
 
 Values = Mapping[str, Floats]
 
-_LEAST_DIFFERENT: Final = 10
 _UNITS_A_BAND: Final = 5
 _MOST_NUMBERS: Final = 40  # Numbers before a column, of whose pairs it may be a sum.
 _SOME: Final = 200  # So many records refuse most pairs.
@@ -46,9 +47,10 @@ def computed_columns(
     `values` (N,) by name are the records as `Schema.coded` gives them; a record counts as `each`
     (N,) of a unit.
     """
-    proposed = dict(columns)
+    proposed, forms = dict(columns), Forms(columns, values)
     numbers: list[str] = []
     categories: list[str] = []
+    earlier: list[str] = []
     for name, column in columns.items():
         if column.role != "synthesize":
             continue
@@ -64,35 +66,75 @@ def computed_columns(
                     proposed[name] = banded
                     break
             continue
-        total = _sum(name, numbers, columns, values)
-        summed = (
-            _by_rule(column, total.rule, **total.entries_of(column, columns)) if total else None
-        )
-        if summed is not None and _is_kept(name, summed, columns, values):
-            proposed[name] = summed
+        if made := _summed(name, numbers, proposed, values):
+            proposed[name] = made
         else:
             numbers.append(name)
+            proposed |= _formed(name, earlier, forms, proposed, values)
+        earlier.append(name)
     return proposed
 
 
-def bands_below(columns: Mapping[str, Column], values: Values, each: Floats) -> dict[str, Column]:
-    """The columns in an order where a category of intervals of a number stands below the number.
+def _formed(
+    name: str, earlier: list[str], forms: Forms, columns: Mapping[str, Column], values: Values
+) -> dict[str, Column]:
+    """A number that is a multiple, a power, a logarithm, a product or a ratio of earlier numbers.
 
-    A file may have ageGroup before age. Rules then compute it, and no record contradicts itself.
+    The columns that it follows from stand beside it, where their ranges change; none without it.
     """
-    order = list(columns)
+    column = columns[name]
+    for text in forms.rules_of(name, _fitting(column, earlier, columns), columns, values):
+        found = with_values(text, columns, values)
+        if found is None:
+            continue
+        rule, parts = found
+        low, high = rule.arithmetic.range_in(parts)
+        own = column.range or (low, high)
+        ends = rounded_outwards(min(low, own[0]), max(high, own[1]))
+        made = _by_rule(column, text, range=ends)
+        if made is not None and _is_kept(name, made, {**columns, **parts}, values):
+            return {**parts, name: made}
+    return {}
+
+
+def computed_below(
+    columns: Mapping[str, Column], values: Values, each: Floats
+) -> dict[str, Column]:
+    """The columns in an order where what one number gives stands below the number.
+
+    A file may have ageGroup or the square of age before age. Rules then compute it, and no record
+    contradicts itself. Of two numbers that give each other the one of more values goes below.
+    """
+    order, forms = list(columns), Forms(columns, values)
     drawn = [name for name, column in columns.items() if column.role == "synthesize"]
     for place, name in enumerate(drawn):
-        if not columns[name].categorical or columns[name].is_constant:
+        if columns[name].is_constant:
             continue
-        for other in drawn[place + 1 :]:
-            if columns[other].categorical or not _may_be_bands(values[name], values[other]):
+        later = drawn[place + 1 :]
+        giving = forms.giving(name, later, columns, values)
+        for other in later:
+            if columns[other].categorical:
                 continue
-            if _bands(name, other, columns, values, each):
+            if columns[name].categorical:
+                below = _may_be_bands(values[name], values[other]) and bool(
+                    _bands(name, other, columns, values, each)
+                )
+            else:
+                below = other in giving and (
+                    _numbers_in(columns[other]) < _numbers_in(columns[name])
+                    or not forms.giving(other, [name], columns, values)
+                )
+            if below:
                 order.remove(name)
                 order.insert(order.index(other) + 1, name)
                 break
     return {name: columns[name] for name in order}
+
+
+def _numbers_in(column: Column) -> float:
+    """How many numbers a column's range has at its decimals."""
+    low, high = column.range or (0.0, math.inf)
+    return (high - low) / column.step if column.step else math.inf
 
 
 def _may_be_bands(codes: Floats, x: Floats) -> bool:
@@ -136,53 +178,42 @@ def _by_rule(column: Column, rule: str, **entries: Any) -> Column | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Sum:
-    """A sum of columns, each with its sign, and a constant."""
+def _summed(
+    name: str, numbers: list[str], columns: Mapping[str, Column], values: Values
+) -> Column | None:
+    """A number that is a sum of others, with the range and decimals that no sum is beyond.
 
-    signs: Sequence[float]
-    parts: Sequence[str]
-    constant: float = 0.0
-
-    @property
-    def rule(self) -> str:
-        return _summed(self.signs, self.parts, self.constant)
-
-    def entries_of(self, column: Column, columns: Mapping[str, Column]) -> dict[str, Any]:
-        """The range and decimals of a column that is the sum: no sum of its parts is beyond.
-
-        Synthetic parts make sums that no record has, at the ends of all ranges and decimals.
-        """
-        parts = [columns[x] for x in self.parts]
-        low, high = self.constant, self.constant
-        for sign, part in zip(self.signs, parts, strict=True):
-            ends = part.range or (-math.inf, math.inf)
-            low, high = low + sign * ends[sign < 0.0], high + sign * ends[sign > 0.0]
-        digits = [part.decimals for part in (column, *parts) if part.decimals is not None]
-        if column.days_since is not None:
-            return {"range": (low, high)}
-        if len(digits) <= len(parts):
-            return {"range": (low, high), "decimals": None}
+    Synthetic parts make sums that no record has, at the ends of all ranges and decimals.
+    """
+    column, text = columns[name], _sum(name, numbers, columns, values)
+    found = with_values(text, columns, values) if text else None
+    if found is None:
+        return None
+    rule, parts = found
+    low, high = rule.arithmetic.range_in(parts)
+    entries: dict[str, Any] = {"range": (low, high)}
+    digits = [part.decimals for part in (column, *parts.values()) if part.decimals is not None]
+    if column.days_since is None:
+        entries["decimals"] = max(digits) if len(digits) > len(parts) else None
+    if entries.get("decimals") is not None:
         power = 10.0 ** max(digits)
-        within = math.floor(low * power + _EXACT) / power, math.ceil(high * power - _EXACT) / power
-        return {"range": within, "decimals": max(digits)}
+        low, high = math.floor(low * power + _EXACT), math.ceil(high * power - _EXACT)
+        entries["range"] = low / power, high / power
+    made = _by_rule(column, str(text), **entries)
+    return made if made and _is_kept(name, made, columns, values) else None
 
 
 def _sum(
     name: str, numbers: list[str], columns: Mapping[str, Column], values: Values
-) -> _Sum | None:
-    """A number that is another one in all records, or a sum or difference of two or more.
+) -> str | None:
+    """The rule of a number that is another one in all records, or a sum of two or more.
 
     The difference of two dates is a number of days, which a date may have added.
     """
     column, own = columns[name], values[name]
-    if len(np.unique(own[~np.isnan(own)])) < _LEAST_DIFFERENT:
+    if len(np.unique(own[~np.isnan(own)])) < LEAST_DIFFERENT:
         return None
-    terms = [
-        x
-        for x in numbers[-_MOST_NUMBERS:]
-        if len(columns[x].missing_codes) <= len(column.missing_codes) <= 1
-    ]
+    terms = _fitting(column, numbers, columns)
     dated = {x for x in (name, *terms) if columns[x].days_since is not None}
     some = np.linspace(0, len(own) - 1, min(len(own), _SOME)).astype(np.intp)
     for signs, parts in _sums(terms):
@@ -199,8 +230,15 @@ def _sum(
             if not _same(own[rows], total + constant):
                 break
         else:
-            return _Sum(signs, parts, constant)
-    return None if name in dated else _of_many(own, [x for x in terms if x not in dated], values)
+            return _in_words(signs, parts, constant)
+    drawn = [x for x in terms if x not in dated and not columns[x].is_computed]
+    return None if name in dated else _of_many(own, drawn, values)
+
+
+def _fitting(column: Column, numbers: list[str], columns: Mapping[str, Column]) -> list[str]:
+    """The last of some numbers, without those whose missing codes a column cannot have."""
+    own = len(column.missing_codes)
+    return [x for x in numbers[-_MOST_NUMBERS:] if len(columns[x].missing_codes) <= own <= 1]
 
 
 def _constant(differences: Floats) -> float:
@@ -209,7 +247,7 @@ def _constant(differences: Floats) -> float:
     return round(float(known[0]), _MOST_DECIMALS) + 0.0 if len(known) else 0.0
 
 
-def _summed(signs: Sequence[float], parts: Sequence[str], constant: float) -> str:
+def _in_words(signs: Sequence[float], parts: Sequence[str], constant: float = 0.0) -> str:
     """A sum in words, a positive part first; a constant that none is stands before the others."""
     terms = sorted(zip(signs, map(formatted_name, parts), strict=True), key=lambda term: -term[0])
     first = [f"{label_of(constant)}"] if terms[0][0] < 0 else []
@@ -229,7 +267,7 @@ def nearly_summed(
     Beside the most frequent number a share of at most `most` is not.
     """
     known, counts = np.unique(own, return_counts=True)
-    if len(known) < _LEAST_DIFFERENT:
+    if len(known) < LEAST_DIFFERENT:
         return
     telling = np.flatnonzero(~(own == known[counts.argmax()]) & ~np.isnan(own))
     size = float(np.nanmax(np.abs(own)))
@@ -244,12 +282,12 @@ def nearly_summed(
             yield parts, broken
 
 
-def _of_many(own: Floats, terms: list[str], values: Values) -> _Sum | None:
+def _of_many(own: Floats, terms: list[str], values: Values) -> str | None:
     """A number that is a sum of three others or more, by least squares."""
     there = ~np.isnan(own)
     known = [x for x in terms if not np.isnan(values[x][there]).any()]
     rows = np.flatnonzero(there)[: _RECORDS_A_TERM * (len(known) + 1)]
-    if len(known) < _MANY or len(rows) < 2 * len(known) + _LEAST_DIFFERENT:
+    if len(known) < _MANY or len(rows) < 2 * len(known) + LEAST_DIFFERENT:
         return None
     parts = np.column_stack([values[x][rows] for x in known])
     size = np.abs(parts).max(axis=0)
@@ -265,7 +303,7 @@ def _of_many(own: Floats, terms: list[str], values: Values) -> _Sum | None:
     total = sum(signs[k] * values[known[k]] for k in used)
     if not _same(own, np.asarray(total)):
         return None
-    return _Sum(signs[used].tolist(), [known[k] for k in used])
+    return _in_words(signs[used].tolist(), [known[k] for k in used])
 
 
 def _copy(
@@ -315,7 +353,7 @@ def _bands(
     of_known = codes[there][first]
     steps = np.flatnonzero(np.diff(of_known))
     used = len(np.unique(of_known))
-    if used < 2 or len(steps) != used - 1 or len(known) < max(_LEAST_DIFFERENT, 2 * used):
+    if used < 2 or len(steps) != used - 1 or len(known) < max(LEAST_DIFFERENT, 2 * used):
         return ()
     if (of_known[np.searchsorted(known, x[there])] != codes[there]).any():
         return ()

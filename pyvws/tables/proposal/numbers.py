@@ -14,8 +14,8 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.proposal.families import likeliest
+from pyvws.tables.schema.arithmetic import SINGLE
 from pyvws.tables.schema.column import ENTRIES, Column
-from pyvws.tables.schema.read_values import SINGLE
 
 _COUNT: Final = 1000  # The largest number of a count.
 _MOST_DECIMALS: Final = 6
@@ -145,7 +145,7 @@ def number_column(
     count = decimals == 0 and low >= 0 and high <= _COUNT
     if count:
         points = points[[_towers(x, values) for x in points]]
-    below, above = _rounded(low, high)
+    below, above = rounded_outwards(low, high)
     ends = max(below, limits[0]), min(above, limits[1])
     if len(points) and points[-1] == high:  # A top code ends the range.
         ends = ends[0], high
@@ -154,7 +154,7 @@ def number_column(
         above_0 = _family(others[others > 0.0], ends, count)
         if above_0["model"] == "gamma" or above_0.get("outcome_scale") == "log":
             points, others = np.union1d(points, [0.0]), others[others > 0.0]
-    least = _step(low) if ends[0] <= 0.0 < low else None
+    least = step_below(low) if ends[0] <= 0.0 < low else None
     family = _family(others, ends, count, least)
     if least and (family["model"], family.get("outcome_scale")) == ("truncated-normal", "log"):
         ends = least, ends[1]  # The scale has no 0.
@@ -173,7 +173,8 @@ def number_column(
 def _at_decimals(values: Floats) -> tuple[Floats, int | None]:
     """Numbers (n,) at their decimals, and how many; as they are, and None, where they have more.
 
-    Numbers of single precision, as 6.19999980926514, have those of the numbers they stand for.
+    Numbers of single precision, as 6.19999980926514, have those of the numbers they stand for, if
+    that precision tells the last decimal of the largest.
     """
     known = np.unique(values)
     for single in (False, True):
@@ -182,7 +183,7 @@ def _at_decimals(values: Floats) -> tuple[Floats, int | None]:
             if single:
                 chance = np.minimum(2.0 * SINGLE * np.abs(known) * 10.0**decimals, 1.0)
                 on_grid = np.isclose(near, known, rtol=SINGLE, atol=0.0).all()
-                found = on_grid and chance.prod() < _BY_CHANCE
+                found = on_grid and chance.max() < 1.0 and chance.prod() < _BY_CHANCE
             else:
                 found = (near == known).all()
             if found:
@@ -201,7 +202,7 @@ def _family(
         return {
             "model": family.model,
             "outcome_scale": family.scale,
-            "outcome_unit": _step(family.unit),
+            "outcome_unit": step_below(family.unit),
         }
     return {"model": family.model, **(around(ends) if "normal" in family.model else {})}
 
@@ -209,7 +210,7 @@ def _family(
 def around(ends: tuple[float, float]) -> dict[str, Any]:
     """The settings that bring numbers within `ends` to where a normal family's priors are."""
     centre, width = (ends[0] + ends[1]) / 2, ends[1] - ends[0]
-    return {"outcome_centre": centre, "outcome_unit": _step(width / _UNITS)}
+    return {"outcome_centre": centre, "outcome_unit": step_below(width / _UNITS)}
 
 
 def _towers(point: float, values: Floats) -> bool:
@@ -218,9 +219,9 @@ def _towers(point: float, values: Floats) -> bool:
     return int((values == point).sum()) >= _OFTEN * beside
 
 
-def _rounded(low: float, high: float) -> tuple[float, float]:
+def rounded_outwards(low: float, high: float) -> tuple[float, float]:
     """A range of round numbers around the lowest and highest, which are values of records."""
-    step = _step((high - low) / _STEPS)
+    step = step_below((high - low) / _STEPS)
     digits = max(0, -math.floor(math.log10(step)))
     below, above = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     below -= round(below * step, digits) > low
@@ -228,7 +229,7 @@ def _rounded(low: float, high: float) -> tuple[float, float]:
     return min(low, round(below * step, digits)), max(high, round(above * step, digits))
 
 
-def _step(most: float) -> float:
+def step_below(most: float) -> float:
     """The largest of 1, 2 and 5 times a power of ten that is not above `most`."""
     power = math.floor(math.log10(most))  # Just below a power of ten it rounds up.
     units = ((unit, k) for k in (power - 1, power) for unit in (1, 2, 5))

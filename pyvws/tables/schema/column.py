@@ -12,6 +12,7 @@ import numpy as np
 from pyvws._base.checks import Floats, as_text, choice, finite_number, near, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_days, as_number, days_or_number, iso_date, iso_of, label_of
+from pyvws.tables.schema.arithmetic import level_numbers
 from pyvws.tables.schema.category import (
     Category,
     part_label,
@@ -20,7 +21,6 @@ from pyvws.tables.schema.category import (
     refuse_many,
     refuse_settings,
 )
-from pyvws.tables.schema.conditions import level_numbers
 from pyvws.tables.schema.entries import (
     labels,
     missing_codes,
@@ -264,7 +264,7 @@ class Column:
                 "rule and lookup are for columns to synthesize. Leave them out, or change the role."
             )
         if self.is_computed and (len(self.rules) > 1 or self.model or self.mass):
-            raise InputError("a sum or a lookup has no other rule, model or mass. Leave them out.")
+            raise InputError("a computed column has no other rule, model or mass. Leave them out.")
         if self.lookup and not self.categorical and self.missing_codes:
             raise InputError("a lookup gives numbers. Leave missing out, or give levels.")
         for rule in self.rules:

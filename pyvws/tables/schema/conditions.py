@@ -8,12 +8,10 @@ order takes sums of numbers too, as in "parent - age < 12"; they are missing whe
 from __future__ import annotations
 
 import ast
-import math
 import operator
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,40 +19,16 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_days, as_number, label_of
+from pyvws.tables.schema.arithmetic import HELP, Coded, folded, numbers_of, parsed
 
 Bools = NDArray[np.bool_]
 MISSING: Final = "missing"
-_QUOTED: Final = re.compile(r"`([^`]+)`")
 _ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-HELP: Final = (
-    'A rule reads "missing where age < 15", "missing only where age < 15", '
-    '"N only where age < 15", "0 where owner == \'no\'", "never married where age < 15", '
-    '">= wages", "< assets" or "= wages + pensions - 5".'
-)
-
-
-class Coded(Protocol):
-    """What a condition asks of a column: labels of its codes, or None for a number.
-
-    Dates have the start of their days.
-    """
-
-    @property
-    def coded_levels(self) -> tuple[str | None, ...]: ...
-
-    @property
-    def categorical(self) -> bool: ...
-
-    @property
-    def missing_codes(self) -> tuple[str | None, ...]: ...
-
-    @property
-    def days_since(self) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,49 +57,12 @@ class Condition:
 def read_condition(expression: str, text: str | None = None) -> Condition:
     """The condition that an expression states; InputError in one line, naming the rule `text`."""
     text = text or expression
-    tree, names = _parsed(expression, text)
+    tree, names = parsed(expression, text)
     condition = Condition(tree, names, expression)
     _check(tree, text)
     if not condition.columns:
         raise InputError(f"rule {text!r} reads no column. {HELP}")
     return condition
-
-
-def _parsed(expression: str, text: str) -> tuple[ast.expr, dict[str, str]]:
-    """The syntax tree, in which names in backquotes stand as plain ones, and what these mean."""
-    names: dict[str, str] = {}
-
-    def plain(quoted: re.Match[str]) -> str:
-        names[f"quoted_{len(names)}"] = quoted[1]
-        return list(names)[-1]
-
-    try:
-        return ast.parse(_QUOTED.sub(plain, expression).strip(), mode="eval").body, names
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InputError(f"rule {text!r} cannot be read. {HELP}") from None
-
-
-def signed_columns(expression: str, text: str) -> tuple[tuple[tuple[str, float], ...], float]:
-    """The columns of a sum with their signs, and the sum of its numbers."""
-    tree, names = _parsed(expression, text)
-    constants: list[float] = []
-
-    def parts(node: ast.expr, sign: float) -> list[tuple[str, float]]:
-        if isinstance(node, ast.Name):
-            return [(names.get(node.id, node.id), sign)]
-        value = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            constants.append(sign * float(value))
-            return []
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-            other = sign if isinstance(node.op, ast.Add) else -sign
-            return [*parts(node.left, sign), *parts(node.right, other)]
-        raise InputError(f"rule {text!r} takes names of columns, numbers, + and -. {HELP}")
-
-    named = tuple(parts(tree, 1.0))
-    if not (named and math.isfinite(sum(constants))):
-        raise InputError(f"rule {text!r} reads no column, or has a number without end. {HELP}")
-    return named, sum(constants)
 
 
 def _check(node: ast.expr, text: str) -> None:
@@ -244,8 +181,7 @@ class _Reader:
         Beside dates a constant is a date too, and counts days since their start.
         """
         if isinstance(node, ast.BinOp):
-            left, right = (self.number(part, part) for part in (node.left, node.right))
-            return left + right if isinstance(node.op, ast.Add) else left - right
+            return folded(node, lambda part: (self.number(part, part),) * 2)[0]
         name, start = self.named(node), self.start(beside)
         if name is None:
             constant = _constant(node)
@@ -261,11 +197,7 @@ class _Reader:
         if self.named(beside) is not None and self.start(node) != start:
             raise InputError("a rule compares dates with dates of the same days_since.")
         column, values = self.columns[name], self.values[name]
-        if not column.categorical:
-            return values
-        return level_numbers(column, f"a rule compares column {name!r} by size")[
-            values.astype(np.intp) - 1
-        ]
+        return numbers_of(column, values, f"a rule compares column {name!r} by size")
 
 
 def is_missing(column: Coded, values: Floats) -> Bools:
@@ -275,20 +207,3 @@ def is_missing(column: Coded, values: Floats) -> Bools:
     levels = column.coded_levels
     codes = [levels.index(code) + 1.0 for code in column.missing_codes if code in levels]
     return np.isin(values, codes)
-
-
-def level_numbers(column: Coded, asker: str) -> Floats:
-    """The numbers (L,) that a category's labels spell, NaN for a missing one.
-
-    Raises InputError for a label that is no number; `said` is what asks for numbers.
-    """
-    numbers = [
-        np.nan if label is None or label in column.missing_codes else as_number(label)
-        for label in column.coded_levels
-    ]
-    if None in numbers:
-        raise InputError(
-            f'{asker}, and not all of its levels are numbers. Take == or in, such as "area in '
-            "['a', 'b']\"."
-        )
-    return np.array(numbers, dtype=np.float64)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -40,6 +40,7 @@ from pyvws.tables.files.labels import (
     reads_as_truth,
     spells_empty,
 )
+from pyvws.tables.schema.arithmetic import SINGLE
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.factors import factor_values, make_factor
 from pyvws.tables.schema.groups import group_codes, group_of
@@ -49,9 +50,6 @@ from pyvws.tables.schema.write_values import (
     native_levels,
     released_type,
 )
-
-SINGLE: Final = 1e-7
-"""How far a number of single precision is from the one it stands for, as a share of it."""
 
 
 def coded_columns(

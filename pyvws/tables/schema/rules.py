@@ -3,10 +3,10 @@
 "missing where age < 15" and "0 where owner == 'no'" fix the value where their condition holds;
 "missing only where age < 15" says besides that the value is there everywhere else, and "N only
 where age < 15" that the code N, one of several, is nowhere else. ">= wages", "<= assets" and
-"> begin" bound a number by another one. "= wages + pensions" and "= 2020 - age" compute a column,
+"> begin" bound a number by another one. "= wages + pensions" and "= log(wage)" compute a column,
 "= area" copies a category, and a lookup lets another column decide it. "never married, widowed
 where age < 15" bars levels of a category, one of which the value has elsewhere. Conditions read as
-`pyvws.tables.schema.conditions` says.
+`pyvws.tables.schema.conditions` says, and arithmetic as `pyvws.tables.schema.arithmetic` says.
 
 Each kind of rule is a class here. It says which columns it fits, which records break it, and what
 it makes of drawn values.
@@ -25,15 +25,20 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_number, label_of
-from pyvws.tables.schema.conditions import (
+from pyvws.tables.schema.arithmetic import (
+    EXACT,
     HELP,
+    Arithmetic,
+    Ranged,
+    precision,
+    read_arithmetic,
+)
+from pyvws.tables.schema.conditions import (
     MISSING,
     Bools,
-    Coded,
     Condition,
     is_missing,
     read_condition,
-    signed_columns,
 )
 
 _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
@@ -41,13 +46,12 @@ _NEVER: Final = re.compile(
     r"(?P<said>never\s+(?P<values>(?!only\s+where\b).+?))\s+where\s+(?P<condition>.+)", re.S
 )
 _LISTED: Final = re.compile(r"""\s*('[^']*'|"[^"]*"|[^,'"]+?)\s*(?:,|$)""")
-_EXACT: Final = 1e-12  # A sum of amounts such as 0.1 is exact but for last bits.
 
 Values = Mapping[str, Floats]
 """The values (n,) of a table's columns by name, as `Schema.coded` gives them."""
 
 
-class Ruled(Coded, Protocol):
+class Ruled(Ranged, Protocol):
     """What a rule asks of the column that it is for."""
 
     @property
@@ -237,7 +241,8 @@ class Bound(Rule):
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
         _check_numbers(self.columns, columns)
-        _check_dates((name, self.other), (1.0, -1.0), columns)
+        dated = columns[self.other].days_since is not None
+        _check_dates(int(dated), (name, self.other), columns)
 
     def judged(
         self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
@@ -254,27 +259,22 @@ class Bound(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class Sum(Rule):
-    """The number is a sum of other columns, each with its sign, 1 or -1, and of a constant.
+class Computed(Rule):
+    """The number follows from other columns by arithmetic, rounded to its column's decimals.
 
     A category is another one: both have the same labels in each record.
     """
 
-    parts: tuple[tuple[str, float], ...]
-    constant: float = 0.0
+    arithmetic: Arithmetic
     computes = True
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.parts)
+        return self.arithmetic.columns
 
     def check(self, column: Ruled) -> None:
-        if column.categorical and not self._is_copy:
+        if column.categorical and self.arithmetic.column is None:
             _check_number(column)
-
-    @property
-    def _is_copy(self) -> bool:
-        return [sign for _, sign in self.parts] == [1.0] and self.constant == 0.0
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
         if columns[name].categorical:
@@ -287,19 +287,14 @@ class Sum(Rule):
                     "codes of that column. Add them."
                 )
             return
-        _check_numbers(self.columns, columns)
         for other in self.columns:
             if columns[other].missing_codes and not columns[name].missing_codes:
                 raise InputError(
-                    f"a sum is missing where a part is, and column {other!r} can be missing. "
-                    "Add missing to the column of the sum."
+                    f"a computed number is missing where a part is, and column {other!r} can be "
+                    "missing. Add missing to the column that is computed."
                 )
-        signs = (1.0, *(-sign for _, sign in self.parts))
-        _check_dates((name, *self.columns), signs, columns)
-
-    def of(self, values: Values) -> Floats:
-        """The sums (n,); missing where a part is."""
-        return np.asarray(sum(sign * values[name] for name, sign in self.parts) + self.constant)
+        _check_dates(self.arithmetic.dates(columns), (name, *self.columns), columns)
+        self.arithmetic.range_in(columns)
 
     def _copied(self, name: str, values: Values, columns: Mapping[str, Ruled]) -> Floats:
         """The codes (n,) of a category that equals another one."""
@@ -314,22 +309,21 @@ class Sum(Rule):
         own, fixed = values[name], np.zeros(len(values[name]), dtype=np.bool_)
         if columns[name].categorical:
             return fixed, own != self._copied(name, values, columns)
-        total, decimals = self.of(values), columns[name].decimals
-        room = (
-            _EXACT * (sum(np.abs(values[other]) for other in self.columns) + abs(self.constant))
-            if decimals is None
-            else 0.5 * 10.0**-decimals
-        )
-        near = (np.abs(own - total) <= room) | (np.isnan(own) & np.isnan(total))
-        return fixed, np.asarray(~near)
+        decimals = columns[name].decimals
+        share = precision(own) if decimals is None else EXACT
+        half = 0.0 if decimals is None else 0.5 * 10.0**-decimals
+        low, high = self.arithmetic.between(values, columns, share)
+        room = half + share * np.abs(own)
+        near = (own >= low - room) & (own <= high + room)
+        return fixed, np.asarray(~(near | (np.isnan(own) & np.isnan(low))))
 
     def settled(
         self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
     ) -> tuple[Bools, Floats | float]:
         if columns[name].categorical:
             return np.ones(1, dtype=np.bool_), self._copied(name, values, columns)
-        total = self.of(values)
-        settled = np.where(np.isnan(total), 2.0, 1.0) if of_part else columns[name].rounded(total)
+        made = self.arithmetic.of(values, columns)
+        settled = np.where(np.isnan(made), 2.0, 1.0) if of_part else columns[name].rounded(made)
         return np.ones(1, dtype=np.bool_), settled
 
 
@@ -389,7 +383,7 @@ def _check_fixed(value: str, column: Ruled) -> None:
 
 def _check_number(column: Ruled) -> None:
     if column.categorical:
-        raise InputError("a bound or a sum is a rule for numbers. Leave levels out.")
+        raise InputError("a bound or arithmetic is a rule for numbers. Leave levels out.")
 
 
 def _check_numbers(names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
@@ -398,17 +392,15 @@ def _check_numbers(names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
             raise InputError(f"a rule takes numbers, and column {other!r} has levels.")
 
 
-def _check_dates(
-    names: Sequence[str], signs: Sequence[float], columns: Mapping[str, Ruled]
-) -> None:
-    """Raise InputError for a bound or a sum that takes days since unlike starts for one kind.
+def _check_dates(dates: int, names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
+    """Raise InputError for days since unlike starts, or a column that takes days of another kind.
 
-    The days of dates with one start may be subtracted, which gives a number, and a number of days
-    may be added.
+    The first of the names has a rule with so many `dates`: 1 makes a date, and 0 a number. The days
+    of dates with one start may be subtracted, which gives a number, and a number of days may be
+    added.
     """
-    starts = [columns[name].days_since for name in names]
-    dated = [sign for sign, start in zip(signs, starts, strict=True) if start is not None]
-    if sum(dated) != 0.0 or len({*starts} - {None}) > 1:
+    starts = {columns[name].days_since for name in names} - {None}
+    if dates != (columns[names[0]].days_since is not None) or len(starts) > 1:
         raise InputError(
             "a rule takes dates with dates of the same days_since, such as "
             '"= end - begin" for a number of days, or ">= begin" for a date.'
@@ -439,12 +431,12 @@ def read_rule(text: str) -> Rule:
     stated = text.strip()
     if stated[:1] in (">", "<"):
         strict = stated[1:2] != "="
-        parts, constant = signed_columns(stated[2 - strict :], text)
-        if constant or [sign for _, sign in parts] != [1.0]:
+        other = read_arithmetic(stated[2 - strict :], text).column
+        if other is None:
             raise InputError(f"rule {text!r} bounds by something else than one column. {HELP}")
-        return Bound(parts[0][0], stated[0] == ">", strict)
+        return Bound(other, stated[0] == ">", strict)
     if stated[:1] == "=":
-        return Sum(*signed_columns(stated[1:], text))
+        return Computed(read_arithmetic(stated[1:], text))
     if (never := _NEVER.fullmatch(stated)) is not None:
         listed = _LISTED.findall(never["values"])
         if not listed or _LISTED.sub("", never["values"]):

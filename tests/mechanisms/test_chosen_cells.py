@@ -123,7 +123,10 @@ def test_numbers_are_drawn_within_their_cells(seed: int, deviation: float) -> No
     final = counted_columns(cells.chosen(schema, {"x": noisy}))["x"]
     codes = rng.integers(0, final.size, 300).astype(np.int32)
     drawn = drawn_within(cells.columns["x"], final, codes, noisy, rng)
-    assert ((final.edges[codes] <= drawn) & (drawn <= final.edges[codes + 1])).all()
+    told = ~np.isnan(drawn)
+    assert (told == np.isin(codes, codes[told])).all()
+    low, high = final.edges[codes[told]], final.edges[codes[told] + 1]
+    assert ((low <= drawn[told]) & (drawn[told] <= high)).all()
 
 
 def test_counts_that_stand_out_of_the_noise_give_numbers_within_a_cell() -> None:
@@ -136,7 +139,7 @@ def test_counts_that_stand_out_of_the_noise_give_numbers_within_a_cell() -> None
     exact = np.floor(drawn_within(fine, final, codes, counts_of(counts, 1.0), rng))
     assert np.mean(exact == 10.0) == pytest.approx(0.75, abs=0.05)
     hidden = drawn_within(fine, final, codes, counts_of(counts, 1e3), rng)
-    assert np.mean(np.floor(hidden) == 10.0) == pytest.approx(1.0 / 64.0, abs=0.01)
+    assert np.isnan(hidden).all()  # The slope between the neighbours gives them.
 
 
 def test_counts_that_the_noise_hides_leave_even_cells() -> None:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.budget import kept_of
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn, counted_column, rule_cuts
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -80,7 +81,7 @@ class FineCells:
         for name, own in self.columns.items():
             counts = noisy[name].counts[len(own.parts) :]
             even = np.full(len(counts), 1.0 / len(counts))
-            told[name] = _above_noise(counts, even, noisy[name].deviation)
+            told[name], _ = _above_noise(counts, even, noisy[name].deviation)
         return self._cut(schema, told, most)
 
     def _cut(self, schema: Schema, counts: Mapping[str, Floats], most: int = MOST_CHOSEN) -> Schema:
@@ -139,7 +140,10 @@ def drawn_within(
     noisy: FineCounts,
     rng: np.random.Generator,
 ) -> Floats:
-    """Numbers (M,) of records in cells (M,), NaN elsewhere, by the noisy counts of fine cells."""
+    """Numbers (M,) of records in cells (M,), by the noisy counts of fine cells.
+
+    NaN outside of cells, and in cells whose fine counts the noise could have made.
+    """
     parts = len(fine.parts)
     counts, width = noisy.counts[parts:], np.diff(fine.edges)
     of_fine = np.array([final.cell_of(low) for low in fine.edges[:-1].tolist()]) - parts
@@ -147,23 +151,24 @@ def drawn_within(
     for cell in np.unique(codes[codes >= parts]).tolist():
         inside, at = np.flatnonzero(of_fine == cell - parts), np.flatnonzero(codes == cell)
         even = width[inside] / width[inside].sum()
-        told = np.maximum(_above_noise(counts[inside], even, noisy.deviation), 0.0)
-        shares = told / told.sum() if told.sum() > 0.0 else even
-        chosen = inside[np.searchsorted(np.cumsum(shares)[:-1], rng.random(len(at)), side="right")]
+        told, kept = _above_noise(counts[inside], even, noisy.deviation)
+        if not kept:
+            continue
+        sums = np.cumsum(np.maximum(told, 0.0))
+        chosen = inside[np.searchsorted(sums[:-1], sums[-1] * rng.random(len(at)), side="right")]
         drawn[at] = fine.edges[chosen] + rng.random(len(at)) * width[chosen]
     return drawn
 
 
-def _above_noise(counts: NDArray[np.int64], even: Floats, deviation: float) -> Floats:
+def _above_noise(counts: NDArray[np.int64], even: Floats, deviation: float) -> tuple[Floats, float]:
     """What noisy counts (n,) tell: their total by shares (n,), and what stands out of the noise.
 
-    It is James and Stein's estimate, without its negative part.
+    With the share of the latter that is kept.
     """
     total = max(0.0, float(counts.sum()))
     beyond = counts - total * even
-    spread = float((beyond**2).sum())
-    kept = max(0.0, 1.0 - (len(counts) - 1) * deviation**2 / spread) if spread else 0.0
-    return np.asarray(total * even + kept * beyond)
+    kept = kept_of(beyond, deviation**2)
+    return np.asarray(total * even + kept * beyond), kept
 
 
 def most_cells(records: int, deviation: float) -> int:

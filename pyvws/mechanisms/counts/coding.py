@@ -29,8 +29,10 @@ from pyvws.tables.schema.schema import Schema
 
 Codes = NDArray[np.int32]
 
-MOST_LEVELS: Final = 50
-"""A category of more levels has a set of its own, and is in no other."""
+MOST_LEVELS: Final = 100
+"""A category of more levels whose groups a lookup gives is in no pair: its groups are."""
+MOST_OF_PAIR: Final = 5_000
+"""Cells of a pair; of more the noise hides what they tell."""
 MONEY: Final = 1e4
 """A range that reaches so far has steps in powers of ten."""
 
@@ -169,8 +171,8 @@ class CountedColumn:
     ) -> dict[str, Floats]:
         """Synthetic values (M,) as `Schema.decoded` takes them, with the codes of a number's parts.
 
-        `drawn` (M,) has the number of each cell where a family gives it. Else a number is drawn
-        within its cell, by a density that rises or falls as those of the neighbouring cells say.
+        `drawn` (M,) has numbers that a family or fine counts give. Where it has none a number is
+        drawn within its cell, by a density that rises or falls as those of its neighbours say.
         It keeps the column's decimals and is no point of mass.
         """
         if self.column.categorical:
@@ -178,7 +180,9 @@ class CountedColumn:
         cells = codes - len(self.parts)
         numbers = np.full(len(codes), np.nan)
         inside = cells >= 0
-        within = self._sloping(cells[inside], rng) if drawn is None else drawn[inside]
+        within = np.full(int(inside.sum()), np.nan) if drawn is None else drawn[inside]
+        if np.isnan(within).any():
+            within = np.where(np.isnan(within), self._sloping(cells[inside], rng), within)
         numbers[inside] = self.written(cells[inside], within)
         parts = np.ones(len(codes))
         for code, label in enumerate(self.parts):

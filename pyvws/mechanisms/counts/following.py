@@ -7,19 +7,18 @@ alone, so it costs nothing.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.counts.budget import kept_of
 from pyvws.mechanisms.counts.given_columns import given_by_tables
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 
 _LEAST_NATS: Final = 1.0  # What two classes can tell is left to classes.
 _LEAST_SHARE: Final = 0.5  # Of the column's entropy.
-_FAR: Final = 6.0  # Standard deviations of the sum of squares of noise.
 
 
 def with_following(noisy: NoisyTables) -> NoisyTables:
@@ -44,8 +43,8 @@ def with_following(noisy: NoisyTables) -> NoisyTables:
 def _told(noisy: NoisyTables, j: int, k: int) -> tuple[float, float]:
     """The mutual information of columns j and k in nats, and as a share of the entropy of k.
 
-    Counts go towards those of independent columns as James and Stein's estimate does, by more than
-    the noise could be. So noise alone tells nothing.
+    Of what the counts have beyond those of independent columns the share `kept_of` is kept. So
+    noise alone tells nothing.
     """
     found = noisy.summed((j, k))
     if found is None:
@@ -57,10 +56,7 @@ def _told(noisy: NoisyTables, j: int, k: int) -> tuple[float, float]:
         return 0.0, 0.0
     alone *= max(float(counts.sum()), 1.0) / alone.sum()
     beyond = counts - alone
-    spread = float((beyond**2).sum())
-    hidden = variance * (counts.size + _FAR * math.sqrt(2.0 * counts.size))
-    kept = max(0.0, 1.0 - hidden / spread) if spread else 0.0
-    shares = np.maximum(alone + kept * beyond, 0.0)
+    shares = np.maximum(alone + kept_of(beyond, variance) * beyond, 0.0)
     shares /= shares.sum()
     own = _entropy(shares.sum(axis=0))
     nats = own + _entropy(shares.sum(axis=1)) - _entropy(shares)

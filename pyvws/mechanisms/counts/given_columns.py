@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.coding import MOST_LEVELS, CountedColumn, counted_column
+from pyvws.mechanisms.counts.coding import (
+    MOST_LEVELS,
+    MOST_OF_PAIR,
+    CountedColumn,
+    counted_column,
+)
 from pyvws.mechanisms.counts.crossings import Crossing, crossing, grouping
 from pyvws.mechanisms.counts.differences import Difference, difference_of
 from pyvws.mechanisms.counts.set_words import named_set
@@ -39,7 +44,6 @@ _SEVERAL: Final = 4  # Levels that two columns hardly share by chance.
 _LEAST_NAME: Final = 3  # Letters of a name that another one hardly holds by chance.
 _ONE_RANGE: Final = 0.75  # Of the range that two numbers reach over together, both have so much.
 _MOST_GIVING: Final = 2  # Columns that give a number.
-_MOST_ALIKE: Final = 5_000  # Cells of such a set; of more the noise hides what they tell.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,7 +275,7 @@ def alike_columns(
             twins = [o for o in before if _of_one_range(own, schema.columns[o])]
             giving = (own.predictors or ()) if {*twins} & {*(own.predictors or ())} else ()
         cells = math.prod(columns[each].size for each in (name, *giving) if each in columns)
-        if 0 < len(giving) <= _MOST_GIVING and cells <= _MOST_ALIKE and {*giving} <= {*columns}:
+        if 0 < len(giving) <= _MOST_GIVING and cells <= MOST_OF_PAIR and {*giving} <= {*columns}:
             tables[name] = giving
     return tables
 

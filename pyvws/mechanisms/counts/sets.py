@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.coding import MOST_LEVELS, Codes, CountedColumn, counted_columns
+from pyvws.mechanisms.counts.coding import (
+    MOST_LEVELS,
+    MOST_OF_PAIR,
+    Codes,
+    CountedColumn,
+    counted_columns,
+)
 from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grouping
 from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.given_columns import (
@@ -157,8 +163,9 @@ def counted_table(
     of too many cells.
     """
     columns, skips, given, alike, apart = _whole(schema, tables, conditionals=conditionals)
-    sets = _sets(schema, columns, measure, alike, apart)
     every = tuple(columns.values())
+    by_group = {k for k, own in given.items() if own.redrawn and every[k].size > MOST_LEVELS}
+    sets = _sets(schema, columns, measure, alike, apart, by_group)
     crossings, weights = tuple(sets), tuple(sets.values())
     names = [OF_ALL, *(crossed.name for crossed in crossings)]
     repeated = sorted({name for name in names if names.count(name) > 1})
@@ -237,12 +244,16 @@ def _sets(
     measure: Sequence[str],
     alike: Mapping[str, tuple[str, ...]],
     apart: Mapping[str, Difference],
+    by_group: set[int],
 ) -> dict[Crossing, float]:
-    """The sets, and the share of each times that of its number of cells."""
+    """The sets, and the share of each times that of its number of cells.
+
+    Columns at the places `by_group` are in no pair, as their groups are.
+    """
     places = {name: place for place, name in enumerate(columns)}
     every = tuple(columns.values())
     released = {n: k for n, k in places.items() if not isinstance(columns[n], Difference)}
-    small = [place for name, place in released.items() if columns[name].size <= MOST_LEVELS]
+    paired = [place for place in released.values() if place not in by_group]
     own = {n: k for n, k in released.items() if not schema.columns[n].is_computed}
     sets: dict[tuple[str, tuple[int, ...]], tuple[Crossing, float]] = {}
 
@@ -260,7 +271,8 @@ def _sets(
         sets[crossed.name, crossed.places] = crossed, share
     for word in measure:
         if word == PAIRS:
-            asked = [(crossing_of(pair), 1.0) for pair in combinations(small, 2)]
+            pairs = map(crossing_of, combinations(paired, 2))
+            asked = [(pair, 1.0) for pair in pairs if pair.size <= MOST_OF_PAIR]
         elif word == PREDICTORS:
             among = {k: {*schema.predictors_of(n)} & {*places} for n, k in own.items()}
             asked = [(crossing_of({k, *map(places.__getitem__, n)}), 1.0) for k, n in among.items()]

@@ -744,7 +744,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (TWO_WAY, "pyvws.evaluation.s_pmse:combinations", main_effects_only),
     (ASSOCIATIONS + "cramers_v", ASSOCIATIONS + "_v", squared),
     (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", squared),
-    (ASSOCIATIONS + "rank_correlation", ASSOCIATIONS + "rankdata", values_as_ranks),
+    (ASSOCIATIONS + "rank_correlation", "scipy.stats:rankdata", values_as_ranks),
     (TABLES + "margins", SCORES + "_margins", doubled),
     (TABLES + "missing", SCORES + "_both_missing", doubled),
     (GLM + "glm", GLM + "_variance", doubled),

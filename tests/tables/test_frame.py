@@ -233,5 +233,5 @@ def test_ids_that_a_reader_rounded_are_refused(reader):
     whole = reader(io.BytesIO("\n".join(["home", *ids]).encode()))
     assert unit_codes(open_frame(whole), "home").tolist() == [0, 1, 2]
     rounded = reader(io.BytesIO("\n".join(["home", *ids, "1.5"]).encode()))
-    with pytest.raises(InputError, match="Read all ids as text"):
+    with pytest.raises(InputError, match="Read them all as text"):
         unit_codes(open_frame(rounded), "home")

@@ -315,6 +315,10 @@ def _number(column: nw.Series[Any]) -> Column:
     each = _RECORDS_A_CODE if whole else _RECORDS_A_REAL
     codes = len(exact) <= min(FEW, len(values) / each) or _lie_apart(known, len(values))
     labelled = column.dtype != nw.Object and not column.dtype.is_decimal()
+    rounded = column.dtype.is_float() and bool((np.abs(known) >= _EXACT).any())
+    if rounded and (codes or len(known) < 2):
+        return _dropped(_LARGE, "role")
+    labelled &= not rounded
     if len(exact) < 2 and labelled:
         return _of_one_value((label_of(exact[0]),), missing)
     if codes and labelled:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.parts import finish_of, follows
+from pyvws.tables.schema.read_values import at_decimals
 from pyvws.tables.schema.rules import Bound, Fixed, read_rule
 from pyvws.tables.schema.schema import Schema
 
@@ -233,7 +234,8 @@ def test_arithmetic_is_what_python_says_within_the_range_of_its_parts(text, rows
     if "b" in rule.columns:
         assert follows(schema, "y", gone).breaking[at]
         assert np.isnan(finish_of(schema, "y").settled(made, gone)[at])
-    single = {**values, "y": made.astype("f4").astype("f8")}
+    of_four_bytes = made.astype("f4").astype("f8")
+    single = {**values, "y": at_decimals(schema.columns["y"], of_four_bytes)}
     assert not follows(schema, "y", single).breaking.any()
 
 

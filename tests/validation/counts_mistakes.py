@@ -23,11 +23,11 @@ __all__ = ["COUNTED_RECORDS_MISTAKES", "COUNTS_MISTAKES"]
 
 
 def one_set_short(noise_of: Any) -> Any:
-    """The budget shared by all sets but the last, which gets the noise of another one."""
+    """The budget shared by all sets but the last, which gets the least noise of another one."""
 
     def wrong(budget: Any, shares: Any) -> Any:
         noise = noise_of(budget, shares[:-1])
-        return dataclasses.replace(noise, scales=np.append(noise.scales, noise.scales[-1:]))
+        return dataclasses.replace(noise, scales=np.append(noise.scales, noise.scales.min()))
 
     return wrong
 

@@ -279,7 +279,7 @@ def test_a_table_of_one_column_is_near_its_shares(more):
     for dataset in made.datasets:
         assert dataset["share"].is_between(0, 1).all()
     near = vws.ecdf_utility(own, [dataset["share"] for dataset in made.datasets])
-    assert near.maximum < 0.05
+    assert near.maximum < 0.08
 
 
 def _of_two_persons() -> vws.Schema:

@@ -32,7 +32,6 @@ NEIGHBOURS: Final = ("loo", "replace")
 MOVED: Final = {"loo": 1, "replace": 2}
 """The counts of a table that a neighbour of one record moves by 1."""
 
-_FAR: Final = 6.0  # Standard deviations of the sum of squares of normal noise.
 _PER_SET: Final = 8  # Whole weight of an average set: shares are rounded to an eighth of its share.
 _OPEN: Final = 1e-5  # Share of the noise that its search leaves open, on the side of more noise.
 
@@ -128,14 +127,14 @@ def deviation_of(laplace: bool) -> float:
     return math.sqrt(2.0) if laplace else 1.0
 
 
-def kept_of(beyond: Floats, variance: float) -> float:
+def kept_of(beyond: Floats, variance: float, *, far: float = 0.0) -> float:
     """The share in [0, 1] that is kept of what noisy counts (C,) have beyond those expected.
 
-    James and Stein's estimate, less what the noise of a count, of that variance, could add. So of
-    noise alone nothing is kept.
+    James and Stein's estimate: the noise of a count has that variance. The sum of squares of noise
+    counts as so many standard deviations `far` above its mean; larger = less is kept of noise.
     """
     spread = float((beyond**2).sum())
-    hidden = variance * (beyond.size + _FAR * math.sqrt(2.0 * beyond.size))
+    hidden = variance * (beyond.size + far * math.sqrt(2.0 * beyond.size))
     return max(0.0, 1.0 - hidden / spread) if spread else 0.0
 
 

@@ -35,6 +35,7 @@ _NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
 _COARSEST: Final = 8  # Of so many fine cells one is counted at least.
 _HIDDEN: Final = 0.125  # Of the records of a chosen cell, the noise that chooses it.
 _LEAST_CHOSEN: Final = 4
+_FAR: Final = 1.0  # Deviations that fine counts stand out by, where numbers are drawn by them.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise that a cell of a pair has records for.
 
 
@@ -151,7 +152,7 @@ def drawn_within(
     for cell in np.unique(codes[codes >= parts]).tolist():
         inside, at = np.flatnonzero(of_fine == cell - parts), np.flatnonzero(codes == cell)
         even = width[inside] / width[inside].sum()
-        told, kept = _above_noise(counts[inside], even, noisy.deviation)
+        told, kept = _above_noise(counts[inside], even, noisy.deviation, far=_FAR)
         if not kept:
             continue
         sums = np.cumsum(np.maximum(told, 0.0))
@@ -160,14 +161,16 @@ def drawn_within(
     return drawn
 
 
-def _above_noise(counts: NDArray[np.int64], even: Floats, deviation: float) -> tuple[Floats, float]:
+def _above_noise(
+    counts: NDArray[np.int64], even: Floats, deviation: float, far: float = 0.0
+) -> tuple[Floats, float]:
     """What noisy counts (n,) tell: their total by shares (n,), and what stands out of the noise.
 
     With the share of the latter that is kept.
     """
     total = max(0.0, float(counts.sum()))
     beyond = counts - total * even
-    kept = kept_of(beyond, deviation**2)
+    kept = kept_of(beyond, deviation**2, far=far)
     return np.asarray(total * even + kept * beyond), kept
 
 

@@ -19,6 +19,7 @@ from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 
 _LEAST_NATS: Final = 1.0  # What two classes can tell is left to classes.
 _LEAST_SHARE: Final = 0.5  # Of the column's entropy.
+_FAR: Final = 6.0  # So far no noise is.
 
 
 def with_following(noisy: NoisyTables) -> NoisyTables:
@@ -56,7 +57,7 @@ def _told(noisy: NoisyTables, j: int, k: int) -> tuple[float, float]:
         return 0.0, 0.0
     alone *= max(float(counts.sum()), 1.0) / alone.sum()
     beyond = counts - alone
-    shares = np.maximum(alone + kept_of(beyond, variance) * beyond, 0.0)
+    shares = np.maximum(alone + kept_of(beyond, variance, far=_FAR) * beyond, 0.0)
     shares /= shares.sum()
     own = _entropy(shares.sum(axis=0))
     nats = own + _entropy(shares.sum(axis=1)) - _entropy(shares)

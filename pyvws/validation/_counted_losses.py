@@ -26,6 +26,7 @@ from scipy.optimize import brentq
 from pyvws._base.checks import Floats
 from pyvws.errors import PyvwsError
 from pyvws.mechanisms.counts import budget
+from pyvws.mechanisms.counts.coding import MOST_LEVELS
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
@@ -65,7 +66,7 @@ RECORDS: Final[tuple[Any, ...]] = (
 )
 """The records of which tables are made."""
 
-_FIELDS: Final = {str(code): str(code % 2) for code in range(51)}
+_FIELDS: Final = {str(code): str(code % 2) for code in range(MOST_LEVELS + 1)}
 
 OF_GROUPS: Final = {
     "sex": COLUMNS["sex"],

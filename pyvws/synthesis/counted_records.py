@@ -2,7 +2,8 @@
 
 No refusal follows from the records: a value that the schema does not know is in no cell, and of a
 unit of more records than the cap the first ones count. The package says in confidential/ how many.
-Ids of units are the exception: numbers that a reader has rounded are refused, as they merge units.
+Types are the exception: a column is refused whose reader may have made one value of two ids or
+levels, since a record would then change the cells of others.
 """
 
 from __future__ import annotations

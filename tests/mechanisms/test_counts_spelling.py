@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,16 @@ def test_long_ids_of_a_file_are_units_of_their_own(tmp_path: Path) -> None:
     ids = [f"{10**17 + place}" for place in range(4)]
     for cell in ("", "x", "1.5"):
         assert kept(tmp_path / "table.csv", "command line", [*ids, cell], 1) == [0, 1, 2, 3, 4]
+
+
+def test_a_type_in_which_a_level_may_have_another_name_is_refused() -> None:
+    """A word in another record would keep these cells text, and their levels known."""
+    dates = {"d": vws.Column(model="table", levels=["30/06/2001", "01/07/2001"])}
+    large = {"d": vws.Column(model="table", levels=["9007199254740993", "1"])}
+    days = pl.DataFrame({"d": [date(2001, 6, 30)] * 5})
+    for columns, table in ((dates, days), (large, pl.DataFrame({"d": [9007199254740993.0, 1.0]}))):
+        with pytest.raises(InputError, match="as text"):
+            counted_records(
+                table,
+                RunSettings(schema=vws.Schema(columns), mechanism=vws.NoisyCounts(epsilon=1.0)),
+            )

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.files.frame import refuse_lost_digits
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import meant
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.groups import group_of
-from pyvws.tables.schema.read_values import at_decimals
+from pyvws.tables.schema.read_values import at_decimals, refuse_other_readings
 from pyvws.tables.schema.schema import Schema
 
 Codes = NDArray[np.int32]
@@ -121,7 +122,14 @@ class CountedColumn:
         return float(at_decimals(self.column, self.column.code_of(label)))
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
-        """The codes (N,) of a column of the table, and its values (N,)."""
+        """The codes (N,) of a column of the table, and its values (N,).
+
+        Raises InputError for a type in which two levels may have become one value: a record would
+        then move others to other cells.
+        """
+        refuse_other_readings(column, self.parts)
+        if self.column.categorical:
+            refuse_lost_digits(column)
         places, labels = distinct(column)
         every = [*labels, None]  # Place -1 is an empty cell.
         codes = np.array([self.code_of(label) for label in every], dtype=np.int32)

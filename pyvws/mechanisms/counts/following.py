@@ -19,7 +19,7 @@ from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 
 _LEAST_NATS: Final = 1.0  # What two classes can tell is left to classes.
 _LEAST_SHARE: Final = 0.5  # Of the column's entropy.
-_FAR: Final = 6.0  # So far no noise is.
+_FAR: Final = 6.0  # Standard deviations, beyond what noise reaches.
 
 
 def with_following(noisy: NoisyTables) -> NoisyTables:

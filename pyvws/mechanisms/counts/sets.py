@@ -190,12 +190,20 @@ def counted_table(
 def in_own_cells(
     schema: Schema, measure: Sequence[str], tables: Sequence[str], *, conditionals: bool
 ) -> set[str]:
-    """The columns of `counted_table` whose public cells stay: words cut them, or they are alike."""
-    columns, *_, alike, _ = _whole(schema, tables, conditionals=conditionals)
+    """The columns of `counted_table` that take no fine cells.
+
+    Words cut them, or they are alike, or a family draws them within the cells of the schema.
+    """
+    columns, _, given, alike, _ = _whole(schema, tables, conditionals=conditionals)
+    drawn = {
+        name
+        for k, name in enumerate(columns)
+        if k in given and given[k].family is not None and schema.columns[name].cuts is not None
+    }
     words = [word for word in measure if word not in (PAIRS, PREDICTORS)] + _own(tables)
     cuts = [named_set(word, columns).cuts for word in words]
     cut = {name for own in cuts for name, at in own.items() if at}
-    return {*cut, *alike, *(name for others in alike.values() for name in others)}
+    return {*drawn, *cut, *alike, *(name for others in alike.values() for name in others)}
 
 
 def by_no_family(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from pyvws.mechanisms.counts.sets import counted_table
 pytestmark = [pytest.mark.runs, pytest.mark.draws]
 
 N = 5
+_MANY = 200_000  # Draws of a prior.
 _BATCHES = 40
 _FAR = 5.0  # Batch standard errors.
 
@@ -44,14 +46,23 @@ def log_shares(n_1: int, n_2: int) -> float:
     return math.log(quad(term, 0, 1)[0] + quad(term, 1, np.inf)[0])
 
 
-def log_dirichlet(counts: list[int], levels: int) -> float:
-    """log p of codes of one class whose shares are Dirichlet(1 / levels, ...) over these codes."""
-    a = 1.0 / levels
-    return float(
-        gammaln(a * len(counts))
-        - gammaln(a * len(counts) + sum(counts))
-        + sum(gammaln(a + c) - gammaln(a) for c in counts)
-    )
+def prior_draws(levels: int, seed: int) -> np.ndarray:
+    """Draws (many, levels) of c m: the parameters of the prior of the shares in every class."""
+    rng = np.random.default_rng(seed)
+    common = rng.dirichlet(np.full(levels, 0.5), _MANY)
+    return np.maximum(rng.gamma(1.0, 50.0, _MANY)[:, None] * common, 1e-9)
+
+
+@cache
+def log_codes(*counts: tuple[int, ...]) -> float:
+    """log p of the codes of all classes, with so many records of each code in each class."""
+    a = prior_draws(len(counts[0]), seed=2)
+    log_p = np.zeros(_MANY)
+    for own in counts:
+        for code, n in enumerate(own):
+            log_p += np.log(a[:, [code]] + np.arange(n)).sum(axis=1)
+        log_p -= np.log(a.sum(axis=1)[:, None] + np.arange(sum(own))).sum(axis=1)
+    return float(np.log(np.exp(log_p).mean()))
 
 
 def exact_means(noisy: NoisyTables, states: list[tuple[int, int]], ruled: bool) -> np.ndarray:
@@ -66,11 +77,13 @@ def exact_means(noisy: NoisyTables, states: list[tuple[int, int]], ruled: bool) 
         )
         records = [(one % 2, *states[one // 2]) for one in members]
         value = times + share[sum(h == 0 for h, *_ in records)]
+        first, second = [], []
         for h in (0, 1):
             own = [record for record in records if record[0] == h]
-            value += log_dirichlet([sum(a == c for _, a, _ in own) for c in (0, 1)], 2)
+            first.append(tuple(sum(a == c for _, a, _ in own) for c in (0, 1)))
             active = [b for _, a, b in own if not (ruled and a == 0)]
-            value += log_dirichlet([active.count(c) for c in (0, 1)], 3 if ruled else 2)
+            second.append(tuple(active.count(c) for c in (0, 1)))
+        value += log_codes(*first) + log_codes(*second)
         x = np.array([state[1:] for state in records], dtype=np.int32)
         gap = (noisy.counts - noisy.table.counts(x))[noisy.table.possible]
         scale = np.repeat(noisy.scales, noisy.table.sizes)[noisy.table.possible]
@@ -120,12 +133,14 @@ def means_of_barred(noisy: NoisyTables, states: list[tuple[int, int]]) -> np.nda
     A table of N records has the multinomial probability of its states given that they are possible.
     """
     rng = np.random.default_rng(3)
-    many = 200_000
-    first = rng.beta(1.0, rng.gamma(0.25, 4.0, many) + 1e-300)
+    first = rng.beta(1.0, rng.gamma(0.25, 4.0, _MANY) + 1e-300)
     pi = np.array([first, 1.0 - first])
-    a, b = (np.array([x, 1.0 - x]) for x in rng.beta(0.5, 0.5, (2, 2, many)))  # Code, class, draw.
+    a, b = (
+        np.array([x, 1.0 - x])  # Code, class, draw.
+        for x in (rng.beta(*prior_draws(2, seed).T, (2, _MANY)) for seed in (4, 5))
+    )
     shares = np.array([(pi * a[s] * b[t]).sum(axis=0) for s, t in states])
-    shares /= shares.sum(axis=0)
+    shares = (shares + 1e-300) / (shares + 1e-300).sum(axis=0)
     log_p, tables = [], []
     for table in itertools.product(range(N + 1), repeat=len(states)):
         if sum(table) != N:

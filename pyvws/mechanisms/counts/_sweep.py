@@ -363,3 +363,19 @@ def _class(x: Codes, u: float, weight: Floats, cases: ColumnCases, shares: Share
             weight[h] = math.exp(weight[h] - most)
         total = _summed(weight)
     return _place(u * total, weight, 0, H)
+
+
+@kernel
+def drawn_of_common(counts: Places, common: Floats, rng: np.random.Generator) -> Places:
+    """How many records of each class and code (H, L) are draws of the common shares.
+
+    `common` (L,) are these shares times the concentration.
+    """
+    H, L = counts.shape
+    drawn = np.zeros((H, L), dtype=np.int64)
+    for h in range(H):
+        for code in range(L):
+            for i in range(counts[h, code]):
+                if i == 0 or rng.random() * (common[code] + i) < common[code]:
+                    drawn[h, code] += 1
+    return drawn

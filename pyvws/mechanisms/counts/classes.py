@@ -2,6 +2,7 @@
 
 The model is a truncated Dirichlet process mixture of products of categories. Class h has the share
 pi_h, and within it column k has code c with probability phi_hkc, independently of other columns.
+The classes' shares of a column have a prior in common, which the records move: see `ProfilePrior`.
 A column that a table gives has shares by the combination of other columns, in the place of classes.
 The confidential records are missing data [ju2022] [nixon2022]. Given the parameters, a record is
 proposed from the model, and accepted by the ratio of the noise's probabilities of the noisy counts.
@@ -37,6 +38,7 @@ from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.crossings import Crossing
 from pyvws.mechanisms.counts.following import with_following
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.profiles import ProfilePrior
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
 from pyvws.posterior.cell_family import FamilyChain
@@ -201,6 +203,11 @@ class _Sampler:
             for k, given in noisy.table.given.items()
             if given.family is not None
         }
+        self.profiles = {
+            k: ProfilePrior(column.size, skip.barred if (skip := noisy.table.skips.get(k)) else ())
+            for k, column in enumerate(noisy.table.columns)
+            if k not in noisy.table.given
+        }
         after = self.cases.after_start
         self.last = [
             k for k in self.chains if k not in noisy.table.skips and after[k] == after[k + 1]
@@ -264,21 +271,19 @@ class _Sampler:
         for k, column in enumerate(table.columns):
             L, skip, given = column.size, table.skips.get(k), table.given.get(k)
             x, z = both if self.needed[k] else alone
-            row, R, prior = z, self.H, np.full(L, 1.0 / L)
-            if given is not None:
-                row, R, prior = given.rows.cells(x), given.rows.size, given.prior
+            row, R = (z, self.H) if given is None else (given.rows.cells(x), given.rows.size)
             code = x[:, k]
             if skip is not None:
                 active = skip.of(x) < 0
                 row, code = row[active], code[active]
-            prior = np.broadcast_to(prior, (R, L))
             if k in self.chains:
-                gamma = self.chains[k].move(row, code, self.rng, tuning=self.tuning)
+                gamma = self.chains[k].move(row, code, self.rng, tuning=self.tuning) + _TINY
             else:
                 counts = np.bincount(row * L + code, minlength=R * L).reshape(R, L)
-                gamma = self.rng.standard_gamma(counts + prior)
-            gamma += _TINY
-            gamma[prior == 0.0] = 0.0
+                own = self.profiles[k].moved(counts, self.rng) if given is None else given.prior
+                gamma = self.rng.standard_gamma(counts + own) + _TINY
+            if given is not None:
+                gamma[np.broadcast_to(given.prior, (R, L)) == 0.0] = 0.0
             if skip is not None:
                 gamma[:, list(skip.barred)] = 0.0
             phi = gamma / gamma.sum(axis=1, keepdims=True)

@@ -133,7 +133,7 @@ def _long_tables(plan: Plan) -> dict[str, Any] | None:
     """The first conditional table that cannot hold the draws of the run's longest fit."""
     run, searched = plan.run, plan.run.target_epsilon is not None
     draws = run.settings.draws * run.settings.chains * (_LONGER if searched else 1)
-    for conditional in plan.conditionals:
+    for conditional in plan.conditionals if run.facts.fits_model else ():
         family = conditional.family
         if isinstance(family, ConditionalTable) and draws > family.most_draws:
             fit = "the fit that confirms epsilon" if searched else "a fit"

@@ -170,6 +170,10 @@ def test_the_row_refuses_the_run_in_one_line(key: str, monkeypatch: pytest.Monke
     assert "{" not in str(refused.value)
 
 
+def test_no_draws_are_too_many_for_a_run_that_fits_nothing() -> None:
+    vws.Synthesizer(**{**REFUSED["too-many-shares"], "mechanism": vws.NoisyCounts(epsilon=1.0)})
+
+
 def test_a_command_and_another_process_keep_the_key() -> None:
     with pytest.raises(UsageError) as of_command, wrong_usage():
         vws.Synthesizer(**REFUSED["outcome-name"])

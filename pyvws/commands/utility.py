@@ -81,7 +81,7 @@ def utility(
             for comparison in comparisons:
                 _tell_beside(comparison)
         return
-    from pyvws.commands._tables import read_column, read_tables
+    from pyvws.commands._tables import read_column, read_tables, with_unit
     from pyvws.report.margins import LevelMargin, margin_of
 
     if outcome is None:
@@ -90,11 +90,15 @@ def utility(
         from pyvws.tables.files.headers import display_names
 
         data, datasets, of_columns = read_tables(original, synthetic, schema)
+        unit = None
+        if of_columns is None:
+            data, unit = with_unit(data, original, synthetic)
         measures = table_utility(
             data,
             datasets,
             schema=of_columns,
             columns=names(columns) or None,
+            unit=unit,
             trees=trees,
             seed=seed,
         )

@@ -312,10 +312,11 @@ def table_utility(
     """
     seed = whole_number(seed, "seed", least=0)
     read = OriginalAndDatasets.read(original, synthetic, schema=schema)
-    if unit is None:
-        unit = schema.unit if schema is not None and schema.unit in read.first.columns else None
-    elif columns is None:
-        columns = [name for name in read.first.columns if name != unit]
+    there = read.first.columns
+    if unit is not None and columns is None:
+        columns = [name for name in there if name != unit]
+    of_schema = getattr(schema, "unit", None)
+    unit = of_schema if unit is None and of_schema in there else unit
     units = None if unit is None else units_drawn(read.first, unit)
     tables = plain_tables(read, columns=columns, bins=bins)
     rng = np.random.default_rng(seed)

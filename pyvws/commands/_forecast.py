@@ -150,12 +150,12 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
             f"{sets} sets of {cells} cells. A cell has {mean:.0f} records on average, and its "
             f"noise a standard deviation of about {deviation:.0f}. A run takes {counts}."
         )
-        if cap is not None and cap > 1:
-            least = _beyond(units, 1)
-            of_one = _noise(plan, len(frame) - least, epsilon, delta, 1)
+        least = _beyond(units, 1)
+        one = _noise(plan, len(frame) - least, epsilon, delta, 1)
+        if cap is not None and cap > 1 and one is not None:
             lines.append(
-                f"Noise grows with the cap. With --cap 1 a cell has {of_one[3]:.0f} records on "
-                f"average and a noise of about {of_one[2]:.0f}, and {least} records are left out. "
+                f"Noise grows with the cap. With --cap 1 a cell has {one[3]:.0f} records on "
+                f"average and a noise of about {one[2]:.0f}, and {least} records are left out. "
                 "Chance decides which records of a unit count."
             )
         if counts.seconds > most:
@@ -242,7 +242,7 @@ def _cap(units: Any, given: int | None) -> int | None:
 
 def _beyond(units: Any, cap: int | None) -> int:
     """How many records of units (N,) a cap leaves out."""
-    return 0 if cap is None else int(np.maximum(np.bincount(units) - cap, 0).sum())
+    return 0 if units is None or cap is None else int(np.maximum(np.bincount(units) - cap, 0).sum())
 
 
 def _noise(

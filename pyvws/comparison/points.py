@@ -154,9 +154,7 @@ class Seeds:
         ).scores
 
 
-def _margin(
-    data: nw.DataFrame[Any], name: str, datasets: Sequence[Any], unit: str | None
-) -> Score:
+def _margin(data: nw.DataFrame[Any], name: str, datasets: Sequence[Any], unit: str | None) -> Score:
     """The distance of a single column's margin, U_m, beside that of a bootstrap."""
     y = data[name].to_numpy()
     margins = [nw.from_native(dataset, eager_only=True)[name].to_numpy() for dataset in datasets]

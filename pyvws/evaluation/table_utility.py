@@ -1,9 +1,9 @@
 """How useful synthetic tables are, by scores beside those of a second sample and of no ties.
 
 Every score is computed for the synthetic datasets, for a bootstrap of the original's records or
-units (what a second sample would about have), and for independent columns: the original with each column in an order of
-its own, so that each margin is right and nothing ties columns together. A score says where a
-synthetic table stands between these two [nist2023] [snoke2018] [cramer1946].
+units (what a second sample would about have), and for independent columns: the original with each
+column in an order of its own, so that each margin is right and nothing ties columns together. A
+score says where a synthetic table stands between these two [nist2023] [snoke2018] [cramer1946].
 """
 
 from __future__ import annotations

@@ -472,3 +472,19 @@ def test_what_is_kept_of_a_fit_takes_memory() -> None:
     assert cost.gigabytes > 8e-9 * 4000 * (2 * 151**2 + 2 * 151 * 150 / 2)
     other = vws.Synthesizer(outcome="y", model="poisson", mechanism="lw", engine="laplace")
     assert expected_cost(other, columns, 50) is None  # Of engine native alone.
+
+
+def test_units_get_a_cap_and_what_a_smaller_one_gives() -> None:
+    """Noise is in proportion to the cap; a cap that a run has is the one that is told."""
+    table = pd.DataFrame({"person": np.repeat(np.arange(200), 5), "year": [*range(5)] * 200})
+    levels = {"year": [str(year) for year in range(5)], "sex": ["f", "m"]}
+    table = table.assign(sex=np.where(table["person"] % 2, "f", "m"))
+    columns = {name: vws.Column(model="table", levels=own) for name, own in levels.items()}
+    schema = vws.Schema({"person": vws.Column(role="id"), **columns}, unit="person")
+    suggested = " ".join(forecast(schema, table))
+    assert "--cap 5, which leaves 0 records out" in suggested
+    assert "With --cap 1 a cell has 20 records on average" in suggested
+    assert "800 records are left out" in suggested
+    of_run = " ".join(forecast(schema, table, epsilon=1.0, cap=2))
+    assert "--cap 2, which leaves 600 records out" in of_run
+    assert "Noise grows" not in " ".join(forecast(schema, table, epsilon=1.0, cap=1))

@@ -1,13 +1,17 @@
-"""OpenDP, the extra `dp`: exact noise from a generator that no seed can bring back.
+"""Secret randomness, which no seed can bring back: OpenDP's exact noise, and keys of the system.
 
-OpenDP is loaded when a run first needs noise.
+OpenDP, the extra `dp`, is loaded when a run first needs noise.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pyvws.errors import MissingDependencyError
 
@@ -37,3 +41,12 @@ def contributed() -> Iterator[None]:
             disable_features("contrib")
     else:
         yield
+
+
+def secret_keys(n: int) -> NDArray[np.uint64]:
+    """Independent uniform whole numbers (n,) of 64 bits from the operating system.
+
+    >>> len(secret_keys(3))
+    3
+    """
+    return np.frombuffer(secrets.token_bytes(8 * n), dtype=np.uint64)

@@ -133,7 +133,8 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
                 f"records. Its {part.parameters:,} parameters take long, and tell little. Name "
                 "fewer predictors, or join levels."
             )
-    cap, out = _cap(units)
+    cap = _cap(units, mechanism.cap if mechanism.facts.takes_table else None)
+    out = _beyond(units, cap)
     epsilon, delta = 4.0, 1e-5
     if mechanism.facts.takes_table:
         epsilon, delta = mechanism.epsilon, mechanism.delta
@@ -149,6 +150,14 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
             f"{sets} sets of {cells} cells. A cell has {mean:.0f} records on average, and its "
             f"noise a standard deviation of about {deviation:.0f}. A run takes {counts}."
         )
+        least = _beyond(units, 1)
+        one = _noise(plan, len(frame) - least, epsilon, delta, 1)
+        if cap is not None and cap > 1 and one is not None:
+            lines.append(
+                f"Noise grows with the cap. With --cap 1 a cell has {one[3]:.0f} records on "
+                f"average and a noise of about {one[2]:.0f}, and {least} records are left out. "
+                "Chance decides which records of a unit count."
+            )
         if counts.seconds > most:
             lines.append(f"That is above --most-seconds, {most:g}. {counts.longest}")
     few = None
@@ -221,16 +230,19 @@ def _rough(outcome: Any, weights: Floats) -> Floats:
     return bounds
 
 
-def _cap(units: Any) -> tuple[int | None, int]:
-    """The least cap of units (N,) that leaves out few records, and how many; None of records."""
-    if units is None:
-        return None, 0
-    sizes = np.bincount(units)
-    for cap in range(1, int(sizes.max()) + 1):
-        out = int(np.maximum(sizes - cap, 0).sum())
-        if out <= _LEFT_OUT * len(units):
-            break
-    return cap, out
+def _cap(units: Any, given: int | None) -> int | None:
+    """The given cap, else the least one of units (N,) that leaves out few records, if any."""
+    if units is None or given is not None:
+        return given
+    cap = 1
+    while _beyond(units, cap) > _LEFT_OUT * len(units):
+        cap += 1
+    return cap
+
+
+def _beyond(units: Any, cap: int | None) -> int:
+    """How many records of units (N,) a cap leaves out."""
+    return 0 if units is None or cap is None else int(np.maximum(np.bincount(units) - cap, 0).sum())
 
 
 def _noise(

@@ -113,6 +113,17 @@ def read_tables(
     return table, datasets, known
 
 
+def with_unit(
+    data: pl.DataFrame, original: Path, synthetic: Sequence[Path]
+) -> tuple[pl.DataFrame, str | None]:
+    """The original with the column of units that a statement beside the datasets names, if any."""
+    unit = next(iter(said_beside(synthetic, "unit_column", always=False)), None)
+    if unit is None or unit in data.columns:
+        return data, unit
+    table = read_table(original).with_codes
+    return (data.with_columns(table[unit]), unit) if unit in table.columns else (data, None)
+
+
 def read_synthetic(
     synthetic: Sequence[Path], schema: Path | None
 ) -> tuple[list[Path], list[pl.DataFrame], Schema | None]:

@@ -81,7 +81,7 @@ def utility(
             for comparison in comparisons:
                 _tell_beside(comparison)
         return
-    from pyvws.commands._tables import read_column, read_tables
+    from pyvws.commands._tables import read_column, read_tables, with_unit
     from pyvws.report.margins import LevelMargin, margin_of
 
     if outcome is None:
@@ -90,11 +90,15 @@ def utility(
         from pyvws.tables.files.headers import display_names
 
         data, datasets, of_columns = read_tables(original, synthetic, schema)
+        unit = None
+        if of_columns is None:
+            data, unit = with_unit(data, original, synthetic)
         measures = table_utility(
             data,
             datasets,
             schema=of_columns,
             columns=names(columns) or None,
+            unit=unit,
             trees=trees,
             seed=seed,
         )
@@ -246,12 +250,18 @@ def _tell_table(
             )
             for score in measures.scores
         ),
-        "second sample: records drawn from the data with replacement. independent: each column of",
-        "the data in an order of its own, which no useful table should be near.",
+        f"second sample: {_drawn(measures, labels)} drawn from the data with replacement.",
+        "independent: each column of the data in an order of its own, which no useful table should "
+        "be near.",
         *(f"{score.name} cannot see {score.blind}." for score in measures.scores),
         "No score says anything of privacy: a copy of the data has the best of each.",
         *_notes(measures, labels),
     )
+
+
+def _drawn(measures: TableUtility, labels: Mapping[str, str]) -> str:
+    """What a second sample draws."""
+    return "records" if measures.unit is None else f"whole units, by {labels[measures.unit]},"
 
 
 def _associated(
@@ -282,6 +292,7 @@ def _table_in_json(measures: TableUtility, labels: Mapping[str, str]) -> dict[st
         "folded": [labels[name] for name in measures.folded],
         "unseen_pairs": measures.unseen_pairs,
         "left_out": [labels[name] for name in measures.left_out],
+        "unit": None if measures.unit is None else labels[measures.unit],
         "tenths_of_the_data": [labels[name] for name in measures.by_data],
     }
 

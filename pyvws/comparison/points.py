@@ -30,6 +30,7 @@ from pyvws._base.resumable_jobs import (
 from pyvws.comparison.choices import Point
 from pyvws.errors import InputError, PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.second_sample import second_sample, units_drawn
 from pyvws.evaluation.table_utility import BLIND, Score, table_utility
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
@@ -140,24 +141,28 @@ class Seeds:
         """Scores of the datasets beside the columns that they release."""
         datasets = table.datasets(self.frame, drawn.values, order=drawn.order)
         columns = [name for name in table.released if name not in table.ids]
-        data = nw.from_native(self.frame, eager_only=True).select(columns)
+        data, unit = nw.from_native(self.frame, eager_only=True), table.plan.unit
         if len(columns) == 1:
-            return [_margin(data, datasets)]
+            return [_margin(data, columns[0], datasets, unit)]
         return table_utility(
-            data.to_native(), datasets, schema=table.plan.schema, s_pmse=False
+            data.to_native(),
+            datasets,
+            schema=table.plan.schema,
+            columns=columns,
+            unit=unit,
+            s_pmse=False,
         ).scores
 
 
-def _margin(data: nw.DataFrame[Any], datasets: Sequence[Any]) -> Score:
+def _margin(data: nw.DataFrame[Any], name: str, datasets: Sequence[Any], unit: str | None) -> Score:
     """The distance of a single column's margin, U_m, beside that of a bootstrap."""
-    y = data[data.columns[0]].to_numpy()
-    margins = [
-        nw.from_native(dataset, eager_only=True)[data.columns[0]].to_numpy() for dataset in datasets
-    ]
+    y = data[name].to_numpy()
+    margins = [nw.from_native(dataset, eager_only=True)[name].to_numpy() for dataset in datasets]
     if y.dtype.kind not in "iufb":
         raise InputError("One category alone has no score here. Give it predictors, or a schema.")
     values = tuple(ecdf_utility(y, [dataset]).maximum for dataset in margins)
-    again = np.random.default_rng(1).integers(0, len(y), len(y))
+    units = None if unit is None else units_drawn(data, unit)
+    again = second_sample(np.random.default_rng(1), len(y), units)
     bootstrap = ecdf_utility(y, [y[again]]).maximum
     mean = float(np.mean(values))
     return Score("margins", mean, values, bootstrap, 0.0, 0.0, 1.0, False, BLIND["margins"])

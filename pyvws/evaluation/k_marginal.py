@@ -26,6 +26,7 @@ from pyvws.evaluation.original_and_datasets import (
     rising_edges,
     shared_codes,
 )
+from pyvws.evaluation.second_sample import second_sample, units_drawn
 from pyvws.r_numbers import rarith
 from pyvws.tables.files.frame import check_columns
 from pyvws.tables.files.kinds import distinct, floats_of
@@ -52,8 +53,8 @@ class KMarginal:
     - `by_dataset`: The score of each dataset.
     - `independent`: The score of the original with each column in a random order of its own: right
       shares of each column, and nothing that ties columns together.
-    - `bootstrap`: The score of records drawn from the original with replacement: what a second
-      sample would about have.
+    - `bootstrap`: The score of records, or of whole units, drawn from the original with
+      replacement: what a second sample would about have.
     - `by_pair`: The distance of each pair of columns, from 0 to 2, as a mean over the datasets;
       larger = worse.
     """
@@ -89,6 +90,7 @@ def k_marginal(
     *,
     columns: Sequence[str] | None = None,
     bins: Mapping[str, Any] | None = None,
+    unit: str | None = None,
     replicates: int = 5,
     seed: int = 1,
 ) -> KMarginal:
@@ -112,6 +114,8 @@ def k_marginal(
       without looking at the data: bin j holds edge_j <= x < edge_{j+1}, and numbers before the
       first and from the last edge on have a bin of their own each. A code such as "N" in a column
       of text stays a category. Without bins each value is a category.
+    - `unit` (str, optional): Column of the original with the ids of units of several records. Then
+      `bootstrap` draws whole units; a record without an id is one of its own.
     - `replicates`: Tables that `independent` and `bootstrap` are means over.
     - `seed`: Seed of these tables.
 
@@ -137,7 +141,8 @@ def k_marginal(
         for name in names
     ]
     data, *codes = (np.column_stack(parts) for parts in zip(*by_column, strict=True))
-    return coded_k_marginal(data, codes, names, replicates=replicates, seed=seed)
+    units = None if unit is None else units_drawn(first, unit)
+    return coded_k_marginal(data, codes, names, units=units, replicates=replicates, seed=seed)
 
 
 def coded_k_marginal(
@@ -145,15 +150,20 @@ def coded_k_marginal(
     synthetic: Sequence[Codes],
     names: Sequence[str],
     *,
+    units: Codes | None = None,
     replicates: int = 5,
     seed: int = 1,
 ) -> KMarginal:
-    """`k_marginal` of tables of codes (N, D) and (M, D): whole numbers from 0 on, by column."""
+    """`k_marginal` of tables of codes (N, D) and (M, D): whole numbers from 0 on, by column.
+
+    The original's records may belong to `units` (N,), whole numbers from 0 on.
+    """
     count, N = whole_number(replicates, "replicates", least=1), len(original)
     rng = np.random.default_rng(seed)
     results = [pair_distances(original, codes) for codes in synthetic]
     apart = [pair_distances(original, rng.permuted(original, axis=0)).score for _ in range(count)]
-    again = [pair_distances(original, original[rng.integers(0, N, N)]).score for _ in range(count)]
+    drawn = [second_sample(rng, N, units) for _ in range(count)]
+    again = [pair_distances(original, original[rows]).score for rows in drawn]
     scores = tuple(result.score for result in results)
     distances = np.mean([result.distances for result in results], axis=0).tolist()
     return KMarginal(

@@ -1,9 +1,9 @@
 """How useful synthetic tables are, by scores beside those of a second sample and of no ties.
 
-Every score is computed for the synthetic datasets, for a bootstrap of the original (what a second
-sample would about have), and for independent columns: the original with each column in an order of
-its own, so that each margin is right and nothing ties columns together. A score says where a
-synthetic table stands between these two [nist2023] [snoke2018] [cramer1946].
+Every score is computed for the synthetic datasets, for a bootstrap of the original's records or
+units (what a second sample would about have), and for independent columns: the original with each
+column in an order of its own, so that each margin is right and nothing ties columns together. A
+score says where a synthetic table stands between these two [nist2023] [snoke2018] [cramer1946].
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from pyvws.evaluation.original_and_datasets import (
     plain_tables,
 )
 from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
+from pyvws.evaluation.second_sample import second_sample, units_drawn
 from pyvws.tables.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ class Score:
     - `name`: Such as "k_marginal".
     - `value`: Mean over the datasets.
     - `by_dataset`: The score of each dataset.
-    - `bootstrap`: The score of records drawn from the original with replacement: as good as a
-      second sample.
+    - `bootstrap`: The score of records, or of whole units, drawn from the original with
+      replacement: as good as a second sample.
     - `independent`: The score of independent columns with the original's margins.
     - `best`, `worst`: The ends of the score for this table. A copy of the original has the best
       one.
@@ -166,7 +167,8 @@ class TableUtility:
         larger = better.
     s_pmse : float or None
         Mean S_pMSE by a logistic model with all two-way terms, at least 0; smaller = better. About
-        1 = as a second sample, below 3 good, below 10 usable. None if it was not asked for.
+        1 = as a second sample of records, below 3 good, below 10 usable; where units are drawn, its
+        `Score.bootstrap` takes the place of 1. None if it was not asked for.
     s_pmse_tree : float or None
         Mean S_pMSE by a classification tree, if asked for; at least 0, smaller = better.
     associations : AssociationChange
@@ -185,6 +187,8 @@ class TableUtility:
         numbers without public bins. The bins of these numbers are tenths of the original's values.
     unseen_pairs : int
         Pairs of columns whose products the model of `s_pmse` has no room for.
+    unit : str or None
+        The column of ids whose units a second sample draws whole; None where it draws records.
     """
 
     k_marginal: float
@@ -202,6 +206,7 @@ class TableUtility:
     left_out: tuple[str, ...]
     by_data: tuple[str, ...]
     unseen_pairs: int
+    unit: str | None = None
 
     @property
     def worse_than_independent(self) -> bool:
@@ -221,8 +226,9 @@ class TableUtility:
 
     def _repr_html_(self) -> str:
         """The scores as a table, for a notebook."""
+        of_units = "" if self.unit is None else f", a second sample draws units of {self.unit}"
         return html_table(
-            "Scores of the synthetic tables (confidential)",
+            f"Scores of the synthetic tables (confidential{of_units})",
             ("score", "synthetic", "second sample", "independent", "better"),
             [
                 (
@@ -246,6 +252,7 @@ def table_utility(
     schema: Schema | None = None,
     columns: Sequence[str] | None = None,
     bins: Mapping[str, Any] | None = None,
+    unit: str | None = None,
     s_pmse: bool = True,
     trees: bool = False,
     seed: int = 1,
@@ -268,10 +275,14 @@ def table_utility(
         What is a category, a number and a code of a missing value. By default the original says
         so, as `Schema.propose` reads it.
     columns : sequence of str, optional
-        Columns to judge, two or more; by default all but dropped ones and identifiers.
+        Columns to judge, two or more; by default all but dropped ones, identifiers and `unit`.
     bins : mapping of str to array_like of shape (E,), optional
         Rising public edges of a number's bins for the k-marginal score. Without them the bins are
         tenths of the original's values, which `by_data` tells.
+    unit : str, optional
+        Column of the original with the ids of units of several records, such as households. Then a
+        second sample draws whole units; a record without an id is one of its own. By default the
+        schema's unit, where the original has that column.
     s_pmse : bool
         Whether to compute S_pMSE by a logistic model, on which most of the time is spent.
     trees : bool
@@ -301,16 +312,22 @@ def table_utility(
     """
     seed = whole_number(seed, "seed", least=0)
     read = OriginalAndDatasets.read(original, synthetic, schema=schema)
+    there = read.first.columns
+    if unit is not None and columns is None:
+        columns = [name for name in there if name != unit]
+    of_schema = getattr(schema, "unit", None)
+    unit = of_schema if unit is None and of_schema in there else unit
+    units = None if unit is None else units_drawn(read.first, unit)
     tables = plain_tables(read, columns=columns, bins=bins)
     rng = np.random.default_rng(seed)
     first, N = tables.original, len(next(iter(tables.original.values())))
-    again = rng.integers(0, N, N)
+    again = second_sample(rng, N, units)
     bootstrap = {name: values[again] for name, values in first.items()}
     apart = {name: values[rng.permutation(N)] for name, values in first.items()}
     measured = _Measured(first, tables.synthetic, bootstrap, apart)
 
     cells = [tables.cells(table) for table in (first, *tables.synthetic)]
-    k = coded_k_marginal(cells[0], cells[1:], tables.names, seed=seed)
+    k = coded_k_marginal(cells[0], cells[1:], tables.names, units=units, seed=seed)
     scores = [
         Score(
             *("k_marginal", k.score, k.by_dataset, k.bootstrap, k.independent),
@@ -373,6 +390,7 @@ def table_utility(
         unseen_pairs=max(unseen),
         left_out=tables.left_out,
         by_data=tables.by_data,
+        unit=unit,
     )
 
 

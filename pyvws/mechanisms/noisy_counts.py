@@ -103,7 +103,7 @@ class NoisyCounts(MechanismBase):
     cap: int | None = setting(
         None,
         "The most records of a unit that are counted; needed where the schema has a unit.",
-        more="Further records of a larger unit are left out. Larger = more noise.",
+        more="Of a larger unit chance decides which records count. Larger = more noise.",
     )
     size_power: float | None = setting(
         None,

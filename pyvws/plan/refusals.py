@@ -306,7 +306,7 @@ OF_PLAN: Final = (
         ),
         "A unit of several records needs a cap (--cap), the most records of a unit that are "
         "counted, and a cap needs a unit in the schema.",
-        "Give both or none.",
+        "Give both or none. Noise grows with the cap: --plan without --mechanism suggests one.",
     ),
     Refusal(
         "exact-number-of-units",

@@ -266,7 +266,8 @@ def _joint(
             ]
         coded.append([np.nan_to_num(y + 1.0).astype(np.intp) for y in tables])
     data, *own = (np.column_stack(parts) for parts in zip(*coded, strict=True))
-    return coded_k_marginal(data, own, list(columns), replicates=2)
+    units = table.units[rows] if table.units is not None and counts is None else None
+    return coded_k_marginal(data, own, list(columns), units=units, replicates=2)
 
 
 def _predictors(

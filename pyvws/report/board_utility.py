@@ -171,7 +171,8 @@ def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[PagePicture | Tabl
     names = ", ".join(pairs.names)
     text = [
         f"The k-marginal score of pairs of columns is {score.score:.0f} of 1000; larger = nearer "
-        f"to the data. Independent columns have {score.independent:.0f}, records drawn anew from "
+        f"to the data. Independent columns have {score.independent:.0f}, "
+        f"{'records' if pairs.units is None else 'whole units'} drawn anew from "
         f"the data {score.bootstrap:.0f}. Numbers enter it by the data's tenths."
     ]
     return text, [
@@ -208,4 +209,7 @@ def _score(pairs: Pairs) -> KMarginal:
         for name, categorical in zip(pairs.names, pairs.categorical, strict=True)
         if not categorical
     }
-    return k_marginal(data, own, bins=tenths)
+    unit = None if pairs.units is None else pairs.units.name
+    if pairs.units is not None:
+        data = data.with_columns(pairs.units)
+    return k_marginal(data, own, columns=pairs.names, bins=tenths, unit=unit)

@@ -82,13 +82,15 @@ class LevelMargin:
 class Pairs:
     """Associations of K columns in several tables, shape (tables, K, K).
 
-    `tables` are the rows that were compared: numbers as they are, and categories as codes.
+    `tables` are the rows that were compared: numbers as they are, and categories as codes. `units`
+    are the ids of units (N,) of the data's rows, where units of several records are protected.
     """
 
     names: tuple[str, ...]
     categorical: tuple[bool, ...]
     matrices: Floats
     tables: list[pl.DataFrame]
+    units: pl.Series | None = None
 
     def measure(self, i: int, j: int) -> str:
         """What the association of two columns is called."""
@@ -130,8 +132,12 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
     if len(columns) < 2:
         return None
     parts = {file.path.name: read_some(columns, file.path, file.rows) for file in public.files}
+    units = None
     if data is not None:
-        parts = {"data": data.gather_every(-(-len(data) // MOST_ROWS)), **parts}
+        data = data.gather_every(-(-len(data) // MOST_ROWS))
+        parts = {"data": data, **parts}
+        unit = public.privacy.get("unit_column")
+        units = data[unit] if unit in data.columns else None
     values = [
         valued(column, {name: part[column.name] for name, part in parts.items()})
         for column in columns
@@ -146,6 +152,7 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
         tuple(column.levels is not None for column in values),
         np.array([associations(table, categories=categories).matrix for table in tables]),
         tables,
+        units,
     )
 
 

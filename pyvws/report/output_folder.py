@@ -273,14 +273,19 @@ def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
         return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise)
 
 
-def said_beside(paths: Sequence[Path], entry: str) -> list[str]:
-    """An entry of the statements beside released files or in output folders, each value once."""
+def said_beside(paths: Sequence[Path], entry: str, *, always: bool = True) -> list[str]:
+    """An entry of the statements beside released files or in output folders, each value once.
+
+    `always` says whether every statement has the entry.
+    """
     folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
     said = []
     for folder in folders:
         if (folder / "privacy.json").is_file():
             with as_left(folder):
-                said.append(_json(folder / "privacy.json")[entry])
+                statement = _json(folder / "privacy.json")
+                if always or entry in statement:
+                    said.append(statement[entry])
     return list(dict.fromkeys(said))
 
 

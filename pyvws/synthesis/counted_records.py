@@ -1,7 +1,8 @@
 """A table whose public cells are counted: what the counting reads of it, record by record.
 
 No refusal follows from the records: a value that the schema does not know is in no cell, and of a
-unit of more records than the cap the first ones count. The package says in confidential/ how many.
+unit of more records than the cap as many count, by chance. The package says in confidential/ how
+many are in no cell.
 Types are the exception: a column is refused whose reader may have made one value of two ids or
 levels, since a record would then change the cells of others.
 """
@@ -14,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.secret_noise import secret_keys
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.of_schema import family_of
@@ -21,9 +23,7 @@ from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.patterns import pattern_design
-from pyvws.tables.files.frame import open_frame, refuse_lost_digits
-from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import id_of, spells_empty
+from pyvws.tables.files.frame import open_frame, units_by_id
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.schema import Schema
@@ -45,9 +45,12 @@ def counted_records(table: Any, settings: RunSettings, released: Any = None) -> 
         name: column.read(frame[name])[0]
         for name, column in mechanism.fine_cells(schema).columns.items()
     }
+    units = None
     if schema.unit is not None:
         written = frame if released is None else open_frame(released, least=0)
-        kept = places_in(_units(written[schema.unit])) < cast(int, mechanism.cap)
+        units = units_by_id(written[schema.unit]) + 1  # Records without an id are one unit.
+        kept = _kept(units, cast(int, mechanism.cap))
+        units = units[kept]
         codes, values = codes[kept], {name: x[kept] for name, x in values.items()}
         fine = {name: own[kept] for name, own in fine.items()}
     released = {}
@@ -76,21 +79,21 @@ def counted_records(table: Any, settings: RunSettings, released: Any = None) -> 
         known=[],
         released=plan.released,
         implementation=frame.implementation,
+        units=units,
         ids={name: partial(schema.numbered, name) for name in schema.ids},
         counted=CountedRecords(counted, codes, fine),
     )
 
 
-def _units(ids: Any) -> NDArray[np.intp]:
-    """The unit of each record (N,); records without an id are one unit.
+def _kept(units: NDArray[np.intp], cap: int) -> NDArray[np.bool_]:
+    """Which records (N,) count: `cap` of each of the units (N,), each choice as probable.
 
-    No record changes the unit of another by the type that it gives the column.
+    Fresh secret keys choose, so what other units keep is independent of a unit that is added.
     """
-    refuse_lost_digits(ids)
-    places, labels = distinct(ids)
-    keys = [None if spells_empty(cell) else id_of(cell) for cell in labels]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys([None, *keys]))}
-    return np.array([numbers[key] for key in [*keys, None]], dtype=np.intp)[places]
+    order = np.lexsort((secret_keys(len(units)), units))
+    kept = np.empty(len(units), dtype=np.bool_)
+    kept[order] = places_in(units[order]) < cap
+    return kept
 
 
 def _outcome(schema: Schema, column: CountedColumn, y: Any) -> OutcomeColumn:

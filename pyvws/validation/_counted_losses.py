@@ -4,6 +4,9 @@ The seam is the function that adds noise to counts. It shows which counts were t
 which scale. It answers with numbers of its own that are the same for every table. So all else that
 leaves has to be the same for neighbours, byte for byte: a difference is an infinite loss. The loss
 of the counts themselves follows from the probabilities of the noise, by sums of this module.
+
+Which records of a unit count is chosen by secret keys. Here the last ones are, in every table: a
+loss that holds for each choice of the other units holds for all choices together.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from pyvws.mechanisms.counts.coding import MOST_LEVELS
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
+from pyvws.synthesis import counted_records
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws.validation._privacy_loss import Losses, Runs, word
@@ -114,6 +118,11 @@ class SeenCounts(NamedTuple):
     answers: NDArray[np.int64]
 
 
+def _falling_keys(n: int) -> NDArray[np.uint64]:
+    """Keys (n,) by which the last records of each unit count."""
+    return np.arange(n, dtype=np.uint64)[::-1]
+
+
 @contextmanager
 def _seen_counts() -> Iterator[list[SeenCounts]]:
     """What each call of the noise was handed. Every table gets the same answers."""
@@ -129,6 +138,7 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
     with (
         patch.object(budget, "add_discrete_laplace", answered),
         patch.object(budget, "add_discrete_gaussian", answered),
+        patch.object(counted_records, "secret_keys", _falling_keys),
     ):
         yield seen
 

@@ -75,6 +75,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.original_and_datasets.described": "reads the columns of a schema",
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
+    "evaluation.second_sample.units_drawn": "reads a column of ids",
     "evaluation.public_cells.table_plan": "reads the words of a command",
     "synthesis.existing_fit.from_arviz": "reads groups of arviz",
     "synthesis.existing_fit.from_cmdstan_csv": "reads files",
@@ -236,6 +237,9 @@ PROPERTY_TESTS = {
     ),
     "evaluation.published_table.tabulate": (
         "evaluation/test_published_table.py::test_every_figure_against_its_parts"
+    ),
+    "evaluation.second_sample.second_sample": (
+        "evaluation/test_second_sample.py::test_units_come_with_all_their_records"
     ),
     "evaluation.survey_estimates.survey_design": (
         "evaluation/test_survey_estimates.py::test_against_loops_over_strata_and_clusters"

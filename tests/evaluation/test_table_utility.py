@@ -161,7 +161,9 @@ def test_ids_and_what_members_are_given_are_no_columns_to_judge():
     assert with_ids.left_out == ("home",)
     assert without.left_out == ()
     assert [one.name for one in with_ids.columns] == ["x", "y"]
-    assert with_ids.scores == without.scores
+    assert (with_ids.unit, without.unit) == ("home", None)
+    for one, other in zip(with_ids.scores, without.scores, strict=True):
+        assert (one.value, one.independent) == (other.value, other.independent)
 
 
 def test_any_labels_and_row_counts_are_compared():

@@ -22,8 +22,8 @@ from pyvws.tables.files.headers import (
     placed,
     record_instead,
 )
-from pyvws.tables.files.kinds import floats_of
-from pyvws.tables.files.labels import id_of
+from pyvws.tables.files.kinds import distinct, floats_of
+from pyvws.tables.files.labels import id_of, spells_empty
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
 MODELLED = " Or have empty cells modelled: in a schema by missing = true"
@@ -192,6 +192,21 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
     keys = [id_of(value) if isinstance(value, str) else value for value in distinct_ids]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return np.array([numbers[key] for key in keys], dtype=np.intp)[codes]
+
+
+def units_by_id(ids: nw.Series[Any]) -> NDArray[np.intp]:
+    """The unit (N,) of each record by its id, from 0 on; -1 of a record without an id.
+
+    No record changes the unit of another by the type that it gives the column. Raises InputError
+    where ids may have lost digits.
+    """
+    refuse_lost_digits(ids)
+    places, labels = distinct(ids)
+    keys = [None if spells_empty(cell) else id_of(cell) for cell in labels]
+    known = dict.fromkeys(key for key in keys if key is not None)
+    numbers = {key: number for number, key in enumerate(known)}
+    units = [-1 if key is None else numbers[key] for key in keys]
+    return np.array([*units, -1], dtype=np.intp)[places]
 
 
 def refuse_lost_digits(ids: nw.Series[Any]) -> None:

@@ -293,6 +293,7 @@ def _above_0(name: str, columns: Mapping[str, Column], values: Values) -> dict[s
     if not column.is_computed:
         return {name: replace(column, range=(step_below(least), column.range[1]))}
     (rule,), above = column.rules, dict[str, Column]()
+    assert isinstance(rule, Computed)
     for part in rule.columns:
         above |= _above_0(part, {**columns, **above}, values)
     low, high = rule.arithmetic.range_in({**columns, **above})

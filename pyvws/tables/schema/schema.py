@@ -233,7 +233,8 @@ class Schema:
         each = shares_of_units(table, columns)
         computed = computed_columns(columns, coded, each)
         columns = {name: columns[name] for name in computed}
-        proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
+        proposed = short_conditionals(computed, coded, each)
+        proposed = proposed_rules(proposed, columns, coded, each)
         proposed = proposed_exclusions(proposed, columns, coded, each)
         unit, number = proposed_unit(table, columns), round(float(each.sum()))
         return cls(proposed, unit=unit, reviewed=False, proposed_from=number)

@@ -55,6 +55,17 @@ def test_a_proposal_is_written_and_says_what_to_review(table: Path, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir() if path != table] == ["schema.toml"]
 
 
+def test_a_proposal_names_the_command_that_accepts_it_where_it_can(
+    table: Path, tmp_path: Path
+) -> None:
+    many = tmp_path / "many.csv"
+    pl.DataFrame({"a": ["x", "y"] * 60, "b": ["u", "u", "v"] * 40}).write_csv(many)
+    for source, can in ((many, True), (table, False)):
+        out = tmp_path / f"{source.stem}.toml"
+        told = " ".join(run_here("schema", source, "--out", out).out.split())
+        assert ("--accept" in told) == can
+
+
 def test_what_programs_read(table: Path, tmp_path: Path) -> None:
     run = run_here("schema", table, "--out", tmp_path / "s.toml", "--json")
     told = json.loads(run.out)

@@ -102,6 +102,11 @@ def schema(
             }
         )
     elif not quiet:
+        accepted = out.with_name("accepted.toml")
+        said = (
+            f"Or: pyvws schema {out} --accept NAME --out {accepted} signs it as it is, if you know "
+            "every entry without the records."
+        )
         print_table(
             f"{out}: a proposal for {len(columns)} columns",
             ("role", "model", "review"),
@@ -119,6 +124,7 @@ def schema(
             "Check each against what is known of the survey, correct it, and take its name out of "
             "review.",
             "Then sign the file: set reviewed = true, or your name, at its top.",
+            *([said] if schema.why_not_accepted is None else []),
             'Until then the file is confidential, and a run counts it as "not accounted".',
             f"Then: pyvws synthesize {table} --schema {out} --plan forecasts the cost.",
             *([] if schema.why_not_accepted is None else [schema.why_not_accepted]),

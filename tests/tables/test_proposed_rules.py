@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import pyvws as vws
+from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.rules import Fixed
 from pyvws.tables.schema.schema import Schema
 
@@ -242,3 +243,18 @@ def test_labels_that_a_rule_reads_otherwise_end_in_a_proposal() -> None:
         }
     )
     assert {*Schema.propose(table).columns} == {*table.columns}
+
+
+def test_no_rule_reads_a_column_that_rules_decide() -> None:
+    rng = np.random.default_rng(14)
+    what = rng.choice(["none", *"abcde"], N, p=[0.95, *[0.01] * 5])
+    asked = pl.Series(what.tolist())
+    table = pl.DataFrame({"what": asked.replace("none", None)}).with_columns(
+        kind=pl.when(asked != "none").then(pl.lit("major")),
+        told=pl.Series(np.where(what == "none", rng.choice(["0", "1"], N, p=[0.6, 0.4]), "1")),
+    )
+    schema = Schema.propose(table).accepted()
+    decided = {x for x, one in schema.columns.items() if is_decided(one, {**schema.columns})}
+    assert decided == {"kind"}
+    assert not decided & {x for rule in schema.columns["told"].rules for x in rule.columns}
+    assert vws.NoisyCounts(epsilon=1.0, delta=1e-5).counted_table(schema).columns

@@ -138,7 +138,9 @@ def test_days_between_dates_and_dates_after_days_are_computed() -> None:
         "due": "= begin + 30",
     }
     later = columns_of(begin=table["begin"], end=table["end"], stay=days + 1)
-    assert later["stay"].rule == "= end - begin + 1"
+    assert later["end"].rule == "= begin + stay - 1"
+    long = columns_of(begin=table["begin"], end=table["end"], both=table["both"], stay=9 * days + 1)
+    assert long["end"].rule == "= begin + both - 1"
     schema = Schema(columns_of(begin=table["begin"], days=days, end=table["end"]))
     assert schema.computed == {"end"}
     coded = schema.coded(pl.DataFrame({name: table[name] for name in ("begin", "days", "end")}))
@@ -450,10 +452,10 @@ def test_the_range_of_a_sum_holds_all_sums_of_its_parts() -> None:
         end=end.astype(str),
         days=(end - start).astype(int),
     )
-    for name, plus, minus in (("net", "total", "tax"), ("days", "end", "start")):
-        (low, high), (least, most) = found[plus].range or (0, 0), found[minus].range or (0, 0)
+    for name, one, two in (("total", "net", "tax"), ("end", "start", "days")):
+        (low, high), (least, most) = found[one].range or (0, 0), found[two].range or (0, 0)
         assert found[name].is_computed
-        assert found[name].range == pytest.approx((low - most, high - least))
+        assert found[name].range == pytest.approx((low + least, high + most))
     halves = rng.integers(0, 1000, 300) / 4  # Cents of parts that add up to whole numbers.
     rest = rng.integers(300, 900, 300) - halves
     whole = columns_of(a=halves, b=rest, c=(halves + rest).astype(int))["c"]

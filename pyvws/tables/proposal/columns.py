@@ -137,7 +137,30 @@ def _dropped(note: str, *review: str) -> Column:
 def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
     proposed = {name: _proposed(frame[name]) for name in frame.columns}
-    return proposed | {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
+    proposed |= {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
+    unit = proposed_unit(frame, proposed)
+    if unit is not None:
+        proposed |= _codes_by_unit(frame, proposed, distinct(frame[unit])[0])
+    return proposed
+
+
+def _codes_by_unit(
+    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], units: Any
+) -> dict[str, Column]:
+    """The columns whose numbers look like codes or rates by record alone, and not by unit (N,).
+
+    A height that is the same in all records of a person has as many records as the person.
+    """
+    found: dict[str, Column] = {}
+    for name, column in proposed.items():
+        rates = len(column.levels or ()) > FEW and frame[name].dtype.is_float()
+        if rates or column.note == _CODE:
+            pairs = np.column_stack([units, distinct(frame[name])[0]])
+            first = np.unique(pairs, axis=0, return_index=True)[1]
+            by_unit = _proposed(frame[name][np.sort(first).tolist()])
+            if by_unit.model in _OF_NUMBERS:
+                found[name] = by_unit
+    return found
 
 
 def proposed_unit(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> str | None:

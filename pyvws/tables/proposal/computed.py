@@ -7,17 +7,16 @@ several units. The records chose it, so it stands in `review`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.labels import label_of
-from pyvws.tables.proposal.forms import LEAST_DIFFERENT, Forms, with_values
+from pyvws.tables.files.headers import named
+from pyvws.tables.proposal.forms import LEAST_DIFFERENT, VARIED, Forms, with_values
 from pyvws.tables.proposal.numbers import rounded_outwards
 from pyvws.tables.proposal.spelling import (
     condition_on,
@@ -25,18 +24,20 @@ from pyvws.tables.proposal.spelling import (
     formatted_value,
     number_between,
 )
+from pyvws.tables.proposal.sums import by_rule, fitting, is_kept, summed
 from pyvws.tables.schema.column import Column
 
 Values = Mapping[str, Floats]
 
 _UNITS_A_BAND: Final = 5
-_MOST_NUMBERS: Final = 40  # Numbers before a column, of whose pairs it may be a sum.
-_SOME: Final = 200  # So many records refuse most pairs.
-_EXACT: Final = 1e-9
-_MOST_DECIMALS: Final = 6
-_MANY: Final = 3
-_RECORDS_A_TERM: Final = 20
+_SOME: Final = 200  # So many records refuse most bands.
 _UNITS_OF_A_COPY: Final = 10.0  # That do not have its most frequent level.
+_PAIR: Final = 3  # Numbers of the sum of a pair.
+_NEARLY: Final = 0.9  # Times the largest deviation of a sum's numbers, and one is as wide.
+_MAKES_UP: Final = (
+    "{} give it in all records, and no rule computes it: of parts that are drawn apart it would "
+    "vary far more. Write the rule where records must add up"
+)
 
 
 def computed_columns(
@@ -44,8 +45,94 @@ def computed_columns(
 ) -> dict[str, Column]:
     """The proposed columns, with rules in the place of families where others compute a column.
 
+    What is computed stands below what it follows from, which may be another order than the table's.
     `values` (N,) by name are the records as `Schema.coded` gives them; a record counts as `each`
     (N,) of a unit.
+    """
+    ordered = _below(columns, values, each)
+    computed = _by_earlier(ordered, values, each)
+    order, drawn = _solved(computed, columns, values)
+    if order == list(computed) and not drawn:
+        return computed
+    other = _below({name: columns[name] for name in order}, values, each)
+    solved = _by_earlier(other, values, each, drawn)
+    ruled, of_solved = (sum(bool(x.rule) for x in y.values()) for y in (computed, solved))
+    return computed if of_solved + len(drawn) < ruled else solved
+
+
+def _solved(
+    computed: Mapping[str, Column], columns: Mapping[str, Column], values: Values
+) -> tuple[list[str], dict[str, str]]:
+    """The columns in an order where each sum computes one of its widest numbers, and what none may.
+
+    A sum can be solved for any of its numbers. What counts tell of the others blurs the one that is
+    computed. So a narrow one, as a change with most records at 0, is better drawn, and the rule
+    then keeps it. Of those nearly as wide as the widest the total of numbers that are never below 0
+    is computed, else the number that stands last, else any total.
+
+    Synthetic parts are not as near each other as the records'. So where one of many parts has to
+    make up for all others, as the last share of 1, none is computed: it would vary far more.
+    """
+    order, settled, drawn = list(computed), set[str](), dict[str, str]()
+    for name, column in computed.items():
+        if column.categorical or not column.is_computed:
+            continue
+        of = [name, *column.rules[0].columns]
+        free = [x for x in of[1:] if x not in settled and not _is_settled(computed[x])]
+        known = {**computed, name: columns[name]}
+        made = {x: summed(x, [y for y in of if y != x], known, values) for x in free}
+        solved = {name: column} | {x: one for x, one in made.items() if one is not None}
+        many = len(of) > _PAIR
+        if len(of) < _PAIR or not (many or len(solved) > 1):
+            continue
+        chosen = _widest(solved, columns, values)
+        settled |= {*of}
+        spread = {x: float(np.nanvar(values[x])) for x in of}
+        if many and spread[chosen] < VARIED * (sum(spread.values()) - spread[chosen]):
+            drawn[name] = _MAKES_UP.format(named(of[1:], [*columns]))
+        elif chosen != name:
+            order.remove(chosen)
+            order.insert(order.index(name) + 1, chosen)
+    return order, drawn
+
+
+def _is_settled(column: Column) -> bool:
+    return column.is_computed or column.categorical
+
+
+def _widest(solved: Mapping[str, Column], columns: Mapping[str, Column], values: Values) -> str:
+    """Which of a sum's numbers, each as the sum is `solved` for it, is computed.
+
+    The first of `solved` is the one that stands last.
+    """
+    spread = {name: float(np.nanstd(values[name])) for name in solved}
+    widest = max(spread, key=lambda name: spread[name])
+    near = [name for name in solved if spread[name] >= _NEARLY * spread[widest]]
+    totals = [name for name in near if _is_total(solved[name])]
+    above = [
+        name
+        for name in totals
+        if all((columns[x].range or (-1.0,))[0] >= 0.0 for x in solved[name].rules[0].columns)
+    ]
+    last = [name for name in near if name == next(iter(solved))]
+    return [*above, *last, *totals, widest][0]
+
+
+def _is_total(column: Column) -> bool:
+    """Whether a number is a sum of others without a sign or a constant."""
+    names = map(formatted_name, column.rules[0].columns)
+    return column.rule == f"= {' + '.join(names)}"
+
+
+def _by_earlier(
+    columns: Mapping[str, Column],
+    values: Values,
+    each: Floats,
+    drawn: Mapping[str, str] | None = None,
+) -> dict[str, Column]:
+    """The columns, in their order, with rules by which earlier ones compute some.
+
+    No sum computes the columns `drawn`, which get a note.
     """
     proposed, forms = dict(columns), Forms(columns, values)
     numbers: list[str] = []
@@ -62,11 +149,14 @@ def computed_columns(
             for other in numbers:
                 rules = _bands(name, other, columns, values, each)
                 banded = _by_text(column, rules) if rules else None
-                if banded is not None and _is_kept(name, banded, columns, values):
+                if banded is not None and is_kept(name, banded, columns, values):
                     proposed[name] = banded
                     break
             continue
-        if made := _summed(name, numbers, proposed, values):
+        if note := (drawn or {}).get(name):
+            proposed[name] = replace(column, note=column.note or note)
+            numbers.append(name)
+        elif made := summed(name, numbers, proposed, values):
             proposed[name] = made
         else:
             numbers.append(name)
@@ -83,7 +173,7 @@ def _formed(
     The columns that it follows from stand beside it, where their ranges change; none without it.
     """
     column = columns[name]
-    for text in forms.rules_of(name, _fitting(column, earlier, columns), columns, values):
+    for text in forms.rules_of(name, fitting(column, earlier, columns), columns, values):
         found = with_values(text, columns, values)
         if found is None:
             continue
@@ -91,15 +181,13 @@ def _formed(
         low, high = rule.arithmetic.range_in(parts)
         own = column.range or (low, high)
         ends = rounded_outwards(min(low, own[0]), max(high, own[1]))
-        made = _by_rule(column, text, range=ends)
-        if made is not None and _is_kept(name, made, {**columns, **parts}, values):
+        made = by_rule(column, text, range=ends)
+        if made is not None and is_kept(name, made, {**columns, **parts}, values):
             return {**parts, name: made}
     return {}
 
 
-def computed_below(
-    columns: Mapping[str, Column], values: Values, each: Floats
-) -> dict[str, Column]:
+def _below(columns: Mapping[str, Column], values: Values, each: Floats) -> dict[str, Column]:
     """The columns in an order where what one number gives stands below the number.
 
     A file may have ageGroup or the square of age before age. Rules then compute it, and no record
@@ -153,159 +241,6 @@ def _by_text(column: Column, rules: tuple[str, ...]) -> Column | None:
         return None
 
 
-def _is_kept(name: str, column: Column, columns: Mapping[str, Column], values: Values) -> bool:
-    """Whether rules, read again, hold in all records: names and labels can be odd."""
-    try:
-        judged = [
-            rule.judged(name, None, values, {**columns, name: column}) for rule in column.rules
-        ]
-    except (InputError, KeyError):
-        return False
-    fixed = np.zeros(len(values[name]), dtype=np.bool_)
-    for holds, broken in judged:
-        if (broken & ~(holds & fixed)).any():
-            return False
-        fixed |= holds
-    return bool(fixed.all()) or column.is_computed
-
-
-def _by_rule(column: Column, rule: str, **entries: Any) -> Column | None:
-    gone: dict[str, Any] = {"model": None, "mass": (), "outcome_scale": None, "settings": {}}
-    kept = tuple(x for x in column.review if x not in {*gone, *column.settings})
-    try:
-        return replace(column, **gone, **entries, rule=rule, review=(*kept, "rule"))
-    except InputError:
-        return None
-
-
-def _summed(
-    name: str, numbers: list[str], columns: Mapping[str, Column], values: Values
-) -> Column | None:
-    """A number that is a sum of others, with the range and decimals that no sum is beyond.
-
-    Synthetic parts make sums that no record has, at the ends of all ranges and decimals.
-    """
-    column, text = columns[name], _sum(name, numbers, columns, values)
-    found = with_values(text, columns, values) if text else None
-    if found is None:
-        return None
-    rule, parts = found
-    low, high = rule.arithmetic.range_in(parts)
-    entries: dict[str, Any] = {"range": (low, high)}
-    digits = [part.decimals for part in (column, *parts.values()) if part.decimals is not None]
-    if column.days_since is None:
-        entries["decimals"] = max(digits) if len(digits) > len(parts) else None
-    if entries.get("decimals") is not None:
-        power = 10.0 ** max(digits)
-        low, high = math.floor(low * power + _EXACT), math.ceil(high * power - _EXACT)
-        entries["range"] = low / power, high / power
-    made = _by_rule(column, str(text), **entries)
-    return made if made and _is_kept(name, made, columns, values) else None
-
-
-def _sum(
-    name: str, numbers: list[str], columns: Mapping[str, Column], values: Values
-) -> str | None:
-    """The rule of a number that is another one in all records, or a sum of two or more.
-
-    The difference of two dates is a number of days, which a date may have added.
-    """
-    column, own = columns[name], values[name]
-    if len(np.unique(own[~np.isnan(own)])) < LEAST_DIFFERENT:
-        return None
-    terms = _fitting(column, numbers, columns)
-    dated = {x for x in (name, *terms) if columns[x].days_since is not None}
-    some = np.linspace(0, len(own) - 1, min(len(own), _SOME)).astype(np.intp)
-    for signs, parts in _sums(terms):
-        of_dates = [sign for sign, x in zip(signs, parts, strict=True) if x in dated]
-        if sum(of_dates) != (name in dated):
-            continue
-        constant = 0.0
-        for rows in (some, slice(None)):
-            total = np.asarray(
-                sum(sign * values[x][rows] for sign, x in zip(signs, parts, strict=True))
-            )
-            if (len(parts) == 1 or of_dates) and rows is some:
-                constant = _constant(own[rows] - total)
-            if not _same(own[rows], total + constant):
-                break
-        else:
-            return _in_words(signs, parts, constant)
-    drawn = [x for x in terms if x not in dated and not columns[x].is_computed]
-    return None if name in dated else _of_many(own, drawn, values)
-
-
-def _fitting(column: Column, numbers: list[str], columns: Mapping[str, Column]) -> list[str]:
-    """The last of some numbers, without those whose missing codes a column cannot have."""
-    own = len(column.missing_codes)
-    return [x for x in numbers[-_MOST_NUMBERS:] if len(columns[x].missing_codes) <= own <= 1]
-
-
-def _constant(differences: Floats) -> float:
-    """The first difference (n,) in few decimals; 0 where there is none."""
-    known = differences[~np.isnan(differences)]
-    return round(float(known[0]), _MOST_DECIMALS) + 0.0 if len(known) else 0.0
-
-
-def _in_words(signs: Sequence[float], parts: Sequence[str], constant: float = 0.0) -> str:
-    """A sum in words, a positive part first; a constant that none is stands before the others."""
-    terms = sorted(zip(signs, map(formatted_name, parts), strict=True), key=lambda term: -term[0])
-    first = [f"{label_of(constant)}"] if terms[0][0] < 0 else []
-    said = [f"{'+' if sign > 0 else '-'} {name}" for sign, name in terms]
-    if not first:
-        said[0] = said[0][2:]
-    if constant and not first:
-        said.append(f"{'+' if constant > 0 else '-'} {label_of(abs(constant))}")
-    return " ".join(["=", *first, *said])
-
-
-def nearly_summed(
-    own: Floats, numbers: list[str], values: Values, most: float
-) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Sums and differences that nearly all numbers (N,) are, and how many of them are not.
-
-    Beside the most frequent number a share of at most `most` is not.
-    """
-    known, counts = np.unique(own, return_counts=True)
-    if len(known) < LEAST_DIFFERENT:
-        return
-    telling = np.flatnonzero(~(own == known[counts.argmax()]) & ~np.isnan(own))
-    size = float(np.nanmax(np.abs(own)))
-    some = telling[np.linspace(0, len(telling) - 1, min(len(telling), _SOME)).astype(np.intp)]
-    for signs, parts in _sums(numbers[-_MOST_NUMBERS:]):
-        for rows, share in ((some, 0.1), (telling, most)):
-            total = sum(sign * values[x][rows] for sign, x in zip(signs, parts, strict=True))
-            broken = int((~(np.abs(own[rows] - np.asarray(total)) <= _EXACT * size)).sum())
-            if broken > share * len(rows):
-                break
-        else:
-            yield parts, broken
-
-
-def _of_many(own: Floats, terms: list[str], values: Values) -> str | None:
-    """A number that is a sum of three others or more, by least squares."""
-    there = ~np.isnan(own)
-    known = [x for x in terms if not np.isnan(values[x][there]).any()]
-    rows = np.flatnonzero(there)[: _RECORDS_A_TERM * (len(known) + 1)]
-    if len(known) < _MANY or len(rows) < 2 * len(known) + LEAST_DIFFERENT:
-        return None
-    parts = np.column_stack([values[x][rows] for x in known])
-    size = np.abs(parts).max(axis=0)
-    known = [x for x, largest in zip(known, size, strict=True) if largest > 0.0]
-    parts, size = parts[:, size > 0.0], size[size > 0.0]
-    if len(known) < _MANY:
-        return None
-    factors = np.linalg.lstsq(parts / size, own[rows], rcond=None)[0] / size
-    signs = np.rint(factors)
-    used = np.flatnonzero(signs)
-    if (np.abs(signs) > 1.0).any() or len(used) < _MANY or signs.max() < 1.0:
-        return None
-    total = sum(signs[k] * values[known[k]] for k in used)
-    if not _same(own, np.asarray(total)):
-        return None
-    return _in_words(signs[used].tolist(), [known[k] for k in used])
-
-
 def _copy(
     name: str, others: list[str], columns: Mapping[str, Column], values: Values, each: Floats
 ) -> Column | None:
@@ -322,24 +257,10 @@ def _copy(
             continue
         if units.sum() - units.max() < _UNITS_OF_A_COPY:
             continue
-        copied = _by_rule(column, f"= {formatted_name(other)}")
-        if copied is not None and _is_kept(name, copied, columns, values):
+        copied = by_rule(column, f"= {formatted_name(other)}")
+        if copied is not None and is_kept(name, copied, columns, values):
             return copied
     return None
-
-
-def _sums(terms: list[str]) -> Iterator[tuple[tuple[float, ...], tuple[str, ...]]]:
-    yield from (((sign,), (x,)) for x in terms for sign in (1.0, -1.0))
-    for a, b in combinations(terms, 2):
-        yield (1.0, 1.0), (a, b)
-        yield (1.0, -1.0), (a, b)
-        yield (1.0, -1.0), (b, a)
-
-
-def _same(own: Floats, total: Floats) -> bool:
-    room = _EXACT * np.nanmax(np.abs(own), initial=1.0)
-    gone = np.isnan(own)
-    return bool((gone == np.isnan(total)).all() and (np.abs(own - total)[~gone] <= room).all())
 
 
 def _bands(

@@ -27,6 +27,9 @@ Values = Mapping[str, Floats]
 LEAST_DIFFERENT: Final = 10
 """So many different values show a rule, and so many of what each column of it gives."""
 
+VARIED: Final = 0.5
+"""Of the variance that a product or a sum would have if its parts were independent."""
+
 _OF_ONE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "{}": lambda x: x,
     "{} ** 2": lambda x: x**2,
@@ -45,7 +48,6 @@ _NEAR: Final = 40  # Numbers of a product or a ratio stand so near each other.
 _SOME: Final = 64  # So many records refuse most forms.
 _PARTS: Final = 4.0  # A form has the errors of so many numbers.
 _DIGITS: Final = range(-9, 16)  # Decimals of a constant.
-_VARIED: Final = 0.5  # Of the variance that a product would have if its parts were independent.
 _MOST_SLOPES: Final = 20  # More that do for so many digits are any.
 
 
@@ -79,7 +81,7 @@ class _Form:
             each = [(x, y), (x, np.ones(1)), (np.ones(1), y)]
             logs = np.array([np.log(np.abs(self.function(*pair))) for pair in each])
             own, *apart = logs[:, np.isfinite(logs).all(axis=0)].var(axis=1)
-        return bool(own >= _VARIED * sum(apart))
+        return bool(own >= VARIED * sum(apart))
 
     def of(self, values: Values) -> Floats:
         """The form (N,) of the values (N,) by name; NaN where it has none."""
@@ -215,7 +217,7 @@ def _factors(own: Floats, room: Floats, numbers: Floats) -> tuple[Any, Any]:
     return np.where(no, np.inf, low).max(axis=0), np.where(no, -np.inf, high).min(axis=0)
 
 
-def _shortest(low: float, high: float) -> float:
+def shortest(low: float, high: float) -> float:
     """The number of fewest digits from `low` to `high`."""
     middle = 0.5 * (low + high)
     rounded = (round(middle, digits) for digits in _DIGITS)
@@ -224,7 +226,7 @@ def _shortest(low: float, high: float) -> float:
 
 def _multiple(text: str, low: float, high: float) -> str:
     """A text times, or over, the shortest number that makes a factor from `low` to `high`."""
-    factor, divisor = _shortest(low, high), _shortest(1.0 / high, 1.0 / low)
+    factor, divisor = shortest(low, high), shortest(1.0 / high, 1.0 / low)
     if factor == 1.0:
         return text
     if len(label_of(divisor)) < len(label_of(factor)):
@@ -257,7 +259,7 @@ def _line(own: Floats, x: Floats, column: Column) -> tuple[float, float] | None:
         for slope in np.arange(first, last + 1.0) / 10.0**digits:
             least, largest = (y - room - slope * x).max(), (y + room - slope * x).min()
             if slope and least <= largest:
-                return float(slope), _shortest(float(least), float(largest)) + 0.0
+                return float(slope), shortest(float(least), float(largest)) + 0.0
     return None
 
 
@@ -266,7 +268,8 @@ def with_values(
 ) -> tuple[Computed, dict[str, Column]] | None:
     """A rule, and its columns with ranges in which it has a value; None where they cannot have.
 
-    What a logarithm or a ratio takes gets a range above 0 where all records are above 0.
+    What a logarithm or a ratio takes gets a range above 0 where all records are above 0. Where that
+    is computed, what it follows from gets such a range, and stands beside the columns of the rule.
     """
     try:
         rule = read_rule(text)
@@ -275,17 +278,26 @@ def with_values(
         return None
     if not isinstance(rule, Computed):
         return None
-    for name, column in [*parts.items()]:
-        least = float(np.nanmin(values[name]))
-        if (
-            column.range is not None
-            and column.range[0] <= 0.0 < least
-            and not _is_whole(rule, parts)
-        ):
-            above = replace(column, range=(step_below(least), column.range[1]))
-            if _is_whole(rule, {**parts, name: above}):
-                parts[name] = above
+    for name in rule.columns:
+        if not _is_whole(rule, parts):
+            above = _above_0(name, {**columns, **parts}, values)
+            parts |= above if _is_whole(rule, {**parts, **above}) else {}
     return (rule, parts) if _is_whole(rule, parts) else None
+
+
+def _above_0(name: str, columns: Mapping[str, Column], values: Values) -> dict[str, Column]:
+    """A number with a range above 0, and what it is computed from; none without such a range."""
+    column, least = columns[name], float(np.nanmin(values[name]))
+    if column.range is None or not column.range[0] <= 0.0 < least:
+        return {}
+    if not column.is_computed:
+        return {name: replace(column, range=(step_below(least), column.range[1]))}
+    (rule,), above = column.rules, dict[str, Column]()
+    assert isinstance(rule, Computed)
+    for part in rule.columns:
+        above |= _above_0(part, {**columns, **above}, values)
+    low, high = rule.arithmetic.range_in({**columns, **above})
+    return {**above, name: replace(column, range=(low, high))} if low > 0.0 else {}
 
 
 def _is_whole(rule: Computed, columns: Mapping[str, Column]) -> bool:

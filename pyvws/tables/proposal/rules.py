@@ -26,6 +26,7 @@ from pyvws.tables.proposal.spelling import (
     number_between,
 )
 from pyvws.tables.schema.column import Column, part_of
+from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.rules import Fixed, read_rule
 
 Bools = NDArray[np.bool_]
@@ -56,21 +57,20 @@ def proposed_rules(
     `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, which `made`
     may have changed to other models and to lookups. A record counts as `each` (N,) of a unit.
     """
-    ruled = dict(proposed)
+    ruled, earlier = dict(proposed), list[str]()
     used = {name: column for name, column in columns.items() if column.role != "drop"}
-    for place, name in enumerate(used):
+    for name in used:
         before = proposed[name]
-        if before.role != "synthesize" or before.is_computed or before.rule or before.is_constant:
+        if before.is_computed or before.rule or before.is_constant:  # Bands have rules.
             continue
-        earlier = [x for x in list(used)[:place] if not _is_computed(proposed[x])]
-        if rules := tuple(_rules(name, earlier, used, values, each)):
+        drawn = before.role == "synthesize"
+        rules = tuple(_rules(name, earlier, used, values, each)) if drawn else ()
+        if rules:
             rule: Any = rules if len(rules) > 1 else rules[0]
             ruled[name] = replace(before, rule=rule, review=(*before.review, "rule"))
+        if not is_decided(ruled[name], ruled):
+            earlier.append(name)
     return ruled
-
-
-def _is_computed(column: Column) -> bool:
-    return column.is_computed or column.is_constant or bool(column.rule)  # Bands have rules.
 
 
 def _rules(

@@ -32,6 +32,8 @@ _TAILS: Final = np.array([0.01, 0.99])
 _OF_TAILS: Final = 1000  # Of so many values on, tails have cells of their own.
 _MOST_DIGITS: Final = 16
 _SPAN: Final = 49  # Whole numbers within so many values become levels of a table.
+_UNITS_A_LEVEL: Final = 5
+_OTHERS: Final = 15  # So many other values does the review of a table have: cuts, and predictors.
 _RECORDS_A_LEVEL: Final = 10  # On average, but for the most frequent, where levels decide a column.
 
 _UNSCALED: Final[Mapping[str, Any]] = {"outcome_scale": None, "settings": {}, "mass": ()}
@@ -48,12 +50,14 @@ class _Seen:
 
 
 def short_conditionals(
-    columns: Mapping[str, Column], values: Mapping[str, Floats]
+    columns: Mapping[str, Column], values: Mapping[str, Floats], each: Floats
 ) -> dict[str, Column]:
     """The proposed columns with lookups, and short conditionals where regressions are too long.
 
-    `values` (N,) by name are the records as `Schema.coded` gives them.
+    `values` (N,) by name are the records as `Schema.coded` gives them; a record counts as `each`
+    (N,) of a unit.
     """
+    units = float(each.sum())
     N = max((len(entry) for entry in values.values()), default=0)
     coefficients = _coefficients(columns)
     short = coefficients > _MOST_COEFFICIENTS or coefficients * N > _MOST_WORK
@@ -67,9 +71,10 @@ def short_conditionals(
             table: dict[str, Any] = {"model": "table"} if short else {}
             proposed[name] = _changed(column, **table, predictors=())
             continue
-        entry = (_seen if short else _as_it_is)(
-            column, values[name], values.get(part_of(name)) if column.parts else None
-        )
+        part_codes = values.get(part_of(name)) if column.parts else None
+        entry = _as_it_is(column, values[name])
+        if short:
+            entry = _seen(column, values[name], part_codes, units)
         if lookup := _decided_by(entry, seen):
             proposed[name] = _changed(column, **_UNSCALED, model=None, cuts=None, lookup=lookup)
             continue
@@ -108,20 +113,25 @@ def _changed(column: Column, **entries: Any) -> Column:
     return replace(column, **entries, review=review)
 
 
-def _as_it_is(column: Column, own: Floats, _part: Floats | None) -> _Seen:
+def _as_it_is(column: Column, own: Floats) -> _Seen:
     """The column as a regression takes it; a number decides no other column."""
     codes = own.astype(np.intp) - 1 if column.categorical else np.zeros(len(own), dtype=np.intp)
     return _Seen(column, own, codes, None)
 
 
-def _seen(column: Column, own: Floats, part: Floats | None) -> _Seen:
-    """The column as a conditional table takes it, and its codes."""
+def _seen(column: Column, own: Floats, part: Floats | None, units: float) -> _Seen:
+    """The column as a conditional table takes it, and its codes.
+
+    Few whole numbers are levels, if each has several of the `units`, as a proposal that is accepted
+    has. Others stay numbers.
+    """
     if column.categorical:
         codes = own.astype(np.intp) - 1
         narrow = len(column.coded_levels) <= _MOST_BANDS
         return _Seen(_changed(column, model="table"), own, codes, codes if narrow else None)
     low, high = column.range or (-np.inf, np.inf)
     few = column.decimals == 0 and column.days_since is None and high - low <= _SPAN
+    few &= units >= _UNITS_A_LEVEL * (high - low + 1.0 + _OTHERS)
     cuts = _cuts(own[~np.isnan(own) if few or part is None else part == 1.0])
     bands = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
     if few:

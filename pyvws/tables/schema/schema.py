@@ -222,7 +222,7 @@ class Schema:
         too long. An id that several records share is the unit of privacy.
         """
         from pyvws.tables.proposal.columns import proposed_columns, proposed_unit, shares_of_units
-        from pyvws.tables.proposal.computed import computed_below, computed_columns
+        from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.exclusions import proposed_exclusions
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
@@ -231,9 +231,10 @@ class Schema:
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
         each = shares_of_units(table, columns)
-        columns = computed_below(columns, coded, each)
         computed = computed_columns(columns, coded, each)
-        proposed = proposed_rules(short_conditionals(computed, coded), columns, coded, each)
+        columns = {name: columns[name] for name in computed}
+        proposed = short_conditionals(computed, coded, each)
+        proposed = proposed_rules(proposed, columns, coded, each)
         proposed = proposed_exclusions(proposed, columns, coded, each)
         unit, number = proposed_unit(table, columns), round(float(each.sum()))
         return cls(proposed, unit=unit, reviewed=False, proposed_from=number)

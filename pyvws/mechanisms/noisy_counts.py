@@ -49,8 +49,8 @@ class NoisyCounts(MechanismBase):
     of the budget. These counts say where in a cell its numbers are drawn. Without cuts its cells
     join the fine ones, ten at most, by their noisy counts alone. So epsilon covers the choice.
     `counted_table` of such a schema has as many cells, evenly. A number of many steps is also
-    counted by how round it is, such as a multiple of 10, of 5 or of 1, with about a tenth of its
-    part of the budget. So synthetic numbers heap at round ones where those of the table do.
+    counted by how round it is: as a multiple of 10, of 5 or of 1, and so on. That takes about a
+    tenth of its part of the budget. Synthetic numbers then heap where those of the table do.
 
     Under `model` "classes" the classes of a mixture give the columns. `tables` names columns that
     combinations of others give in their place, or their own family in the schema. The word

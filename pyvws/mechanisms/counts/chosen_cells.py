@@ -3,8 +3,8 @@
 Public cells know nothing of where a number is crowded, so one of them may hold most records. Such a
 number is counted first in fine public cells, under a share of the budget. Neighbours of the fewest
 noisy records are then joined, until few cells are left. Every set counts these. A number with cuts
-keeps its cells. The fine counts of both kinds say where in a cell numbers are drawn. So do counts of how round
-a number is, where its range has many steps.
+keeps its cells. The fine counts of both kinds say where in a cell numbers are drawn. So do counts
+of how round a number is, where its range has many steps.
 
 Which cells are left follows from noisy counts alone. Whatever they are, a record is in at most one
 cell of each set. The noise of all counts is fixed before the first one. So the costs add up as if
@@ -40,7 +40,7 @@ _LEAST_CHOSEN: Final = 4
 _FAR: Final = 1.0  # Deviations that fine counts stand out by, where numbers are drawn by them.
 _LEAST_SHARE: Final = 1e-6  # Of a class of round numbers that has no records by its noisy count.
 _ROUNDS: Final = 30  # That fit how likely numbers of each class are.
-_STANDS_OUT: Final = 2.0  # Deviations of the noise that a cell of a pair has records for.
+_STANDS_OUT: Final = 2.0  # Deviations of the noise that a class or a cell of a pair stands out by.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,7 +185,7 @@ def _places(weights: Floats, draws: int, rng: np.random.Generator) -> NDArray[np
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Heaps:
-    """Records (F, R) that are expected in each fine cell and class of `roundness`, but for a factor.
+    """Where a number heaps: records (F, R) that are expected in each fine cell and class.
 
     `expected` has them by fine cell (F,).
     """
@@ -244,18 +244,38 @@ def _weights(each: Floats, of_fine: NDArray[np.intp], noisy: FineCounts) -> Floa
     np.add.at(by_cell, of_fine, each)
     records = by_cell.sum(axis=1)
     even = by_cell.sum(axis=0) / records.sum()
-    told, kept = _above_noise(noisy.counts, even, noisy.deviation, far=_FAR)
-    told = np.maximum(told, 0.0)
-    if not kept or not told.any():
+    wanted = _shares(even, noisy)
+    if wanted is None:
         return None
-    wanted = np.where(even > 0.0, np.maximum(told, _LEAST_SHARE * told.sum()), 0.0)
-    wanted *= records.sum() / wanted.sum()
+    wanted *= records.sum()
     weights = np.ones(len(even))
     for _ in range(_ROUNDS):
         sums = np.maximum(by_cell @ weights, np.finfo(float).tiny)
         fitted = weights * ((records / sums) @ by_cell)
         weights *= wanted / np.maximum(fitted, np.finfo(float).tiny)
     return np.asarray(weights)
+
+
+def _shares(even: Floats, noisy: FineCounts) -> Floats | None:
+    """The shares (R,) of classes, given those of numbers that heap nowhere; None where none does.
+
+    A class is as likely as the finer ones where its noisy count is near what they say.
+    """
+    shares, end = np.zeros(len(even)), len(even)
+    for first in range(len(even) - 1, -1, -1):
+        own = slice(first, end)
+        among = max(float(even[own].sum()), _LEAST_SHARE)
+        rate = max(float(noisy.counts[own].sum()), 0.0) / among
+        shares[own] = even[own] * rate
+        if first > 0:
+            part = float(even[first - 1])
+            spread = noisy.deviation * math.hypot(1.0, math.sqrt(end - first) * part / among)
+            if abs(noisy.counts[first - 1] - rate * part) > _STANDS_OUT * spread:
+                end = first
+    if end == len(even) or not shares.any():
+        return None
+    shares = np.where(even > 0.0, np.maximum(shares, _LEAST_SHARE * shares.sum()), 0.0)
+    return np.asarray(shares / shares.sum())
 
 
 def _above_noise(

@@ -88,8 +88,8 @@ def count_noise(
     Scales are those of the Q sets with `shares` (Q,), of the fine cells of each of the `numbers`,
     of the classes of those that are counted by how round they are (`rounded`), and of the number of
     records where it is `hidden`. The numbers together have the `share` of the budget that they and
-    the sets have, classes about a tenth of that of fine cells. The number of records has the share of an
-    average set.
+    the sets have, classes about a tenth of that of fine cells. The number of records has the share
+    of an average set.
     """
     tables = np.append(np.ones(numbers), np.full(rounded, _OF_ROUNDNESS))
     tables *= shares.sum() * share / (1.0 - share) / max(tables.sum(), 1.0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -76,6 +77,18 @@ def test_a_number_is_in_the_class_of_its_roundest_unit(
             cells, kinds = np.full(40 * len(own), cell), np.full(40 * len(own), kind)
             drawn = counted.written(cells, roundness.drawn(cells, kinds, rng))
             assert {*drawn.tolist()} == own  # That one is missed has a chance below 1e-13.
+
+
+def test_records_without_a_number_are_in_no_class() -> None:
+    column = counted_column("x", Column(model="normal", range=(0, 90), decimals=0, missing="N"))
+    codes, values = column.read(nw_series(["20", "N", "?", "91", None, "35"]))
+    assert classes_of(column).codes(codes, values).tolist() == [0, -1, -1, -1, -1, 1]
+    unread = classes_of(column).codes(np.array([1], dtype=np.int32), np.array([np.nan]))
+    assert unread.tolist() == [-1]
+
+
+def nw_series(cells: list[str | None]) -> nw.Series[Any]:
+    return nw.from_native(pl.Series("x", cells), series_only=True)
 
 
 @pytest.mark.parametrize(

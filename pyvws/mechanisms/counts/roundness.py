@@ -61,7 +61,7 @@ class Roundness:
     def codes(self, codes: Codes, values: Floats) -> Codes:
         """The classes (N,) of records with codes and values (N,) of the column, -1 for none."""
         classes = np.full(len(codes), -1, dtype=np.int32)
-        inside = codes >= len(self.column.parts)
+        inside = (codes >= len(self.column.parts)) & np.isfinite(values)
         classes[inside] = self._class_of(np.rint(values[inside] / self._step).astype(np.int64))
         return classes
 

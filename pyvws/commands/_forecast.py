@@ -266,11 +266,13 @@ def _noise(
     except InputError:
         return None
     shares = usual_shares(counted, pure=delta == 0.0, power=None)
+    fine = mechanism.fine_cells(plan.schema)
     noise = count_noise(
         mechanism.budget,
         shares,
         hidden=False,
-        numbers=len(mechanism.fine_cells(plan.schema).columns),
+        numbers=len(fine.columns),
+        rounded=len(fine.roundness),
         share=mechanism.cells_share,
     )
     cells = int(counted.possible.sum())

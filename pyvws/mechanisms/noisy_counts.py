@@ -48,7 +48,9 @@ class NoisyCounts(MechanismBase):
     A number of more than few values is counted in fine public cells first, with the `cells_share`
     of the budget. These counts say where in a cell its numbers are drawn. Without cuts its cells
     join the fine ones, ten at most, by their noisy counts alone. So epsilon covers the choice.
-    `counted_table` of such a schema has as many cells, evenly.
+    `counted_table` of such a schema has as many cells, evenly. A number of many steps is also
+    counted by how round it is: as a multiple of 10, of 5 or of 1, and so on. That takes about a
+    tenth of its part of the budget. Synthetic numbers then heap where those of the table do.
 
     Under `model` "classes" the classes of a mixture give the columns. `tables` names columns that
     combinations of others give in their place, or their own family in the schema. The word
@@ -112,9 +114,9 @@ class NoisyCounts(MechanismBase):
     )
     cells_share: float = setting(
         0.1,
-        "Share of the budget that counts numbers in fine cells.",
+        "Share of the budget that counts numbers in fine cells, and by how round they are.",
         more="They choose the cells of numbers without cuts in the schema, and say where in a cell "
-        "numbers are drawn. 0 keeps public cells: 20 equal ones, or cells in powers of ten. "
+        "numbers are drawn, and where they heap. 0 keeps public cells: 20 equal ones, or cells in powers of ten. "
         "Larger = cells nearer to those of equally many records, and more noise in the counts of "
         "the sets.",
     )

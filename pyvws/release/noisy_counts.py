@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,7 @@ from pyvws.mechanisms.counts.noisy_tables import (
     measured,
     noisy_number,
 )
+from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, usual_shares
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.release.draw_source import DrawSource, shared_facts
@@ -53,7 +54,10 @@ from pyvws.tables.schema.schema import Schema
 COUNTS_FILE = "counts.parquet"
 """Name of the file that a release has its noisy counts in."""
 FINE_FILE = "cells.parquet"
-"""Name of the file that has the noisy counts of fine cells, which chose the cells of numbers."""
+"""Name of the file that has the noisy counts of numbers: by fine cells, and by roundness."""
+
+_CELLS: Final = "cells"
+_ROUNDNESS: Final = "roundness"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,16 +107,25 @@ class NoisyCountsRun(DrawSource):
         return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy)), **chosen}
 
     def _fine_columns(self) -> dict[str, Any]:
-        """The noisy counts of fine cells as columns: column, cell in words, count, scale."""
-        columns = _finer(cast(Schema, self.table.plan.schema), self.noisy.records, self.fine)
-        rows = [
-            (name, label, count, own.scale)
-            for name, own in self.fine.items()
-            for label, count in zip(columns[name].labels, own.counts.tolist(), strict=True)
-        ]
-        return dict(
-            zip(("column", "label", "count", "scale"), zip(*rows, strict=True), strict=True)
-        )
+        """The noisy counts of numbers as columns: column, by, cell in words, count, scale.
+
+        They are counted by "cells", and by "roundness".
+        """
+        rows: list[tuple[Any, ...]] = []
+        finer = _finer(cast(Schema, self.table.plan.schema), self.noisy.records, self.fine)
+        for name, own in self.fine.items():
+            rows += _rows(name, _CELLS, finer[name].labels, own)
+        for name, own in self.fine.items():
+            roundness = roundness_of(finer[name])
+            if own.rounded is not None and roundness is not None:
+                rows += _rows(name, _ROUNDNESS, roundness.labels, own.rounded)
+        names = ("column", "by", "label", "count", "scale")
+        return dict(zip(names, zip(*rows, strict=True), strict=True))
+
+
+def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[Any, ...]]:
+    counts = own.counts.tolist()
+    return [(name, by, *row, own.scale) for row in zip(labels, counts, strict=True)]
 
 
 def asdict_of(imputed: Imputed) -> dict[str, Any]:
@@ -160,6 +173,8 @@ def counts_run(
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
     rows = {"loo": "noisy", "replace": "exact"}[mechanism.neighbours]
+    rounded = [own.rounded for own in fine.values() if own.rounded is not None]
+    of_numbers = [*fine.values(), *rounded]
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
         epsilon=budget.epsilon,
@@ -173,8 +188,8 @@ def counts_run(
         cap=budget.cap,
         noise=noise.kind,
         model=mechanism.model,
-        sets=len(noisy.table.sets) + len(fine),
-        cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in fine.values()),
+        sets=len(noisy.table.sets) + len(of_numbers),
+        cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in of_numbers),
         columns_of_chosen_cells=tuple(n for n in fine if given_schema.columns[n].cuts is None),
         least_scale=float(noise.scales.min()),
         largest_scale=float(noise.scales.max()),
@@ -216,24 +231,31 @@ def _counted(
     """
     counted, budget = cast(CountedRecords, table.counted), mechanism.budget
     schema = cast(Schema, table.plan.schema)
-    finest = mechanism.fine_cells(schema).columns
+    finest = mechanism.fine_cells(schema)
     hidden = records is None and budget.neighbours == "loo"
     shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
     share, Q = mechanism.cells_share, len(shares)
-    noise = count_noise(budget, shares, hidden=hidden, numbers=len(finest), share=share)
+    noise = count_noise(
+        budget,
+        shares,
+        hidden=hidden,
+        numbers=len(finest.columns),
+        rounded=len(finest.roundness),
+        share=share,
+    )
     number = noisy_number(noise, len(counted.codes)) if hidden else records or len(counted.codes)
     fine: dict[str, FineCounts] = {}
-    if finest:
+    if finest.columns:
         deviations = noise.deviations
         cells = mechanism.fine_cells(schema, every=coarseness(number, float(deviations[Q])))
         codes = {
-            name: recoded(finest[name], column, counted.fine[name])
+            name: recoded(finest.columns[name], column, counted.fine[name])
             for name, column in cells.columns.items()
         }
-        fine = fine_counts(cells, codes, noise, first=Q)
+        fine = fine_counts(cells, codes, counted.classes, noise, first=Q)
         most = most_cells(number, float(deviations[:Q].mean()))
         schema = cells.chosen(schema, fine, most)
-        counted = counted.in_cells(finest, mechanism.counted_table(schema))
+        counted = counted.in_cells(finest.columns, mechanism.counted_table(schema))
         plan = replace(cast(Any, table.plan), schema=schema, written={"schema": schema})
         table = replace(table, plan=plan, counted=counted)
     scale = float(noise.scales[-1]) if hidden else 0.0
@@ -350,13 +372,17 @@ def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> N
 
 
 def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
-    """The noisy counts of fine cells of a release, by column."""
-    scales = dict(frame.select("column", "scale").iter_rows())
-    return {
-        name: FineCounts(
-            frame.filter(pl.col("column") == name)["count"].to_numpy(),
-            scale,
-            scale * deviation_of(laplace),
-        )
-        for name, scale in scales.items()
-    }
+    """The noisy counts of numbers of a release, by column."""
+
+    def read(name: str, by: str) -> FineCounts | None:
+        own = frame.filter((pl.col("column") == name) & (pl.col("by") == by))
+        if own.is_empty():
+            return None
+        scale = float(own["scale"][0])
+        return FineCounts(own["count"].to_numpy(), scale, scale * deviation_of(laplace))
+
+    fine: dict[str, FineCounts] = {}
+    for name in frame["column"].unique(maintain_order=True):
+        if (own := read(name, _CELLS)) is not None:
+            fine[name] = replace(own, rounded=read(name, _ROUNDNESS))
+    return fine

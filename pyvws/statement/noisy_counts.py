@@ -27,9 +27,10 @@ class NoisyCountsStatement(Statement):
     - `cap`: The most records of a unit that are counted.
     - `noise` {"laplace", "gaussian"}: The kind of the discrete noise.
     - `model` {"classes", "conditionals"}: The model whose posterior gives the imputed records.
-    - `sets`, `cells`: Sets of columns, and cells that are counted in all of them.
+    - `sets`, `cells`: Sets of columns, and cells that are counted in all of them. The fine cells of
+      a number are a set, and so are the classes of how round it is.
     - `columns_of_chosen_cells`: The numbers whose cells were chosen from noisy counts of finer
-      ones, which are among the sets and cells.
+      ones.
     - `least_scale`, `largest_scale`: Scales of the noise, in records; larger = more private.
     - `rho`: The zero-concentrated differential privacy of Gaussian noise; larger = less private.
     - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -28,12 +28,14 @@ from pyvws.tables.files.row_order import RowNumbers
 class CountedRecords:
     """What is counted of a table, and the codes (N, K) of the records that count.
 
-    `fine` has their codes (N,) in the fine cells of each number whose cells are chosen.
+    `fine` has their codes (N,) in the fine cells of each number that has some, and `classes` those
+    of how round it is.
     """
 
     table: CountedTable
     codes: NDArray[np.int32]
     fine: Mapping[str, NDArray[np.int32]]
+    classes: Mapping[str, NDArray[np.int32]]
 
     def in_cells(self, finest: Mapping[str, CountedColumn], table: CountedTable) -> CountedRecords:
         """The same records in the cells of a table, which join fine ones of some numbers."""
@@ -42,7 +44,7 @@ class CountedRecords:
             if column.name in self.fine:
                 of_fine = self.fine[column.name]
                 codes[:, k] = recoded(finest[column.name], column, of_fine)
-        return CountedRecords(table, codes, self.fine)
+        return replace(self, table=table, codes=codes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,10 +41,10 @@ def counted_records(table: Any, settings: RunSettings, released: Any = None) -> 
     mechanism = cast(NoisyCounts, settings.mechanism)
     counted = mechanism.counted_table(schema)
     codes, values = counted.read(frame)
-    fine = {
-        name: column.read(frame[name])[0]
-        for name, column in mechanism.fine_cells(schema).columns.items()
-    }
+    finest = mechanism.fine_cells(schema)
+    read = {name: column.read(frame[name]) for name, column in finest.columns.items()}
+    fine = {name: own for name, (own, _) in read.items()}
+    classes = {name: own.codes(*read[name]) for name, own in finest.roundness.items()}
     units = None
     if schema.unit is not None:
         written = frame if released is None else open_frame(released, least=0)
@@ -52,7 +52,7 @@ def counted_records(table: Any, settings: RunSettings, released: Any = None) -> 
         kept = _kept(units, cast(int, mechanism.cap))
         units = units[kept]
         codes, values = codes[kept], {name: x[kept] for name, x in values.items()}
-        fine = {name: own[kept] for name, own in fine.items()}
+        fine, classes = ({n: x[kept] for n, x in of.items()} for of in (fine, classes))
     released = {}
     for name in schema.synthesized:
         column = schema.columns[name]
@@ -81,7 +81,7 @@ def counted_records(table: Any, settings: RunSettings, released: Any = None) -> 
         implementation=frame.implementation,
         units=units,
         ids={name: partial(schema.numbered, name) for name in schema.ids},
-        counted=CountedRecords(counted, codes, fine),
+        counted=CountedRecords(counted, codes, fine, classes),
     )
 
 

@@ -98,7 +98,7 @@ OF_NUMBERS: Final = {
     "age": Column(model="normal", range=(0, 40), decimals=0),
     "pay": Column(model="normal", range=(-20, 9000), mass=(0,), missing="N"),
 }
-"""Numbers without cuts, whose cells are chosen."""
+"""Numbers without cuts, whose cells are chosen; one of them is counted by its roundness too."""
 
 IN_NUMBERS: Final[tuple[Any, ...]] = (
     ("f", "3", "0"),

@@ -51,22 +51,51 @@ def exact_number(_: Any) -> Any:
 def exact_fine_counts(fine_counts: Any) -> Any:
     """The cells of numbers are chosen by the records' own counts, which nobody paid for."""
 
-    def wrong(cells: Any, codes: Any, noise: Any, *, first: int) -> Any:
-        counted = fine_counts(cells, codes, noise, first=first)
-        for name, own in counted.items():
-            exact = np.bincount(codes[name][codes[name] >= 0], minlength=len(own.counts))
-            counted[name] = dataclasses.replace(own, counts=exact)
+    def wrong(cells: Any, codes: Any, classes: Any, noise: Any, *, first: int) -> Any:
+        counted = fine_counts(cells, codes, classes, noise, first=first)
+        return {name: _exact(own, codes[name]) for name, own in counted.items()}
+
+    return wrong
+
+
+def exact_roundness(fine_counts: Any) -> Any:
+    """Numbers heap as the records' own do, which nobody paid for."""
+
+    def wrong(cells: Any, codes: Any, classes: Any, noise: Any, *, first: int) -> Any:
+        counted = fine_counts(cells, codes, classes, noise, first=first)
+        for name, own in classes.items():
+            rounded = _exact(counted[name].rounded, own)
+            counted[name] = dataclasses.replace(counted[name], rounded=rounded)
         return counted
 
     return wrong
 
 
+def _exact(noisy: Any, codes: Any) -> Any:
+    exact = np.bincount(codes[codes >= 0], minlength=len(noisy.counts))
+    return dataclasses.replace(noisy, counts=exact)
+
+
 def fine_counts_free(count_noise: Any) -> Any:
     """The budget is shared by the sets alone, and not by the counts that choose cells."""
 
-    def wrong(budget: Any, shares: Any, *, hidden: bool, numbers: int, share: float) -> Any:
+    def wrong(
+        budget: Any, shares: Any, *, hidden: bool, numbers: int, rounded: int, share: float
+    ) -> Any:
         noise = count_noise(budget, shares, hidden=hidden)
-        scales = np.insert(noise.scales, len(shares), np.full(numbers, noise.scales[0]))
+        scales = np.insert(noise.scales, len(shares), np.full(numbers + rounded, noise.scales[0]))
+        return dataclasses.replace(noise, scales=scales)
+
+    return wrong
+
+
+def roundness_free(count_noise: Any) -> Any:
+    """The budget is shared by sets and fine cells, and not by the classes of round numbers."""
+
+    def wrong(budget: Any, shares: Any, *, rounded: int, **given: Any) -> Any:
+        noise = count_noise(budget, shares, **given)
+        last = len(noise.scales) - given["hidden"]
+        scales = np.insert(noise.scales, last, np.full(rounded, noise.scales.max()))
         return dataclasses.replace(noise, scales=scales)
 
     return wrong
@@ -308,13 +337,23 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         ("coarse sets free", _NOISE_OF, coarse_sets_free, f"guarantee/counts-{row}")
         for row in ("conditionals", "regressions", "tables")
     ),
-    (
-        *("exact fine counts", "pyvws.release.noisy_counts:fine_counts", exact_fine_counts),
-        "guarantee/counts-chosen-cells",
+    *(
+        (what, "pyvws.release.noisy_counts:fine_counts", wrong, "guarantee/counts-chosen-cells")
+        for what, wrong in (
+            ("exact fine counts", exact_fine_counts),
+            ("exact roundness counts", exact_roundness),
+        )
     ),
-    (
-        *("fine counts free", "pyvws.release.noisy_counts:count_noise", fine_counts_free),
-        "guarantee/counts-chosen-cells-delta",
+    *(
+        (
+            *(what, "pyvws.release.noisy_counts:count_noise", wrong),
+            f"guarantee/counts-chosen-cells{name}",
+        )
+        for what, wrong, names in (
+            ("fine counts free", fine_counts_free, ("-delta",)),
+            ("roundness free", roundness_free, ("", "-delta")),
+        )
+        for name in names
     ),
     ("counts clipped", _MEASURED, clipped, "guarantee/counts-loo"),
     ("the cap, not its square", _NOISE_OF, linear_in_the_cap, "guarantee/counts-units-delta"),

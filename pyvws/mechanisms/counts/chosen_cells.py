@@ -3,7 +3,8 @@
 Public cells know nothing of where a number is crowded, so one of them may hold most records. Such a
 number is counted first in fine public cells, under a share of the budget. Neighbours of the fewest
 noisy records are then joined, until few cells are left. Every set counts these. A number with cuts
-keeps its cells. The fine counts of both kinds say where in a cell numbers are drawn.
+keeps its cells. The fine counts of both kinds say where in a cell numbers are drawn. So do counts
+of how round a number is, where its range has many steps.
 
 Which cells are left follows from noisy counts alone. Whatever they are, a record is in at most one
 cell of each set. The noise of all counts is fixed before the first one. So the costs add up as if
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.budget import kept_of
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn, counted_column, rule_cuts
+from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -36,7 +38,9 @@ _COARSEST: Final = 8  # Of so many fine cells one is counted at least.
 _HIDDEN: Final = 0.125  # Of the records of a chosen cell, the noise that chooses it.
 _LEAST_CHOSEN: Final = 4
 _FAR: Final = 1.0  # Deviations that fine counts stand out by, where numbers are drawn by them.
-_STANDS_OUT: Final = 2.0  # Deviations of the noise that a cell of a pair has records for.
+_LEAST_SHARE: Final = 1e-6  # Of a class of round numbers that has no records by its noisy count.
+_ROUNDS: Final = 30  # That fit how likely numbers of each class are.
+_STANDS_OUT: Final = 2.0  # Deviations of the noise that a class or a cell of a pair stands out by.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,11 +48,13 @@ class FineCounts:
     """Noisy counts (L,) of a number in its fine cells, and the noise of a count.
 
     `scale` is that of the noise, `deviation` its standard deviation near enough; both in records.
+    `rounded` has the noisy counts of its classes of `Roundness`, where it has some.
     """
 
     counts: NDArray[np.int64]
     scale: float
     deviation: float
+    rounded: FineCounts | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +72,12 @@ class FineCells:
 
     columns: Mapping[str, CountedColumn]
     kept: Mapping[str, NDArray[np.bool_]]
+
+    @property
+    def roundness(self) -> dict[str, Roundness]:
+        """The classes of those numbers that are counted by how round they are too."""
+        found = {name: roundness_of(column) for name, column in self.columns.items()}
+        return {name: own for name, own in found.items() if own is not None}
 
     def evenly(self, schema: Schema) -> Schema:
         """The schema with as many cells of each number as may be chosen, without any counts."""
@@ -143,22 +155,127 @@ def drawn_within(
 ) -> Floats:
     """Numbers (M,) of records in cells (M,), by the noisy counts of fine cells.
 
-    NaN outside of cells, and in cells whose fine counts the noise could have made.
+    NaN outside of cells, and in cells whose fine counts the noise could have made. Where counts of
+    round numbers stand out of the noise, they say where numbers lie in these and in fine cells.
     """
     parts = len(fine.parts)
     counts, width = noisy.counts[parts:], np.diff(fine.edges)
     of_fine = np.array([final.cell_of(low) for low in fine.edges[:-1].tolist()]) - parts
+    heaps = _heaps(fine, final, codes, of_fine, noisy.rounded)
     drawn = np.full(len(codes), np.nan)
     for cell in np.unique(codes[codes >= parts]).tolist():
         inside, at = np.flatnonzero(of_fine == cell - parts), np.flatnonzero(codes == cell)
-        even = width[inside] / width[inside].sum()
-        told, kept = _above_noise(counts[inside], even, noisy.deviation, far=_FAR)
-        if not kept:
+        even = (width if heaps is None else heaps.expected)[inside]
+        told, kept = _above_noise(counts[inside], even / even.sum(), noisy.deviation, far=_FAR)
+        if not kept and heaps is None:
             continue
-        sums = np.cumsum(np.maximum(told, 0.0))
-        chosen = inside[np.searchsorted(sums[:-1], sums[-1] * rng.random(len(at)), side="right")]
-        drawn[at] = fine.edges[chosen] + rng.random(len(at)) * width[chosen]
+        chosen = inside[_places(told if kept else even, len(at), rng)]
+        if heaps is None:
+            drawn[at] = fine.edges[chosen] + rng.random(len(at)) * width[chosen]
+        else:
+            drawn[at] = heaps.drawn(chosen, rng)
     return drawn
+
+
+def _places(weights: Floats, draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Places (M,) that are drawn by weights (n,); those below 0 are never drawn."""
+    sums = np.cumsum(np.maximum(weights, 0.0))
+    return np.searchsorted(sums[:-1], sums[-1] * rng.random(draws), side="right")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Heaps:
+    """Where a number heaps: records (F, R) that are expected in each fine cell and class.
+
+    `expected` has them by fine cell (F,).
+    """
+
+    roundness: Roundness
+    weights: Floats
+
+    @property
+    def expected(self) -> Floats:
+        return np.asarray(self.weights.sum(axis=1))
+
+    def drawn(self, cells: NDArray[np.intp], rng: np.random.Generator) -> Floats:
+        """Numbers (M,) within fine cells (M,)."""
+        classes = np.empty(len(cells), dtype=np.intp)
+        for cell in np.unique(cells).tolist():
+            at = np.flatnonzero(cells == cell)
+            classes[at] = _places(self.weights[cell], len(at), rng)
+        return self.roundness.drawn(cells, classes, rng)
+
+
+def _heaps(
+    fine: CountedColumn,
+    final: CountedColumn,
+    codes: Codes,
+    of_fine: NDArray[np.intp],
+    noisy: FineCounts | None,
+) -> _Heaps | None:
+    """Where a number heaps by the noisy counts of its classes; None where the noise hides it.
+
+    Records in cells (M,), with a slope within each, are spread over all numbers. A weight of each
+    class multiplies them.
+    """
+    roundness = None if noisy is None else roundness_of(fine)
+    cells = codes[codes >= len(fine.parts)] - len(fine.parts)
+    if noisy is None or roundness is None or not len(cells):
+        return None
+    width, middle = np.diff(fine.edges), 0.5 * (fine.edges[:-1] + fine.edges[1:])
+    across = (middle - final.edges[of_fine]) / np.diff(final.edges)[of_fine] - 0.5
+    smooth = width * np.maximum(1.0 + final.slopes(cells)[of_fine] * across, _LEAST_SHARE)
+    records = np.bincount(cells, minlength=len(final.edges) - 1)
+    smooth *= (records / np.bincount(of_fine, smooth))[of_fine]
+    within = roundness.within()
+    if not within.any(axis=1).all():  # All numbers of a range stand apart.
+        return None
+    each = smooth[:, None] * within / within.sum(axis=1)[:, None]
+    weights = _weights(each, of_fine, noisy)
+    return None if weights is None else _Heaps(roundness, each * weights)
+
+
+def _weights(each: Floats, of_fine: NDArray[np.intp], noisy: FineCounts) -> Floats | None:
+    """What multiplies records (F, R) by fine cell and class, so that the classes (R,) fit.
+
+    Cells keep their records: these are shared anew within each one.
+    """
+    by_cell = np.zeros((int(of_fine.max()) + 1, each.shape[1]))
+    np.add.at(by_cell, of_fine, each)
+    records = by_cell.sum(axis=1)
+    even = by_cell.sum(axis=0) / records.sum()
+    wanted = _shares(even, noisy)
+    if wanted is None:
+        return None
+    wanted *= records.sum()
+    weights = np.ones(len(even))
+    for _ in range(_ROUNDS):
+        sums = np.maximum(by_cell @ weights, np.finfo(float).tiny)
+        fitted = weights * ((records / sums) @ by_cell)
+        weights *= wanted / np.maximum(fitted, np.finfo(float).tiny)
+    return np.asarray(weights)
+
+
+def _shares(even: Floats, noisy: FineCounts) -> Floats | None:
+    """The shares (R,) of classes, given those of numbers that heap nowhere; None where none does.
+
+    A class is as likely as the finer ones where its noisy count is near what they say.
+    """
+    shares, end = np.zeros(len(even)), len(even)
+    for first in range(len(even) - 1, -1, -1):
+        own = slice(first, end)
+        among = max(float(even[own].sum()), _LEAST_SHARE)
+        rate = max(float(noisy.counts[own].sum()), 0.0) / among
+        shares[own] = even[own] * rate
+        if first > 0:
+            part = float(even[first - 1])
+            spread = noisy.deviation * math.hypot(1.0, math.sqrt(end - first) * part / among)
+            if abs(noisy.counts[first - 1] - rate * part) > _STANDS_OUT * spread:
+                end = first
+    if end == len(even) or not shares.any():
+        return None
+    shares = np.where(even > 0.0, np.maximum(shares, _LEAST_SHARE * shares.sum()), 0.0)
+    return np.asarray(shares / shares.sum())
 
 
 def _above_noise(

@@ -203,29 +203,51 @@ class CountedColumn:
     def _sloping(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Numbers (n,) within cells, by the slope between the neighbours' densities."""
         low, high = self.edges[cells], self.edges[cells + 1]
+        slope = self.slopes(cells)[cells]
+        u = rng.random(len(cells))
+        down = 1.0 - 0.5 * slope
+        t = 2.0 * u / (down + np.sqrt(down**2 + 2.0 * slope * u))
+        return np.asarray(low + t * (high - low))
+
+    def slopes(self, cells: NDArray[Any]) -> Floats:
+        """How the density of numbers in cells (n,) rises within each cell (C,), from -2 to 2.
+
+        Across a cell it is 1 + slope (t - 1/2) of its mean, for t from 0 to 1.
+        """
         width = np.diff(self.edges)
         density = np.bincount(cells, minlength=len(width)) / width
         beside = np.concatenate([density[:1], density, density[-1:]])
         rise = np.zeros(len(width))
         filled = density > 0.0
         rise[filled] = (beside[2:] - beside[:-2])[filled] / (2.0 * density[filled])
-        slope = np.clip(rise, -2.0, 2.0)[cells]  # The density is 1 + slope (t - 1/2) on [0, 1].
-        u = rng.random(len(cells))
-        down = 1.0 - 0.5 * slope
-        t = 2.0 * u / (down + np.sqrt(down**2 + 2.0 * slope * u))
-        return np.asarray(low + t * (high - low))
+        return np.asarray(np.clip(rise, -2.0, 2.0))
+
+    @property
+    def apart(self) -> list[float]:
+        """The numbers that stand apart from those of cells: points of mass, and missing codes."""
+        numbers = [self.column.number_of(str(part)) for part in self.parts if part is not None]
+        return sorted(number for number in numbers if number is not None)
+
+    @property
+    def whole_steps(self) -> tuple[Floats, Floats]:
+        """The first and the last number (C,) of each cell of a column with decimals, in steps."""
+        edges = self.edges / (self.column.step or 1.0)
+        near = np.rint(edges)
+        exact = np.abs(edges - near) <= np.maximum(1e-9, 4.0 * np.spacing(np.abs(edges)))
+        begins = np.where(exact, near, np.ceil(edges))
+        last = begins[1:] - 1.0
+        last[-1] += exact[-1]
+        return begins[:-1], np.maximum(begins[:-1], last)
 
     def written(self, cells: NDArray[Any], drawn: Floats) -> Floats:
         """Numbers (n,) that were drawn within cells, at the column's decimals and no points."""
-        low, high = self.edges[cells], self.edges[cells + 1]
-        step, top = self.column.step, len(self.edges) - 2
+        step = self.column.step
         if step is None:
+            low, high = self.edges[cells], self.edges[cells + 1]
             return np.asarray(np.clip(drawn, low, np.nextafter(high, low)))
-        first, last = np.ceil(low / step - 1e-9), np.ceil(high / step - 1e-9) - 1.0
-        last += (cells == top) & (np.abs(high / step - np.rint(high / step)) < 1e-9)
-        whole = np.clip(np.floor(drawn / step), first, np.maximum(first, last))
-        apart = [self.column.number_of(str(label)) for label in self.parts if label is not None]
-        for number in sorted(x for x in apart if x is not None):
+        first, last = (ends[cells] for ends in self.whole_steps)
+        whole = np.clip(np.floor(drawn / step), first, last)
+        for number in self.apart:
             taken = np.abs(whole * step - number) < 0.5 * step
             whole[taken] = np.where(whole[taken] < last[taken], whole[taken] + 1.0, first[taken])
         return self.column.rounded(whole * step)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from pyvws.mechanisms.counts.budget import Budget, Noise, deviation_of, noise_of
 from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.sets import CountedTable, Counts
+
+_OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,18 +75,26 @@ class NoisyTables:
 
 
 def count_noise(
-    budget: Budget, shares: Floats, *, hidden: bool, numbers: int = 0, share: float = 0.0
+    budget: Budget,
+    shares: Floats,
+    *,
+    hidden: bool,
+    numbers: int = 0,
+    rounded: int = 0,
+    share: float = 0.0,
 ) -> Noise:
     """The noise of all counts of a release, which costs the budget: fixed before the first count.
 
-    Scales are those of the Q sets with `shares` (Q,), of the fine cells of each of the `numbers`
-    whose cells are chosen, and of the number of records where it is `hidden`. The numbers together
-    have the `share` of the budget that they and the sets have, and the number of records the share
+    Scales are those of the Q sets with `shares` (Q,), of the fine cells of each of the `numbers`,
+    of the classes of those that are counted by how round they are (`rounded`), and of the number of
+    records where it is `hidden`. The numbers together have the `share` of the budget that they and
+    the sets have, classes about a tenth of that of fine cells. The number of records has the share
     of an average set.
     """
-    each = shares.sum() * share / (1.0 - share) / max(numbers, 1)
+    tables = np.append(np.ones(numbers), np.full(rounded, _OF_ROUNDNESS))
+    tables *= shares.sum() * share / (1.0 - share) / max(tables.sum(), 1.0)
     last = [shares.mean()] * hidden
-    return noise_of(budget, np.concatenate([shares, np.full(numbers, each), last]))
+    return noise_of(budget, np.concatenate([shares, tables, last]))
 
 
 def noisy_number(noise: Noise, records: int) -> int:
@@ -93,16 +104,32 @@ def noisy_number(noise: Noise, records: int) -> int:
 
 
 def fine_counts(
-    cells: FineCells, codes: Mapping[str, Codes], noise: Noise, *, first: int
+    cells: FineCells,
+    codes: Mapping[str, Codes],
+    classes: Mapping[str, Codes],
+    noise: Noise,
+    *,
+    first: int,
 ) -> dict[str, FineCounts]:
-    """The noisy counts of records (N,) in fine cells, under the noise from place `first` on."""
-    by_name = {}
-    for q, (name, column) in enumerate(cells.columns.items(), start=first):
-        own = codes[name][codes[name] >= 0]
-        counts = np.bincount(own, minlength=column.size).astype(np.int64)
-        scale, deviation = float(noise.scales[q]), float(noise.deviations[q])
-        by_name[name] = FineCounts(noise.add(counts, scale=scale), scale, deviation)
+    """The noisy counts of records (N,) in fine cells, and in the classes of how round they are.
+
+    They have the noise from place `first` on.
+    """
+    own = iter(range(first, len(noise.scales)))
+    by_name = {
+        name: _noisy_counts(codes[name], column.size, noise, next(own))
+        for name, column in cells.columns.items()
+    }
+    for name, roundness in cells.roundness.items():
+        rounded = _noisy_counts(classes[name], len(roundness.units), noise, next(own))
+        by_name[name] = replace(by_name[name], rounded=rounded)
     return by_name
+
+
+def _noisy_counts(codes: Codes, size: int, noise: Noise, q: int) -> FineCounts:
+    counts = np.bincount(codes[codes >= 0], minlength=size).astype(np.int64)
+    scale, deviation = float(noise.scales[q]), float(noise.deviations[q])
+    return FineCounts(noise.add(counts, scale=scale), scale, deviation)
 
 
 def measured(

@@ -10,7 +10,7 @@ from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
-from pyvws.mechanisms.counts.chosen_cells import FineCells, fine_cells
+from pyvws.mechanisms.counts.chosen_cells import MOST_FINE, FineCells, fine_cells
 from pyvws.mechanisms.counts.given_columns import ALIKE, FOLLOWING, NONE
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.sets import (
@@ -116,9 +116,9 @@ class NoisyCounts(MechanismBase):
         0.1,
         "Share of the budget that counts numbers in fine cells, and by how round they are.",
         more="They choose the cells of numbers without cuts in the schema, and say where in a cell "
-        "numbers are drawn, and where they heap. 0 keeps public cells: 20 equal ones, or cells in powers of ten. "
-        "Larger = cells nearer to those of equally many records, and more noise in the counts of "
-        "the sets.",
+        "numbers are drawn, and where they heap. 0 keeps public cells: 20 equal ones, or cells in "
+        "powers of ten. Larger = cells nearer to those of equally many records, and more noise in "
+        "the counts of the sets.",
     )
     classes: int = setting(
         30, "Latent classes of the mixture.", more="Larger = nearer to the counts, and slower."
@@ -165,13 +165,13 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
-    def fine_cells(self, schema: Schema, *, every: int = 1) -> FineCells:
-        """The numbers of a schema that have fine cells, in `every` so many-th of them."""
+    def fine_cells(self, schema: Schema, *, most: int = MOST_FINE) -> FineCells:
+        """The numbers of a schema that have fine cells, about `most` of each at most."""
         if not self.cells_share:
             return FineCells({}, {})
         words = tuple(self.measure), tuple(self.tables)
         own = in_own_cells(schema, *words, conditionals=self._by_families)
-        return fine_cells(schema, own, every=every)
+        return fine_cells(schema, own, most=most)
 
     def counted_table(self, schema: Schema) -> CountedTable:
         """What is counted of a table with that schema; InputError for what cannot be counted.

@@ -21,10 +21,10 @@ from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.counts.budget import Noise, deviation_of
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
-    coarseness,
     drawn_within,
     fine_column,
     most_cells,
+    most_fine_cells,
     recoded,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
@@ -247,7 +247,7 @@ def _counted(
     fine: dict[str, FineCounts] = {}
     if finest.columns:
         deviations = noise.deviations
-        cells = mechanism.fine_cells(schema, every=coarseness(number, float(deviations[Q])))
+        cells = mechanism.fine_cells(schema, most=most_fine_cells(number, float(deviations[Q])))
         codes = {
             name: recoded(finest.columns[name], column, counted.fine[name])
             for name, column in cells.columns.items()
@@ -268,7 +268,7 @@ def _finer(
 ) -> dict[str, CountedColumn]:
     """The numbers whose cells were chosen, in the fine cells that were counted of them."""
     return {
-        name: fine_column(schema, name, every=coarseness(records, own.deviation))
+        name: fine_column(schema, name, most=most_fine_cells(records, own.deviation))
         for name, own in fine.items()
     }
 

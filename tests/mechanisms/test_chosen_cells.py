@@ -21,10 +21,11 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_CHOSEN,
     FineCounts,
-    coarseness,
     drawn_within,
     fine_cells,
+    fine_column,
     most_cells,
+    most_fine_cells,
     recoded,
 )
 from pyvws.mechanisms.counts.coding import counted_columns
@@ -59,13 +60,13 @@ def counts_of(counts: np.ndarray, deviation: float) -> FineCounts:
 @settings(max_examples=30, deadline=None)
 @given(
     column=NUMBERS,
-    every=st.sampled_from([1, 2, 4, 8]),
+    fewer=st.sampled_from([512, 256, 128, 64]),
     seed=st.integers(0, 2**32),
     most=st.integers(4, MOST_CHOSEN),
 )
-def test_chosen_cells_join_fine_ones(column: Column, every: int, seed: int, most: int) -> None:
+def test_chosen_cells_join_fine_ones(column: Column, fewer: int, seed: int, most: int) -> None:
     rng, schema = np.random.default_rng(seed), schema_of(column)
-    cells, finest = fine_cells(schema, every=every), fine_cells(schema).columns["x"]
+    cells, finest = fine_cells(schema, most=fewer), fine_cells(schema).columns["x"]
     fine = cells.columns["x"]
     final = cells.chosen(schema, {"x": counts_of(rng.normal(5.0, 9.0, fine.size), 1.0)}, most)
     counted = counted_columns(final)["x"]
@@ -84,7 +85,7 @@ def test_chosen_cells_join_fine_ones(column: Column, every: int, seed: int, most
     for finer in (fine, finest):
         codes = np.array([finer.code_of(x) for x in labels], dtype=np.int32)
         np.testing.assert_array_equal(recoded(finer, counted, codes), own)
-    if own := fine_cells(final, every=every).columns:  # Its cuts are public now.
+    if own := fine_cells(final, most=fewer).columns:  # Its cuts are public now.
         codes = np.array([own["x"].code_of(x) for x in labels], dtype=np.int32)
         np.testing.assert_array_equal(
             recoded(own["x"], counted, codes), [counted.code_of(x) for x in labels]
@@ -120,7 +121,7 @@ def test_numbers_with_cuts_or_few_values_keep_their_cells() -> None:
 @given(seed=st.integers(0, 2**32), deviation=st.floats(0.1, 1e4))
 def test_numbers_are_drawn_within_their_cells(seed: int, deviation: float) -> None:
     rng, schema = np.random.default_rng(seed), schema_of(Column(model="normal", range=(-3, 900)))
-    cells = fine_cells(schema, every=8)
+    cells = fine_cells(schema, most=64)
     noisy = counts_of(rng.normal(2.0, 20.0, cells.columns["x"].size), deviation)
     final = counted_columns(cells.chosen(schema, {"x": noisy}))["x"]
     codes = rng.integers(0, final.size, 300).astype(np.int32)
@@ -146,14 +147,20 @@ def test_counts_that_stand_out_of_the_noise_give_numbers_within_a_cell() -> None
 
 def test_counts_that_the_noise_hides_leave_even_cells() -> None:
     schema, rng = schema_of(Column(model="normal", range=(0, 100))), np.random.default_rng(2)
-    cells = fine_cells(schema, every=8)
+    cells = fine_cells(schema, most=64)
     noisy = counts_of(rng.normal(0.0, 500.0, cells.columns["x"].size), 1e3)
     assert cells.chosen(schema, {"x": noisy}) == cells.evenly(schema)
 
 
 def test_more_noise_leaves_fewer_and_coarser_cells() -> None:
     assert [most_cells(2_000, d) for d in (1.0, 20.0, 1e3)] == [10, 7, 4]
-    assert [coarseness(2_000, d) for d in (1.0, 4.0, 1e3)] == [1, 2, 8]
+    assert [most_fine_cells(2_000, d) for d in (1.0, 4.0, 1e3)] == [512, 390, 64]
+
+
+def test_numbers_of_few_values_keep_a_cell_for_each() -> None:
+    weeks = Column(model="normal", range=(20, 50), decimals=0)
+    assert len(fine_column(schema_of(weeks), "x", most=64).edges) == 31
+    assert len(fine_column(schema_of(weeks), "x", most=16).edges) == 16
 
 
 def crowded(records: int = 3_000) -> tuple[pl.DataFrame, Schema]:

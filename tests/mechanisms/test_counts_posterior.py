@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import betaln, gammaln
+from scipy.special import betaln
 from scipy.stats import gamma
 
 import pyvws as vws

@@ -32,9 +32,12 @@ from pyvws.tables.schema.schema import Schema
 MOST_CHOSEN: Final = 10
 """Cells that are chosen of a number, at most, unless rules begin more."""
 
-_EVEN: Final = 256  # Fine cells of equal steps, and as many of steps in proportion.
+MOST_FINE: Final = 512
+"""Fine cells of a number: half of equal steps, and half of steps in proportion."""
+
+_EVEN: Final = MOST_FINE // 2
 _NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
-_COARSEST: Final = 8  # Of so many fine cells one is counted at least.
+_FEWEST_FINE: Final = 64
 _HIDDEN: Final = 0.125  # Of the records of a chosen cell, the noise that chooses it.
 _LEAST_CHOSEN: Final = 4
 _FAR: Final = 1.0  # Deviations that fine counts stand out by, where numbers are drawn by them.
@@ -106,10 +109,12 @@ class FineCells:
         return replace(schema, columns=columns)
 
 
-def fine_cells(schema: Schema, without: Collection[str] = (), *, every: int = 1) -> FineCells:
+def fine_cells(
+    schema: Schema, without: Collection[str] = (), *, most: int = MOST_FINE
+) -> FineCells:
     """The fine cells of the numbers that have more values than cells, but for those `without`.
 
-    Of so many fine cells `every` one begins a cell.
+    Of each there are about `most`, at most.
     """
     wanted = []
     for name in schema.synthesized:
@@ -121,15 +126,15 @@ def fine_cells(schema: Schema, without: Collection[str] = (), *, every: int = 1)
         several = step is None or (high - low) / step >= cells
         if several and name not in without:
             wanted.append(name)
-    columns = {name: fine_column(schema, name, every=every) for name in wanted}
+    columns = {name: fine_column(schema, name, most=most) for name in wanted}
     inner = {name: own.edges[1:-1] for name, own in columns.items()}
     return FineCells(columns, {n: np.isin(x, _begun(schema, n)) for n, x in inner.items()})
 
 
-def fine_column(schema: Schema, name: str, *, every: int = 1) -> CountedColumn:
+def fine_column(schema: Schema, name: str, *, most: int = MOST_FINE) -> CountedColumn:
     """A number of a schema in its fine cells, whatever cuts it has."""
     column = schema.columns[name]
-    fine = replace(column, cuts=_fine_cuts(column, every))
+    fine = replace(column, cuts=_fine_cuts(column, most))
     return counted_column(name, fine, _begun(schema, name))
 
 
@@ -300,17 +305,14 @@ def most_cells(records: int, deviation: float) -> int:
     return int(np.clip(round(wanted), _LEAST_CHOSEN, MOST_CHOSEN))
 
 
-def coarseness(records: int, deviation: float) -> int:
-    """Of how many fine cells one is counted, so that the noise of a tenth of all cells is small.
+def most_fine_cells(records: int, deviation: float) -> int:
+    """Fine cells of a number, at most, so that the noise of a tenth of them is small.
 
     That noise is to be at most an eighth of a tenth of the records.
     """
     share = records / MOST_CHOSEN
     wanted = MOST_CHOSEN * (_HIDDEN * share / deviation) ** 2
-    every = 1
-    while every < _COARSEST and 2 * _EVEN / every > wanted:
-        every *= 2
-    return every
+    return int(np.clip(wanted, _FEWEST_FINE, MOST_FINE))
 
 
 def _left(counts: Floats, kept: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
@@ -332,14 +334,17 @@ def _left(counts: Floats, kept: NDArray[np.bool_], most: int) -> NDArray[np.intp
     return np.array(edges, dtype=np.intp)
 
 
-def _fine_cuts(column: Column, every: int) -> tuple[float, ...]:
-    """Every so many-th of a range's public cuts: at equal steps, and in proportion to the number.
+def _fine_cuts(column: Column, most: int) -> tuple[float, ...]:
+    """A range's public cuts: at equal steps, and in proportion to the number.
 
-    Where so few values are possible, they are at each value.
+    Where so few values are possible, they are at each value. Of more than `most` cells every
+    second, fourth or eighth begins.
     """
     low, high = column.range or (0.0, 1.0)
     step = column.step
-    if step is not None and (high - low) / step < 2 * _EVEN:
+    cells = MOST_FINE if step is None else min((high - low) / step, MOST_FINE)
+    every = 2 ** max(0, math.ceil(math.log2(cells / most)))
+    if step is not None and (high - low) / step < MOST_FINE:
         cuts = low + step * np.arange(round((high - low) / step) + 1.0)[::every]
     else:
         unit = column.settings.get("outcome_unit", _NEAR_ZERO * max(abs(low), abs(high)))

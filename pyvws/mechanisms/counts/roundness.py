@@ -55,7 +55,9 @@ class Roundness:
     @property
     def labels(self) -> list[str]:
         """The classes (R,) in words."""
-        units = [float(x) for x in self.column.column.rounded(self.units * self._step)]
+        units = [
+            float(x) for x in self.column.column.rounded(self.units.astype(np.float64) * self._step)
+        ]
         return [f"multiples of {unit:.15g}" for unit in units]
 
     def codes(self, codes: Codes, values: Floats) -> Codes:

@@ -50,7 +50,7 @@ def prior_draws(levels: int, seed: int) -> np.ndarray:
     """Draws (many, levels) of c m: the parameters of the prior of the shares in every class."""
     rng = np.random.default_rng(seed)
     common = rng.dirichlet(np.full(levels, 0.5), _MANY)
-    return np.maximum(rng.gamma(1.0, 50.0, _MANY)[:, None] * common, 1e-9)
+    return np.maximum(rng.exponential(5.0, _MANY)[:, None] * common, 1e-9)
 
 
 @cache

@@ -1,9 +1,9 @@
 """What the classes' shares of a column have in common: the prior of the shares of each class.
 
 Column k has the shares phi_hk ~ Dirichlet(c_k m_k) in class h. Its common shares have the prior
-m_k ~ Dirichlet(1/2, ..., 1/2), and its concentration c_k ~ Gamma(1, rate 1/50). Where the counts
-show no dependence, c_k is large, and all classes have nearly the common shares. A flat prior of
-each class alone would tie columns by chance where the noise is large.
+m_k ~ Dirichlet(1/2, ..., 1/2), and its concentration c_k an exponential one of mean 5. Where the
+counts show no dependence, c_k is large, and all classes have nearly the common shares. A flat prior
+of each class alone would tie columns by chance where the noise is large.
 
 Given the classes of the records both have known draws [teh2006]. Of the n_hc records of a code,
 t_hc are draws of the common shares: the i-th record after the first one is with probability
@@ -22,9 +22,8 @@ from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts._sweep import drawn_of_common
 
 _COMMON: Final = 0.5  # The parameter of each code of the common shares' prior.
-_SHAPE: Final = 1.0  # Of the gamma prior of the concentration,
-_RATE: Final = 0.02  # which is 50 records on average.
-_FIRST: Final = 10.0
+_RATE: Final = 0.2  # Of the exponential prior of the concentration: 5 records on average.
+_FIRST: Final = 5.0
 
 
 class ProfilePrior:
@@ -49,5 +48,5 @@ class ProfilePrior:
         n = n[n > 0]
         again = np.count_nonzero(rng.random(len(n)) * (n + c) < n)
         rate = _RATE - np.log(rng.beta(c + 1.0, n)).sum()
-        self._concentration = rng.gamma(_SHAPE + drawn.sum() - again) / rate
+        self._concentration = rng.gamma(1.0 + drawn.sum() - again) / rate
         return np.asarray(self._concentration * self._common)

@@ -44,7 +44,7 @@ def test_infinite_values_drop_their_column_alone() -> None:
     assert Schema.propose(emptied).columns["y"].missing is True
 
 
-@given(low=st.floats(1.5, 1e6), power=st.integers(3, 200))
+@given(low=st.floats(1.5, 1e4), power=st.integers(3, 200))
 @settings(deadline=None)
 def test_no_end_of_a_range_is_a_value_that_is_not_round(low: float, power: int) -> None:
     for sign in (-1.0, 1.0):

@@ -45,12 +45,19 @@ log_class_share <- function(n_1, n_2) {
   log(4 * 0.25^0.25 / gamma(0.25) * integrate(term, 0, Inf, rel.tol = 1e-10)$value)
 }
 
-# log p of codes with these counts, whose shares are Dirichlet with parameters 1 / levels. A code that
-# a rule alone gives is not among the counts.
-log_codes <- function(counts, levels) {
-  a <- 1 / levels
-  A <- a * length(counts)
-  lgamma(A) - lgamma(A + sum(counts)) + sum(lgamma(a + counts) - lgamma(a))
+# log p of two codes with these counts in each of two classes. The shares of a class are Dirichlet(c m),
+# with c exponential of mean 5 and m Dirichlet(1/2, 1/2) for both classes, at the middles of equal
+# probabilities of both. A code that a rule alone gives is not among the counts.
+log_codes <- function(one, other) {
+  u <- (seq_len(100) - 0.5) / 100
+  at <- expand.grid(m = qbeta(u, 0.5, 0.5), c = qexp(u, 1 / 5))
+  a <- cbind(at$c * at$m, at$c * (1 - at$m))
+  log_p <- 0
+  for (counts in list(one, other)) {
+    log_p <- log_p + lgamma(at$c) - lgamma(at$c + sum(counts)) +
+      rowSums(lgamma(sweep(a, 2, counts, "+")) - lgamma(a))
+  }
+  log(mean(exp(log_p)))
 }
 
 # All ways to put n records into places, one way a row.
@@ -65,7 +72,7 @@ all_tables <- function(n, places) {
 # Quantity: 1 and the posterior mean share of the n records in each state, given noisy counts of the
 # states and of the first column. A state is a code of the first column (0, 1) and one of the second;
 # `drawn` says whether the second column of a state is drawn or fixed by a rule.
-state_means <- function(n, first, second, drawn, levels, noisy, noisy_first, scales, laplace) {
+state_means <- function(n, first, second, drawn, noisy, noisy_first, scales, laplace) {
   states <- length(first)
   log_share <- vapply(0:n, function(k) log_class_share(k, n - k), 0)
   tables <- all_tables(n, 2 * states)
@@ -73,16 +80,15 @@ state_means <- function(n, first, second, drawn, levels, noisy, noisy_first, sca
   for (i in seq_len(nrow(tables))) {
     by_class <- matrix(tables[i, ], 2, states, byrow = TRUE)
     value <- lgamma(n + 1) - sum(lgamma(by_class + 1)) + log_share[sum(by_class[1, ]) + 1]
-    for (h in 1:2) {
-      value <- value + log_codes(c(sum(by_class[h, first == 0]), sum(by_class[h, first == 1])), 2)
-      of_second <- vapply(
-        unique(second[drawn == 1]), function(code) sum(by_class[h, drawn == 1 & second == code]), 0
-      )
-      value <- value + log_codes(of_second, levels)
+    of_first <- function(h) vapply(0:1, function(code) sum(by_class[h, first == code]), 0)
+    of_second <- function(h) {
+      codes <- unique(second[drawn == 1])
+      vapply(codes, function(code) sum(by_class[h, drawn == 1 & second == code]), 0)
     }
+    value <- value + log_codes(of_first(1), of_first(2)) + log_codes(of_second(1), of_second(2))
     counts <- colSums(by_class)
-    of_first <- c(sum(counts[first == 0]), sum(counts[first == 1]))
-    gap <- c((noisy - counts) / scales[1], (noisy_first - of_first) / scales[2])
+    firsts <- c(sum(counts[first == 0]), sum(counts[first == 1]))
+    gap <- c((noisy - counts) / scales[1], (noisy_first - firsts) / scales[2])
     log_p[i] <- value - if (laplace) sum(abs(gap)) else sum(gap^2) / 2
   }
   p <- exp(log_p - max(log_p))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import cache
 
 import numpy as np
 import pytest
+from prior_of_classes import MANY, log_codes, prior_draws
 from scipy.integrate import quad
 from scipy.special import betaln
 from scipy.stats import gamma
@@ -21,7 +21,6 @@ from pyvws.mechanisms.counts.sets import counted_table
 pytestmark = [pytest.mark.runs, pytest.mark.draws]
 
 N = 5
-_MANY = 200_000  # Draws of a prior.
 _BATCHES = 40
 _FAR = 5.0  # Batch standard errors.
 
@@ -44,25 +43,6 @@ def log_shares(n_1: int, n_2: int) -> float:
         )
 
     return math.log(quad(term, 0, 1)[0] + quad(term, 1, np.inf)[0])
-
-
-def prior_draws(levels: int, seed: int) -> np.ndarray:
-    """Draws (many, levels) of c m: the parameters of the prior of the shares in every class."""
-    rng = np.random.default_rng(seed)
-    common = rng.dirichlet(np.full(levels, 0.5), _MANY)
-    return np.maximum(rng.exponential(5.0, _MANY)[:, None] * common, 1e-9)
-
-
-@cache
-def log_codes(*counts: tuple[int, ...]) -> float:
-    """log p of the codes of all classes, with so many records of each code in each class."""
-    a = prior_draws(len(counts[0]), seed=2)
-    log_p = np.zeros(_MANY)
-    for own in counts:
-        for code, n in enumerate(own):
-            log_p += np.log(a[:, [code]] + np.arange(n)).sum(axis=1)
-        log_p -= np.log(a.sum(axis=1)[:, None] + np.arange(sum(own))).sum(axis=1)
-    return float(np.log(np.exp(log_p).mean()))
 
 
 def exact_means(noisy: NoisyTables, states: list[tuple[int, int]], ruled: bool) -> np.ndarray:
@@ -133,11 +113,11 @@ def means_of_barred(noisy: NoisyTables, states: list[tuple[int, int]]) -> np.nda
     A table of N records has the multinomial probability of its states given that they are possible.
     """
     rng = np.random.default_rng(3)
-    first = rng.beta(1.0, rng.gamma(0.25, 4.0, _MANY) + 1e-300)
+    first = rng.beta(1.0, rng.gamma(0.25, 4.0, MANY) + 1e-300)
     pi = np.array([first, 1.0 - first])
     a, b = (
         np.array([x, 1.0 - x])  # Code, class, draw.
-        for x in (rng.beta(*prior_draws(2, seed).T, (2, _MANY)) for seed in (4, 5))
+        for x in (rng.beta(*prior_draws(2, seed).T, (2, MANY)) for seed in (4, 5))
     )
     shares = np.array([(pi * a[s] * b[t]).sum(axis=0) for s, t in states])
     shares = (shares + 1e-300) / (shares + 1e-300).sum(axis=0)

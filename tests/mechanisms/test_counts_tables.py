@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from prior_of_classes import log_codes
 from scipy.special import gammaln
 from typer.testing import CliRunner
 
@@ -67,13 +68,14 @@ def log_table(counts: np.ndarray, prior: np.ndarray) -> float:
 def exact_means(noisy: NoisyTables, states: list[tuple[int, ...]]) -> np.ndarray:
     """E[number of records in each state | S] by all tables of N records, with one class."""
     table, log_p, found = noisy.table, [], []
-    own = np.full(2, table.given[0].prior[0] if 0 in table.given else 0.5)
     prior = np.broadcast_to(table.given[1].prior, (2, 3))
     for members in itertools.combinations_with_replacement(range(len(states)), N):
         number = np.bincount(members, minlength=len(states))
         x = np.array([states[one] for one in members], dtype=np.int32)
         value = math.lgamma(N + 1) - gammaln(number + 1).sum()
-        value += log_table(np.bincount(x[:, 0], minlength=2), own)
+        first = np.bincount(x[:, 0], minlength=2)
+        given = table.given.get(0)
+        value += log_table(first, given.prior) if given else log_codes(tuple(first.tolist()))
         for a in (0, 1):
             value += log_table(np.bincount(x[x[:, 0] == a, 1], minlength=3), prior[a])
         gap = np.abs(noisy.counts - table.counts(x)) / np.repeat(noisy.scales, table.sizes)

@@ -216,7 +216,12 @@ def test_the_checks_look_at_some_rows_of_a_long_dataset(monkeypatch: pytest.Monk
 
 def test_columns_from_noisy_counts_are_told_of_their_cells() -> None:
     wide = Schema({"pay": Column(model="normal", range=(-1e6, 1e6), decimals=0)})
-    budget: dict[str, Any] = {"mechanism": "noisy-counts", "epsilon": 1.0, "datasets": 1}
+    budget: dict[str, Any] = {
+        "mechanism": "noisy-counts",
+        "epsilon": 1.0,
+        "datasets": 1,
+        "cells_share": 0.0,
+    }
     with pytest.warns(MisfitWarning, match="finer cuts or bins") as told:
         vws.synthesize(PAY.select("pay"), schema=wide, **budget)
     assert all("another family" not in str(one.message) for one in told)
@@ -277,6 +282,7 @@ def _of_two_levels(*names: str) -> Any:
     )
     return SimpleNamespace(
         exponents=None,
+        units=None,
         unchanged=(),
         breaking={},
         members=None,

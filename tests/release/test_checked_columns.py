@@ -216,14 +216,9 @@ def test_the_checks_look_at_some_rows_of_a_long_dataset(monkeypatch: pytest.Monk
 
 def test_columns_from_noisy_counts_are_told_of_their_cells() -> None:
     wide = Schema({"pay": Column(model="normal", range=(-1e6, 1e6), decimals=0)})
-    budget: dict[str, Any] = {
-        "mechanism": "noisy-counts",
-        "epsilon": 1.0,
-        "datasets": 1,
-        "cells_share": 0.0,
-    }
+    mechanism = vws.NoisyCounts(epsilon=1.0, cells_share=0.0)
     with pytest.warns(MisfitWarning, match="finer cuts or bins") as told:
-        vws.synthesize(PAY.select("pay"), schema=wide, **budget)
+        vws.synthesize(PAY.select("pay"), schema=wide, mechanism=mechanism, datasets=1)
     assert all("another family" not in str(one.message) for one in told)
 
 

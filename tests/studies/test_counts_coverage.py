@@ -67,7 +67,7 @@ def test_records_of_a_file_are_a_population(tmp_path: Path) -> None:
 @pytest.mark.runs
 @pytest.mark.draws
 def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise of a seed, since fresh noise moves the coverage of 16 databases by some 3 points."""
+    """Noise of a seed, since fresh noise moves the coverage of 32 databases by some 2 points."""
     rng = np.random.default_rng(7)
 
     def seeded(counts: np.ndarray, *, scale: float) -> np.ndarray:
@@ -79,13 +79,13 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         settings=_SMALL,
         keys=partial(study.keys, _SMALL),
     )
-    found = run_study(small, tmp_path, replicates=16, seed=4, jobs=1)
+    found = run_study(small, tmp_path, replicates=32, seed=4, jobs=1)
     lines = pl.read_csv(tmp_path / "coverage.csv")
-    assert (lines["databases"] == 16).all()
+    assert (lines["databases"] == 32).all()
     assert (lines["noise"] > 0.001).all()
     sure = lines.filter(pl.col("kind").is_in(["margin", "measured pair"]))
     imputed = sure.filter(pl.col("method") == "imputed")
-    assert (imputed["within"] > 0.8).all()  # 16 databases of some 7 figures, near 0.93.
+    assert (imputed["within"] > 0.85).all()  # 32 databases of some 7 figures, near 0.93.
     population, table = (imputed.filter(pl.col("of") == of)["width"].mean() for of in study.OF)
     assert population > table > 0
     other = lines.filter(pl.col("kind") == "other pair")

@@ -21,6 +21,7 @@ from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.proposal.columns import proposed_columns
+from pyvws.tables.schema.arithmetic import is_single
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.read_values import at_decimals, numbers_and_codes
 from pyvws.tables.schema.schema import Schema
@@ -109,12 +110,16 @@ class OriginalAndDatasets:
         return {name: kinds[name] for name in names if kinds[name].role != "drop"}
 
     def numbers(self, name: str, column: Column) -> list[Floats]:
-        """A number in each table (N_l,), as `_numbers` reads it."""
+        """A number in each table (N_l,), as `_numbers` reads it.
+
+        Where those of the first table are of single precision, all are compared at it: a rule
+        computes other last digits than a program that keeps four bytes.
+        """
         parts = []
         for role, frame in self.frames.items():
             with about(role):
                 parts.append(_numbers(frame[name], column))
-        return parts
+        return [*map(_singly, parts)] if is_single(parts[0]) else parts
 
     def codes(self, name: str) -> tuple[list[Codes], dict[Any, int]]:
         """A category in each table as codes (N_l,), and the code of each label, None if empty."""
@@ -260,6 +265,13 @@ def _numbers(column: nw.Series[Any], described: Column) -> Floats:
     codes = dict.fromkeys([*described.missing_codes, None])
     numbers, _ = numbers_and_codes(column, tuple(codes), start=described.days_since)
     return at_decimals(described, numbers)
+
+
+def _singly(numbers: Floats) -> Floats:
+    """Numbers (N,) at single precision, but for those beyond it."""
+    with np.errstate(over="ignore"):
+        single = numbers.astype(np.float32).astype(np.float64)
+    return np.where(np.isinf(single), numbers, single)
 
 
 def _tenths(values: Floats, described: Column) -> Floats:

@@ -124,7 +124,9 @@ _DATE: Final = re.compile(
 _YEARS_OF_DATES: Final = (18000101.0, 21001231.0)
 _RECORDS_A_RATE: Final = 50  # Of more reals each level has so many on average,
 _GAPS: Final = 4.0  # and the mean gap is so many times the least, as on no scale of steps.
-_RECORDS_A_REAL: Final = 10  # A real number that is a level has at least so many on average.
+_RECORDS_A_REAL: Final = 10  # A real number that is a level has so many on average, or as median,
+_MOST_REALS: Final = 100  # where there are at most so many,
+_UNEVEN: Final = 2.0  # and the median gap is so many times the least.
 _BLANKS: Final = re.compile(r"[\s'\u2019]")
 _AMOUNT: Final = re.compile(r"[-+]?(?!0[0-9])([0-9]+|[0-9]{1,3}([.,][0-9]{3})+)([.,][0-9]+)?")
 _GROUPS: Final = re.compile(r"[-+]?[0-9]{1,3}([.,\s'\u2019][0-9]{3})+([.,][0-9]+)?")
@@ -336,7 +338,7 @@ def _number(column: nw.Series[Any]) -> Column:
     large = integer and bool((np.abs(known) >= _EXACT).any())
     exact = distinct(column)[1] if large else known
     each = _RECORDS_A_CODE if whole else _RECORDS_A_REAL
-    codes = len(exact) <= min(FEW, len(values) / each) or _lie_apart(known, len(values))
+    codes = len(exact) <= min(FEW, len(values) / each) or _lie_apart(values)
     labelled = column.dtype != nw.Object and not column.dtype.is_decimal()
     rounded = column.dtype.is_float() and bool((np.abs(known) >= _EXACT).any())
     if rounded and (codes or len(known) < 2):
@@ -368,12 +370,17 @@ def _number(column: nw.Series[Any]) -> Column:
     return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
 
 
-def _lie_apart(known: Floats, records: int) -> bool:
-    """Whether a few reals (n,) are as rates by region are: with many records, and gaps between."""
-    if len(known) < 2 or len(known) > min(MOST_LEVELS, records / _RECORDS_A_RATE):
+def _lie_apart(values: Floats) -> bool:
+    """Whether reals (n,) are few, as rates by region are: many records each, and gaps between."""
+    known, counts = np.unique(values, return_counts=True)
+    if not 2 <= len(known) <= MOST_LEVELS or (known == np.floor(known)).all():
         return False
     gaps = np.diff(known)
-    return bool((known != np.floor(known)).any() and gaps.mean() > _GAPS * gaps.min())
+    if gaps.mean() <= _GAPS * gaps.min():
+        return False
+    several = len(known) <= _MOST_REALS and np.median(counts) >= _RECORDS_A_REAL
+    uneven = np.median(gaps) > _UNEVEN * gaps.min()
+    return bool(len(known) <= len(values) / _RECORDS_A_RATE or (several and uneven))
 
 
 def _of_one_value(levels: tuple[str, ...], missing: Mapping[str, Any]) -> Column:

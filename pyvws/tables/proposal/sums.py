@@ -19,7 +19,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal.forms import LEAST_DIFFERENT, shortest, with_values
 from pyvws.tables.proposal.spelling import formatted_name
-from pyvws.tables.schema.arithmetic import SINGLE, precision
+from pyvws.tables.schema.arithmetic import SINGLE, is_single
 from pyvws.tables.schema.column import Column
 
 Values = Mapping[str, Floats]
@@ -78,7 +78,7 @@ def _sum(
     terms = fitting(column, numbers, columns)
     dated = {x for x in (name, *terms) if columns[x].days_since is not None}
     some = np.linspace(0, len(own) - 1, min(len(own), _SOME)).astype(np.intp)
-    single = column.decimals is None and _is_single(own)
+    single = column.decimals is None and is_single(own)
     for signs, parts in _sums(terms):
         of_dates = [sign for sign, x in zip(signs, parts, strict=True) if x in dated]
         if sum(of_dates) != (name in dated):
@@ -210,11 +210,6 @@ def _sums(terms: list[str]) -> Iterator[tuple[tuple[float, ...], tuple[str, ...]
         yield (1.0, 1.0), (a, b)
         yield (1.0, -1.0), (a, b)
         yield (1.0, -1.0), (b, a)
-
-
-def _is_single(own: Floats) -> bool:
-    """Whether numbers (n,) are of single precision."""
-    return bool((precision(own[~np.isnan(own)]) == SINGLE).all())
 
 
 def _room(own: Floats, among: Sequence[Floats]) -> Floats:

@@ -174,6 +174,11 @@ def precision(numbers: Floats) -> Floats:
     return np.where(off <= EXACT * np.abs(numbers), SINGLE, EXACT)
 
 
+def is_single(numbers: Floats) -> bool:
+    """Whether all numbers (n,) that are not missing are of single precision."""
+    return bool((precision(numbers[~np.isnan(numbers)]) == SINGLE).all())
+
+
 def read_arithmetic(expression: str, text: str) -> Arithmetic:
     """The expression that a rule `text` states; InputError in one line for other text."""
     tree, names = parsed(expression, text)

@@ -29,7 +29,7 @@ from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
-MOST_CHOSEN: Final = 10
+MOST_CHOSEN: Final = 14
 """Cells that are chosen of a number, at most, unless rules begin more."""
 
 MOST_FINE: Final = 512
@@ -38,7 +38,8 @@ MOST_FINE: Final = 512
 _EVEN: Final = MOST_FINE // 2
 _NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
 _FEWEST_FINE: Final = 64
-_HIDDEN: Final = 0.125  # Of the records of a chosen cell, the noise that chooses it.
+_HIDDEN: Final = 0.125  # Of the records of a part of fine cells, the noise that hides it,
+_SHOWN: Final = 10  # where so many parts have as many records each.
 _LEAST_CHOSEN: Final = 4
 _FAR: Final = 1.0  # Deviations that fine counts stand out by, where numbers are drawn by them.
 _LEAST_SHARE: Final = 1e-6  # Of a class of round numbers that has no records by its noisy count.
@@ -297,7 +298,7 @@ def _above_noise(
 
 
 def most_cells(records: int, deviation: float) -> int:
-    """Cells of a number, 4 to 10: a pair's mean count is to be two deviations of its noise.
+    """Cells of a number, 4 to 14: a pair's mean count is to be two deviations of its noise.
 
     `deviation` is that of a count, in records; larger = fewer cells.
     """
@@ -310,8 +311,7 @@ def most_fine_cells(records: int, deviation: float) -> int:
 
     That noise is to be at most an eighth of a tenth of the records.
     """
-    share = records / MOST_CHOSEN
-    wanted = MOST_CHOSEN * (_HIDDEN * share / deviation) ** 2
+    wanted = _SHOWN * (_HIDDEN * records / _SHOWN / deviation) ** 2
     return int(np.clip(wanted, _FEWEST_FINE, MOST_FINE))
 
 

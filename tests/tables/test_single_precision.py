@@ -50,6 +50,24 @@ def test_the_same_numbers_score_as_a_copy() -> None:
     assert vws.table_utility(single, [exact], schema=schema, s_pmse=False).k_marginal == 1000.0
 
 
+def test_what_a_rule_computes_of_a_copy_scores_as_a_copy() -> None:
+    """The tenths and steps of a logarithm of heaps are the heaps' own, to the last digit."""
+    spent = np.random.default_rng(4).integers(1, 30, 900) * 10.0
+    logs = np.log(spent)
+    single = pl.DataFrame({"spent": spent, "log": logs.astype(np.float32).astype(np.float64)})
+    assert (single["log"] != pl.Series(logs)).any()
+    schema = Schema.propose(single)
+    assert schema.columns["log"].rule == "= log(spent)"
+    made = single.with_columns(pl.Series("log", logs))
+    found = vws.table_utility(single, [made], schema=schema, s_pmse=False)
+    assert found.k_marginal == 1000.0
+    assert [column.margin for column in found.columns] == [0.0, 0.0]
+    far = made.with_columns(pl.col("log") * (1.0 - 1e-5))
+    assert vws.table_utility(single, [far], schema=schema, s_pmse=False).k_marginal < 900.0
+    huge = made.with_columns(pl.col("log") * 1e300)
+    assert vws.table_utility(single, [huge], schema=schema, s_pmse=False).k_marginal < 900.0
+
+
 def test_a_rule_about_a_number_of_two_decimals_splits_no_cell() -> None:
     columns = {
         "wage": Column(model="normal", range=(6, 13), decimals=2),
@@ -66,6 +84,23 @@ def test_rates_of_regions_stay_what_they_are(number: int, records: int, levels: 
     rate = np.round(rng.uniform(0.2, 1.6, number), 4)[rng.integers(0, number, records)]
     found = Schema.propose(pl.DataFrame({"rate": rate})).columns["rate"].levels
     assert (found and len(found)) == levels
+
+
+@pytest.mark.parametrize(
+    ("number", "records", "levels"), [(36, 1_200, 36), (36, 300, None), (150, 6_000, None)]
+)
+def test_uneven_reals_that_most_have_often_are_levels(
+    number: int, records: int, levels: int | None
+) -> None:
+    """As a design's weights by stratum or catches by place are, of very unequal shares."""
+    rng = np.random.default_rng(7)
+    shares = rng.gamma(2.0, 1.0, number) + 0.5
+    of = rng.choice(number, records, p=shares / shares.sum())
+    weight = rng.lognormal(0.0, 0.3, number)[of]
+    found = Schema.propose(pl.DataFrame({"weight": weight})).columns["weight"].levels
+    assert (found and len(found)) == levels
+    heaped = np.where(rng.random(records) < 0.7, 0.5, np.round(rng.gamma(2.0, 3.0, records), 2))
+    assert Schema.propose(pl.DataFrame({"creat": heaped})).columns["creat"].levels is None
 
 
 def test_steps_of_a_scale_stay_numbers() -> None:

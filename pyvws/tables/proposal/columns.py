@@ -124,8 +124,9 @@ _DATE: Final = re.compile(
 _YEARS_OF_DATES: Final = (18000101.0, 21001231.0)
 _RECORDS_A_RATE: Final = 50  # Of more reals each level has so many on average,
 _GAPS: Final = 4.0  # and the mean gap is so many times the least, as on no scale of steps.
-_RECORDS_A_REAL: Final = 10  # A real number that is a level has so many on average, or as median,
-_MOST_REALS: Final = 100  # where there are at most so many,
+_RECORDS_A_REAL: Final = 10  # A real number that is a level has at least so many on average.
+_MOST_REALS: Final = 100  # Of at most so many reals half have as many,
+_OFTEN: Final = 15.0  # each has so many on average,
 _UNEVEN: Final = 2.0  # and the median gap is so many times the least.
 _BLANKS: Final = re.compile(r"[\s'\u2019]")
 _AMOUNT: Final = re.compile(r"[-+]?(?!0[0-9])([0-9]+|[0-9]{1,3}([.,][0-9]{3})+)([.,][0-9]+)?")
@@ -376,11 +377,10 @@ def _lie_apart(values: Floats) -> bool:
     if not 2 <= len(known) <= MOST_LEVELS or (known == np.floor(known)).all():
         return False
     gaps = np.diff(known)
-    if gaps.mean() <= _GAPS * gaps.min():
-        return False
-    several = len(known) <= _MOST_REALS and np.median(counts) >= _RECORDS_A_REAL
-    uneven = np.median(gaps) > _UNEVEN * gaps.min()
-    return bool(len(known) <= len(values) / _RECORDS_A_RATE or (several and uneven))
+    each, least = len(values) / len(known), gaps.min()
+    often = len(known) <= _MOST_REALS and each >= _OFTEN and np.median(counts) >= _RECORDS_A_REAL
+    uneven = np.median(gaps) / _UNEVEN > least
+    return bool(gaps.mean() / _GAPS > least and (each >= _RECORDS_A_RATE or (often and uneven)))
 
 
 def _of_one_value(levels: tuple[str, ...], missing: Mapping[str, Any]) -> Column:

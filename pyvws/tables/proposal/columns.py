@@ -374,13 +374,14 @@ def _number(column: nw.Series[Any]) -> Column:
 def _lie_apart(values: Floats) -> bool:
     """Whether reals (n,) are few, as rates by region are: many records each, and gaps between."""
     known, counts = np.unique(values, return_counts=True)
-    if not 2 <= len(known) <= MOST_LEVELS or (known == np.floor(known)).all():
+    each = len(values) / max(len(known), 1)
+    if each < _OFTEN or not 2 <= len(known) <= MOST_LEVELS or (known == np.floor(known)).all():
         return False
-    gaps = np.diff(known)
-    each, least = len(values) / len(known), gaps.min()
-    often = len(known) <= _MOST_REALS and each >= _OFTEN and np.median(counts) >= _RECORDS_A_REAL
-    uneven = np.median(gaps) / _UNEVEN > least
-    return bool(gaps.mean() / _GAPS > least and (each >= _RECORDS_A_RATE or (often and uneven)))
+    gaps = np.diff(known / len(known))  # Their sum is a float, however far the numbers reach.
+    if gaps.mean() <= _GAPS * gaps.min():
+        return False
+    often = len(known) <= _MOST_REALS and np.median(counts) >= _RECORDS_A_REAL
+    return bool(each >= _RECORDS_A_RATE or (often and np.median(gaps) > _UNEVEN * gaps.min()))
 
 
 def _of_one_value(levels: tuple[str, ...], missing: Mapping[str, Any]) -> Column:

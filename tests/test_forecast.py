@@ -17,6 +17,7 @@ import pyvws as vws
 from pyvws.commands import _forecast
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.chosen_cells import MOST_CHOSEN
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import Conditional
 from pyvws.release import noisy_counts
@@ -76,14 +77,14 @@ def test_the_forecast_of_epsilon_is_near_that_of_a_run(tmp_path: Path) -> None:
 
 
 def test_the_sizes_of_a_forecast_are_those_by_hand(tmp_path: Path) -> None:
-    """Patterns of sex and of job by sex; of pay two coefficients, a scale and ten bins."""
+    """Patterns of sex and of job by sex; of pay two coefficients, a scale and chosen cells."""
     (tmp_path / "s.toml").write_text(SCHEMA)
     schema = vws.Schema.read(tmp_path / "s.toml")
     said = " ".join(forecast(schema, table(400), epsilon=2.0, delta=1e-5))
     assert f"3 conditionals with {1 + 2 + 3} parameters" in said
     assert "up to 3 terms" in said
     assert re.search(r"Column 'job' makes about \d+% of the largest bound of one record", said)
-    cells = 2 * 4 + (2 + 4) * 10
+    cells = 2 * 4 + (2 + 4) * MOST_CHOSEN
     assert f"3 sets of {cells} cells. A cell has {400 * 3 / cells:.0f} records" in said
     # The Gaussian mechanism, for a record in one cell of each of three sets.
     sigma = np.linspace(1.0, 20.0, 2000) / np.sqrt(3)
@@ -482,9 +483,18 @@ def test_units_get_a_cap_and_what_a_smaller_one_gives() -> None:
     columns = {name: vws.Column(model="table", levels=own) for name, own in levels.items()}
     schema = vws.Schema({"person": vws.Column(role="id"), **columns}, unit="person")
     suggested = " ".join(forecast(schema, table))
-    assert "--cap 5, which leaves 0 records out" in suggested
+    assert "--cap 5, which should lose least, and leaves 0 records out" in suggested
     assert "With --cap 1 a cell has 20 records on average" in suggested
     assert "800 records are left out" in suggested
     of_run = " ".join(forecast(schema, table, epsilon=1.0, cap=2))
     assert "--cap 2, which leaves 600 records out" in of_run
     assert "Noise grows" not in " ".join(forecast(schema, table, epsilon=1.0, cap=1))
+
+
+def test_one_unit_of_many_records_raises_no_cap_for_all() -> None:
+    """A cap of 400 would keep all records, under 400 times the noise."""
+    sizes = [1] * 300 + [2] * 100 + [400]
+    found = _forecast._cap(np.repeat(np.arange(len(sizes)), sizes), (3, 60, 3.0, 20.0))
+    assert found in (1, 2)
+    alike = np.repeat(np.arange(90), 6)
+    assert _forecast._cap(alike, (3, 60, 9.0, 4.5)) == 6  # As much noise a record at any cap.

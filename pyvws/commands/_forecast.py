@@ -23,7 +23,7 @@ _DRAWS: Final = 20  # At once,
 _TIMES: Final = 10  # and so many times.
 _A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
 _NONE: Final = "There is no forecast. {}"
-_LEFT_OUT: Final = 0.02  # A cap leaves out at most such a share of the records.
+_OF_NOISE: Final = 0.03  # Of the noise's variance that a model of few parameters leaves of it.
 
 
 def forecast_records(table: Path, reference: str | None) -> TableFile:
@@ -133,30 +133,32 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
                 f"records. Its {part.parameters:,} parameters take long, and tell little. Name "
                 "fewer predictors, or join levels."
             )
-    cap = _cap(units, mechanism.cap if mechanism.facts.takes_table else None)
-    out = _beyond(units, cap)
-    epsilon, delta = 4.0, 1e-5
+    epsilon, delta, cap = 4.0, 1e-5, None
     if mechanism.facts.takes_table:
-        epsilon, delta = mechanism.epsilon, mechanism.delta
+        epsilon, delta, cap = mechanism.epsilon, mechanism.delta, mechanism.cap
     counting: Any = mechanism if mechanism.facts.takes_table else NoisyCounts(epsilon=epsilon)
+    least = _beyond(units, 1)
+    one = None if units is None else _noise(plan, len(frame) - least, epsilon, delta, 1)
+    suggested = ""
+    if cap is None and one is not None:
+        cap, suggested = _cap(units, one), "should lose least, and "
+    out = _beyond(units, cap)
     noise = _noise(plan, len(frame) - out, epsilon, delta, cap)
     if noise is not None:
         sets, cells, deviation, mean = noise
         tables, most = counting.counted_table(plan.schema), settings.most_seconds
         counts = expected_of_counts(counting, tables, len(frame) - out, most=most)
-        capped = "" if cap is None else f" with --cap {cap}, which leaves {out} records out,"
+        capped = f" with --cap {cap}, which {suggested}leaves {out} records out," if cap else ""
         lines.append(
             f"Under noisy-counts{capped} at epsilon {epsilon:g} and delta {delta:g} pairs are "
             f"{sets} sets of {cells} cells. A cell has {mean:.0f} records on average, and its "
             f"noise a standard deviation of about {deviation:.0f}. A run takes {counts}."
         )
-        least = _beyond(units, 1)
-        one = _noise(plan, len(frame) - least, epsilon, delta, 1)
         if cap is not None and cap > 1 and one is not None:
             lines.append(
-                f"Noise grows with the cap. With --cap 1 a cell has {one[3]:.0f} records on "
-                f"average and a noise of about {one[2]:.0f}, and {least} records are left out. "
-                "Chance decides which records of a unit count."
+                "Noise grows with the cap, and so do the records that count. With --cap 1 a cell "
+                f"has {one[3]:.0f} records on average and a noise of about {one[2]:.0f}, and "
+                f"{least} records are left out. Chance decides which records of a unit count."
             )
         if counts.seconds > most:
             lines.append(f"That is above --most-seconds, {most:g}. {counts.longest}")
@@ -230,14 +232,17 @@ def _rough(outcome: Any, weights: Floats) -> Floats:
     return bounds
 
 
-def _cap(units: Any, given: int | None) -> int | None:
-    """The given cap, else the least one of units (N,) that leaves out few records, if any."""
-    if units is None or given is not None:
-        return given
-    cap = 1
-    while _beyond(units, cap) > _LEFT_OUT * len(units):
-        cap += 1
-    return cap
+def _cap(units: Any, one: tuple[int, int, float, float]) -> int:
+    """The cap of units (N,) that loses least, given the noise and mean count of a cap of 1.
+
+    The noise grows with the cap. So do the records that count, and their own chance falls.
+    """
+    units_of_size = np.bincount(np.bincount(units))[1:]
+    caps = np.arange(1, len(units_of_size) + 1)
+    kept = np.cumsum(np.cumsum(units_of_size[::-1])[::-1])
+    mean = one[3] * kept / kept[0]
+    lost = _OF_NOISE * (caps * one[2] / mean) ** 2 + 1.0 / mean
+    return int(caps[np.argmin(lost)])
 
 
 def _beyond(units: Any, cap: int | None) -> int:

@@ -378,10 +378,10 @@ def _lie_apart(values: Floats) -> bool:
     if each < _OFTEN or not 2 <= len(known) <= MOST_LEVELS or (known == np.floor(known)).all():
         return False
     gaps = np.diff(known / len(known))  # Their sum is a float, however far the numbers reach.
-    if gaps.mean() <= _GAPS * gaps.min():
+    if gaps.mean() / _GAPS <= gaps.min():
         return False
     often = len(known) <= _MOST_REALS and np.median(counts) >= _RECORDS_A_REAL
-    return bool(each >= _RECORDS_A_RATE or (often and np.median(gaps) > _UNEVEN * gaps.min()))
+    return bool(each >= _RECORDS_A_RATE or (often and np.median(gaps) / _UNEVEN > gaps.min()))
 
 
 def _of_one_value(levels: tuple[str, ...], missing: Mapping[str, Any]) -> Column:

@@ -23,7 +23,7 @@ _DRAWS: Final = 20  # At once,
 _TIMES: Final = 10  # and so many times.
 _A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
 _NONE: Final = "There is no forecast. {}"
-_OF_NOISE: Final = 0.03  # Of the noise's variance that a model of few parameters leaves of it.
+_OF_NOISE: Final = 0.03  # Of the noise's variance: a model shares noise among its cells.
 
 
 def forecast_records(table: Path, reference: str | None) -> TableFile:

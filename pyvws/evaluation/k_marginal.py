@@ -163,7 +163,7 @@ def coded_k_marginal(
     """
     count, N = whole_number(replicates, "replicates", least=1), len(original)
     rng = np.random.default_rng(seed)
-    results = [pair_distances(original, codes) for codes in synthetic]
+    *results, together = _distances(original, synthetic)
     apart = [pair_distances(original, rng.permuted(original, axis=0)).score for _ in range(count)]
     drawn = [second_sample(rng, N, units) for _ in range(count)]
     again = [pair_distances(original, original[rows]).score for rows in drawn]
@@ -172,7 +172,7 @@ def coded_k_marginal(
     return KMarginal(
         score=rarith.mean(scores),
         by_dataset=scores,
-        together=pair_distances(original, *synthetic).score,
+        together=together.score,
         independent=rarith.mean(apart),
         bootstrap=rarith.mean(again),
         by_pair=dict(zip(combinations(names, 2), distances, strict=True)),
@@ -215,13 +215,16 @@ def chained_k_marginal(original: Codes, *, replicates: int = 5, seed: int = 1) -
     return rarith.mean(scores)
 
 
-def pair_distances(original: Any, *synthetic: Any) -> PairDistances:
-    """Distances and score of tables of codes (N, D) and (M, D): whole numbers from 0 on, by column.
+def pair_distances(original: Any, synthetic: Any) -> PairDistances:
+    """Distances and score of tables of codes (N, D) and (M, D): whole numbers from 0 on."""
+    return _distances(original, [synthetic])[0]
 
-    Several synthetic tables count as one.
-    """
+
+def _distances(original: Any, synthetic: Sequence[Any]) -> list[PairDistances]:
+    """`pair_distances` of each table, and last of all of them as one."""
     first, *others = (np.asarray(table, np.intp) for table in (original, *synthetic))
     widths = np.max([table.max(axis=0) for table in (first, *others)], axis=0) + 1
+    sizes = [len(table) for table in (first, *others)]
     distances = []
     for a, b in combinations(range(first.shape[1]), 2):
         place = np.concatenate([x[:, a] * widths[b] + x[:, b] for x in (first, *others)])
@@ -229,11 +232,15 @@ def pair_distances(original: Any, *synthetic: Any) -> PairDistances:
         if count > len(place):
             patterns, place = np.unique(place, return_inverse=True)
             count = len(patterns)
-        p = np.bincount(place[: len(first)], minlength=count) / len(first)
-        q = np.bincount(place[len(first) :], minlength=count) / (len(place) - len(first))
-        distances.append(rarith.sum_in_order(np.abs(p - q)))
-    score = (2.0 - rarith.mean(distances)) * 500.0
-    return PairDistances(np.array(distances), score)
+        own, *counts = (
+            np.bincount(x, minlength=count) for x in np.split(place, np.cumsum(sizes)[:-1])
+        )
+        p = own / len(first)
+        shares = [x / size for x, size in zip(counts, sizes[1:], strict=True)]
+        shares.append(np.sum(counts, axis=0) / sum(sizes[1:]))
+        distances.append([rarith.sum_in_order(np.abs(p - q)) for q in shares])
+    each = np.array(distances).T
+    return [PairDistances(x, (2.0 - rarith.mean(x)) * 500.0) for x in each]
 
 
 def _cells(column: nw.Series[Any], edges: Floats | None) -> tuple[Codes, list[Any]]:

@@ -491,6 +491,20 @@ def test_units_get_a_cap_and_what_a_smaller_one_gives() -> None:
     assert "Noise grows" not in " ".join(forecast(schema, table, epsilon=1.0, cap=1))
 
 
+def test_a_forecast_names_the_epsilon_at_which_cells_stand_out_of_their_noise(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    schema = vws.Schema.read(tmp_path / "s.toml")
+    small, told = table(100), "fewer records than 2 such deviations"
+    (text,) = (x for x in forecast(schema, small, epsilon=1.0, delta=1e-5) if told in x)
+    (at,) = re.findall(r"At epsilon (\d+) it would", text)
+    assert told not in " ".join(forecast(schema, small, epsilon=float(at), delta=1e-5))
+    assert told in " ".join(forecast(schema, small, epsilon=float(at) / 2.0, delta=1e-5))
+    (hopeless,) = (x for x in forecast(schema, small[:8], epsilon=50.0, delta=1e-5) if told in x)
+    assert "At epsilon" not in hopeless
+
+
 def test_one_unit_of_many_records_raises_no_cap_for_all() -> None:
     """A cap of 400 would keep all records, under 400 times the noise."""
     sizes = [1] * 300 + [2] * 100 + [400]

@@ -23,6 +23,8 @@ _DRAWS: Final = 20  # At once,
 _TIMES: Final = 10  # and so many times.
 _A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
 _NONE: Final = "There is no forecast. {}"
+_CLEAR: Final = 2.0  # Deviations of its noise that a cell has on average, where most is kept.
+_EPSILONS: Final = (1.0, 2.0, 4.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
 _OF_NOISE: Final = 0.03  # Of the noise's variance: a model shares noise among its cells.
 
 
@@ -162,6 +164,20 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
             )
         if counts.seconds > most:
             lines.append(f"That is above --most-seconds, {most:g}. {counts.longest}")
+        if mean < _CLEAR * deviation:
+            larger = (
+                x
+                for x in _EPSILONS
+                if x > epsilon
+                and (of := _noise(plan, len(frame) - out, x, delta, cap))
+                and of[3] >= _CLEAR * of[2]
+            )
+            at = next((f" At epsilon {x:g} it would have as many." for x in larger), "")
+            lines.append(
+                f"A cell has fewer records than {_CLEAR:g} such deviations. Then a dataset may be "
+                f"hardly better than independent columns.{at} Joined levels, wider cuts or fewer "
+                "columns give a cell more records."
+            )
     few = None
     if noise is not None and noise[2] > noise[3]:
         few = _noise(plan, len(frame) - out, epsilon, delta, cap, measure=("predictors",))

@@ -92,6 +92,33 @@ def test_chosen_cells_join_fine_ones(column: Column, fewer: int, seed: int, most
         )
 
 
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_numbers_beside_points_of_mass_are_in_one_cell_and_its_fine_ones(
+    data: st.DataObject,
+) -> None:
+    """Cells whose only numbers stand apart join others, of cuts and of fine cells alike."""
+    points = data.draw(st.sets(st.integers(0, 12), max_size=6))
+    cuts = data.draw(st.sets(st.integers(1, 39), min_size=1, max_size=9))
+    top = data.draw(st.sampled_from([40, 600, 7_000]))
+    column = Column(
+        model="normal", range=(0, top), decimals=0, mass=sorted(points), cuts=sorted(cuts)
+    )
+    schema = schema_of(column)
+    final = counted_columns(schema)["x"]
+    for most in (512, 64):
+        fine = fine_column(schema, "x", most=most)
+        labels = [str(x) for x in range(top + 1)]
+        codes, own = (
+            np.array([one.code_of(x) for x in labels], dtype=np.int32) for one in (fine, final)
+        )
+        np.testing.assert_array_equal(recoded(fine, final, codes), own)
+        noisy = counts_of(np.random.default_rng(3).uniform(0.0, 99.0, fine.size), 1.0)
+        drawn = drawn_within(fine, final, own, noisy, np.random.default_rng(1))
+        made = final.values(own, np.random.default_rng(2), drawn)["x"]
+        np.testing.assert_array_equal([final.code_of(f"{x:g}") for x in made], own)
+
+
 def test_a_number_that_a_rule_compares_begins_a_cell_whatever_is_counted() -> None:
     schema = schema_of(Column(model="normal", range=(0, 90), decimals=0), "N only where x < 15")
     cells = fine_cells(schema)

@@ -247,7 +247,7 @@ class CountedColumn:
             return np.asarray(np.clip(drawn, low, np.nextafter(high, low)))
         first, last = (ends[cells] for ends in self.whole_steps)
         whole = np.clip(np.floor(drawn / step), first, last)
-        for number in self.apart:
+        for number in self.apart * 2:  # After the last number of a cell comes its first.
             taken = np.abs(whole * step - number) < 0.5 * step
             whole[taken] = np.where(whole[taken] < last[taken], whole[taken] + 1.0, first[taken])
         return self.column.rounded(whole * step)
@@ -307,12 +307,12 @@ def _edges(name: str, column: Column, begins: Sequence[float]) -> Floats:
     masses = [*column.mass, *(column.number_of(c) for c in column.missing_codes if c is not None)]
     gone = {round(x / step) for x in masses if x is not None}
     used = [edges[0]]
-    for cell, end in enumerate(edges[1:]):  # A cell whose only numbers stand apart is none.
+    for cell, end in enumerate(edges[1:]):  # A cell whose only numbers stand apart joins another.
         first, last = math.ceil(used[-1] / step - 1e-9), math.ceil(end / step - 1e-9) - 1
         last += cell == len(edges) - 2
         if last - first + 1 > len(gone) or any(k not in gone for k in range(first, last + 1)):
             used.append(end)
-        elif cell == len(edges) - 2 and len(used) > 1:
+        elif len(used) > 1:  # The one before it, so that cells of cuts hold whole fine ones.
             used[-1] = end
     return np.array(used if len(used) > 1 else [low, high])
 

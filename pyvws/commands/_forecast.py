@@ -23,7 +23,8 @@ _DRAWS: Final = 20  # At once,
 _TIMES: Final = 10  # and so many times.
 _A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
 _NONE: Final = "There is no forecast. {}"
-_CLEAR: Final = 2.0  # Deviations of its noise that a cell has on average, where most is kept.
+_CLEAR: Final = 2.0  # Deviations of its noise that a cell has on average, where most is kept,
+_CLEAR_OF_UNITS: Final = 3.0  # and where units have several records, which are alike.
 _EPSILONS: Final = (1.0, 2.0, 4.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
 _OF_NOISE: Final = 0.03  # Of the noise's variance: a model shares noise among its cells.
 
@@ -164,17 +165,18 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
             )
         if counts.seconds > most:
             lines.append(f"That is above --most-seconds, {most:g}. {counts.longest}")
-        if mean < _CLEAR * deviation:
+        clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
+        if mean < clear * deviation:
             larger = (
                 x
                 for x in _EPSILONS
                 if x > epsilon
                 and (of := _noise(plan, len(frame) - out, x, delta, cap))
-                and of[3] >= _CLEAR * of[2]
+                and of[3] >= clear * of[2]
             )
             at = next((f" At epsilon {x:g} it would have as many." for x in larger), "")
             lines.append(
-                f"A cell has fewer records than {_CLEAR:g} such deviations. Then a dataset may be "
+                f"A cell has fewer records than {clear:g} such deviations. Then a dataset may be "
                 f"hardly better than independent columns.{at} Joined levels, wider cuts or fewer "
                 "columns give a cell more records."
             )

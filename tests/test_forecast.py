@@ -496,13 +496,13 @@ def test_a_forecast_names_the_epsilon_at_which_cells_stand_out_of_their_noise(
 ) -> None:
     (tmp_path / "s.toml").write_text(SCHEMA)
     schema = vws.Schema.read(tmp_path / "s.toml")
-    small, told = table(100), "fewer records than 2 such deviations"
+    small, told = table(100), "fewer records than 2 standard deviations of its noise"
     (text,) = (x for x in forecast(schema, small, epsilon=1.0, delta=1e-5) if told in x)
-    (at,) = re.findall(r"At epsilon (\d+) it would", text)
+    (at,) = re.findall(r"Epsilon (\d+) would be enough", text)
     assert told not in " ".join(forecast(schema, small, epsilon=float(at), delta=1e-5))
     assert told in " ".join(forecast(schema, small, epsilon=float(at) / 2.0, delta=1e-5))
     (hopeless,) = (x for x in forecast(schema, small[:8], epsilon=50.0, delta=1e-5) if told in x)
-    assert "At epsilon" not in hopeless
+    assert "enough" not in hopeless
 
 
 def test_one_unit_of_many_records_raises_no_cap_for_all() -> None:

@@ -6,6 +6,7 @@ does. Those from the public records of a reference need no look at the table.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -165,21 +166,9 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
             )
         if counts.seconds > most:
             lines.append(f"That is above --most-seconds, {most:g}. {counts.longest}")
-        clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
-        if mean < clear * deviation:
-            larger = (
-                x
-                for x in _EPSILONS
-                if x > epsilon
-                and (of := _noise(plan, len(frame) - out, x, delta, cap))
-                and of[3] >= clear * of[2]
-            )
-            at = next((f" At epsilon {x:g} it would have as many." for x in larger), "")
-            lines.append(
-                f"A cell has fewer records than {clear:g} such deviations. Then a dataset may be "
-                f"hardly better than independent columns.{at} Joined levels, wider cuts or fewer "
-                "columns give a cell more records."
-            )
+        lines += _hidden(
+            noise, cap, lambda x: _noise(plan, len(frame) - out, x, delta, cap), epsilon
+        )
     few = None
     if noise is not None and noise[2] > noise[3]:
         few = _noise(plan, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
@@ -302,6 +291,32 @@ def _noise(
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviation = float((noise.deviations[: len(sizes)] * sizes).sum() / cells)
     return len(sizes), cells, deviation, records * len(sizes) / cells
+
+
+def _hidden(
+    noise: tuple[int, int, float, float],
+    cap: int | None,
+    at: Callable[[float], tuple[int, int, float, float] | None],
+    epsilon: float,
+) -> list[str]:
+    """A sentence where a cell hardly stands out of its noise, and which epsilon would be enough.
+
+    `at` gives the noise at an epsilon.
+    """
+    clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
+
+    def stands_out(of: tuple[int, int, float, float] | None) -> bool:
+        return of is not None and of[3] >= clear * of[2]
+
+    if stands_out(noise):
+        return []
+    enough = next((x for x in _EPSILONS if x > epsilon and stands_out(at(x))), None)
+    return [
+        f"A cell has fewer records than {clear:g} standard deviations of its noise, so a dataset "
+        "may be hardly better than independent columns."
+        + (f" Epsilon {enough:g} would be enough." if enough else "")
+        + " Join levels, give wider cuts, or leave columns out."
+    ]
 
 
 def _advice(epsilon: float, column: str, noise: Any, few: Any) -> str:

@@ -356,11 +356,9 @@ def _verdict(measures: TableUtility) -> str:
         for name, x in beside
     )
     share, number = measures.share_of_the_way, len(measures.scores[0].by_dataset)
-    way = ""
-    if share == share:
-        way = f" A dataset goes {max(share, 0.0):.0%} of the way from the first to the last"
-        also = f", and all {number} together go {max(measures.share_together, 0.0):.0%}."
-        way += also if number > 1 else "."
+    all_of_them = f", and all {number} together go {max(measures.share_together, 0.0):.0%}"
+    goes = f" A dataset goes {max(share, 0.0):.0%} of the way from the first to the last"
+    way = f"{goes}{all_of_them if number > 1 else ''}." if share == share else ""
     return f"Verdict: k_marginal {measures.k_marginal:.0f} is {standing}.{way}"
 
 

@@ -229,7 +229,7 @@ class TableUtility:
 
     @property
     def share_together(self) -> float:
-        """The same of all datasets as one table."""
+        """`share_of_the_way` of all datasets as one table; larger = better."""
         return self._share(self.k_marginal_together)
 
     def _share(self, score: float) -> float:

@@ -71,6 +71,16 @@ scalar_run <- function(outcome, mean, log_scale, datasets) {
   figures_of_run(weights * terms, weights, datasets, 1)
 }
 
+# Quantity: an LW run whose weights are then lowered, each until its record's bound is epsilon / 2.
+downscaled_run <- function(outcome, mean, log_scale, datasets, epsilon) {
+  terms <- largest_terms(log_densities(outcome, mean, log_scale))
+  weights <- weights_of_risks(risks_of_bounds(terms, "linear"), 1, 0)
+  bounds <- weights * terms
+  above <- bounds > epsilon / 2
+  weights[above] <- weights[above] * (epsilon / 2) / bounds[above]
+  figures_of_run(weights * terms, weights, datasets, 1)
+}
+
 # Quantity: a run under given weights. Without a weight below 1 nothing is claimed. The log-likelihood
 # of a fit made elsewhere holds the weights ("weighted") or lacks them ("plain"): the run is the same.
 given_run <- function(outcome, mean, log_scale, datasets, weights, log_lik = "") {
@@ -106,6 +116,13 @@ reference_run <- function(outcome, mean, log_scale, public, public_mean, public_
   terms <- largest_terms(log_densities(outcome, mean, log_scale))
   bounds <- pmin(alpha * terms, epsilon / 2)
   figures_of_run(bounds, alpha, datasets, 2, epsilon / 2)
+}
+
+# Quantity: a censored run whose weights are c w_i + g within [0, 1], w_i from a public column.
+public_run <- function(outcome, mean, log_scale, datasets, column, epsilon, c, g) {
+  weights <- pmin(1, pmax(0, c * column + g))
+  terms <- largest_terms(log_densities(outcome, mean, log_scale))
+  figures_of_run(pmin(weights * terms, epsilon / 2), weights, datasets, 2, epsilon / 2)
 }
 
 # Quantity: an LW run on a table of two columns, each with weights of its own, from its own bounds. The

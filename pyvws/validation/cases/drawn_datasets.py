@@ -1,4 +1,4 @@
-"""What the datasets of one release have to do with each other, with rules and with how numbers heap.
+"""What datasets of one release have to do with each other, with rules, and with heaps of numbers.
 
 Draws are known, or noise is far below one record. So each synthetic value follows from settings and
 records but for its dataset's own random numbers, and two datasets share no such number.
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
+from scipy import stats
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
@@ -242,7 +243,7 @@ def _known() -> dict[str, Any]:
 def _against_rules(release: Release) -> dict[str, Any]:
     """Rows by column that the first rule that holds does not give."""
     own = pl.concat(release.datasets)
-    g, k, of_g = (own[name].to_numpy() for name in ("g", "k", "l"))
+    g, k, of_g = (own[name].cast(pl.String).to_numpy() for name in ("g", "k", "l"))
     h, m, r = (own[name].cast(pl.Float64).to_numpy() for name in ("h", "m", "r"))
     near = 1e-6
     return {
@@ -258,11 +259,12 @@ def _against_rules(release: Release) -> dict[str, Any]:
 # A search for a constant of weights that a map of bounds makes.
 
 
+_MEANS: Final = Draws(5).uniform(20, -0.5, 0.5)
+_LOG_SDS: Final = Draws(6).uniform(20, -0.5, 0.5)
+
+
 def _searched() -> dict[str, Any]:
-    stream = Draws(5)
-    draws = np.column_stack(
-        [stream.uniform(20, -0.5, 0.5), np.zeros(20), stream.uniform(20, -0.5, 0.5)]
-    )
+    draws = np.column_stack([_MEANS, np.zeros(len(_MEANS)), _LOG_SDS])
     return {
         "outcome": "y",
         "model": "normal",
@@ -278,7 +280,9 @@ def _searched() -> dict[str, Any]:
 def _off_the_map(release: Release) -> dict[str, Any]:
     """Weights that are not c (1 - risk) within [0, 1], by the c that the search found."""
     weights = release.records["weight_final"].to_numpy()
-    bounds = np.abs(release.records["lipschitz_bound_final"].to_numpy()) / weights
+    y = _places()["y"].to_numpy()
+    terms = stats.norm.logpdf(y, _MEANS[:, None], np.exp(_LOG_SDS)[:, None])
+    bounds = np.abs(terms).max(axis=0)
     risk = 1.0 / (1.0 + np.exp(-1.69897 * (bounds - bounds.mean()) / bounds.std(ddof=1)))
     right = np.clip(release.summary["search"][-1]["value"] * (1.0 - risk), 0.0, 1.0)
     return {"weights off the map": np.abs(weights - right) > 1e-9}

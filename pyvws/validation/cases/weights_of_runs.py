@@ -50,6 +50,11 @@ def scalar_run(**data: Any) -> Floats:
     return _figures(_run(ScalarWeighted(), **data))
 
 
+def downscaled_run(epsilon: float, **data: Any) -> Floats:
+    """An LW run whose weights are lowered until the bounds meet epsilon / 2."""
+    return _figures(_run(LipschitzWeighted(g=0.0), epsilon=epsilon, downscale=True, **data))
+
+
 def given_run(weights: Any, **data: Any) -> Floats:
     """A run under weights (N,) that are given."""
     return _figures(_run(GivenWeights(weights), **data))
@@ -101,6 +106,13 @@ def reference_run(
         mechanism = Censored(epsilon=epsilon, clamp="half", weights=weights, reference=str(path))
         release = _run(mechanism, mean=mean, log_scale=log_scale, engine=engine, **data)
     return _figures(release)
+
+
+def public_run(column: Any, epsilon: float, c: float, g: float, **data: Any) -> Floats:
+    """A censored run whose weights come from a public column, which is not released."""
+    own: Any = {"weights": "public", "weight_column": "w", "clamp": "half", "c": c, "g": g}
+    mechanism = Censored(epsilon=epsilon, **own)
+    return _figures(_run(mechanism, columns={"w": column}, **data))
 
 
 def by_column_run(
@@ -251,6 +263,11 @@ def _weighted(seed: int, *shape: int) -> dict[str, Any]:
     weights = np.clip(Draws(seed + 800).uniform(shape[1], -0.3, 1.3), 0.0, 1.0)
     weights[:3] = 0.25, 1.0, 0.0
     return {**outcomes_and_draws(seed, *shape), "weights": weights}
+
+
+def _column(seed: int, *shape: int) -> dict[str, Any]:
+    arguments = _weighted(seed, *shape)
+    return {"column": arguments.pop("weights"), **arguments}
 
 
 def _patterns(seed: int, *shape: int) -> dict[str, Any]:

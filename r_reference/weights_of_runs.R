@@ -101,6 +101,48 @@ risk_run <- function(outcome, mean, log_scale, datasets, known, radius, c, margi
   figures_of_run(weights * terms, weights, datasets, 1)
 }
 
+# Quantity: a run under pairwise weights: the risk of a pair is the share of its pattern that lies outside
+# both of its balls, and a record's risk is the mean over its pairs.
+pairwise_run <- function(outcome, mean, log_scale, datasets, known, radius, c) {
+  risk <- numeric(length(outcome))
+  for (i in seq_along(outcome)) {
+    pattern <- which(known == known[i])
+    others <- setdiff(pattern, i)
+    of_pairs <- sapply(others, function(j) {
+      outside <- abs(outcome[pattern] - outcome[i]) > radius & abs(outcome[pattern] - outcome[j]) > radius
+      sum(outside) / length(pattern)
+    })
+    risk[i] <- sum(of_pairs) / length(others)
+  }
+  terms <- largest_terms(log_densities(outcome, mean, log_scale))
+  weights <- weights_of_risks(risk, c, 0)
+  figures_of_run(weights * terms, weights, datasets, if (any(weights < 1)) 1 else 0)
+}
+
+# Quantity: a CW run on a table of a category and a number: a record is inside a ball where its category
+# is the same and its number is near.
+table_risk_run <- function(outcome, label, mean, log_scale, log_odds, datasets, radius) {
+  risk <- numeric(length(outcome))
+  for (i in seq_along(outcome)) {
+    risk[i] <- mean(abs(outcome - outcome[i]) > radius | label != label[i])
+  }
+  of_number <- log_densities(outcome, mean, log_scale)
+  of_label <- sapply(label, function(code) plogis(if (code == 1) log_odds else -log_odds, log.p = TRUE))
+  most <- apply(of_number, 2, max) + apply(of_label, 2, max)
+  least <- apply(of_number, 2, min) + apply(of_label, 2, min)
+  figures_of_run((1 - risk) * pmax(abs(most), abs(least)), 1 - risk, datasets, 1)
+}
+
+# Quantity: an LW run whose settings leave the shift g to its default: 0, or half of c where 0 would take
+# out more than one record and more than 1 % of them.
+shifted_run <- function(outcome, mean, log_scale, datasets, c) {
+  terms <- largest_terms(log_densities(outcome, mean, log_scale))
+  risk <- risks_of_bounds(terms, "linear")
+  lost <- sum(weights_of_risks(risk, 1, 0) == 0)
+  weights <- weights_of_risks(risk, c, if (lost > max(1, 0.01 * length(risk))) c / 2 else 0)
+  figures_of_run(weights * terms, weights, datasets, 1)
+}
+
 # Quantity: a censored run whose weights come from a fit to public records, which has draws of its own.
 # Either a record's size stands on the scale of the public records' sizes; or all records have the
 # weight epsilon / W, at most 1, where 5 % of the public sizes exceed W.

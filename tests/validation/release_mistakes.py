@@ -282,9 +282,40 @@ def all_alike(downscale: Any) -> Any:
 
     def wrong(weights: Any, by_record: Any, **named: Any) -> Any:
         found = downscale(weights, by_record, **named)
-        return weights * np.min(found / np.where(weights > 0, weights, 1.0), where=weights > 0, initial=1)
+        return weights * np.min(
+            found / np.where(weights > 0, weights, 1.0), where=weights > 0, initial=1
+        )
 
     return wrong
+
+
+def one_minus(risk: Any) -> Any:
+    """Pairwise weights are taken for risks."""
+    return lambda *given: 1.0 - risk(*given)
+
+
+def any_label(outcomes: Any) -> Any:
+    """Every label of a category is inside each ball."""
+
+    def wrong(mechanism: Any, request: Any) -> Any:
+        y, radius = outcomes(mechanism, request)
+        return y, [1e3 * own if own < 1.0 else own for own in np.atleast_1d(radius)]
+
+    return wrong
+
+
+def never_shifted(_: Any) -> Any:
+    return lambda *_given, **_named: 0.0
+
+
+def unscaled(at: Any) -> Any:
+    """The default shift is one half, whatever c is."""
+    return lambda shift, c: at(shift, 1.0)
+
+
+def of_a_part_of_the_draws(_self: Any, said: str) -> str:
+    """A guarantee beside a bound that leaves draws out, or values that follow the record's own."""
+    return "asymptotic-dp" if said == "none" else said
 
 
 def in_the_table_s_order(record_of_row: Any) -> Any:
@@ -517,6 +548,39 @@ RELEASE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         "pyvws.mechanisms.weighing:downscale",
         all_alike,
         "statement/weights-downscaled",
+    ),
+    (
+        "pairwise weights are taken for risks",
+        "pyvws.mechanisms.count_weighted:PairwiseWeighted._risk",
+        one_minus,
+        "statement/weights-pairwise",
+    ),
+    (
+        "every label is near",
+        "pyvws.mechanisms.count_weighted:Counting._outcomes",
+        any_label,
+        "statement/weights-risks-of-table",
+    ),
+    (
+        "the shift is never kept",
+        "pyvws.synthesis.loop:SynthesisLoop.shift",
+        never_shifted,
+        "statement/weights-shifted",
+    ),
+    (
+        "the shift is no share of c",
+        "pyvws.mechanisms.lipschitz_weighted:Shift.at",
+        unscaled,
+        "statement/weights-shifted",
+    ),
+    *(
+        (
+            "a guarantee where none may be",
+            "pyvws.release.posterior:PrivacyStatement",
+            _with_property("guarantee", of_a_part_of_the_draws),
+            f"statement/facts-{row}",
+        )
+        for row in ("threshold", "own-outcome", "outside-fit-unknown")
     ),
     (
         "columns have the weights of records",

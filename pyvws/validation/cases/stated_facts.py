@@ -16,12 +16,14 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted
 from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.models.normal_mixture import NormalMixture
 from pyvws.release.synthesize import synthesize
 from pyvws.statement.words import caveat_keys
 from pyvws.synthesis.existing_fit import from_log_lik
@@ -137,6 +139,8 @@ def _of_units(**given: Any) -> dict[str, Any]:
     return {"schema": schema, "mechanism": LipschitzWeighted(g=0.0), **of_run, **given}
 
 
+_MIXTURE: Final = NormalMixture(components=2, labels="full-conditional")
+_OF_MIXTURE: Final = np.array([[-1.0, 2.0, 0.0, 0.0, 0.25 * s, *[0.0] * 3] for s in range(4)])
 _UNKNOWN: Final = "not accounted"
 _OUTSIDE: Final = {"ledger.given-weights": _UNKNOWN, "caveat.given-weights": True}
 _ELSEWHERE: Final = {**_OUTSIDE, "ledger.outside-fit": _UNKNOWN, "caveat.outside-fit": True}
@@ -233,6 +237,46 @@ _RUNS: Final[dict[str, tuple[pl.DataFrame, Callable[[], Mapping[str, Any]], dict
         _PAY,
         lambda: _fitted(CountWeighted(radius=0.5, known=("sex",)), keep=["sex"]),
         {"ledger.risks": _UNKNOWN, "columns_released_unchanged": ["sex"], "caveat.unchanged": True},
+    ),
+    "threshold": (
+        _PAY,
+        lambda: _fitted(LipschitzWeighted(g=0.0), threshold=0.9),
+        {"guarantee": "none", "certified": None, "threshold": 0.9, "caveat.threshold": True},
+    ),
+    "own-outcome": (
+        _PAY,
+        lambda: _fitted(LipschitzWeighted(g=0.0), _OF_MIXTURE, model=_MIXTURE),
+        {"guarantee": "none", "certified": None, "caveat.reads-outcome": True},
+    ),
+    "strict": (
+        _PAY,
+        lambda: _fitted(Censored(epsilon=2.0, weights="none"), records=7),
+        {
+            "guarantee": "dp",
+            "bound_is": "enforced",
+            "number_of_rows": "public",
+            "certified.neighbours": "leave-one-out",
+            "relies_on.neighbours": "leave-one-out",
+            "relies_on.clamp.kind": "deviance",
+            "relies_on.clamp.epsilon": 2.0,
+            "relies_on.weights.source": "none",
+            "relies_on.sampler.draws": "as-if-converged",
+            "caveat.as-if-exact": True,
+        },
+    ),
+    "staged": (
+        _PAY,
+        lambda: _fitted(Censored(epsilon=2.0, weights="staged", stage_epsilon=0.5)),
+        {
+            "guarantee": "dp",
+            "number_of_rows": "exact",
+            "certified.neighbours": "replace-one",
+            "relies_on.neighbours": "replace-one",
+            "relies_on.weights.source": "staged",
+            "relies_on.weights.epsilon": 0.5,
+            "ledger.first-stage": 0.5,
+            "caveat.records": True,
+        },
     ),
     "units": (
         _PAY.select("pay").with_columns(home=np.arange(_N) // 2),

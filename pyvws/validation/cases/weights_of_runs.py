@@ -21,7 +21,7 @@ from scipy import stats
 from pyvws._base.checks import Floats
 from pyvws.errors import ConvergenceWarning, MisfitWarning, MissingDependencyError
 from pyvws.mechanisms.censored import Censored
-from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted
+from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
 from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
@@ -86,6 +86,39 @@ def risk_run(radius: float, known: Any, c: float, marginal: bool, **data: Any) -
     kind = MarginalWeighted if marginal else CountWeighted
     mechanism = kind(c=c, radius=radius, radius_kind="absolute", known=("group",))
     return _figures(_run(mechanism, keep=["group"], columns={"group": known}, **data))
+
+
+def pairwise_run(radius: float, known: Any, c: float, **data: Any) -> Floats:
+    """A run under pairwise weights, with patterns of two records and more."""
+    own: Any = {"radius_kind": "absolute", "known": ("group",)}
+    mechanism = PairwiseWeighted(c=c, radius=radius, **own)
+    return _figures(_run(mechanism, keep=["group"], columns={"group": known}, **data))
+
+
+def table_risk_run(
+    outcome: Any, label: Any, mean: Any, log_scale: Any, log_odds: Any, radius: float, datasets: int
+) -> Floats:
+    """A CW run on a table of a category and a number."""
+    shares = np.column_stack([-np.logaddexp(0.0, log_odds), -np.logaddexp(0.0, -log_odds)])
+    release = _released(
+        pl.DataFrame({"label": np.array(["a", "b"])[label], "y": outcome}),
+        schema=Schema(
+            {
+                "label": Column(model="table", levels=("a", "b"), predictors=()),
+                "y": Column(model="normal", predictors=()),
+            }
+        ),
+        mechanism=CountWeighted(radius=radius, radius_kind="absolute"),
+        engine=KnownByWidth([shares, _draws(mean, log_scale)]),
+        draws=len(mean),
+        datasets=datasets,
+    )
+    return _figures(release)
+
+
+def shifted_run(c: float, **data: Any) -> Floats:
+    """An LW run whose shift is the default."""
+    return _figures(_run(LipschitzWeighted(c=c), **data))
 
 
 def reference_run(
@@ -273,6 +306,23 @@ def _column(seed: int, *shape: int) -> dict[str, Any]:
 def _patterns(seed: int, *shape: int) -> dict[str, Any]:
     known = Draws(seed + 900).whole(shape[1], 2 + seed % 3)
     return {**outcomes_and_draws(seed, *shape), "known": known}
+
+
+def _pairs(seed: int, *shape: int) -> dict[str, Any]:
+    return {**outcomes_and_draws(seed, *shape), "known": np.arange(shape[1]) % (2 + seed % 2)}
+
+
+def _labelled(seed: int, *shape: int) -> dict[str, Any]:
+    (S, N), stream = shape, Draws(seed + 1100)
+    of_label = {"label": stream.whole(N, 2), "log_odds": stream.uniform(S, -2.0, 2.0)}
+    return {**outcomes_and_draws(seed, *shape), **of_label}
+
+
+def _alike(seed: int, *shape: int) -> dict[str, Any]:
+    """Some records farthest out, of which seeds 1, 3 and 5 have two that are equal."""
+    arguments = outcomes_and_draws(seed, *shape)
+    arguments["outcome"][-2:] = 8.0, 8.0 if seed % 2 else 4.0
+    return arguments
 
 
 def _public(seed: int, *shape: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Errors in whole releases, each with the row that has to fail.
 
-Each entry is the error, what is replaced, the wrong version, and the row.
+Each entry is the error, what is replaced, the wrong version, and the row. `RUN_MISTAKES` are those
+of rows that R computes too, by the compared function.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import numpy as np
 from statement_mistakes import Wrong
 
 from pyvws.evaluation.combining_rules import Combined
+from pyvws.validation.cases import CASES
 
-__all__ = ["RELEASE_MISTAKES"]
+__all__ = ["RELEASE_MISTAKES", "RUN_MISTAKES"]
 
 
 def _with_property(name: str, value: Any) -> Wrong:
@@ -228,10 +230,6 @@ def counted_once(tally: Any) -> Any:
     return wrong
 
 
-def every_unit_once(of: Any) -> Any:
-    return counted_once(of)
-
-
 def equal_records_once(kinds: Any) -> Any:
     """Records of a unit that are equal count as one."""
 
@@ -247,6 +245,10 @@ def nothing_known(risk: Any) -> Any:
         return risk(mechanism, y, {**ball, "known": None})
 
     return wrong
+
+
+def without_a_weight(_: Any) -> Any:
+    return lambda n, **_named: np.ones(n)
 
 
 def reversed_order(record_weights: Any) -> Any:
@@ -329,7 +331,7 @@ def nothing_unaccounted(uses: Any) -> Any:
 _STATEMENT = "pyvws.statement"
 _COMBINE = "pyvws.evaluation.combining_rules:combine"
 
-RELEASE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
+_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     (
         "an unsigned proposal keeps the word",
         "pyvws.release.noisy_counts:NoisyCountsStatement",
@@ -405,7 +407,7 @@ RELEASE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     (
         "an outside fit is weighted twice",
-        "pyvws.validation.cases.weights_of_runs:from_log_lik",
+        "pyvws.validation.cases.weighing:from_log_lik",
         weighted_once_more,
         "statement/weights-outside",
     ),
@@ -419,19 +421,34 @@ RELEASE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         "population and table are exchanged",
         "pyvws.validation.cases.imputed_records:combine",
         exchanged,
-        "imputed_records/estimate",
+        "combining_rules/imputed-estimate",
     ),
     (
         "degrees of freedom of partial data",
         "pyvws.validation.cases.imputed_records:combine",
         of_partial_data,
-        "imputed_records/estimate",
+        "combining_rules/imputed-estimate",
     ),
-    ("population and table are exchanged", _COMBINE, exchanged, "imputed_records/regression"),
-    ("figures are of nothing", _COMBINE, without_what_it_is_of, "imputed_records/regression"),
-    ("degrees of freedom of partial data", _COMBINE, of_partial_data, "imputed_records/regression"),
+    (
+        "population and table are exchanged",
+        _COMBINE,
+        exchanged,
+        "combining_rules/imputed-regression",
+    ),
+    (
+        "figures are of nothing",
+        _COMBINE,
+        without_what_it_is_of,
+        "combining_rules/imputed-regression",
+    ),
+    (
+        "degrees of freedom of partial data",
+        _COMBINE,
+        of_partial_data,
+        "combining_rules/imputed-regression",
+    ),
     *(
-        (what, "pyvws.evaluation.published_table:combine", wrong, "imputed_records/table")
+        (what, "pyvws.evaluation.published_table:combine", wrong, "combining_rules/imputed-table")
         for what, wrong in (
             ("population and table are exchanged", exchanged),
             ("figures are of nothing", without_what_it_is_of),
@@ -450,14 +467,11 @@ RELEASE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         nothing_paid_before,
         "statement/total-of-draws",
     ),
-    *(
-        (
-            "the last rule fixes",
-            "pyvws.tables.schema.parts:Finish.settled",
-            the_last_rule,
-            f"statement/datasets-{row}",
-        )
-        for row in ("under-rules",)
+    (
+        "the last rule fixes",
+        "pyvws.tables.schema.parts:Finish.settled",
+        the_last_rule,
+        "statement/datasets-under-rules",
     ),
     (
         "a number is of another class",
@@ -502,6 +516,12 @@ RELEASE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         "statement/datasets-of-counts",
     ),
     (
+        "SW meets the unweighted bound",
+        "pyvws.mechanisms.scalar_weighted:scalar_weights",
+        without_a_weight,
+        "statement/weights-scalar",
+    ),
+    (
         "the map is ignored",
         "pyvws.synthesis.loop:weights_from_bounds",
         always_linear,
@@ -516,7 +536,7 @@ RELEASE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     (
         "a kind of unit counts once",
         "pyvws.release.large:UnitTally.of",
-        every_unit_once,
+        counted_once,
         "statement/release-tallied",
     ),
     (
@@ -598,3 +618,10 @@ RELEASE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         for row in ("given-weights", "map", "risks")
     ),
 )
+
+_COMPARED = {case.id: case.python_function for case in CASES}
+
+RUN_MISTAKES: tuple[tuple[str, str, Wrong], ...] = tuple(
+    (_COMPARED[row], place, wrong) for _, place, wrong, row in _MISTAKES if row in _COMPARED
+)
+RELEASE_MISTAKES = tuple(mistake for mistake in _MISTAKES if mistake[-1] not in _COMPARED)

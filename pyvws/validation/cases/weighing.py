@@ -1,4 +1,4 @@
-"""Cases of `pyvws.mechanisms`: the weights of whole runs and what they state, compared with R.
+"""Cases of `pyvws.mechanisms.weighing`: the weights of whole runs and what they state, compared with R.
 
 R gets the same outcomes, draws and settings. Each source of weights has a row: a map of bounds,
 one weight for all records, weights that are given, a fit made elsewhere, risks within patterns of
@@ -60,39 +60,39 @@ def given_run(weights: Any, **data: Any) -> Floats:
     return _figures(_run(GivenWeights(weights), **data))
 
 
-def outside_run(log_lik: str, **data: Any) -> Floats:
+def outside_run(holds: str, **data: Any) -> Floats:
     """The release of a fit made elsewhere, whose matrix holds its weights or lacks them."""
-    terms, weights = _terms(log_lik, **data)
-    fit = from_log_lik(terms, weights, log_lik=log_lik, **_predicted(terms))
+    terms, weights = _terms(holds, **data)
+    fit = from_log_lik(terms, weights, log_lik=holds, **_predicted(terms))
     return _figures(_outside(fit, **data))
 
 
-def arviz_run(log_lik: str, **data: Any) -> Floats:
+def arviz_run(holds: str, **data: Any) -> Floats:
     """The same of a fit that arviz holds, in two chains."""
     if find_spec("xarray") is None:
         raise MissingDependencyError("xarray is missing. Install it: pip install xarray")
     import xarray
 
-    terms, weights = _terms(log_lik, **data)
+    terms, weights = _terms(holds, **data)
     by_chain = terms.reshape(2, -1, terms.shape[1])
     variable = xarray.DataArray(by_chain, dims=("chain", "draw", "record"))
-    read = from_arviz(xarray.Dataset({"y": variable}), weights, log_lik=log_lik)
+    read = from_arviz(xarray.Dataset({"y": variable}), weights, log_lik=holds)
     fit = ExistingFit(read.log_lik, read.weights, chains=read.chains, **_predicted(terms))
     return _figures(_outside(fit, **data))
 
 
-def risk_run(radius: float, known: Any, c: float, marginal: bool, **data: Any) -> Floats:
+def risk_run(radius: float, pattern: Any, c: float, marginal: bool, **data: Any) -> Floats:
     """A CW or a marginal run whose records have patterns by a known column."""
     kind = MarginalWeighted if marginal else CountWeighted
     mechanism = kind(c=c, radius=radius, radius_kind="absolute", known=("group",))
-    return _figures(_run(mechanism, keep=["group"], columns={"group": known}, **data))
+    return _figures(_run(mechanism, keep=["group"], columns={"group": pattern}, **data))
 
 
-def pairwise_run(radius: float, known: Any, c: float, **data: Any) -> Floats:
+def pairwise_run(radius: float, pattern: Any, c: float, **data: Any) -> Floats:
     """A run under pairwise weights, with patterns of two records and more."""
     own: Any = {"radius_kind": "absolute", "known": ("group",)}
     mechanism = PairwiseWeighted(c=c, radius=radius, **own)
-    return _figures(_run(mechanism, keep=["group"], columns={"group": known}, **data))
+    return _figures(_run(mechanism, keep=["group"], columns={"group": pattern}, **data))
 
 
 def table_risk_run(
@@ -242,11 +242,11 @@ def _released(table: pl.DataFrame, **given: Any) -> Release:
 
 
 def _terms(
-    log_lik: str, *, outcome: Any, mean: Any, log_scale: Any, weights: Any, **_: Any
+    holds: str, *, outcome: Any, mean: Any, log_scale: Any, weights: Any, **_: Any
 ) -> tuple[Floats, Floats]:
     """Log-likelihoods (S, N) of a fit made elsewhere, and its weights (N,)."""
     terms = stats.norm.logpdf(outcome, mean[:, None], np.exp(log_scale)[:, None])
-    return (terms * weights if log_lik == "weighted" else terms), weights
+    return (terms * weights if holds == "weighted" else terms), weights
 
 
 def _predicted(terms: Floats) -> dict[str, Any]:
@@ -267,7 +267,7 @@ def _outside(fit: ExistingFit, *, outcome: Any, datasets: int, **_: Any) -> Rele
 
 
 def _figures(release: Release) -> Floats:
-    """The figures in the order of `figures_of_run` in weights_of_runs.R."""
+    """The figures in the order of `figures_of_run` in weighing.R."""
     exact, released = release.summary["privacy"], release.privacy
     records = [release.records[name].to_numpy() for name in _OF_RECORDS]
     return np.array(
@@ -304,12 +304,12 @@ def _column(seed: int, *shape: int) -> dict[str, Any]:
 
 
 def _patterns(seed: int, *shape: int) -> dict[str, Any]:
-    known = Draws(seed + 900).whole(shape[1], 2 + seed % 3)
-    return {**outcomes_and_draws(seed, *shape), "known": known}
+    pattern = Draws(seed + 900).whole(shape[1], 2 + seed % 3)
+    return {**outcomes_and_draws(seed, *shape), "pattern": pattern}
 
 
 def _pairs(seed: int, *shape: int) -> dict[str, Any]:
-    return {**outcomes_and_draws(seed, *shape), "known": np.arange(shape[1]) % (2 + seed % 2)}
+    return {**outcomes_and_draws(seed, *shape), "pattern": np.arange(shape[1]) % (2 + seed % 2)}
 
 
 def _labelled(seed: int, *shape: int) -> dict[str, Any]:

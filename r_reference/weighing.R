@@ -83,18 +83,18 @@ downscaled_run <- function(outcome, mean, log_scale, datasets, epsilon) {
 
 # Quantity: a run under given weights. Without a weight below 1 nothing is claimed. The log-likelihood
 # of a fit made elsewhere holds the weights ("weighted") or lacks them ("plain"): the run is the same.
-given_run <- function(outcome, mean, log_scale, datasets, weights, log_lik = "") {
+given_run <- function(outcome, mean, log_scale, datasets, weights, holds = "") {
   terms <- largest_terms(log_densities(outcome, mean, log_scale))
   figures_of_run(weights * terms, weights, datasets, if (any(weights < 1)) 1 else 0)
 }
 
 # Quantity: a run whose weights fall with the share of a record's pattern that lies outside its ball.
-# Records of one pattern have the same known value. CW and marginal weights are the same (`marginal`).
-risk_run <- function(outcome, mean, log_scale, datasets, known, radius, c, marginal) {
+# Records of one pattern have the same known values. CW and marginal weights are the same (`marginal`).
+risk_run <- function(outcome, mean, log_scale, datasets, pattern, radius, c, marginal) {
   risk <- numeric(length(outcome))
   for (i in seq_along(outcome)) {
-    pattern <- outcome[known == known[i]]
-    risk[i] <- sum(abs(pattern - outcome[i]) > radius) / length(pattern)
+    alike <- outcome[pattern == pattern[i]]
+    risk[i] <- sum(abs(alike - outcome[i]) > radius) / length(alike)
   }
   terms <- largest_terms(log_densities(outcome, mean, log_scale))
   weights <- weights_of_risks(risk, c, 0)
@@ -103,14 +103,14 @@ risk_run <- function(outcome, mean, log_scale, datasets, known, radius, c, margi
 
 # Quantity: a run under pairwise weights: the risk of a pair is the share of its pattern that lies outside
 # both of its balls, and a record's risk is the mean over its pairs.
-pairwise_run <- function(outcome, mean, log_scale, datasets, known, radius, c) {
+pairwise_run <- function(outcome, mean, log_scale, datasets, pattern, radius, c) {
   risk <- numeric(length(outcome))
   for (i in seq_along(outcome)) {
-    pattern <- which(known == known[i])
-    others <- setdiff(pattern, i)
+    alike <- which(pattern == pattern[i])
+    others <- setdiff(alike, i)
     of_pairs <- sapply(others, function(j) {
-      outside <- abs(outcome[pattern] - outcome[i]) > radius & abs(outcome[pattern] - outcome[j]) > radius
-      sum(outside) / length(pattern)
+      outside <- abs(outcome[alike] - outcome[i]) > radius & abs(outcome[alike] - outcome[j]) > radius
+      sum(outside) / length(alike)
     })
     risk[i] <- sum(of_pairs) / length(others)
   }

@@ -1,4 +1,4 @@
-"""Cases of `pyvws.mechanisms.weighing`: the weights of whole runs and what they state, compared with R.
+"""Cases of `pyvws.mechanisms.weighing`: weights of whole runs and what they state, against R.
 
 R gets the same outcomes, draws and settings. Each source of weights has a row: a map of bounds,
 one weight for all records, weights that are given, a fit made elsewhere, risks within patterns of

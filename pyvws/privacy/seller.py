@@ -129,9 +129,10 @@ class Seller(Generic[Records]):
 
         SpendingError where the window is wider than what was priced.
         """
-        if name in self._goods and not width <= self._goods[name].price:
+        cost = self._budget.moved * width
+        if name in self._goods and not cost <= self._goods[name].price:
             raise SpendingError(
-                f"{name} comes from a window of width {width:g}, and its price is for "
+                f"{name} comes from a window that costs {cost:g}, and its price is "
                 f"{float(self._goods[name].price):g}. Report this as a defect of pyvws."
             )
         self._sell(name)

@@ -35,8 +35,8 @@ LEFT_OPEN: Final = (
     "Searches for a constant of CW, and Algorithm 3 and downscaling on tables and units.",
     "Whole releases of fits of R, CmdStan or own Stan programs, and of fits of several columns.",
     "Caveats and trust beyond those that rows of facts name, and which releases a ledger lists.",
-    "What commands choose for a judge: keys, columns and combining rules. The programs of pages. Rows "
-    "have the figures that follow.",
+    "What commands choose for a judge: keys, columns and combining rules. The programs of pages. "
+    "Rows have the figures that follow.",
     "Systematic sampling of tables beyond the families that make a value of one uniform number.",
     "Seeds: that a secret stream is secret, and that noise has no seed.",
     "What a message, a log or a temporary file shows of a confidential table.",

@@ -16,7 +16,7 @@ from pyvws.commands.cli import app
 from pyvws.errors import InputError, OutputError
 from pyvws.report.ledger_figure import ledger_figure
 from pyvws.statement.accounting import PrivacyStatement
-from pyvws.statement.releases import costs_together, release_cost
+from pyvws.statement.releases import costs_together, digest, release_cost
 
 
 def statement(**changes):
@@ -102,7 +102,10 @@ def test_a_full_disk_leaves_no_part_of_a_figure(tmp_path, monkeypatch):
 def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):
     earlier = statement().released()
     made = statement(earlier=(earlier, earlier)).released()
-    assert made["costs_together"] == costs_together([earlier, earlier, statement().released()])
+    together = costs_together([earlier, earlier, statement().released()])
+    names = [one["digest"] for one in made["costs_together"].pop("earlier")]
+    assert made["costs_together"] == together
+    assert names == [digest(earlier)] * 2  # Without a release_id each counts.
     assert made["costs_together"]["releases"]["strict"] == 3
     entries = [entry for entry in made["ledger"] if entry["key"] == "earlier"]
     assert [entry["epsilon"] for entry in entries] == [4.0, 4.0]
@@ -125,16 +128,36 @@ def test_no_release_of_the_folder_is_dropped_and_none_counts_twice(tmp_path):
     assert found["together"]["strict"]["epsilon"] == 12.0
 
 
-def test_a_release_that_the_folder_lacks_is_missed(tmp_path):
-    earlier = statement().released()
-    written(tmp_path / "second", statement(earlier=(earlier,)))
-    made = CliRunner().invoke(app, ["ledger", str(tmp_path)])
-    assert isinstance(made.exception, InputError)
-    assert "2 releases" in str(made.exception)
-    written(tmp_path / "first", statement())
-    assert json.loads(run("ledger", tmp_path, "--json").stdout)["releases"].keys() == {
-        *("first", "second")
+def named(number, **changes):
+    """A statement as a run writes it, with its release_id."""
+
+    class Named:
+        def released(self):
+            return {**statement(**changes).released(), "release_id": str(number)}
+
+    return Named()
+
+
+def test_a_release_that_the_folder_lacks_still_counts_and_is_named(tmp_path):
+    first = named(1, lipschitz_bound=4.0)
+    second = named(2, earlier=(first.released(),))
+    written(tmp_path / "second", second)
+    written(tmp_path / "third", named(3))
+    said = " ".join(run("ledger", tmp_path).stdout.split())
+    assert "strict releases together: epsilon 40" in said  # 32, 4 and 4.
+    assert f"missing 1: no file of release {digest(first.released())[:12]} is there" in said
+    assert "It was made before second" in said
+    found = json.loads(run("ledger", tmp_path, "--json").stdout)
+    assert {name: one["missing"] for name, one in found["releases"].items()} == {
+        **{"missing 1": True, "second": False},
+        "third": False,
     }
+    for folder in ("first", "copy"):
+        written(tmp_path / folder, first)
+    said = " ".join(run("ledger", tmp_path).stdout.split())
+    assert "strict releases together: epsilon 40" in said
+    assert "missing" not in said
+    assert "first: a copy of copy, and counts once." in said
 
 
 @pytest.mark.runs

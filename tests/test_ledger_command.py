@@ -9,14 +9,20 @@ import os
 import numpy as np
 import polars as pl
 import pytest
+from jsonschema import Draft202012Validator
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws._base.seeds import release_id
+from pyvws.commands._options import given_settings
 from pyvws.commands.cli import app
 from pyvws.errors import InputError, OutputError
 from pyvws.report.ledger_figure import ledger_figure
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.statement.releases import costs_together, digest, release_cost
+from pyvws.statement.schema import SCHEMA
+from pyvws.synthesis.settings import RunSettings
 
 
 def statement(**changes):
@@ -160,6 +166,29 @@ def test_a_release_that_the_folder_lacks_still_counts_and_is_named(tmp_path):
     assert "first: a copy of copy, and counts once." in said
 
 
+def test_every_after_counts_however_it_is_given(tmp_path):
+    """Options that are repeated, commas, and a file's text or list name the same releases."""
+    command = get_command(app).commands["synthesize"]
+
+    def named_by(*words):
+        context = command.make_context("synthesize", ["t.csv", "--outcome", "y", *words])
+        return given_settings(context)["after"]
+
+    file = tmp_path / "run.toml"
+    assert named_by("--after", "A", "--after", "B,C") == ("A", "B", "C")
+    for line in ('after = "A,B,C"', 'after = ["A", "B", "C"]'):
+        file.write_text(line, encoding="utf-8")
+        assert named_by("--config", str(file)) == ("A", "B", "C")
+    file.write_text('keep = "all"', encoding="utf-8")
+    context = command.make_context("synthesize", ["t.csv", "--config", str(file)])
+    assert given_settings(context)["keep"] == "all"
+
+
+def test_a_release_has_a_name_that_a_copy_and_the_same_seed_have_and_no_other():
+    assert release_id(2**62 + 1) == release_id(2**62 + 1) != release_id(2**62 + 2)
+    assert release_id(None) != release_id(None)  # Where the noise is secret.
+
+
 @pytest.mark.runs
 def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
     written(tmp_path / "first", statement())
@@ -171,5 +200,9 @@ def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
         **{"strict": 1, "asymptotic": 1},
         "none": 0,
     }
+    assert release.privacy["release_id"] == release_id(2**60 + 1)
+    assert Draft202012Validator(SCHEMA).is_valid(release.privacy)
+    for one in (tmp_path / "first", str(tmp_path / "first")):
+        assert RunSettings(outcome="y", after=one).after == (str(tmp_path / "first"),)
     with pytest.raises(InputError, match="unit of privacy"):
         vws.synthesize(frame, after=[str(tmp_path / "homes")], **given)

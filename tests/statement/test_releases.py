@@ -14,6 +14,7 @@ from pyvws.statement import releases
 from pyvws.statement.releases import (
     common_neighbours,
     costs_together,
+    digest,
     refuse_other_units,
     release_cost,
     releases_known,
@@ -178,6 +179,8 @@ def test_a_ledger_has_each_release_that_its_files_know_of_once(history, data):
     files = data.draw(st.lists(places, min_size=1, max_size=7))  # Some missing, some twice.
     found = costs_together([statements[place] for place in files])
     every = sorted(set().union(*(known[place] for place in files)))
+    names = sorted(digest(statements[place]) for place in every)
+    assert sorted(one["digest"] for one in releases_known([statements[f] for f in files])) == names
     plain = [statements[place] | {"costs_together": None} for place in every]
     wanted = costs_together(plain)
     for kind in ("strict", "asymptotic"):

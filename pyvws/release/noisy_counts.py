@@ -62,6 +62,10 @@ class NoisyCountsRun(DrawSource):
     fine: Mapping[str, FineCounts]
     imputed: Imputed
 
+    @property
+    def secret(self) -> bool:
+        return True
+
     def streams(self) -> list[Any]:
         schema = cast(Schema, self.table.plan.schema)
         return imputed_values(

@@ -66,7 +66,8 @@ NOT_PURE_FUNCTIONS = {
     "statement.releases.has_costs": "reads the entries of a statement",
     "statement.statement.of_proposal": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
-    "statement.releases.releases_known": "reads one entry of a statement",
+    "statement.releases.earlier_of": "reads one entry of a statement",
+    "statement.releases.releases_unnamed": "reads one entry of a statement",
     "evaluation.combining_rules.rule_in_words": "words",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
@@ -88,6 +89,9 @@ _RELEASES = (
     "statement/test_releases.py::"
     "test_each_kind_adds_up_for_one_kind_of_neighbours_and_no_other_enters"
 )
+_HISTORIES = (
+    "statement/test_releases.py::test_a_ledger_has_each_release_that_its_files_know_of_once"
+)
 PROPERTY_TESTS = {
     "statement.accounting.growth_per_doubling": (
         "statement/test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
@@ -101,6 +105,8 @@ PROPERTY_TESTS = {
         "bounds/test_joint.py::test_a_window_holds_every_term_and_no_smaller_one_is_known"
     ),
     "statement.releases.common_neighbours": _RELEASES,
+    "statement.releases.digest": _HISTORIES,
+    "statement.releases.releases_known": _HISTORIES,
     "statement.releases.costs_together": _RELEASES,
     "statement.releases.release_cost": _RELEASES,
     "statement.several_draws.deltas_at": (

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.evaluation.column_checks import CellNoise
+from pyvws.mechanisms.counts.budget import deviation_of
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.draw_source import DrawSource, shared_facts
@@ -38,6 +40,9 @@ class HistogramRun(DrawSource):
         (outcome,) = self.table.outcomes
         size = rows if isinstance(rows, int) else len(rows)
         yield {outcome.name: synthesize_from_histogram(self.noisy, size, stream)}
+
+    def noise(self, name: str) -> CellNoise:
+        return CellNoise(self.noisy.edges, self.noisy.scale * deviation_of(laplace=True))
 
     def figures(self) -> dict[str, Any]:
         return {

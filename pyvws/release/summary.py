@@ -15,6 +15,7 @@ import numpy as np
 
 from pyvws import __version__
 from pyvws._base.checks import Floats
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
@@ -47,7 +48,13 @@ def once_a_run(
     settings, table = run.settings, run.table
     figures = run.figures()
     checks = check_columns(
-        table, samples, counts=run.counts, rounded=settings.round, records=run.records()
+        table,
+        samples,
+        mechanism=cast(Mechanism, settings.mechanism),
+        counts=run.counts,
+        rounded=settings.round,
+        records=run.records(),
+        noise=run.noise,
     )
     summary = {
         **figures,

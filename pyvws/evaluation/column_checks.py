@@ -400,24 +400,32 @@ def _of_numbers(
 
 
 def _of_moments(data: _Values, allowed: _Allowed) -> list[Statistic]:
-    """Mean and standard deviation, which differ by more than chance, noise and a tolerance."""
+    """Mean and standard deviation, which differ by more than chance, noise and a tolerance.
+
+    A constant has neither chance nor tolerance: the share at its value tells.
+    """
     mean, sd, statistics = data.mean, data.sd, []
-
-    def to_sd(x: Floats) -> Floats:
-        return ((x - mean) ** 2 - sd**2) / (2.0 * sd)
-
-    figures: tuple[tuple[str, str, float, list[float], Callable[[Floats], Floats], float], ...] = (
-        ("mean", "mean", mean, [x.mean for x in allowed.own], lambda x: x - mean, _OF_MEANS),
-        *(("standard deviation", "spread", sd, [x.sd for x in allowed.own], to_sd, _OF_SPREADS),),
-    )
-    for name, trouble, of_data, of_own, influence, tolerance in figures:
+    own: dict[str, list[float]] = {
+        "mean": [column.mean for column in allowed.own],
+        "standard deviation": [column.sd for column in allowed.own],
+    }
+    for name, of_data, tolerance, trouble, influence in (
+        ("mean", mean, _OF_MEANS, "mean", lambda x: x - mean),
+        (
+            "standard deviation",
+            sd,
+            _OF_SPREADS,
+            "spread",
+            lambda x: ((x - mean) ** 2 / sd - sd) / 2,
+        ),
+    ):
         bad = False
         with np.errstate(all="ignore"):
             if sd > 0.0:
-                each = [float((influence(x.values) ** 2 * x.shares).sum()) for x in allowed.own]
-                limit = tolerance * sd + _CHANCE * allowed.error(influence, float(np.mean(each)))
-                bad = bool(abs(float(np.mean(of_own)) - of_data) > limit)
-        statistics.append(_statistic(name, of_data, of_own, trouble if bad else ""))
+                squares = [(influence(x.values) ** 2 * x.shares).sum() for x in allowed.own]
+                error = allowed.error(influence, float(np.mean(squares)))
+                bad = abs(np.mean(own[name]) - of_data) > tolerance * sd + _CHANCE * error
+        statistics.append(_statistic(name, of_data, own[name], trouble if bad else ""))
     return statistics
 
 

@@ -17,7 +17,8 @@ from pyvws.evaluation.column_checks import TROUBLES, Predictor, check_column
 few = settings(max_examples=80, deadline=None, derandomize=True)
 _CELLS = st.one_of(st.none(), st.integers(-3, 5), st.sampled_from([0.5, 2.25, 1e6]))
 _COLUMN = st.lists(_CELLS, min_size=1, max_size=30)
-_SIGNED_ZEROS = {"negative", "repeated", "quantiles"}
+_SIGNED_ZEROS = {"negative", "repeated", "mean", "quantiles"}
+_ALL = ("mean", "spread", "quantiles")
 _LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
@@ -135,15 +136,15 @@ def _spread(n: int = 1000) -> np.ndarray:
     ("data", "made", "troubles"),
     [
         (np.where(np.arange(1000) % 5 < 3, 0, _spread()), -_spread(), _SIGNED_ZEROS),
-        (_spread().round(), np.random.default_rng(3).poisson(18_000, 1000), {"quantiles"}),
+        (_spread().round(), np.random.default_rng(3).poisson(18_000, 1000), {"spread", "quantiles"}),
         (_spread(), np.r_[_spread(990), -50.0 * np.arange(1, 11)], set()),
-        (_spread(), np.r_[_spread(980), -50.0 * np.arange(1, 21)], {"negative"}),
-        (_spread() - 1e6, _spread() - 2e6, {"below", "quantiles"}),
-        (np.minimum(_spread(), 3e4), _spread(), {"above", "far", "repeated"}),
+        (_spread(), np.r_[_spread(980), -50.0 * np.arange(1, 21)], {"negative", "quantiles"}),
+        (_spread() - 1e6, _spread() - 2e6, {"below", *_ALL[::2]}),
+        (np.minimum(_spread(), 3e4), _spread(), {"above", "far", "repeated", *_ALL}),
         (_spread().round(), _spread(), {"fractions"}),
         (_spread(), np.where(np.arange(1000) % 4, _spread(), np.nan), {"missing"}),
         (_spread(), np.where(np.arange(1000) % 4, _spread(), 5e3), {"repeated"}),
-        (_spread(), _spread() * 1e6, {"above", "far", "quantiles"}),
+        (_spread(), _spread() * 1e6, {"above", "far", "mean", "quantiles"}),
         (_spread(), np.full(1000, np.nan), {"missing"}),
         (np.full(100, 7.0), np.full(100, 7.0), set()),
         (np.full(100, 7.0), np.full(100, 8.0), {"above", "repeated", "quantiles"}),

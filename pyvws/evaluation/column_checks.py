@@ -424,7 +424,8 @@ def _of_moments(data: _Values, allowed: _Allowed) -> list[Statistic]:
             if sd > 0.0:
                 squares = [(influence(x.values) ** 2 * x.shares).sum() for x in allowed.own]
                 error = allowed.error(influence, float(np.mean(squares)))
-                bad = abs(np.mean(own[name]) - of_data) > tolerance * sd + _CHANCE * error
+                limit = tolerance * sd + _CHANCE * error
+                bad = bool(abs(np.mean(own[name]) - of_data) > limit)
         statistics.append(_statistic(name, of_data, own[name], trouble if bad else ""))
     return statistics
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.column_checks import CellNoise
-from pyvws.mechanisms.counts.budget import deviation_of
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.privacy.budget import deviation_of
 from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.statement.histogram import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
@@ -78,6 +78,7 @@ def histogram_run(
     statement = HistogramStatement(
         **shared_facts(settings, table),
         guarantee="none" if settings.compared else noisy.guarantee,
+        spending=noisy.spending,
         epsilon=noisy.epsilon,
         neighbours=noisy.neighbours,
         bins=len(noisy.probabilities),

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.discrete_gaussian import composed_delta, delta_of_rho
+from pyvws.privacy.discrete_gaussian import composed_delta, delta_of_rho
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.schema import Schema
@@ -78,7 +78,7 @@ class Conversion(MeasuredRow):
 
     @property
     def function(self) -> str:
-        return "pyvws.mechanisms.counts.discrete_gaussian:composed_delta"
+        return "pyvws.privacy.discrete_gaussian:composed_delta"
 
     def found(self) -> Findings:
         moves = [(1.0, (w * self.u) ** -0.5) for w in self.multiples]

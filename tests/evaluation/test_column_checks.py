@@ -10,9 +10,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from pyvws.errors import InputError
-from pyvws.evaluation.column_checks import TROUBLES, Predictor, check_column
+from pyvws.evaluation.column_checks import (
+    TROUBLES,
+    CellNoise,
+    Predictor,
+    _Allowed,
+    _Values,
+    check_column,
+)
+from pyvws.evaluation.second_sample import second_sample
 
 few = settings(max_examples=80, deadline=None, derandomize=True)
 _CELLS = st.one_of(st.none(), st.integers(-3, 5), st.sampled_from([0.5, 2.25, 1e6]))
@@ -136,7 +145,11 @@ def _spread(n: int = 1000) -> np.ndarray:
     ("data", "made", "troubles"),
     [
         (np.where(np.arange(1000) % 5 < 3, 0, _spread()), -_spread(), _SIGNED_ZEROS),
-        (_spread().round(), np.random.default_rng(3).poisson(18_000, 1000), {"spread", "quantiles"}),
+        (
+            _spread().round(),
+            np.random.default_rng(3).poisson(18_000, 1000),
+            {"spread", "quantiles"},
+        ),
         (_spread(), np.r_[_spread(990), -50.0 * np.arange(1, 11)], set()),
         (_spread(), np.r_[_spread(980), -50.0 * np.arange(1, 21)], {"negative", "quantiles"}),
         (_spread() - 1e6, _spread() - 2e6, {"below", *_ALL[::2]}),
@@ -267,3 +280,61 @@ def test_every_trouble_has_words() -> None:
         check_column([1.0, 2.0], [[3.0]], levels=("a", "b"))
     with pytest.raises(InputError, match="counts"):
         check_column([1.0, 2.0], [[3.0]], counts=[1.0])
+
+
+def _stretched(y: np.ndarray, share: float, factor: float) -> np.ndarray:
+    """The largest share of the values further from their smallest by a factor."""
+    end = np.quantile(y, 1 - share)
+    return np.where(y > end, end + factor * (y - end), y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mean_a_spread_and_a_tail_that_are_too_large_are_told_of(seed: int) -> None:
+    """As when the top cell of a skewed amount is drawn too far out, in each of five datasets."""
+    rng = np.random.default_rng(seed)
+    y = np.exp(8 + ndtri((np.arange(2000) + 0.5) / 2000))
+    made = [_stretched(rng.choice(y, 2000), 0.08, 2.0) for _ in range(5)]
+    own = [(x.mean() / y.mean(), x.std() / y.std()) for x in made]
+    assert np.mean(own, axis=0) == pytest.approx([1.2, 1.65], abs=0.1)
+    assert {*_ALL} <= {*check_column(y, made).troubles}
+    assert check_column(y, [rng.choice(y, 2000) for _ in range(5)]).troubles == ()
+
+
+def test_noise_allows_what_it_may_have_done_and_no_more() -> None:
+    rng = np.random.default_rng(1)
+    y, edges = rng.uniform(0, 10, 2000), np.arange(11.0)
+    by_cell = np.bincount(y.astype(int), minlength=10).astype(float)
+    noisy = np.maximum(by_cell + np.linspace(-80, 80, 10), 0.0)
+    made = rng.choice(10, 2000, p=noisy / noisy.sum()) + rng.uniform(size=2000)
+    assert "mean" in check_column(y, [made] * 3).troubles
+    for deviation, told in ((1.0, True), (60.0, False)):
+        noise = CellNoise(edges, deviation)
+        assert bool(check_column(y, [made] * 3, noise=noise).troubles) == told
+
+
+def test_margins_are_those_of_a_bootstrap_of_records_and_of_units() -> None:
+    """To first order a second sample has the same standard errors as many bootstrap samples."""
+    rng = np.random.default_rng(3)
+    units = np.repeat(np.arange(400), 5)
+    y = rng.gamma(3.0, size=400)[units] + rng.gamma(1.0, size=2000)
+    end = float(np.quantile(y, 0.9))
+    for groups in (None, units):
+        drawn = [y[second_sample(rng, 2000, groups)] for _ in range(600)]
+        allowed = _Allowed(y, None, groups, [_Values.of(y, None)] * 10**6, None)
+        for figure, influence in (
+            (np.mean, lambda x: x - y.mean()),
+            (np.std, lambda x: ((x - y.mean()) ** 2 - y.var()) / (2 * y.std())),
+            (lambda x: (x <= end).mean(), lambda x: (x <= end) - (y <= end).mean()),
+        ):
+            error = np.std([figure(x) for x in drawn])
+            assert allowed.error(influence, 0.0) == pytest.approx(error, rel=0.12)
+
+
+def test_a_strict_claim_allows_values_beyond_the_data_and_nothing_else() -> None:
+    y = np.minimum(_spread(), 3e4)
+    far = np.r_[y[1:], 9e6]
+    for made, told in ((_spread(), {"above", "far"}), (far, {"far"}), (-y, {"negative"})):
+        usual = {*check_column(y, [made] * 3).troubles}
+        allowed = {*check_column(y, [made] * 3, beyond_is_trouble=False).troubles}
+        assert told <= usual
+        assert allowed == usual - {"above", "below", "far"}

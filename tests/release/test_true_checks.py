@@ -44,7 +44,7 @@ _OF_ONE: dict[str, Any] = {"outcome": "pay"}
 _FIT: dict[str, Any] = {"draws": 60, "warmup": 200, "chains": 2}
 KINDS: dict[str, tuple[Any, dict[str, Any], bool]] = {
     "lw": ("lw", {**_OF_TABLE, **_FIT}, False),
-    "censored": (vws.Censored(epsilon=20.0, weights="none"), {**_OF_TABLE, **_FIT}, True),
+    "censored": (vws.Censored(epsilon=20.0, weights="none"), {**_OF_TABLE, "draws": 700}, True),
     "noisy-counts": (vws.NoisyCounts(epsilon=0.5, sweeps=40, classes=3), _OF_TABLE, True),
     "histogram": (vws.PerturbedHistogram(epsilon=0.5, range=(0, 40)), _OF_ONE, True),
 }

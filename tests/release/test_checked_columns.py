@@ -1,4 +1,4 @@
-"""What a run tells its agency of columns that part from their data, and where it tells it."""
+"""What a run tells its agency of columns that differ from their data, and where it tells it."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ import numpy as np
 from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import release_id
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
@@ -49,7 +50,13 @@ def once_a_run(
     name = release_id(None if run.secret else run.seed)
     figures = run.figures()
     checks = check_columns(
-        table, samples, counts=run.counts, rounded=settings.round, records=run.records()
+        table,
+        samples,
+        mechanism=cast(Mechanism, settings.mechanism),
+        counts=run.counts,
+        rounded=settings.round,
+        records=run.records(),
+        noise=run.noise,
     )
     summary = {
         **figures,

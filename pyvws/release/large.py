@@ -38,7 +38,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.units import UnitTally
-from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes
+from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes, units_from_0
 from pyvws.tables.files.outcome_copies import OutcomeCopies
 from pyvws.tables.files.row_order import (
     RELEASED_ROW,
@@ -82,8 +82,11 @@ def large_release(
     _refuse_names(table)
     plan = settings.plan.on(table)
     source = table if isinstance(table, LargeTable) else _tallied(table, plan)
-    rows, typed = source.tally(plan.modelled, by_schema=plan.by_schema)
-    _refuse_too_few(typed)
+    strict = plan.refuses_no_record
+    by_cell = plan.columns_by_cell if strict else ()
+    rows, typed = source.tally(plan.modelled, by_schema=plan.by_schema, by_cell=by_cell)
+    if not strict:
+        _refuse_too_few(typed)
     refuse_missing(typed, plan.complete)
     kinds = _kinds_of_records(plan, source, rows)
     if kinds.units is not None:
@@ -103,7 +106,8 @@ def large_release(
     predictors = [name for name in plan.modelled if name in plan.public]
     for early, y in _searches(predictors, source.columns, checked):
         early.look(typed.to_dict(), y)
-        early.refuse()
+        if not strict:
+            early.refuse()
     run = open_draws(settings, checked, seed=seed, listener=listener, counts=counts)
     digest, digest_of = source.digest(), "file"
     if digest is None:
@@ -192,14 +196,20 @@ def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.Dat
     kinds = _Kinds(_numbered(rows.select(plan.modelled)), number, plan.modelled)
     if plan.unit is None:
         return kinds
-    written, typed = table.tally([plan.unit], by_schema=plan.by_schema)
-    refuse_missing(typed, [plan.unit])
-    codes = unit_codes(open_frame(typed, least=1), plan.unit)
-    ids = written.select(plan.unit).with_columns(pl.Series(_PLACE, codes, dtype=pl.UInt32))
+    strict = plan.refuses_no_record
+    ids = [plan.unit]
+    by_cell = ids if strict else ()
+    written, typed = table.tally(ids, by_schema=plan.by_schema, by_cell=by_cell)
+    if strict:
+        codes = units_from_0(open_frame(written, least=0)[plan.unit])
+    else:
+        refuse_missing(typed, ids)
+        codes = unit_codes(open_frame(typed, least=1), plan.unit)
+    known = written.select(ids).with_columns(pl.Series(_PLACE, codes, dtype=pl.UInt32))
     units, places = [], []
     read = list(dict.fromkeys([*plan.modelled, plan.unit]))
     for batch in table.batches(read, AT_ONCE):
-        units.append(_places(batch, ids, [plan.unit]))
+        units.append(_places(batch, known, ids))
         places.append(_places(batch, kinds.rows, plan.modelled))
     if sum(map(len, units)) != number:
         raise InputError(TABLE_CHANGED)
@@ -295,8 +305,7 @@ def _public_rows(
     if read < len(rows):
         raise InputError(TABLE_CHANGED)
     for copies, _ in searches:
-        copies.refuse()
-        copies.warn()
+        copies.judge(refuses=not plan.refuses_no_record)
 
 
 def _searches(

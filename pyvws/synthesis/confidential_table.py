@@ -93,6 +93,11 @@ class ConfidentialTable(CodedTable):
             breaking["members"] = self.members.impossible
         return breaking
 
+    @property
+    def unknown(self) -> dict[str, int]:
+        """The number of records whose value counts nothing, since the settings do not know it."""
+        return {name: own.unknown for name, own in self.synthesized.items() if own.unknown}
+
     def written(
         self, values: Mapping[str, Floats], backend: Any, *, first: int = 1
     ) -> list[nw.Series[Any]]:

@@ -85,6 +85,7 @@ def perturbed_histogram(
     seed: int | None = None,
     allow_outside: bool = False,
     edges_from_data: bool = False,
+    uncounted: bool = False,
 ) -> NoisyHistogram:
     """Count an outcome in public bins and add Laplace noise (section 4 of [wasserman2010]).
 
@@ -117,6 +118,9 @@ def perturbed_histogram(
         Count values outside the range in the first or last bin instead of refusing them.
     edges_from_data : bool
         Take the range from the data's smallest and largest values. The edges reveal these values.
+    uncounted : bool
+        Leave missing values, and those outside the range, in no bin. A refusal tells whoever sees
+        it of one record.
 
     Returns
     -------
@@ -138,7 +142,7 @@ def perturbed_histogram(
     >>> noisy.counts.round(2).tolist(), noisy.scale, noisy.publishable
     ([1.75, 0.88], 0.4, False)
     """
-    y = finite_vector(outcome, "outcome")
+    y = np.asarray(outcome, np.float64) if uncounted else finite_vector(outcome, "outcome")
     scale = noise_scale(epsilon, neighbours)
     choice(noise, "noise", ("secret", "seeded-float"))
     if sum((edges is not None, range is not None, bool(edges_from_data))) != 1:
@@ -154,7 +158,9 @@ def perturbed_histogram(
     cuts = public_edges(edges, range, bins, public_n, n)
     if allow_outside:
         y = np.clip(y, cuts[0], cuts[-1])
-    counts = bin_counts(y, cuts)
+    if uncounted:
+        y = y[(cuts[0] <= y) & (y <= cuts[-1])]
+    counts = bin_counts(y, cuts) if len(y) else np.zeros(len(cuts) - 1, dtype=np.int64)
     noisy: NDArray[Any]
     if noise == "secret":
         if seed is not None:

@@ -79,7 +79,7 @@ class TableFile:
 
         So no record decides how another one's cell is read.
         """
-        return self.frame.with_columns(self.as_written[name] for name in names)
+        return self.frame.with_columns(self.as_written[name] for name in set(names))
 
     @property
     def with_codes(self) -> pl.DataFrame:

@@ -25,6 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
+from pyvws._base.phrase import counted
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
@@ -33,7 +34,7 @@ from pyvws.release.datasets import Batch, draw_datasets, open_draws
 from pyvws.release.draw_source import DrawSource
 from pyvws.release.output import Output, open_output
 from pyvws.release.summary import once_a_run
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.checked_table import check_table, least_records
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
@@ -85,8 +86,7 @@ def large_release(
     strict = plan.refuses_no_record
     by_cell = plan.columns_by_cell if strict else ()
     rows, typed = source.tally(plan.modelled, by_schema=plan.by_schema, by_cell=by_cell)
-    if not strict:
-        _refuse_too_few(typed)
+    _refuse_too_few(typed, least_records(settings))
     refuse_missing(typed, plan.complete)
     kinds = _kinds_of_records(plan, source, rows)
     if kinds.units is not None:
@@ -160,10 +160,10 @@ def _refuse_names(table: LargeTable | LazyTable) -> None:
         raise InputError(f"A column cannot be named {COUNT!r} or {_PLACE!r}. Rename it.")
 
 
-def _refuse_too_few(tally: pl.DataFrame) -> None:
+def _refuse_too_few(tally: pl.DataFrame, least: int) -> None:
     records = int(tally[COUNT].sum())
-    if records < 2:
-        raise InputError(f"The table needs at least 2 records. Got {records}.")
+    if records < least:
+        raise InputError(f"The table needs at least {counted(least, 'record')}. Got {records}.")
 
 
 @dataclass(frozen=True, slots=True)

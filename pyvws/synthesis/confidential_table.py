@@ -139,7 +139,7 @@ class ConfidentialTable(CodedTable):
         record.
         """
         frame = open_frame(source, least=0).select(self.released)
-        if order is not None:
+        if order is not None and len(frame):  # Without a record no row is one.
             frame = nw.maybe_reset_index(frame[order])
         elif self.members is not None:  # No row is a record's, also where there are as many.
             frame = nw.maybe_reset_index(frame)

@@ -45,7 +45,6 @@ from pyvws.posterior.draws import Posterior
 from pyvws.r.interface import frame as r_frame
 from pyvws.r.interface import received
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -107,7 +106,19 @@ DAY = datetime.date
 CELLS: tuple[Any, ...] = (
     *(None, "", "NA", True, False, -1, -0.0, 7, 1e16, -1e300, 1e308, np.inf, -np.inf, np.nan),
     *(2**53 + 1, 2**63, -(2**70), 10**400, "1e16", "1E400", "1_000", " 1 ", "\uff11", "0x10"),
-    *("abc", "true", "F", "\x00", "a\x1b[31mb", "a\rb", "a\nb", 'say "x"', "'", ",", "\u202e\u00e9"),
+    *(
+        "abc",
+        "true",
+        "F",
+        "\x00",
+        "a\x1b[31mb",
+        "a\rb",
+        "a\nb",
+        'say "x"',
+        "'",
+        ",",
+        "\u202e\u00e9",
+    ),
     *("x" * 200_000, "9999-99-99", "0001-01-01", "30/06/2000", "2000-06-30T12:00:00"),
     *(DAY(1, 1, 1), DAY(9999, 12, 31), DAY(2000, 6, 30), datetime.datetime(2000, 6, 30, 12)),
     *([1, 2], {"a": 1}, Decimal("1.50"), Decimal("1e999999"), b"\xff", 1 + 2j, "\ud800"),
@@ -225,7 +236,13 @@ def as_csv(rows: list[Any], path: Path, last: bytes | None = None) -> Path:
 
 
 def as_pandas(rows: list[Any]) -> pd.DataFrame:
-    return pd.DataFrame({name: [row[at] for row in rows] for at, name in enumerate(NAMES)})
+    def column(cells: list[Any]) -> Any:
+        try:
+            return pd.Series(cells)
+        except UnicodeEncodeError:  # pandas keeps text by Arrow.
+            return pd.Series(cells, dtype=object)
+
+    return pd.DataFrame({name: column([row[at] for row in rows]) for at, name in enumerate(NAMES)})
 
 
 def as_arrow(rows: list[Any]) -> pa.Table:
@@ -326,7 +343,10 @@ def told_outside(
                     )
                     release.write(out, format=source.format)
         except PyvwsError as error:
-            return {"error": (type(error).__name__, str(error)), "files": sorted(os.listdir(folder))}
+            return {
+                "error": (type(error).__name__, str(error)),
+                "files": sorted(os.listdir(folder)),
+            }
         privacy = json.loads((out / "release" / "privacy.json").read_text())
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
@@ -355,7 +375,9 @@ def told_outside(
 ANY_ROW = st.tuples(*[st.sampled_from(CELLS)] * len(NAMES))
 ONE_ODD = st.tuples(st.sampled_from(ROWS), st.integers(0, len(NAMES) - 1), st.sampled_from(CELLS))
 ODD = st.one_of(ONE_ODD.map(lambda x: (*x[0][: x[1]], x[2], *x[0][x[1] + 1 :])), ANY_ROW)
-LINES = st.sampled_from([b"\n", b"h9\n", b",,,,,,,,,,,\n", b"\xff,\xfe,1\n", b"h9,f,true,1,1,1,1,\xff"])
+LINES = st.sampled_from(
+    [b"\n", b"h9\n", b",,,,,,,,,,,\n", b"\xff,\xfe,1\n", b"h9,f,true,1,1,1,1,\xff"]
+)
 
 
 @given(

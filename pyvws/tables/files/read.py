@@ -158,7 +158,15 @@ def _typed(content: bytes, path: Path, given: dict[str, Any]) -> pl.DataFrame:
     except pl.exceptions.ComputeError:
         layout = {name: value for name, value in given.items() if name != "new_columns"}
         types = csv_types(path, given)
-        return pl.read_csv(content, schema=types, null_values=CSV_NULLS, **layout)
+        layout["null_values"] = CSV_NULLS
+        for name, kind in types.items():  # polars takes a digit of any script for a number.
+            try:
+                pl.read_csv(content, schema=types, columns=[name], **layout)
+            except pl.exceptions.ComputeError:
+                if kind == pl.String:
+                    raise
+                types[name] = pl.String()
+        return pl.read_csv(content, schema=types, **layout)
 
 
 def csv_types(path: Path, given: dict[str, Any]) -> pl.Schema:

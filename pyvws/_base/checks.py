@@ -180,6 +180,8 @@ def as_text(value: Any) -> str:
 
 
 def _number(value: Any, name: str) -> float:
+    if isinstance(value, str):  # Text would pass here, and end the run where it is a number.
+        raise UsageError(f"{name} must be a number, without quotes. Got {value!r}.")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

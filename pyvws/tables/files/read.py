@@ -46,7 +46,7 @@ _LONG = "[0-9]{39}"  # Digits of a number that 128 bits may not hold.
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 CSV_NULLS: Final = ["", "NA"]
 FORMATS: Final = ("csv", "parquet", "arrow")
-_CSV_RULE = "A csv must be UTF-8 with commas and a header."
+_CSV_RULE = "A csv must be UTF-8 with commas, a header and quotes around whole cells."
 _PARTS_RULE = (
     "The parts of a folder need the same columns, and each part must be whole. Name one file, or a "
     "folder of one table's parts."

@@ -207,6 +207,11 @@ class Schema:
             return _schema(entries)
 
     @classmethod
+    def parse(cls, text: str) -> Schema:
+        """The schema of TOML text, as `text` gives it."""
+        return _schema(tomllib.loads(text))
+
+    @classmethod
     def propose(cls, frame: Any) -> Schema:
         """A schema by the kinds of a table's columns and counts of their values.
 

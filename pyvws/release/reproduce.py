@@ -64,4 +64,4 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
     fine = read_fine(pl.read_parquet(chosen), laplace=noisy.laplace) if chosen.is_file() else {}
     values = imputed_values(schema, noisy, imputed, seed, fine=fine)
     datasets = table.datasets(nobody, values, order=None)
-    return [dataset_bytes(dataset, kind) for dataset in datasets]
+    return [dataset_bytes(dataset, kind, schema) for dataset in datasets]

@@ -15,7 +15,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, described
-from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.files.labels import by_meaning, meant
 from pyvws.tables.files.read import CSV_NULLS, UNREADABLE, csv_header, csv_types, scan_columns
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -159,21 +159,19 @@ def valued(column: ReportedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValu
         unit = "" if start is None else f", days since {start}"
         return ColumnValues(column.name, None, [part[~np.isnan(part)] for part in numbers], unit)
     codes, code_of = tables.codes(column.name)
-    labels = [_label(label, {*column.levels}) for label in code_of]
+    place_of = by_meaning(column.levels)
+    labels = [_label(label, column.levels, place_of) for label in code_of]
     levels = (*column.levels, *sorted({*labels} - {*column.levels}))
     place = np.array([levels.index(label) for label in labels], dtype=np.intp)
     return ColumnValues(column.name, levels, [place[own] for own in codes])
 
 
-def _label(label: str | None, known: set[str]) -> str:
-    """A cell as a level: by its text, or by the number that the text spells."""
+def _label(label: str | None, levels: Sequence[str], place_of: Mapping[str | None, int]) -> str:
+    """A cell as a level: by its text, or by the number or truth value that the text spells."""
     if label is None:
         return _EMPTY
-    if label in known:
-        return label
-    number = as_number(label)
-    spelled = label.lower() if number is None else label_of(number)
-    return spelled if spelled in known else label
+    place = None if label in levels else place_of.get(meant(label))
+    return label if place is None else levels[place]
 
 
 def read_some(columns: Sequence[ReportedColumn], file: Path, rows: int) -> pl.DataFrame:

@@ -489,7 +489,7 @@ def test_empty_cells_of_numbers_and_truth_values():
     [
         (["1", "2"], [[1, 2], [1.0, 2.0], ["1", "2"], [1, None], [None, None]], pl.Int64),
         (["true", "false"], [[True, False], ["true", "false"], [None, True]], pl.Boolean),
-        (["True", "False"], [[True, False], ["True", "False"]], pl.String),
+        (["True", "False"], [[True, False], ["True", "False"]], pl.Boolean),
         (["007", "010"], [[7, 10], [7.0, None], ["007", "010"]], pl.String),
         (["1.50", "2"], [[1.5, 2.0], ["1.50", "2"], [1.5, None]], pl.String),
         (["1", str(2**70)], [["1", str(2**70)]], pl.String),

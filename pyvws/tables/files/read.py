@@ -79,6 +79,20 @@ class TableFile:
         """
         return keep_codes(self.frame, self.as_written)
 
+    @property
+    def as_spelled(self) -> pl.DataFrame:
+        """`with_codes` with truth values as text where a csv has other words than true and false.
+
+        So a schema lists these words, such as R's TRUE and FALSE, and a release has them again.
+        """
+        written = [
+            self.as_written[n] for n, kind in self.frame.schema.items() if kind == pl.Boolean
+        ]
+        words = [x for x in written if x.dtype == pl.String]
+        others = [x for x in words if not x.is_in([*CSV_NULLS, "true", "false"]).all()]
+        empty = [x.set(x.is_in(CSV_NULLS).fill_null(True), None) for x in others]
+        return self.with_codes.with_columns(empty)
+
     def with_levels(self, levels: Mapping[str, Collection[str | None]]) -> pl.DataFrame:
         """`with_codes`, with what a csv's reader takes for empty cells where these are `levels`."""
         kept = []

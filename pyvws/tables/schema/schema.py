@@ -422,6 +422,15 @@ class Schema:
             )
 
     @property
+    def truth_words(self) -> dict[str, dict[bool, str]]:
+        """How a csv spells the truth values of each column that has them: by its levels."""
+        return {
+            name: {level.lower() == "true": level for level in column.levels or ()}
+            for name, column in self.columns.items()
+            if column.categorical and column.holds == "truth values"
+        }
+
+    @property
     def exponents(self) -> str | None:
         """The column of survey weights that are exponents; None without one, or if synthesized."""
         return None if self.survey_weight in self.synthesized else self.survey_weight

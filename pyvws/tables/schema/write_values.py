@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.kinds import days_of, has_labels, holds_dates, kind_of
-from pyvws.tables.files.labels import as_number
+from pyvws.tables.files.labels import are_truth_values, as_number
 from pyvws.tables.schema.column import Column
 
 
@@ -28,8 +28,11 @@ def released_type(
 
     The types that a reader gives a table follow from its cells: one cell with a fraction, or an
     empty one, makes floats of whole numbers, and one code such as N makes text of them. A code that
-    is a word makes text of numbers, whether a record has it or not.
+    is a word makes text of numbers, whether a record has it or not. Words for true and false come
+    out as truth values, whatever type they went in as.
     """
+    if column.categorical and column.holds == "truth values":
+        return _typed([True], nw.Boolean, values)
     dates = column.days_since is not None
     words = any(as_number(code) is None for code in column.missing_codes if code is not None)
     text = not column.categorical and (dates or words)
@@ -51,7 +54,7 @@ def type_of_levels(levels: Sequence[str | None], values: nw.Series[Any]) -> nw.S
     column that was read, but not this type.
     """
     labels = [label for label in levels if label is not None]
-    if labels and all(label in ("true", "false") for label in labels):
+    if are_truth_values(labels):
         return _typed([True], nw.Boolean, values)
     if labels and all(_spells_whole(label) for label in labels):
         return _typed([1], nw.Int64, values)

@@ -265,8 +265,8 @@ def _category(column: nw.Series[Any]) -> Column:
     if not labels:
         return reviewed({"levels": (), **missing})
     for words in _TRUTH:
-        spelled = not isinstance(column.dtype, nw.Enum) and {*labels} <= {*words}
-        if column.dtype == nw.Boolean or spelled:
+        of_words = not isinstance(column.dtype, nw.Enum) and {*labels} <= {*words}
+        if column.dtype == nw.Boolean or of_words:
             return Column(model="nominal", levels=words, **missing, review=tuple(missing))
     most, declared = MOST_LEVELS, isinstance(column.dtype, nw.Enum)  # pandas' are ordered then.
     if isinstance(column.dtype, nw.Enum):

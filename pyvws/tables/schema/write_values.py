@@ -28,11 +28,8 @@ def released_type(
 
     The types that a reader gives a table follow from its cells: one cell with a fraction, or an
     empty one, makes floats of whole numbers, and one code such as N makes text of them. A code that
-    is a word makes text of numbers, whether a record has it or not. Words for true and false come
-    out as truth values, whatever type they went in as.
+    is a word makes text of numbers, whether a record has it or not.
     """
-    if column.categorical and column.holds == "truth values":
-        return _typed([True], nw.Boolean, values)
     dates = column.days_since is not None
     words = any(as_number(code) is None for code in column.missing_codes if code is not None)
     text = not column.categorical and (dates or words)
@@ -49,9 +46,9 @@ def released_type(
 def type_of_levels(levels: Sequence[str | None], values: nw.Series[Any]) -> nw.Series[Any]:
     """A column of the type that public levels give, of the name and the package of `values`.
 
-    Levels that are all spelled as whole numbers or truth values give these; others give text, which
-    keeps their spelling. A single cell, such as 1.0, "N" or an empty one, changes the type of a
-    column that was read, but not this type.
+    Levels that are all spelled as whole numbers, or as words for true and false, give these types;
+    others give text, which keeps their spelling. A single cell, such as 1.0, "N" or an empty one,
+    changes the type of a column that was read, but not this type.
     """
     labels = [label for label in levels if label is not None]
     if are_truth_values(labels):

@@ -43,13 +43,13 @@ def combine(
     """
     from pyvws._base.checks import choice
     from pyvws.commands._tables import imputed_of, left_out, read_synthetic
-    from pyvws.evaluation.combining_rules import combine_formula, rule_in_words
+    from pyvws.evaluation.combining_rules import combine_formula, rule_named
     from pyvws.evaluation.counted_cells import is_measured, measured_columns
     from pyvws.report.output_folder import counts_beside, draws_behind, refuse_systematic
 
     choice(kind, "--kind", ("partial", "full"))
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, counts, synthetic)
+    of_what = imputed_of(of, synthetic)
     files, datasets, known = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)
@@ -94,9 +94,10 @@ def combine(
             }
         )
     elif not quiet:
+        words = rule_named(kind, of_what).words
         of_draws = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
         print_table(
-            f"{formula} over {len(files)} datasets{of_draws}, {rule_in_words(kind, of_what)}",
+            f"{formula} over {len(files)} datasets{of_draws}, rule for {words}",
             ("estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
             (
                 (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))

@@ -97,7 +97,7 @@ def tabulate(
     if out is not None:
         check_folder(out, overwrite=overwrite)
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, counts, synthetic)
+    of_what = imputed_of(of, synthetic)
     if counted:
         _counted(counts, of_what, level, out, overwrite, quiet=quiet, as_json=as_json)
         return
@@ -206,8 +206,6 @@ def _write(table: Any, out: Path, weights: str | None, overwrite: bool) -> None:
 
 
 def _tell(table: Any) -> None:
-    from pyvws.evaluation.combining_rules import rule_in_words
-
     beside = ("Laplace", "its noise") if table.epsilon is not None else ()
     remarks = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
     if beside:
@@ -224,7 +222,7 @@ def _tell(table: Any) -> None:
             "rest on the model."
         )
     print_table(
-        f"estimates from {table.datasets} datasets, {rule_in_words(table.kind, table.of)}",
+        f"estimates from {table.datasets} datasets, rule for {table.rule.words}",
         ("estimate", "standard error", f"lower {table.level:.0%}", "upper", "records", *beside),
         (
             (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from pyvws.evaluation.combining_rules import rule_in_words
 from pyvws.evaluation.published_table import CellFigure, PublishedTable
 from pyvws.report.page import Table, number, render
 
@@ -20,7 +19,7 @@ def table_page(table: PublishedTable, *, weights: str | None) -> str:
     ]
     empty = sum(figure.empty == table.datasets for figure in table.figures)
     facts = [
-        ("datasets", str(table.datasets), rule_in_words(table.kind, table.of)),
+        ("datasets", str(table.datasets), table.rule.words),
         ("intervals", f"{table.level:.0%}", "t intervals of the combining rules"),
         ("weights", weights or "none", "column of the survey weights"),
         ("rows without a record", str(empty), f"of {len(table.figures)}"),

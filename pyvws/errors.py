@@ -39,6 +39,10 @@ class ConvergenceError(PyvwsError, RuntimeError):
     """A sampler could not start or returned no usable draws."""
 
 
+class SpendingError(PyvwsError, RuntimeError):
+    """A strict run asked for a measurement that its settings do not pay for."""
+
+
 class ClusterError(PyvwsError, ConnectionError):
     """A cluster does not answer or has no workers."""
 

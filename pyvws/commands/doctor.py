@@ -153,7 +153,7 @@ def _ensemble() -> tuple[str, str]:
 
 
 def _grid() -> tuple[str, str]:
-    from pyvws._base.secret_noise import opendp_version
+    from pyvws.privacy.secret_noise import opendp_version
 
     return opendp_version(), str(distribution("opendp").locate_file("opendp"))
 

@@ -12,10 +12,10 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.bins import UNKNOWN_NUMBER, equal_edges
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     NoisyHistogram,
-    noise_scale,
     perturbed_histogram,
 )
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
+from pyvws.privacy.budget import noise_scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -73,6 +73,7 @@ def histogram_run(
     statement = HistogramStatement(
         **shared_facts(settings, table),
         guarantee="none" if settings.compared else noisy.guarantee,
+        spending=noisy.spending,
         epsilon=noisy.epsilon,
         neighbours=noisy.neighbours,
         bins=len(noisy.probabilities),

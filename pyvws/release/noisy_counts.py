@@ -1,8 +1,8 @@
 """Noisy counts as the source of draws: all datasets are imputed from one set of noisy tables.
 
-The counting is the one step that reads the confidential table. What follows reads what a release
-holds: the schema, the settings, the noisy counts and the public seed. `imputed_values` is that
-function, and `pyvws reproduce` calls it too.
+What is bought of the seller is all that a release learns of the confidential table. What follows
+reads what a release holds: the schema, the settings, the noisy counts and the public seed.
+`imputed_values` is that function, and `pyvws reproduce` calls it too.
 """
 
 from __future__ import annotations
@@ -19,29 +19,23 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
-from pyvws.mechanisms.counts.budget import Noise, deviation_of
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
     fine_column,
-    most_cells,
     most_fine_cells,
-    recoded,
     within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
-from pyvws.mechanisms.counts.noisy_tables import (
-    NoisyTables,
-    count_noise,
-    fine_counts,
-    measured,
-    noisy_number,
-)
+from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.roundness import roundness_of
-from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, usual_shares
+from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.privacy.budget import deviation_of
+from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import DrawSource, shared_facts
+from pyvws.release.measured_counts import measured, planned_noise
 from pyvws.release.summary import plain_number
 from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
@@ -166,37 +160,38 @@ def counts_run(
 
     InputError, by the noisy counts alone, where that would take longer than `most_seconds`.
     """
-    budget = mechanism.budget
-    given = settings.records if isinstance(settings.records, int) else None
-    given_schema = cast(Schema, table.plan.schema)
-    table, noisy, noise, fine = _counted(mechanism, table, records=given)
+    schema, records = cast(Schema, table.plan.schema), cast(CountedRecords, table.counted)
+    known = settings.records if isinstance(settings.records, int) else None
+    if known is None and mechanism.neighbours == "replace":
+        known = table.records  # All neighbours have as many.
+    noise = planned_noise(mechanism, schema, hidden=known is None)
+    seller = Seller.of_noise(noise, records, table.units)
+    bought = measured(mechanism, schema, noise, seller, records=known)
+    noisy, fine = bought.noisy, bought.fine
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
-    schema = cast(Schema, table.plan.schema)
+    plan = replace(cast(Any, table.plan), schema=bought.schema, written={"schema": bought.schema})
+    table = replace(table, plan=plan, counted=bought.coded(records))
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
-    rows = {"loo": "noisy", "replace": "exact"}[mechanism.neighbours]
+    given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        neighbours=budget.neighbours,
-        records=rows if given is None else "public",
-        columns_synthesized=schema.synthesized,
-        columns_numbered=schema.ids,
-        proposed=schema.under_review,
-        unit=schema.unit,
-        cap=budget.cap,
+        spending=seller.spending,
+        neighbours=mechanism.neighbours,
+        records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
+        columns_synthesized=bought.schema.synthesized,
+        columns_numbered=bought.schema.ids,
+        proposed=bought.schema.under_review,
+        unit=bought.schema.unit,
+        cap=mechanism.budget.cap,
         noise=noise.kind,
         model=mechanism.model,
         sets=len(noisy.table.sets) + len(of_numbers),
         cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in of_numbers),
-        columns_of_chosen_cells=tuple(n for n in fine if given_schema.columns[n].cuts is None),
-        least_scale=float(noise.scales.min()),
-        largest_scale=float(noise.scales.max()),
-        rho=noise.rho,
+        columns_of_chosen_cells=tuple(n for n in fine if schema.columns[n].cuts is None),
         conversion=noise.conversion,
         public_seed=public,
         apart=imputed.apart if imputed.disagree else None,
@@ -223,47 +218,6 @@ def counts_run(
         fine=fine,
         imputed=imputed,
     )
-
-
-def _counted(
-    mechanism: NoisyCounts, table: ConfidentialTable, *, records: int | None
-) -> tuple[ConfidentialTable, NoisyTables, Noise, dict[str, FineCounts]]:
-    """The table with the cells that were chosen, and its noisy counts: of sets, and of fine cells.
-
-    Without a public number of `records` the number is exact where neighbours have as many.
-    """
-    counted, budget = cast(CountedRecords, table.counted), mechanism.budget
-    schema = cast(Schema, table.plan.schema)
-    finest = mechanism.fine_cells(schema)
-    hidden = records is None and budget.neighbours == "loo"
-    shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
-    share, Q = mechanism.cells_share, len(shares)
-    noise = count_noise(
-        budget,
-        shares,
-        hidden=hidden,
-        numbers=len(finest.columns),
-        rounded=len(finest.roundness),
-        share=share,
-    )
-    number = noisy_number(noise, len(counted.codes)) if hidden else records or len(counted.codes)
-    fine: dict[str, FineCounts] = {}
-    if finest.columns:
-        deviations = noise.deviations
-        cells = mechanism.fine_cells(schema, most=most_fine_cells(number, float(deviations[Q])))
-        codes = {
-            name: recoded(finest.columns[name], column, counted.fine[name])
-            for name, column in cells.columns.items()
-        }
-        fine = fine_counts(cells, codes, counted.classes, noise, first=Q)
-        most = most_cells(number, float(deviations[:Q].mean()))
-        schema = cells.chosen(schema, fine, most)
-        counted = counted.in_cells(finest.columns, mechanism.counted_table(schema))
-        plan = replace(cast(Any, table.plan), schema=schema, written={"schema": schema})
-        table = replace(table, plan=plan, counted=counted)
-    scale = float(noise.scales[-1]) if hidden else 0.0
-    noisy = measured(counted.table, counted.codes, noise, records=number, records_scale=scale)
-    return table, noisy, noise, fine
 
 
 def _finer(

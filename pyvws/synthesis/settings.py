@@ -26,7 +26,6 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
-from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Facts, Mechanism, data_weights
 from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
@@ -40,6 +39,7 @@ from pyvws.plan.refusal import refuse
 from pyvws.plan.refusals import OF_PLAN
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
+from pyvws.privacy.budget import noise_scale
 from pyvws.statement.releases import refuse_other_units
 from pyvws.synthesis.earlier_releases import read_earlier
 from pyvws.synthesis.given_values import refuse_beside_given

@@ -19,6 +19,7 @@ ROOMS = (
     "errors",
     "_base",
     "r_numbers",
+    "privacy",
     "tables",
     "bounds",
     "models",

@@ -49,7 +49,7 @@ NOT_PURE = {
 }
 PURE = {
     "mechanisms.histogram.bins",
-    "mechanisms.histogram.discrete_laplace",
+    "privacy.discrete_laplace",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
     "tables.design.cells",
@@ -57,10 +57,8 @@ PURE = {
 
 # Single functions of pure modules, with the reason.
 NOT_PURE_FUNCTIONS = {
-    "mechanisms.histogram.discrete_laplace.add_discrete_laplace": (
-        "secret noise, the same never twice"
-    ),
-    "mechanisms.histogram.discrete_laplace.laplace": "secret noise, the same never twice",
+    "privacy.discrete_laplace.add_discrete_laplace": ("secret noise, the same never twice"),
+    "privacy.discrete_laplace.laplace": "secret noise, the same never twice",
     "statement.releases.has_costs": "reads the entries of a statement",
     "statement.statement.of_proposal": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
@@ -327,7 +325,7 @@ PROPERTY_TESTS = {
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.four_way_weights": "risks/test_pairwise.py::test_against_every_pair",
-    "mechanisms.histogram.perturbed_histogram.noise_scale": (
+    "privacy.budget.noise_scale": (
         "mechanisms/test_perturbed_histogram.py::test_the_scale_never_spends_more_than_epsilon"
     ),
     "mechanisms.histogram.perturbed_histogram.perturbed_histogram": (

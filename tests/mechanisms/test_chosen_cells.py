@@ -29,7 +29,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
     within_cells,
 )
 from pyvws.mechanisms.counts.coding import counted_columns
-from pyvws.release.reproduce import reproduced
+from pyvws.release.reproduce import ReleasedCounts
 from pyvws.report.output_folder import dataset_files
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -230,7 +230,9 @@ def test_a_release_of_fine_cells_says_what_they_chose_and_is_reproduced(
     counts, fine = (pl.read_parquet(public / f"{name}.parquet") for name in ("counts", "cells"))
     assert privacy["counts"]["cells"] == len(counts) - 1 + len(fine)
     files = dataset_files(tmp_path / "out")
-    assert reproduced(public, privacy, files) == [file.read_bytes() for file in files]
+    released = ReleasedCounts.read(public, privacy)
+    assert not released.costs_more
+    assert released.datasets(files) == [file.read_bytes() for file in files]
     written = tomllib.loads((public / "schema.toml").read_text(encoding="utf-8"))
     given = (tmp_path / "out/confidential/schema.toml").read_text(encoding="utf-8")
     of_all, *sets = counts.unique("set", maintain_order=True).iter_rows(named=True)

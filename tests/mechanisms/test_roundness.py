@@ -23,7 +23,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
 )
 from pyvws.mechanisms.counts.coding import CountedColumn, counted_column, counted_columns
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
-from pyvws.release.reproduce import reproduced
+from pyvws.release.reproduce import ReleasedCounts
 from pyvws.report.output_folder import dataset_files
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -229,5 +229,5 @@ def test_a_release_has_the_counts_of_round_numbers_and_is_reproduced(tmp_path: P
     assert privacy["counts"]["sets"] == counts["set"].n_unique() - 1 + 2
     assert privacy["counts"]["largest_scale"] >= by["scale"][0] > fine["scale"][0]
     files = dataset_files(tmp_path / "out")
-    made = reproduced(public, privacy, files)
+    made = ReleasedCounts.read(public, privacy).datasets(files)
     assert made == [file.read_bytes() for file in files]

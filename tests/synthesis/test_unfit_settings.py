@@ -6,6 +6,7 @@ A refusal after that could be taken for one that tells of the table.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import polars as pl
@@ -17,12 +18,13 @@ from pyvws.engines.grid import GridEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
-from pyvws.mechanisms.histogram.laplace_sums import noisy_sums
+from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.beta import Beta
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.truncated_normal import TruncatedNormal
+from pyvws.privacy.budget import Budget
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -102,8 +104,9 @@ def test_a_range_wider_than_any_float_is_refused() -> None:
 @pytest.mark.parametrize("ends", [(0.0, 0.0), (-1e-320, 0.0), (-float("inf"), float("inf"))])
 def test_a_range_without_a_step_adds_nothing_up(ends: tuple[float, float]) -> None:
     """0 / 0 as a whole number would be the lowest one, and sums of it would wrap."""
+    sold = seller_of_sums(Budget(epsilon=1.0), {"all": Fraction(1)})
     with pytest.raises(InputError, match="public range"):
-        noisy_sums([0.0, 0.0], pl.Series([0, 0]).to_numpy(), count=1, range=ends, epsilon=1.0)
+        noisy_sums(sold, "all", [0.0, 0.0], pl.Series([0, 0]).to_numpy(), count=1, range=ends)
 
 
 @pytest.mark.parametrize("given", [{"formula": "~ a + b"}, {"keep": "all", "records": 5}])

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.budget import kept_of
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn, counted_column, rule_cuts
 from pyvws.mechanisms.counts.fine_shapes import expected_records, proportion_unit
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
@@ -310,6 +309,17 @@ def _above_noise(counts: NDArray[np.int64], deviation: float) -> Floats:
     even = max(0.0, float(counts.mean()))
     beyond = np.asarray(counts - even, dtype=np.float64)
     return np.asarray(even + kept_of(beyond, deviation**2) * beyond)
+
+
+def kept_of(beyond: Floats, variance: float, *, far: float = 0.0) -> float:
+    """The share in [0, 1] that is kept of what noisy counts (C,) have beyond those expected.
+
+    James and Stein's estimate: the noise of a count has that variance. The sum of squares of noise
+    counts as so many standard deviations `far` above its mean; larger = less is kept of noise.
+    """
+    spread = float((beyond**2).sum())
+    hidden = variance * (beyond.size + far * math.sqrt(2.0 * beyond.size))
+    return max(0.0, 1.0 - hidden / spread) if spread else 0.0
 
 
 def most_cells(records: int, deviation: float) -> int:

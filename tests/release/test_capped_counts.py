@@ -13,6 +13,9 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 
+pytestmark = pytest.mark.runs
+pytest.importorskip("opendp")
+
 OF_CAPPED = "at most 2 records of each 'household'"
 
 

@@ -89,5 +89,5 @@ def test_noise_in_an_empty_tail_puts_no_numbers_there(deviation: float) -> None:
     """The mean of a skewed amount is not too high, and its far quantile neither."""
     own = ratios(deviation, 12)
     error = own.std(axis=0, ddof=1) / np.sqrt(len(own))
-    assert (np.abs(own.mean(axis=0) - 1.0) < 0.02 + 3.0 * error).all()
+    assert (np.abs(own.mean(axis=0) - 1.0) < 0.01 + 3.0 * error).all()
     assert (error < 0.05).all()

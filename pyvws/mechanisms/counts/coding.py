@@ -163,7 +163,7 @@ class CountedColumn:
             group_codes = [groups.index(group) + 1.0 for group in self.column.group_of_level]
             by_variable[group_of(self.name)] = np.array(group_codes)
         elif self.column.parts:
-            parts = [self.column.part_code_of(label) for label in self.parts]
+            parts = 2.0 + np.arange(len(self.parts))
             by_variable[part_of(self.name)] = np.append(parts, np.ones(self.size - len(parts)))
         return by_variable
 
@@ -183,26 +183,26 @@ class CountedColumn:
         inside = cells >= 0
         within = np.full(int(inside.sum()), np.nan) if drawn is None else drawn[inside]
         if np.isnan(within).any():
-            within = np.where(np.isnan(within), self._sloping(cells[inside], rng), within)
+            within = np.where(np.isnan(within), self.drawn(cells[inside], rng), within)
         numbers[inside] = self.written(cells[inside], within)
         parts = np.ones(len(codes))
         for code, label in enumerate(self.parts):
             at = codes == code
-            parts[at] = self.column.part_code_of(label)
+            parts[at] = 2.0 + code  # The first of a number's parts is that it has a value.
             if label is not None and label not in self.column.missing_codes:
                 numbers[at] = self.column.code_of(label)
         return {self.name: numbers, **({part_of(self.name): parts} if self.column.parts else {})}
 
-    def _sloping(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
+    def drawn(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Numbers (n,) within cells, by the slope between the neighbours' densities."""
         low, high = self.edges[cells], self.edges[cells + 1]
-        slope = self.slopes(cells)[cells]
+        slope = self._slopes(cells)[cells]
         u = rng.random(len(cells))
         down = 1.0 - 0.5 * slope
         t = 2.0 * u / (down + np.sqrt(down**2 + 2.0 * slope * u))
         return np.asarray(low + t * (high - low))
 
-    def slopes(self, cells: NDArray[Any]) -> Floats:
+    def _slopes(self, cells: NDArray[Any]) -> Floats:
         """How the density of numbers in cells (n,) rises within each cell (C,), from -2 to 2.
 
         Across a cell it is 1 + slope (t - 1/2) of its mean, for t from 0 to 1.

@@ -52,6 +52,7 @@ def once_a_run(
     summary = {
         **figures,
         **({"records_that_break_rules": table.breaking} if table.breaking else {}),
+        **({"signed_proposal": table.plan.signature} if table.plan.signature else {}),
         "column_checks": checks,
         "timings": {"total_seconds": time.perf_counter() - began, **figures["timings"]},
         "settings": {**settings.recorded(table.plan, table.families), **figures["settings"]},

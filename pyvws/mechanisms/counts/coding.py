@@ -95,15 +95,23 @@ class CountedColumn:
         code = self._code.get(meant(label))
         if code is not None:
             return code
-        if self.column.categorical or label is None:
+        if label is None:
             return -1
-        number = self.column.number_of(label)
+        number = None if self.column.categorical else self.column.number_of(label)
         if number is None:
-            return -1
-        number = float(at_decimals(self.column, number))
+            return self._outside(label)
+        number = float(self.column.within(at_decimals(self.column, number)))
         if self.column.label_of_number(number) in self.parts:  # Such as 0.0 for the mass 0.
             return self.parts.index(self.column.label_of_number(number))
         return self.cell_of(number)
+
+    def _outside(self, label: str) -> int:
+        """The code of what an unknown label counts as; -1 without one."""
+        place = self.column.place_outside(label)
+        if place is None:
+            return -1
+        every = self.column.coded_levels if self.column.categorical else self.column.missing_codes
+        return self.parts.index(every[place])
 
     def cell_of(self, number: float) -> int:
         """The code of a number that is neither a point of mass nor a missing code."""
@@ -119,7 +127,7 @@ class CountedColumn:
             return code + 1.0
         if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
             return float("nan")
-        return float(at_decimals(self.column, self.column.code_of(label)))
+        return float(self.column.within(at_decimals(self.column, self.column.code_of(label))))
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
         """The codes (N,) of a column of the table, and its values (N,).

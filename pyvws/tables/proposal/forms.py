@@ -48,6 +48,7 @@ _NEAR: Final = 40  # Numbers of a product or a ratio stand so near each other.
 _SOME: Final = 64  # So many records refuse most forms.
 _PARTS: Final = 4.0  # A form has the errors of so many numbers.
 _DIGITS: Final = range(-9, 16)  # Decimals of a constant.
+_LEAST_AT_END: Final = 10  # Numbers at the end of a range or beyond.
 _MOST_SLOPES: Final = 20  # More that do for so many digits are any.
 
 
@@ -291,7 +292,12 @@ def _above_0(name: str, columns: Mapping[str, Column], values: Values) -> dict[s
     if column.range is None or not column.range[0] <= 0.0 < least:
         return {}
     if not column.is_computed:
-        return {name: replace(column, range=(step_below(least), column.range[1]))}
+        known = np.sort(values[name][~np.isnan(values[name])])
+        low = step_below(float(known[min(_LEAST_AT_END, len(known)) - 1]))
+        outside = column.outside or least < low or None
+        review = dict.fromkeys((*column.review, *(["outside"] if outside else [])))
+        ends = low, column.range[1]
+        return {name: replace(column, range=ends, outside=outside, review=tuple(review))}
     (rule,), above = column.rules, dict[str, Column]()
     assert isinstance(rule, Computed)
     for part in rule.columns:

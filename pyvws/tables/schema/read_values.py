@@ -10,7 +10,7 @@ column. Messages count cells and name no value: a row counts as
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -65,14 +65,19 @@ def coded_columns(
         source = table[name]
         like = released_type(column, source, by_schema=name in by_schema)
         if column.categorical:
-            coded[name] = level_codes(source, column.coded_levels, counts, like)
+            levels = column.coded_levels
+            coded[name] = level_codes(source, levels, counts, like, column.place_outside)
             if column.group_by is not None:
                 coded[group_of(name)] = group_codes(column)[coded[name].astype(np.intp) - 1]
             continue
         numbers, missing = numbers_and_codes(
-            source, column.missing_codes, counts, start=column.days_since
+            source,
+            column.missing_codes,
+            counts,
+            start=column.days_since,
+            place_outside=column.place_outside,
         )
-        numbers = at_decimals(column, numbers)
+        numbers = column.within(at_decimals(column, numbers))
         low, high = column.range or (-np.inf, np.inf)
         if outside := how_many((numbers < low) | (numbers > high), counts):
             raise InputError(
@@ -109,10 +114,12 @@ def numbers_and_codes(
     counts: Floats | None = None,
     *,
     start: str | None = None,
+    place_outside: Callable[[str], int | None] = lambda _: None,
 ) -> tuple[Floats, Floats]:
     """Numbers (N,), NaN where missing, and codes (N,): 1 for a number, 2 on for codes of `missing`.
 
-    None among the codes stands for an empty cell. Text may spell the numbers. With a `start` the
+    None among the codes stands for an empty cell. Text may spell the numbers. `place_outside` gives
+    the place among the codes that other text has, if any. With a `start` the
     cells are dates, as text or of a type of dates, and the numbers are days since then. Raises
     InputError for an empty cell without such a code, and for text that is neither number (or date)
     nor code.
@@ -133,7 +140,9 @@ def numbers_and_codes(
             if label in codes
             else of_number.get(number, 1)
             if number is not None
-            else codes.get(None, -1) * spells_empty(label)
+            else codes.get(None, -1)
+            if spells_empty(label)
+            else _coded(place_outside(label), first=2, unknown=0)
             for label, number in zip(labels, numbers_of_labels, strict=True)
         ]
         parts = np.array([*of_label, codes.get(None, -1)])[places]
@@ -217,8 +226,11 @@ def level_codes(
     levels: Sequence[str | None],
     counts: Floats | None,
     like: nw.Series[Any],
+    place_outside: Callable[[str], int | None] = lambda _: None,
 ) -> Floats:
     """Codes 1 to L of a column (N,) by the levels, None for empty cells.
+
+    `place_outside` gives the place of the level that an unknown label counts as, if any.
 
     The levels are read as values of the column's type; where they come out in the type of `like`,
     a level that the column's type cannot hold is in none of its cells.
@@ -235,7 +247,14 @@ def level_codes(
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
     others_by_meaning = by_meaning(levels)
-    of_label = [codes[x] if x in codes else 1 + others_by_meaning.get(meant(x), -2) for x in labels]
+    of_label = [
+        codes[x]
+        if x in codes
+        else 1 + others_by_meaning[meant(x)]
+        if meant(x) in others_by_meaning
+        else _coded(place_outside(x), first=1, unknown=-1)
+        for x in labels
+    ]
     coded = np.array([*of_label, empty], np.float64)[places]
     if empty_cells := how_many(coded == 0, counts):
         raise InputError(
@@ -248,6 +267,11 @@ def level_codes(
             "every possible level, in the schema or by --levels (levels=(...) in Python)."
         )
     return np.asarray(coded)
+
+
+def _coded(place: int | None, *, first: int, unknown: int) -> int:
+    """The code of a place, where codes begin with `first`; `unknown` without one."""
+    return unknown if place is None else first + place
 
 
 def refuse_other_readings(column: nw.Series[Any], levels: Sequence[str | None]) -> None:

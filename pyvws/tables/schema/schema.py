@@ -224,22 +224,25 @@ class Schema:
         rule. Categories become conditional tables where regressions on all earlier columns would be
         too long. An id that several records share is the unit of privacy.
         """
-        from pyvws.tables.proposal.columns import proposed_columns, proposed_unit, shares_of_units
+        from pyvws.tables.proposal.columns import proposed_columns, proposed_unit, units_of_records
         from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.exclusions import proposed_exclusions
+        from pyvws.tables.proposal.outside import as_they_are, with_numbers_outside
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        each = shares_of_units(table, columns)
-        computed = computed_columns(columns, coded, each)
+        often = units_of_records(table, columns)
+        whole = cls(as_they_are(columns)).coded(table)
+        computed = computed_columns(columns, whole, often)
         columns = {name: columns[name] for name in computed}
-        proposed = short_conditionals(computed, coded, each)
-        proposed = proposed_rules(proposed, columns, coded, each)
-        proposed = proposed_exclusions(proposed, columns, coded, each)
-        unit, number = proposed_unit(table, columns), round(float(each.sum()))
+        proposed = short_conditionals(computed, coded, often)
+        proposed = proposed_rules(proposed, columns, coded, often)
+        proposed = proposed_exclusions(proposed, columns, coded, often)
+        unit, number = proposed_unit(table, columns), len(set(often.units.tolist()))
+        proposed = with_numbers_outside(proposed, table)
         made = cls(proposed, unit=unit, reviewed=False, proposed_from=number)
         return replace(made, proposed_entries=len(made.to_review))
 

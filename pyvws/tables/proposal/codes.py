@@ -50,7 +50,6 @@ _OF_TIMES: Final = re.compile(
     "(year|time|date|month|week|day|hour|quarter|period|wave|round|season)s?|yr|t"
 )
 _NUMBERED: Final = re.compile(r"([^\W\d_]+[-_ ]?)([0-9]{3,})")
-_DIGITS_OF_IDS: Final = 4
 _PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.
 _FAR_FROM_EVEN: Final = 2.0  # Distances from evenly spread ids, over the root of their number.
@@ -112,18 +111,11 @@ def named_as_ids(name: str) -> bool:
     return _has_word(name, _OF_IDS) or any(map(_LAST_OF_IDS.fullmatch, map(str.lower, last)))
 
 
-def are_numbered(labels: Sequence[str]) -> bool:
-    """Whether labels are a word and a number of so many digits each, as F00017 and H004 are.
-
-    With fewer than four digits most numbers are taken, as those of areas such as AT111 are not.
-    """
+def digits_of_numbered(labels: Sequence[str]) -> int:
+    """The digits of labels that are one word and a number of so many, as F00017 is; else 0."""
     parts = [_NUMBERED.fullmatch(label) for label in labels]
     found = {(part[1], len(part[2])) for part in parts if part}
-    if None in parts or len(found) != 1:
-        return False
-    numbers = [int(part[2]) for part in parts if part]
-    filled = len(numbers) > _GAPS * (max(numbers) - min(numbers) + 1.0)
-    return filled or min(digits for _, digits in found) >= _DIGITS_OF_IDS
+    return found.pop()[1] if None not in parts and len(found) == 1 else 0
 
 
 def named_as_times(name: str) -> bool:

@@ -28,7 +28,7 @@ from pyvws.tables.files.kinds import (
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, days_or_number, iso_of, label_of
 from pyvws.tables.proposal.codes import (
     FEW,
-    are_numbered,
+    digits_of_numbered,
     look_like_codes,
     may_number_records,
     named_as_codes,
@@ -105,6 +105,11 @@ _NUMBERED: Final = (
     "its values are numbered, as ids are; ids that several records share stand as unit above the "
     "columns, and a code takes its levels"
 )
+_NUMBERED_CODES: Final = (
+    "its values are numbered, as codes and ids are; of ids that several records share take the "
+    "levels out, and name it as unit above the columns"
+)
+_DIGITS_OF_IDS: Final = 4  # Fewer may be of areas or other codes.
 _HELD: Final = (
     "records with one value of it share other values too, as those of one employer or place do; "
     "name it as unit above the columns, or give its levels if it is no unit"
@@ -221,7 +226,7 @@ def _ids_of_units(
         codes_too = column.note in (_CODE, _MANY_CODES) or (least <= FEW and column.categorical)
         apart = column.note in (_NAMED_ID, _NUMBERED)  # Its units may stand in rows apart.
         kind = (column.model in _OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
-        text = has_labels(frame[name]) and column.note in (None, _TEXT)
+        text = has_labels(frame[name]) and column.note in (None, _TEXT, _NUMBERED_CODES)
         if not (kind or text or apart) or column.days_since is not None or named_as_times(name):
             continue
         own = distinct(frame[name])[0]
@@ -322,7 +327,9 @@ def _category(column: nw.Series[Any], often: Often) -> Column:
         return _dropped(spelled or _ID, "role")
     if len(levels) > most:
         return _dropped(spelled or _TEXT, "role")
-    if len(levels) > FEW and not declared and (named_as_ids(column.name) or are_numbered(labels)):
+    many = len(levels) > FEW and not declared
+    digits = digits_of_numbered(labels) if many else 0
+    if many and (named_as_ids(column.name) or digits >= _DIGITS_OF_IDS):
         return _dropped(_NAMED_ID if named_as_ids(column.name) else _NUMBERED, "role")
     outside: dict[str, Any] = {}
     if not declared:
@@ -340,7 +347,7 @@ def _category(column: nw.Series[Any], often: Often) -> Column:
         levels=levels,
         **missing,
         **outside,
-        note=spelled or alike,
+        note=spelled or alike or (_NUMBERED_CODES if digits else None),
         review=("levels", *missing, *outside),
     )
 

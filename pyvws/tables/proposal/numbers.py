@@ -173,8 +173,7 @@ def number_column(
     ends = max(below, limits[0]), min(above, limits[1])
     if len(points) and points[-1] == high == values.max():  # A top code ends the range.
         ends = ends[0], high
-    values = np.clip(values, *ends)
-    others = values[~np.isin(values, points)]
+    others = values[~np.isin(values, points) & (values >= ends[0]) & (values <= ends[1])]
     if low == 0.0 and not count and 0.0 not in points:
         above_0 = _family(others[others > 0.0], ends, count)
         if above_0["model"] == "gamma" or above_0.get("outcome_scale") == "log":

@@ -17,6 +17,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal.numbers import step_below
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.proposal.spelling import formatted_name
 from pyvws.tables.schema.arithmetic import EXACT, precision
 from pyvws.tables.schema.column import Column
@@ -48,7 +49,6 @@ _NEAR: Final = 40  # Numbers of a product or a ratio stand so near each other.
 _SOME: Final = 64  # So many records refuse most forms.
 _PARTS: Final = 4.0  # A form has the errors of so many numbers.
 _DIGITS: Final = range(-9, 16)  # Decimals of a constant.
-_LEAST_AT_END: Final = 10  # Numbers at the end of a range or beyond.
 _MOST_SLOPES: Final = 20  # More that do for so many digits are any.
 
 
@@ -292,8 +292,11 @@ def _above_0(name: str, columns: Mapping[str, Column], values: Values) -> dict[s
     if column.range is None or not column.range[0] <= 0.0 < least:
         return {}
     if not column.is_computed:
-        known = np.sort(values[name][~np.isnan(values[name])])
-        low = step_below(float(known[min(_LEAST_AT_END, len(known)) - 1]))
+        there = ~np.isnan(values[name])
+        often = Often.of(np.arange(len(there))).among(there)
+        if (inner := often.innermost(values[name][there])) is None:
+            return {}
+        low = step_below(inner[0])
         outside = column.outside or least < low or None
         review = dict.fromkeys((*column.review, *(["outside"] if outside else [])))
         ends = low, column.range[1]

@@ -81,7 +81,7 @@ def histogram_run(
     noisy = mechanism.perturb(outcome.y, seed=seed)
     statement = HistogramStatement(
         **shared_facts(settings, table),
-        guarantee="none" if settings.compared else noisy.guarantee,
+        claim="none" if settings.compared else noisy.guarantee,
         spending=noisy.spending,
         epsilon=noisy.epsilon,
         neighbours=noisy.neighbours,

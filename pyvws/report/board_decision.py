@@ -38,14 +38,17 @@ def checks(
     public: PublicPart, summary: Mapping[str, Any], evidence: Evidence | None
 ) -> list[BoardCheck]:
     """What was checked and what the board must judge, fails first."""
-    parts = (_of_claim(summary["privacy"]), _of_fits(public, summary), _of_data(summary, evidence))
+    parts = (_of_claim(summary), _of_fits(public, summary), _of_data(summary, evidence))
     every = [check for part in parts for check in part]
     return sorted(every, key=lambda check: _TONES.index(check.tone))
 
 
-def _of_claim(exact: Mapping[str, Any]) -> Iterator[BoardCheck]:
+def _of_claim(summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
+    exact = summary["privacy"]
     title, meaning = GUARANTEES[exact["guarantee"]]
     yield BoardCheck(tone_of(exact), f"The guarantee is: {title}. {meaning}")
+    if signature := summary.get("signed_proposal"):
+        yield BoardCheck("warn", _of_signature(**signature))
     claimed = exact.get("certified") or exact
     yield BoardCheck(
         "warn",
@@ -60,6 +63,16 @@ def _of_claim(exact: Mapping[str, Any]) -> Iterator[BoardCheck]:
             "warn",
             f"The ledger lists {counted(lost, 'use')} of the data without a cost in the total.",
         )
+
+
+def _of_signature(by: str | bool, entries: int | None) -> str:
+    """What the board decides of a schema that a program proposed and somebody signed."""
+    signer = by if isinstance(by, str) else "Somebody who gave no name"
+    read = "Entries" if entries is None else f"{entries} of the entries"
+    return (
+        f"Whether every entry of the schema is known without the records. {signer} signed that it "
+        f"is. {read} came from the records, and no ε covers what they tell."
+    )
 
 
 def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:

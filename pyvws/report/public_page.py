@@ -33,6 +33,7 @@ from pyvws.report.page import (
     render,
 )
 from pyvws.report.programs import typed_columns
+from pyvws.statement.guarantees import claim_of
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
 
@@ -80,8 +81,11 @@ def statement_facts(
 
 
 def tone_of(privacy: Mapping[str, Any]) -> str:
-    """How a page marks a guarantee: no claim fails, and a board judges an asymptotic one."""
-    return {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
+    """How a page marks a guarantee: no claim fails, and a board judges what no proof covers."""
+    guarantee = privacy["guarantee"]
+    if guarantee != claim_of(guarantee):
+        return "warn"
+    return {"none": "bad", "asymptotic-dp": "warn"}.get(guarantee, "good")
 
 
 def problems(privacy: Mapping[str, Any]) -> list[str]:

@@ -94,16 +94,25 @@ class CountedColumn:
         code = self._code.get(meant(label))
         if code is not None or label is None:
             return -1 if code is None else code
-        label = as_digit(label)
+        spelled = as_digit(label)
         if self.column.categorical:
-            return self._code.get(meant(label), -1)
-        number = self.column.number_of(label)
+            code = self._code.get(meant(spelled))
+            return self._outside(label) if code is None else code
+        number = self.column.number_of(spelled)
         if number is None:
-            return -1
-        number = float(at_decimals(self.column, number))
+            return self._outside(label)
+        number = float(self.column.within(at_decimals(self.column, number)))
         if self.column.label_of_number(number) in self.parts:  # Such as 0.0 for the mass 0.
             return self.parts.index(self.column.label_of_number(number))
         return self.cell_of(number)
+
+    def _outside(self, label: str) -> int:
+        """The code of what an unknown label counts as; -1 without one."""
+        place = self.column.place_outside(label)
+        if place is None:
+            return -1
+        every = self.column.coded_levels if self.column.categorical else self.column.missing_codes
+        return self.parts.index(every[place])
 
     def cell_of(self, number: float) -> int:
         """The code of a number that is neither a point of mass nor a missing code."""
@@ -119,7 +128,8 @@ class CountedColumn:
             return code + 1.0
         if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
             return float("nan")
-        return float(at_decimals(self.column, self.column.code_of(as_digit(str(label)))))
+        number = self.column.code_of(as_digit(str(label)))
+        return float(self.column.within(at_decimals(self.column, number)))
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
         """The codes (N,) of a column of any type, with any cells, and its values (N,)."""

@@ -18,6 +18,7 @@ from pyvws.validation.cases import (
     noisy_counts,
     posterior,
     printed,
+    samplers,
     searched,
     values,
     words,
@@ -54,6 +55,7 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *noise.CASES,
         *noisy_counts.CASES,
         *words.CASES,
+        *samplers.CASES,
     )
 
 

@@ -19,6 +19,7 @@ from counts_mistakes import COUNTED_RECORDS_MISTAKES
 from fit_mistakes import FIT_MISTAKES
 from noise_mistakes import TABLE_OF_ESTIMATES_MISTAKES
 from random_mistakes import RANDOM_MISTAKES
+from sampler_mistakes import SHARE_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
 from table_mistakes import CONDITIONAL_TABLE_MISTAKES
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
@@ -771,6 +772,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     *CONDITIONAL_TABLE_MISTAKES,
     *COUNTED_RECORDS_MISTAKES,
     *RANDOM_MISTAKES,
+    *SHARE_MISTAKES,
     *STATEMENT_MISTAKES,
 )
 COMPARED = sorted({case.python_function for case in CASES})

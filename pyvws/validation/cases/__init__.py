@@ -20,6 +20,7 @@ from pyvws.validation.cases import (
     printed,
     samplers,
     searched,
+    table_steps,
     values,
     words,
 )
@@ -56,6 +57,7 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *noisy_counts.CASES,
         *words.CASES,
         *samplers.CASES,
+        *table_steps.CASES,
     )
 
 

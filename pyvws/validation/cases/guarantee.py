@@ -274,6 +274,7 @@ CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss | WeightsLoss, ...]] 
         databases=((0.2, 0.2), (0.2, 0.7)),
         epsilon=_TESTED,
         share=0.15,
+        count=1500,
     ),
     *WINDOWS,
     WEIGHTS,

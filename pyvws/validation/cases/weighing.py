@@ -60,14 +60,14 @@ def given_run(weights: Any, **data: Any) -> Floats:
     return _figures(_run(GivenWeights(weights), **data))
 
 
-def outside_run(holds: str, **data: Any) -> Floats:
+def outside_run(holds: Any, **data: Any) -> Floats:
     """The release of a fit made elsewhere, whose matrix holds its weights or lacks them."""
     terms, weights = _terms(holds, **data)
     fit = from_log_lik(terms, weights, log_lik=holds, **_predicted(terms))
     return _figures(_outside(fit, **data))
 
 
-def arviz_run(holds: str, **data: Any) -> Floats:
+def arviz_run(holds: Any, **data: Any) -> Floats:
     """The same of a fit that arviz holds, in two chains."""
     if find_spec("xarray") is None:
         raise MissingDependencyError("xarray is missing. Install it: pip install xarray")

@@ -23,8 +23,8 @@ from pyvws.validation._privacy_loss import Losses
 from pyvws.validation.cases import CASES, MeasuredCase, guarantee, measured_cases, searched
 
 LEFT_OPEN: Final = (
-    "Whether the chains of a run reach their posterior. Rows of claims and of whole runs replace "
-    "the sampler. Rows of samplers have few parameters: one target of each family, tables of two "
+    "Whether the chains of a run reach their posterior. Rows of claims and whole runs replace the "
+    "sampler. Rows of samplers have few parameters: one target of each family, tables of two "
     "columns, and the prior of classes. The level posterior has one table for each family.",
     "The chain of noisy counts as a whole. Level posterior has it, with up to five records.",
     "Compiled kernels one by one. Their results enter the rows of densities, terms and bounds.",

@@ -38,5 +38,5 @@ class ClassShares:
 
 
 def _log_gamma(shape: Any, rng: np.random.Generator) -> Any:
-    """Logarithms of gamma variables, some below doubles: gamma(a) = gamma(a + 1) U^(1/a)."""
+    """Logarithms of gamma variables; gamma(a) = gamma(a + 1) U^(1/a) may be below any double."""
     return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential(shape.shape) / shape

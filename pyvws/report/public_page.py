@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws._base.references import REFERENCES
 from pyvws.plots import (
@@ -77,8 +78,13 @@ def statement_facts(
     ]
 
 
-def tone_of(privacy: Mapping[str, Any]) -> str:
-    """How a page marks a guarantee: no claim fails, and a board judges an asymptotic one."""
+def tone_of(privacy: Mapping[str, Any], rows: int) -> str:
+    """How a page marks a guarantee of datasets of so many rows.
+
+    No claim fails. A board judges an asymptotic one, and one at a delta above 1 / (10 rows).
+    """
+    if delta_to_decide(privacy.get("delta") or 0.0, rows):
+        return "warn"
     return {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
 
 
@@ -113,7 +119,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     privacy = public.privacy
     mechanism, text = mechanism_words(privacy)
     title, meaning = GUARANTEES[privacy["guarantee"]]
-    tone = tone_of(privacy)
+    tone = tone_of(privacy, public.files[0].rows)
     if problems(privacy) and tone == "good":
         tone = "warn"
     words, in_words = epsilon_in_words(privacy)

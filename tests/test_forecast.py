@@ -341,7 +341,7 @@ def test_a_wide_table_is_told_to_count_predictors_alone() -> None:
         }
     )
     advice = forecast(schema, data)[-1]
-    assert "noisy-counts with --measure predictors" in advice
+    assert "noisy-counts at --delta 1e-05 with --measure predictors" in advice
     assert "its 24 sets" in advice or "its 25 sets" in advice
     assert "--measure predictors" not in forecast(schema, data, epsilon=400.0, delta=1e-5)[-1]
 

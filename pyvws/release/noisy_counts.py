@@ -33,6 +33,7 @@ from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.plan.delta import refuse_delta
 from pyvws.privacy.budget import deviation_of
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import DrawSource, shared_facts
@@ -170,7 +171,8 @@ def counts_run(
 ) -> NoisyCountsRun:
     """Count the table once under noise, and impute records from the noisy counts.
 
-    InputError, by the noisy counts alone, where that would take longer than `most_seconds`.
+    InputError, by the noisy counts alone, where that would take longer than `most_seconds`, and
+    where delta is above 1 over the number of records.
     """
     schema, records = cast(Schema, table.plan.schema), cast(CountedRecords, table.counted)
     known = settings.records if isinstance(settings.records, int) else None
@@ -180,6 +182,7 @@ def counts_run(
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(mechanism, schema, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
+    refuse_delta(settings, noisy.records)
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
     plan = replace(cast(Any, table.plan), schema=bought.schema, written={"schema": bought.schema})

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws._base.references import REFERENCES
 from pyvws.evaluation.combining_rules import rule_named, rule_of
@@ -80,10 +81,13 @@ def statement_facts(
     ]
 
 
-def tone_of(privacy: Mapping[str, Any]) -> str:
-    """How a page marks a guarantee: no claim fails, and a board judges what no proof covers."""
+def tone_of(privacy: Mapping[str, Any], rows: int) -> str:
+    """How a page marks a guarantee of datasets of so many rows.
+
+    No claim fails. A board judges what no proof covers, and a claim at a delta above 1 / (10 rows).
+    """
     guarantee = privacy["guarantee"]
-    if guarantee != claim_of(guarantee):
+    if guarantee != claim_of(guarantee) or delta_to_decide(privacy.get("delta") or 0.0, rows):
         return "warn"
     return {"none": "bad", "asymptotic-dp": "warn"}.get(guarantee, "good")
 
@@ -119,7 +123,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     privacy = public.privacy
     mechanism, text = mechanism_words(privacy)
     title, meaning = GUARANTEES[privacy["guarantee"]]
-    tone = tone_of(privacy)
+    tone = tone_of(privacy, public.files[0].rows)
     if problems(privacy) and tone == "good":
         tone = "warn"
     words, in_words = epsilon_in_words(privacy)

@@ -93,7 +93,14 @@ _RELEASES = (
 _HISTORIES = (
     "statement/test_releases.py::test_a_ledger_has_each_release_that_its_files_know_of_once"
 )
+_DELTAS = (
+    "release/test_delta.py::"
+    "test_a_modest_delta_is_the_largest_power_of_ten_that_nobody_has_to_decide"
+)
 PROPERTY_TESTS = {
+    "_base.deltas.above_a_record": _DELTAS,
+    "_base.deltas.delta_to_decide": _DELTAS,
+    "_base.deltas.modest_delta": _DELTAS,
     "statement.accounting.growth_per_doubling": (
         "statement/test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
     ),

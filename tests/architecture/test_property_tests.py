@@ -205,6 +205,12 @@ PROPERTY_TESTS = {
     "evaluation.k_marginal.pair_distances": (
         "evaluation/test_k_marginal.py::test_double_loops_give_the_same"
     ),
+    "evaluation.k_marginal.share_of_the_way": (
+        "evaluation/test_k_marginal.py::test_a_standing_needs_a_fifth_of_the_way_and_more_than_chance"
+    ),
+    "evaluation.k_marginal.standing": (
+        "evaluation/test_k_marginal.py::test_a_standing_needs_a_fifth_of_the_way_and_more_than_chance"
+    ),
     "evaluation.k_marginal.worse_than_independent": (
         "evaluation/test_k_marginal.py::"
         "test_what_is_worse_lacks_more_than_independent_columns_and_a_bootstrap"

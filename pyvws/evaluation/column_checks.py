@@ -227,10 +227,10 @@ def check_column(
         raise InputError("The values of a category must be codes 1 to L of levels.")
     if levels is None:
         there = ~np.isnan(y)
-        parts = [None if part is None else np.asarray(part)[there] for part in (records, units)]
+        many, of_unit = (None if x is None else np.asarray(x)[there] for x in (records, units))
         filled = [column for column in own if column.records]
         rows = min((column.records for column in filled), default=0.0)
-        errors = SampleErrors(y[there], *parts, len(filled), rows, noise)
+        errors = SampleErrors(y[there], many, of_unit, len(filled), rows, noise)
         statistics = _of_numbers(data, own, errors, beyond_is_trouble=beyond_is_trouble)
     else:
         statistics = _of_levels(data, own, levels)

@@ -70,7 +70,7 @@ def schema(
         _accept(table, accept, out, plan, quiet, as_json)
         return
     source = read_table(table)
-    schema = Schema.propose(source.with_codes)
+    schema = Schema.propose(source.as_spelled)
     schema.write(out)
     expected: list[str] = []
     if plan:

@@ -40,6 +40,11 @@ class DrawSource(ABC):
         """Whether each row of a dataset belongs to a record."""
         return self.rows is None and self.table.members is None
 
+    @property
+    def secret(self) -> bool:
+        """Whether secret randomness, which no seed brings back, has a part in the release."""
+        return False
+
     def order_stream(self) -> np.random.Generator:
         """The stream that draws the order of rows."""
         return order_stream(self.seed)

@@ -26,6 +26,10 @@ class HistogramRun(DrawSource):
 
     noisy: NoisyHistogram
 
+    @property
+    def secret(self) -> bool:
+        return self.noisy.publishable
+
     def order_stream(self) -> np.random.Generator:
         """With secret noise the order of rows is secret too."""
         return np.random.default_rng() if self.noisy.publishable else order_stream(self.seed)

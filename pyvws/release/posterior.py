@@ -71,6 +71,10 @@ class FittedRun(DrawSource):
     tells_nothing: bool
     outside: OutsideShares | None
 
+    @property
+    def secret(self) -> bool:
+        return self.statement.exact_draws or self.statement.records == "noisy"
+
     def streams(self) -> list[tuple[dict[str, Floats], np.random.Generator]]:
         """The posterior draw behind each dataset, and the dataset's own random stream."""
         if self.settings.sampling == "systematic":
@@ -288,7 +292,7 @@ def _statement(
     chosen = weighting.constants if constant else {}
     return PrivacyStatement(
         **shared_facts(settings, table),
-        spending=None if loop.seller is None else loop.seller.spending,
+        spending=loop.seller.spending if loop.seller and table.plan.strict else None,
         claim="none" if unknown else mechanism.facts.claim,
         mechanism_caveats=(*mechanism.facts.caveats, *own, *table.plan.caveats),
         unchecked=settings.unchecked,

@@ -15,6 +15,7 @@ import numpy as np
 
 from pyvws import __version__
 from pyvws._base.checks import Floats
+from pyvws._base.seeds import release_id
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Y_REP, Posterior
@@ -46,6 +47,7 @@ def once_a_run(
     The run began at perf_counter `began`.
     """
     settings, table = run.settings, run.table
+    name = release_id(None if run.secret else run.seed)
     figures = run.figures()
     checks = check_columns(
         table,
@@ -59,6 +61,7 @@ def once_a_run(
     summary = {
         **figures,
         **({"records_that_break_rules": table.breaking} if table.breaking else {}),
+        **({"records_with_unknown_values": table.unknown} if table.unknown else {}),
         "column_checks": checks,
         "timings": {"total_seconds": time.perf_counter() - began, **figures["timings"]},
         "settings": {**settings.recorded(table.plan, table.families), **figures["settings"]},
@@ -74,7 +77,7 @@ def once_a_run(
         },
     }
     return {
-        "privacy": ShownStatement(run.statement.released()),
+        "privacy": ShownStatement({**run.statement.released(), "release_id": name}),
         "posterior": as_table(run.posterior()),
         "public_tables": run.public_tables(),
         "summary": summary,

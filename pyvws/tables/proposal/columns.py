@@ -98,6 +98,7 @@ _NAMED_ID: Final = (
     "its name is one of ids; ids that several records share stand as unit above the columns, and "
     "an amount takes a model and a range"
 )
+_TRUTH: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = (
     "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
@@ -263,8 +264,10 @@ def _category(column: nw.Series[Any]) -> Column:
     missing: dict[str, Any] = {"missing": True} if empty else {}
     if not labels:
         return reviewed({"levels": (), **missing})
-    if column.dtype == nw.Boolean:
-        return Column(model="nominal", levels=("false", "true"), **missing, review=tuple(missing))
+    for words in _TRUTH:
+        of_words = not isinstance(column.dtype, nw.Enum) and {*labels} <= {*words}
+        if column.dtype == nw.Boolean or of_words:
+            return Column(model="nominal", levels=words, **missing, review=tuple(missing))
     most, declared = MOST_LEVELS, isinstance(column.dtype, nw.Enum)  # pandas' are ordered then.
     if isinstance(column.dtype, nw.Enum):
         levels = tuple(label_of(level) for level in column.dtype.categories)

@@ -19,7 +19,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
-from pyvws.evaluation.column_checks import CellNoise
+from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,

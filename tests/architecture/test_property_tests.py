@@ -76,6 +76,10 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.laplace_table.public_ranges": "reads the entries of a schema",
     "posterior.cell_family.by_no_family": "reads the entries of a schema",
     "posterior.cell_family.cell_family": "reads the entries of a schema",
+    "evaluation.original_and_datasets.spelled_levels": (
+        "evaluation/test_spelled_alike.py::"
+        "test_a_level_is_itself_and_another_label_is_a_level_or_itself"
+    ),
     "evaluation.original_and_datasets.described": "reads the columns of a schema",
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
@@ -222,6 +226,12 @@ PROPERTY_TESTS = {
     ),
     "evaluation.k_marginal.pair_distances": (
         "evaluation/test_k_marginal.py::test_double_loops_give_the_same"
+    ),
+    "evaluation.k_marginal.share_of_the_way": (
+        "evaluation/test_k_marginal.py::test_a_standing_needs_a_fifth_of_the_way_and_more_than_chance"
+    ),
+    "evaluation.k_marginal.standing": (
+        "evaluation/test_k_marginal.py::test_a_standing_needs_a_fifth_of_the_way_and_more_than_chance"
     ),
     "evaluation.k_marginal.worse_than_independent": (
         "evaluation/test_k_marginal.py::"

@@ -31,6 +31,7 @@ from pyvws.tables.design.cells import distinct_rows
 from pyvws.tables.design.public import public_design
 from pyvws.tables.files.frame import HasColumns, OutcomeKind
 from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.parts import (
     Finish,
@@ -109,6 +110,10 @@ class SchemaPlan(Plan):
     @property
     def texts(self) -> dict[str, str]:
         return {"schema": self.schema.text, "public_schema": self.schema.public_text}
+
+    @property
+    def truth_words(self) -> dict[str, dict[bool, str]]:
+        return truth_words(self.schema.columns)
 
     @property
     def leaves_records_out(self) -> bool:

@@ -116,6 +116,11 @@ class Plan(ABC):
         return {"schema": "", "public_schema": ""}
 
     @property
+    def truth_words(self) -> dict[str, dict[bool, str]]:
+        """How a csv spells the truth values of columns that have words for them."""
+        return {}
+
+    @property
     def reads_codes(self) -> bool:
         """Whether cells count as a file spells them."""
         return self.by_schema

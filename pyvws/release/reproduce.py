@@ -23,6 +23,7 @@ from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
 
@@ -64,4 +65,4 @@ def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> lis
     fine = read_fine(pl.read_parquet(chosen), laplace=noisy.laplace) if chosen.is_file() else {}
     values = imputed_values(schema, noisy, imputed, seed, fine=fine)
     datasets = table.datasets(nobody, values, order=None)
-    return [dataset_bytes(dataset, kind, schema) for dataset in datasets]
+    return [dataset_bytes(dataset, kind, truth_words(schema.columns)) for dataset in datasets]

@@ -39,6 +39,10 @@ class ConvergenceError(PyvwsError, RuntimeError):
     """A sampler could not start or returned no usable draws."""
 
 
+class SpendingError(PyvwsError, RuntimeError):
+    """A strict run asked for a measurement that its settings do not pay for."""
+
+
 class ClusterError(PyvwsError, ConnectionError):
     """A cluster does not answer or has no workers."""
 
@@ -56,4 +60,4 @@ class DisclosureWarning(UserWarning):
 
 
 class MisfitWarning(UserWarning):
-    """A synthetic column parts from its data. The message describes the data: keep it inside."""
+    """A synthetic column differs from its data. The message describes the data: keep it inside."""

@@ -130,7 +130,7 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
             f"{'Their' if wide[1:] else 'Its'} levels have many coefficients, and each has a "
             f"normal prior of standard deviation {family.coefficient_sd:g}."
         )
-    for part in plan.conditionals:
+    for part in plan.conditionals if fitted is settings else ():
         if part.parameters > len(frame) and _A_COLUMN * (part.K or 0) >= len(frame):
             lines.append(
                 f"The predictors of {part.name!r} make {part.K} design columns for {len(frame)} "
@@ -266,9 +266,9 @@ def _noise(
     measure: tuple[str, ...] = ("pairs",),
 ) -> tuple[int, int, float, float] | None:
     """Sets, cells, noise and mean count of noisy counts of sets; None where it takes no counts."""
-    from pyvws.mechanisms.counts.noisy_tables import count_noise
-    from pyvws.mechanisms.counts.sets import usual_shares
+    from pyvws.mechanisms.counts.noisy_tables import of_set
     from pyvws.mechanisms.noisy_counts import NoisyCounts
+    from pyvws.release.measured_counts import planned_noise
 
     if plan.run.outcome is not None or plan.predictors or plan.members is not None:
         return None
@@ -277,19 +277,11 @@ def _noise(
         counted = mechanism.counted_table(plan.schema)
     except InputError:
         return None
-    shares = usual_shares(counted, pure=delta == 0.0, power=None)
-    fine = mechanism.fine_cells(plan.schema)
-    noise = count_noise(
-        mechanism.budget,
-        shares,
-        hidden=False,
-        numbers=len(fine.columns),
-        rounded=len(fine.roundness),
-        share=mechanism.cells_share,
-    )
+    noise = planned_noise(mechanism, plan.schema, hidden=False)
     cells = int(counted.possible.sum())
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
-    deviation = float((noise.deviations[: len(sizes)] * sizes).sum() / cells)
+    deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])
+    deviation = float((deviations * sizes).sum() / cells)
     return len(sizes), cells, deviation, records * len(sizes) / cells
 
 

@@ -17,11 +17,13 @@ def reproduce(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the datasets of a release from noisy counts again, and compare them byte for byte.
+    """Check a release from noisy counts: make its datasets again, and compute its cost again.
 
     The command reads release/ alone: the noisy counts, the schema, the settings and the public
-    seed. It needs the versions of pyvws and its libraries that made the release. It exits with 1
-    where a dataset differs.
+    seed. It compares the datasets byte for byte, for which it needs the versions of pyvws and its
+    libraries that made the release. It adds up what the noise of the released counts costs. It
+    exits with 1 where a dataset differs or the cost is above what the statement says. It cannot
+    see a count that was read and then left out.
 
     Example: pyvws reproduce out/
     """
@@ -29,7 +31,7 @@ def reproduce(
 
     from pyvws._base.phrase import counted
     from pyvws.errors import InputError
-    from pyvws.release.reproduce import reproduced
+    from pyvws.release.reproduce import ReleasedCounts
     from pyvws.report.output_folder import dataset_files, is_output_folder
 
     folder = release if is_output_folder(release) else release.parent
@@ -37,16 +39,22 @@ def reproduce(
         raise InputError(f"{release} is no release. Name a folder that pyvws synthesize wrote.")
     files = dataset_files(folder)
     privacy = json.loads((folder / "release" / "privacy.json").read_text(encoding="utf-8"))
-    contents = reproduced(folder / "release", privacy, files)
+    counts = ReleasedCounts.read(folder / "release", privacy)
     same = {
         file.name: file.read_bytes() == content
-        for file, content in zip(files, contents, strict=True)
+        for file, content in zip(files, counts.datasets(files), strict=True)
     }
+    cost, stated = counts.epsilon, privacy["epsilon_total"]
     if as_json:
-        print_json({"same": same})
+        print_json({"same": same, "epsilon": cost, "stated": stated, "more": counts.costs_more})
     elif not quiet:
         for name, agrees in same.items():
             print(f"{name}: {'the same bytes' if agrees else 'other bytes'}")
+        print(f"the released counts cost epsilon {cost:.4g}; the statement says {stated:g}")
+    if counts.costs_more:
+        raise InputError(
+            "The released counts cost more than the statement says. Do not publish the release."
+        )
     if not all(same.values()):
         others = counted(sum(not agrees for agrees in same.values()), "dataset")
         raise InputError(

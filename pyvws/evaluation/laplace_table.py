@@ -19,8 +19,9 @@ of records. Then w is the weight over its public mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -30,10 +31,13 @@ from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import described
 from pyvws.evaluation.public_cells import CellRecords, CellStatistic, TablePlan
 from pyvws.mechanisms.histogram.bins import bin_probabilities, equal_edges
-from pyvws.mechanisms.histogram.laplace_sums import LaplaceNoise, NoisySums, noisy_sums
+from pyvws.mechanisms.histogram.laplace_sums import NoisySums, noisy_sums, seller_of_sums
+from pyvws.privacy.budget import Budget
+from pyvws.privacy.seller import AddNoise, Seller
 from pyvws.tables.schema.schema import Schema
 
 _BINS: Final = 64
+_PARTS: Final = {"mean": ("sums", "weights")}  # Of statistics that take two tables of sums.
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,7 @@ def laplace_figures(
     epsilon: float,
     most: int = 1,
     mean_weight: float = 1.0,
-    noise: LaplaceNoise,
+    noise: AddNoise | None = None,
 ) -> list[tuple[Floats, Floats]]:
     """Figures and standard errors of their noise, (C, P) of each statistic with P points.
 
@@ -148,16 +152,25 @@ def laplace_figures(
     one. A record counts as its weight over `mean_weight`. The standard error is NaN for quantiles,
     and where a noisy count is not above 0.
     """
-    part = positive(epsilon, "epsilon") / len(plan.statistics) / most
+    budget = Budget(epsilon=float(positive(epsilon, "epsilon")), cap=most)
     if records.clusters is not None and np.bincount(records.clusters).max() > most:
         raise InputError(
             f"original: A {plan.clusters!r} has more than {most} records. Widen sizes of members "
             "to every possible size."
         )
     weights = ranges[plan.weights] if plan.weights else (0.0, 1.0)
-    sums = _Sums(records, len(plan.cells), weights, mean_weight, noise)
+    names = [
+        [f"{place} {own}" for own in _PARTS.get(asked.kind, (asked.kind,))]
+        for place, asked in enumerate(plan.statistics)
+    ]
+    shares = {name: Fraction(1, len(names) * len(own)) for own in names for name in own}
+    seller = seller_of_sums(budget, shares, add=noise)
+    sums = _Sums(seller, records, len(plan.cells), weights, mean_weight)
     asked = [(x, ranges.get(x.column, (0.0, 1.0))) for x in plan.statistics]
-    return [sums.figures(statistic, range, part) for statistic, range in asked]
+    return [
+        sums.figures(statistic, range, own)
+        for (statistic, range), own in zip(asked, names, strict=True)
+    ]
 
 
 class _Sums:
@@ -165,21 +178,22 @@ class _Sums:
 
     def __init__(
         self,
+        seller: Seller[None],
         records: CellRecords,
         cells: int,
         range: tuple[float, float],
         mean: float,
-        noise: LaplaceNoise,
     ) -> None:
-        self._records, self._cells, self._noise = records, cells, noise
+        self._seller, self._records, self._cells = seller, records, cells
         self._range = range[0] / mean, range[1] / mean
         self._weights = np.clip(records.weights / mean, *self._range)
 
     def figures(
-        self, statistic: CellStatistic, range: tuple[float, float], part: float
+        self, statistic: CellStatistic, range: tuple[float, float], names: Sequence[str]
     ) -> tuple[Floats, Floats]:
-        """Figures (C, P) of a statistic and standard errors of their noise, for its epsilon."""
+        """Figures (C, P) of a statistic and standard errors of their noise, from sums by name."""
         low, high = range
+        part = names[0]
         heaviest = self._range[1]
         if statistic.kind == "count":
             return _columns(self._sums(self._weights, None, (0.0, heaviest), part))
@@ -194,8 +208,8 @@ class _Sums:
             most = heaviest * max(abs(low), abs(high))
             return _columns(self._sums(self._weights * y, there, (-most, most), part))
         centre, half = (low + high) / 2.0, heaviest * (high - low) / 2.0
-        top = self._sums(self._weights * (y - centre), there, (-half, half), part / 2.0)
-        below = self._sums(self._weights, there, (0.0, heaviest), part / 2.0)
+        top = self._sums(self._weights * (y - centre), there, (-half, half), part)
+        below = self._sums(self._weights, there, (0.0, heaviest), names[1])
         some = below.sums > 0
         count = np.where(some, below.sums, 1.0)
         quotient = np.where(some, top.sums / count, 0.0)
@@ -203,43 +217,37 @@ class _Sums:
         means = np.clip(centre + quotient, low, high)
         return means[:, None], np.where(some, error, np.nan)[:, None]
 
-    def _sums(
-        self, values: Floats, there: Any, range: tuple[float, float], part: float
-    ) -> NoisySums:
+    def _sums(self, values: Floats, there: Any, range: tuple[float, float], name: str) -> NoisySums:
         cells = self._records.cell
         if there is not None:
             cells = np.where(there, cells, -1)
-        return noisy_sums(
-            values, cells, count=self._cells, range=range, epsilon=part, noise=self._noise
-        )
+        return noisy_sums(self._seller, name, values, cells, count=self._cells, range=range)
 
-    def _within(self, places: Any, parts: int, part: float) -> tuple[Floats, float]:
+    def _within(self, places: Any, parts: int, name: str) -> tuple[Floats, float]:
         """Noisy sums of weights (C, parts) of cells cut by `places` (N,), and their noise."""
         cell = self._records.cell
         cells = np.where((cell < 0) | (places < 0), -1, cell * parts + places)
         sums = noisy_sums(
-            *(self._weights, cells),
+            *(self._seller, name, self._weights, cells),
             count=self._cells * parts,
             range=(0.0, self._range[1]),
-            epsilon=part,
-            noise=self._noise,
         )
         return sums.sums.reshape(self._cells, parts), sums.noise
 
-    def _shares(self, statistic: CellStatistic, part: float) -> tuple[Floats, Floats]:
+    def _shares(self, statistic: CellStatistic, name: str) -> tuple[Floats, Floats]:
         places, parts = self._records.levels[statistic.column], len(statistic.points)
-        sums, noise = self._within(places, parts, part)
+        sums, noise = self._within(places, parts, name)
         shares = np.array([bin_probabilities(row) for row in sums])
         whole = np.maximum(sums, 0.0).sum(axis=1, keepdims=True)
         error = noise * np.sqrt((1.0 - shares) ** 2 + (parts - 1) * shares**2)
         return shares, np.where(whole > 0, error / np.where(whole > 0, whole, 1.0), np.nan)
 
     def _quantiles(
-        self, asked: CellStatistic, y: Floats, there: Any, range: tuple[float, float], part: float
+        self, asked: CellStatistic, y: Floats, there: Any, range: tuple[float, float], name: str
     ) -> tuple[Floats, Floats]:
         edges = equal_edges(*range, bins=_BINS)
         places = np.minimum(np.searchsorted(edges, y, side="right") - 1, _BINS - 1)
-        sums, _ = self._within(np.where(there, places, -1), _BINS, part)
+        sums, _ = self._within(np.where(there, places, -1), _BINS, name)
         quantiles = np.empty((self._cells, len(asked.points)))
         for row, counts in enumerate(sums):
             reached = np.concatenate([[0.0], np.cumsum(bin_probabilities(counts))])

@@ -55,7 +55,6 @@ from pyvws.evaluation.survey_estimates import (
     survey_quantile,
     survey_total,
 )
-from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
 from pyvws.tables.schema.schema import Schema
 
 
@@ -319,7 +318,6 @@ def tabulate(
             epsilon=epsilon,
             most=most,
             mean_weight=weighed.mean,
-            noise=add_discrete_laplace,
         )
     elif epsilon is not None or ranges is not None:
         raise UsageError("epsilon and ranges are for the Laplace mechanism. Give original too.")

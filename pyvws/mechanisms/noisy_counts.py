@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.budget import NEIGHBOURS, Budget
 from pyvws.mechanisms.counts.chosen_cells import MOST_FINE, FineCells, fine_cells
 from pyvws.mechanisms.counts.given_columns import ALIKE, FOLLOWING, NONE
 from pyvws.mechanisms.counts.set_words import set_word
@@ -21,6 +20,7 @@ from pyvws.mechanisms.counts.sets import (
     in_own_cells,
 )
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
+from pyvws.privacy.budget import NEIGHBOURS, Budget
 from pyvws.tables.schema.schema import Schema
 
 COUNT_MODELS: Final = ("classes", "conditionals")
@@ -173,14 +173,17 @@ class NoisyCounts(MechanismBase):
         own = in_own_cells(schema, *words, conditionals=self._by_families)
         return fine_cells(schema, own, most=most)
 
-    def counted_table(self, schema: Schema) -> CountedTable:
+    def counted_table(
+        self, schema: Schema, *, priced: Collection[str] | None = None
+    ) -> CountedTable:
         """What is counted of a table with that schema; InputError for what cannot be counted.
 
-        Numbers whose cells are chosen have as many cells as can be.
+        Numbers whose cells are chosen have as many cells as can be. `priced` are the names of the
+        sets that have a price already.
         """
         even = self.fine_cells(schema).evenly(schema)
         words = tuple(self.measure), tuple(self.tables)
-        return counted_table(even, *words, conditionals=self._by_families)
+        return counted_table(even, *words, conditionals=self._by_families, priced=priced)
 
     def by_no_family(self, schema: Schema) -> tuple[str, str, str] | None:
         """A column that its own family cannot give, why, and what helps; None without."""

@@ -12,10 +12,10 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.bins import UNKNOWN_NUMBER, equal_edges
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     NoisyHistogram,
-    noise_scale,
     perturbed_histogram,
 )
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
+from pyvws.privacy.budget import noise_scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,10 @@ class PerturbedHistogram(MechanismBase):
             )
 
     def perturb(self, y: Floats, *, seed: int) -> NoisyHistogram:
-        """The noisy histogram of an outcome (N,); only seeded noise reads the seed."""
+        """The noisy histogram of an outcome (N,); only seeded noise reads the seed.
+
+        Under a strict claim a value that is missing or outside the range is in no bin.
+        """
         noise: Any = self.noise
         neighbours: Any = self.neighbours
         return perturbed_histogram(
@@ -124,4 +127,5 @@ class PerturbedHistogram(MechanismBase):
             seed=seed % 2**31 if self.noise == "seeded-float" else None,
             edges_from_data=self.edges_from_data,
             allow_outside=self.allow_outside,
+            uncounted=self.facts.claim != "none",
         )

@@ -1,15 +1,16 @@
 """Noisy counts as the source of draws: all datasets are imputed from one set of noisy tables.
 
-The counting is the one step that reads the confidential table. What follows reads what a release
-holds: the schema, the settings, the noisy counts and the public seed. `imputed_values` is that
-function, and `pyvws reproduce` calls it too.
+What is bought of the seller is all that a release learns of the confidential table. What follows
+reads what a release holds: the schema, the settings, the noisy counts and the public seed.
+`imputed_values` is that function, and `pyvws reproduce` calls it too.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, cast
 
 import numpy as np
@@ -18,28 +19,24 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
-from pyvws.mechanisms.counts.budget import Noise, deviation_of
+from pyvws.evaluation.column_checks import CellNoise
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
-    drawn_within,
+    Within,
     fine_column,
-    most_cells,
     most_fine_cells,
-    recoded,
+    within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
-from pyvws.mechanisms.counts.coding import CountedColumn
-from pyvws.mechanisms.counts.noisy_tables import (
-    NoisyTables,
-    count_noise,
-    fine_counts,
-    measured,
-    noisy_number,
-)
+from pyvws.mechanisms.counts.coding import Codes, CountedColumn
+from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.roundness import roundness_of
-from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, usual_shares
+from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.privacy.budget import deviation_of
+from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import DrawSource, shared_facts
+from pyvws.release.measured_counts import measured, planned_noise
 from pyvws.release.summary import plain_number
 from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
@@ -58,6 +55,7 @@ FINE_FILE = "cells.parquet"
 
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
+_TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +65,10 @@ class NoisyCountsRun(DrawSource):
     noisy: NoisyTables
     fine: Mapping[str, FineCounts]
     imputed: Imputed
+
+    @property
+    def secret(self) -> bool:
+        return True
 
     def streams(self) -> list[Any]:
         schema = cast(Schema, self.table.plan.schema)
@@ -78,6 +80,13 @@ class NoisyCountsRun(DrawSource):
         self, stream: dict[str, Floats], rows: RowNumbers | int
     ) -> Iterator[dict[str, Floats]]:
         yield stream
+
+    def noise(self, name: str) -> CellNoise | None:
+        by_name = {column.name: k for k, column in enumerate(self.noisy.table.columns)}
+        if name not in by_name or not len(self.noisy.table.columns[by_name[name]].edges):
+            return None
+        deviation = self.noisy.deviation_of_column(by_name[name])
+        return CellNoise(self.noisy.table.columns[by_name[name]].edges, deviation)
 
     def figures(self) -> dict[str, Any]:
         return {
@@ -163,37 +172,38 @@ def counts_run(
 
     InputError, by the noisy counts alone, where that would take longer than `most_seconds`.
     """
-    budget = mechanism.budget
-    given = settings.records if isinstance(settings.records, int) else None
-    given_schema = cast(Schema, table.plan.schema)
-    table, noisy, noise, fine = _counted(mechanism, table, records=given)
+    schema, records = cast(Schema, table.plan.schema), cast(CountedRecords, table.counted)
+    known = settings.records if isinstance(settings.records, int) else None
+    if known is None and mechanism.neighbours == "replace":
+        known = table.records  # All neighbours have as many.
+    noise = planned_noise(mechanism, schema, hidden=known is None)
+    seller = Seller.of_noise(noise, records, table.units)
+    bought = measured(mechanism, schema, noise, seller, records=known)
+    noisy, fine = bought.noisy, bought.fine
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
-    schema = cast(Schema, table.plan.schema)
+    plan = replace(cast(Any, table.plan), schema=bought.schema, written={"schema": bought.schema})
+    table = replace(table, plan=plan, counted=bought.coded(records))
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
-    rows = {"loo": "noisy", "replace": "exact"}[mechanism.neighbours]
+    given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
     statement = NoisyCountsStatement(
         **shared_facts(settings, table),
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        neighbours=budget.neighbours,
-        records=rows if given is None else "public",
-        columns_synthesized=schema.synthesized,
-        columns_numbered=schema.ids,
-        proposed=schema.under_review,
-        unit=schema.unit,
-        cap=budget.cap,
+        spending=seller.spending,
+        neighbours=mechanism.neighbours,
+        records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
+        columns_synthesized=bought.schema.synthesized,
+        columns_numbered=bought.schema.ids,
+        proposed=bought.schema.under_review,
+        unit=bought.schema.unit,
+        cap=mechanism.budget.cap,
         noise=noise.kind,
         model=mechanism.model,
         sets=len(noisy.table.sets) + len(of_numbers),
         cells=int(noisy.table.possible.sum()) + sum(len(own.counts) for own in of_numbers),
-        columns_of_chosen_cells=tuple(n for n in fine if given_schema.columns[n].cuts is None),
-        least_scale=float(noise.scales.min()),
-        largest_scale=float(noise.scales.max()),
-        rho=noise.rho,
+        columns_of_chosen_cells=tuple(n for n in fine if schema.columns[n].cuts is None),
         conversion=noise.conversion,
         public_seed=public,
         apart=imputed.apart if imputed.disagree else None,
@@ -220,47 +230,6 @@ def counts_run(
         fine=fine,
         imputed=imputed,
     )
-
-
-def _counted(
-    mechanism: NoisyCounts, table: ConfidentialTable, *, records: int | None
-) -> tuple[ConfidentialTable, NoisyTables, Noise, dict[str, FineCounts]]:
-    """The table with the cells that were chosen, and its noisy counts: of sets, and of fine cells.
-
-    Without a public number of `records` the number is exact where neighbours have as many.
-    """
-    counted, budget = cast(CountedRecords, table.counted), mechanism.budget
-    schema = cast(Schema, table.plan.schema)
-    finest = mechanism.fine_cells(schema)
-    hidden = records is None and budget.neighbours == "loo"
-    shares = usual_shares(counted.table, pure=budget.pure, power=mechanism.size_power)
-    share, Q = mechanism.cells_share, len(shares)
-    noise = count_noise(
-        budget,
-        shares,
-        hidden=hidden,
-        numbers=len(finest.columns),
-        rounded=len(finest.roundness),
-        share=share,
-    )
-    number = noisy_number(noise, len(counted.codes)) if hidden else records or len(counted.codes)
-    fine: dict[str, FineCounts] = {}
-    if finest.columns:
-        deviations = noise.deviations
-        cells = mechanism.fine_cells(schema, most=most_fine_cells(number, float(deviations[Q])))
-        codes = {
-            name: recoded(finest.columns[name], column, counted.fine[name])
-            for name, column in cells.columns.items()
-        }
-        fine = fine_counts(cells, codes, counted.classes, noise, first=Q)
-        most = most_cells(number, float(deviations[:Q].mean()))
-        schema = cells.chosen(schema, fine, most)
-        counted = counted.in_cells(finest.columns, mechanism.counted_table(schema))
-        plan = replace(cast(Any, table.plan), schema=schema, written={"schema": schema})
-        table = replace(table, plan=plan, counted=counted)
-    scale = float(noise.scales[-1]) if hidden else 0.0
-    noisy = measured(counted.table, counted.codes, noise, records=number, records_scale=scale)
-    return table, noisy, noise, fine
 
 
 def _finer(
@@ -300,21 +269,75 @@ def imputed_values(
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
+        within = {
+            k: within_cells(finer[column.name], column, codes[:, k], fine[column.name])
+            for k, column in enumerate(table.columns)
+            if k not in drawn and column.name in fine
+        }
         rng = np.random.default_rng(stream)
-        values: dict[str, Floats] = {}
-        for k, column in enumerate(table.columns):
-            numbers, own = drawn.get(k), fine.get(column.name)
-            if numbers is None and own is not None:
-                numbers = drawn_within(finer[column.name], column, codes[:, k], own, rng)
-            values |= column.values(codes[:, k], rng, numbers)
-        by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
-        for difference in table.differences:
-            values |= difference.together(by_name, values, rng)
-        for name in schema.synthesized:
-            if name not in values:
-                values |= _computed(schema, name, values)
-        by_dataset.append(values)
+        once = partial(_drawn_once, schema, table, within, rng)
+        by_dataset.append(_within_ranges(schema, codes, drawn, once, rng))
     return by_dataset
+
+
+def _drawn_once(
+    schema: Schema,
+    table: CountedTable,
+    within: Mapping[int, Within],
+    rng: np.random.Generator,
+    codes: Codes,
+    drawn: Mapping[int, Floats],
+) -> dict[str, Floats]:
+    """Values (M,) by column of records (M, K), computed columns too."""
+    values: dict[str, Floats] = {}
+    for k, column in enumerate(table.columns):
+        numbers = within[k].drawn(codes[:, k], rng) if k in within else drawn.get(k)
+        values |= column.values(codes[:, k], rng, numbers)
+    by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
+    for difference in table.differences:
+        values |= difference.together(by_name, values, rng)
+    for name in schema.synthesized:
+        if name not in values:
+            values |= _computed(schema, name, values)
+    return values
+
+
+def _within_ranges(
+    schema: Schema,
+    codes: Codes,
+    drawn: Mapping[int, Floats],
+    once: Callable[[Codes, Mapping[int, Floats]], dict[str, Floats]],
+    rng: np.random.Generator,
+) -> dict[str, Floats]:
+    """Values (M,) by column of imputed records (M, K); no computed number leaves its range.
+
+    `once` draws values of records. A record with such a number is drawn again within its cells, and
+    after `_TRIES` in those of another record that has none. After as many more it takes that one's
+    values. Raises InputError where every record has such a number.
+    """
+    values, source = once(codes, drawn), np.arange(len(codes))
+    computed = [Finish(name, schema) for name in schema.synthesized if name in schema.computed]
+    for attempt in range(2 * _TRIES + 1):
+        broken = np.zeros(len(codes), dtype=np.bool_)
+        for finish in computed:
+            broken |= finish.broken(values)
+        bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
+        if not len(bad):
+            break
+        if not len(kept) and attempt == _TRIES:
+            names = ", ".join(repr(finish.name) for finish in computed)
+            raise InputError(
+                f"Every synthetic record leaves the range of a computed column: {names}. Compare "
+                "their ranges with those of the columns that they are computed from."
+            )
+        others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
+        source[bad] = source[others]
+        again = {name: x[others] for name, x in values.items()}
+        if attempt < 2 * _TRIES:
+            again = once(codes[source[bad]], {k: x[source[bad]] for k, x in drawn.items()})
+        for name, x in again.items():
+            values[name][bad] = x
+    return values
 
 
 def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -39,11 +39,11 @@ from pyvws.synthesis.judged_fits import (
     tells_nothing,
 )
 from pyvws.synthesis.loop import Listener, SynthesisLoop
-from pyvws.synthesis.number_of_rows import rows_to_draw
 from pyvws.synthesis.open_loop import grid_settings, open_loop
 from pyvws.synthesis.outside_source import UNKNOWN, outside_caveats
 from pyvws.synthesis.program_source import UNCHECKED, program_caveats
 from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.strict_seller import rows_to_draw, seller_of
 from pyvws.tables.files.row_order import RowNumbers
 
 _SHORT_SEED = 1 << 53  # An intruder can try all seeds below it against a release's numbers.
@@ -56,7 +56,8 @@ _ROWS_FROM: Final[dict[type[Any], str]] = {type(None): "exact", int: "public", s
 class FittedRun(DrawSource):
     """A run with a pseudo posterior before it draws its datasets.
 
-    `own` is the mechanism's fit with its risks; `final` is the fit that makes the datasets.
+    `own` is the mechanism's fit with its risks; `final` is the fit that makes the datasets, and
+    `drawn` has the draw behind each of them with its random stream.
     Searches found `constants`. `tells_nothing` says whether the clamp left only the prior;
     `outside` has the shares of terms outside its window, where there is one.
     """
@@ -64,18 +65,21 @@ class FittedRun(DrawSource):
     loop: SynthesisLoop
     own: Weighting
     final: WeightedFit
+    drawn: list[tuple[dict[str, Floats], np.random.Generator]]
     constants: dict[str, float]
     statement: PrivacyStatement
     tells_nothing: bool
     outside: OutsideShares | None
 
+    @property
+    def secret(self) -> bool:
+        return self.statement.exact_draws or self.statement.records == "noisy"
+
     def streams(self) -> list[tuple[dict[str, Floats], np.random.Generator]]:
         """The posterior draw behind each dataset, and the dataset's own random stream."""
-        settings = self.settings
-        pairs = self.loop.predictors(self.final, settings.datasets, settings.draws_per_release)
-        if settings.sampling == "systematic":
-            return [(draw, SystematicStream(rng.bit_generator)) for draw, rng in pairs]
-        return pairs
+        if self.settings.sampling == "systematic":
+            return [(draw, SystematicStream(rng.bit_generator)) for draw, rng in self.drawn]
+        return self.drawn
 
     def steps(
         self, stream: tuple[dict[str, Floats], np.random.Generator], rows: RowNumbers | int
@@ -171,13 +175,14 @@ def fitted_run(
             multiplicity=multiplicity,
             log=console.append,
         )
-        strict = table.plan.strict
         cost = expected_cost(settings, loop.model.columns, table.records)
-        check_cost(cost, settings.most_seconds, strict=strict, listener=listener)
-    wanted = (settings.records, settings.records_epsilon)
-    rows = rows_to_draw(*wanted, counted=loop.cells.total_records)
-    weighting, final, constants = _fitted(settings, mechanism, loop, table)
+        most = settings.most_seconds
+        check_cost(cost, most, strict=table.plan.strict, listener=listener)
     strict = table.plan.strict
+    loop.seller = seller_of(settings, loop.cells.total_records, strict=strict)
+    rows = rows_to_draw(settings.records, loop.seller)
+    weighting, final, constants = _fitted(settings, mechanism, loop, table)
+    drawn = loop.predictors(final, settings.datasets, settings.draws_per_release)
     nothing = tells_nothing(loop, weighting, strict=strict)
     judge_convergence(loop, strict=strict, clamped=weighting.clamp is not None)
     statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
@@ -197,6 +202,7 @@ def fitted_run(
         loop=loop,
         own=weighting,
         final=final,
+        drawn=drawn,
         constants=constants,
         tells_nothing=nothing,
         outside=outside,
@@ -286,6 +292,7 @@ def _statement(
     chosen = weighting.constants if constant else {}
     return PrivacyStatement(
         **shared_facts(settings, table),
+        spending=loop.seller.spending if loop.seller and table.plan.strict else None,
         claim="none" if unknown else mechanism.facts.claim,
         mechanism_caveats=(*mechanism.facts.caveats, *own, *table.plan.caveats),
         unchecked=settings.unchecked,

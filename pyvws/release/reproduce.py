@@ -1,16 +1,25 @@
-"""Make the datasets of a release from noisy counts again, from what the release holds alone."""
+"""What anyone can check of a release from noisy counts, from what the release holds alone.
+
+Its datasets are made again, byte for byte. Its cost is computed again from the noise of its counts.
+That can show that a claim is too low, and never that it is right: counts that were read and then
+left out of the release leave no trace.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, Self, cast
 
 import polars as pl
 
 from pyvws.errors import InputError
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
+from pyvws.privacy.budget import epsilon_of
 from pyvws.release.noisy_counts import (
     COUNTS_FILE,
     FINE_FILE,
@@ -26,43 +35,96 @@ from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
+_OPEN: Final = 1e-4  # Relative: the search for epsilon ends so far above it, at most.
 
-def reproduced(release: Path, privacy: dict[str, Any], files: list[Path]) -> list[bytes]:
-    """The content of each dataset of a folder `release/`, whose `files` these are.
 
-    `privacy` is its statement. Nothing confidential is read. The versions of the package and its
-    libraries must be those of the run for the same bytes. Raises InputError for a release of
-    another mechanism, and for one whose files do not belong together.
+@dataclass(frozen=True)
+class ReleasedCounts:
+    """The noisy counts of a folder `release/`, their settings, and the statement `privacy`.
+
+    Raises InputError for a release of another mechanism, and for one whose files do not belong
+    together. Nothing confidential is read.
     """
-    if "counts" not in privacy:
-        raise InputError(
-            f"{release}: mechanism {privacy.get('mechanism')} draws from confidential parameters. "
-            "A release from noisy-counts can be reproduced."
-        )
-    for name in (COUNTS_FILE, SCHEMA_FILE, "run.toml"):
-        if not (release / name).is_file():
+
+    folder: Path
+    privacy: dict[str, Any]
+    counts: pl.DataFrame
+    fine: pl.DataFrame | None
+    mechanism: NoisyCounts
+
+    @classmethod
+    def read(cls, folder: Path, privacy: dict[str, Any]) -> Self:
+        """The counts of a folder."""
+        if "counts" not in privacy:
             raise InputError(
-                f"{release} has no {name}, which the datasets follow from. Name a whole release."
+                f"{folder}: mechanism {privacy.get('mechanism')} draws from confidential "
+                "parameters. A release from noisy-counts can be reproduced."
             )
-    written = tomllib.loads((release / "run.toml").read_text(encoding="utf-8"))
-    own = {name: written[name] for name in mechanism_settings(NoisyCounts.name) if name in written}
-    mechanism = cast(NoisyCounts, make_mechanism(NoisyCounts.name, **own))
-    schema = Schema.read(release / SCHEMA_FILE)
-    kind = files[0].suffix[1:]
-    columns = read_table(files[0]).frame.columns
-    nobody = pl.DataFrame(
-        {name: [None, None] for name in dict.fromkeys([*columns, *filter(None, [schema.unit])])}
-    )
-    settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
-    table = counted_records(nobody, settings)
-    counted = cast(Any, table.counted).table
-    noisy = read_counts(
-        pl.read_parquet(release / COUNTS_FILE), counted, laplace=mechanism.budget.pure
-    )
-    seed = int(privacy["counts"]["public_seed"])
-    imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)
-    chosen = release / FINE_FILE
-    fine = read_fine(pl.read_parquet(chosen), laplace=noisy.laplace) if chosen.is_file() else {}
-    values = imputed_values(schema, noisy, imputed, seed, fine=fine)
-    datasets = table.datasets(nobody, values, order=None)
-    return [dataset_bytes(dataset, kind, truth_words(schema.columns)) for dataset in datasets]
+        for name in (COUNTS_FILE, SCHEMA_FILE, "run.toml"):
+            if not (folder / name).is_file():
+                raise InputError(
+                    f"{folder} has no {name}, which the datasets follow from. Name a whole release."
+                )
+        written = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
+        names = mechanism_settings(NoisyCounts.name)
+        own = {name: written[name] for name in names if name in written}
+        chosen = folder / FINE_FILE
+        return cls(
+            folder=folder,
+            privacy=privacy,
+            counts=pl.read_parquet(folder / COUNTS_FILE),
+            fine=pl.read_parquet(chosen) if chosen.is_file() else None,
+            mechanism=cast(NoisyCounts, make_mechanism(NoisyCounts.name, **own)),
+        )
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema with the cells that were counted."""
+        return Schema.read(self.folder / SCHEMA_FILE)
+
+    @property
+    def epsilon(self) -> float:
+        """What the released counts cost at the statement's delta, by the scales of their noise."""
+        return epsilon_of(self.mechanism.budget, self._scales())
+
+    @property
+    def costs_more(self) -> bool:
+        """Whether the counts cost more than the settings allow or the statement says."""
+        stated = min(self.mechanism.epsilon, float(self.privacy["epsilon_total"]))
+        same = self.privacy["delta"] == self.mechanism.delta
+        return not same or self.epsilon > stated * (1.0 + _OPEN)
+
+    def _scales(self) -> Iterator[float]:
+        """The least scale of each table of counts that has noise; InputError for one without."""
+        tables = [(self.counts, ["set"])]
+        if self.fine is not None:
+            tables.append((self.fine, ["column", "by"]))
+        for frame, names in tables:
+            for of, own in frame.group_by(names):
+                scale = float(cast(float, own["scale"].min()))
+                if scale > 0.0:
+                    yield scale
+                elif self.privacy["number_of_rows"] == "noisy" or len(own) > 1:
+                    raise InputError(f"{self.folder}: {':'.join(map(str, of))} has no noise.")
+
+    def datasets(self, files: list[Path]) -> list[bytes]:
+        """The content of each dataset of the release, whose `files` these are.
+
+        The versions of the package and its libraries must be those of the run for the same bytes.
+        """
+        schema, mechanism = self.schema, self.mechanism
+        kind = files[0].suffix[1:]
+        columns = read_table(files[0]).frame.columns
+        asked = dict.fromkeys([*columns, *filter(None, [schema.unit])])
+        nobody = pl.DataFrame({name: [None, None] for name in asked})
+        settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
+        table = counted_records(nobody, settings)
+        priced = self.counts["set"].unique()
+        counted, pure = mechanism.counted_table(schema, priced=priced), mechanism.budget.pure
+        noisy = read_counts(self.counts, counted, laplace=pure)
+        seed = int(self.privacy["counts"]["public_seed"])
+        imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)
+        fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
+        values = imputed_values(schema, noisy, imputed, seed, fine=fine)
+        made = table.datasets(nobody, values, order=None)
+        return [dataset_bytes(dataset, kind, truth_words(schema.columns)) for dataset in made]

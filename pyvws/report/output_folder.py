@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from pyvws._base.phrase import counted
 from pyvws.errors import InputError, PyvwsError
 from pyvws.report.released_columns import (
     AS_LEFT,
@@ -248,10 +249,14 @@ def _draw_behind(file: Path) -> tuple[Path, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class CountsBeside:
-    """The noisy counts of the release that files are of: counts.parquet, and the kind of noise."""
+    """The noisy counts of the release that files are of: counts.parquet, and the kind of noise.
+
+    `records` says which records they are of, as `records_counted` does.
+    """
 
     frame: pl.DataFrame
     noise: str
+    records: str | None
 
     @property
     def sets(self) -> list[str]:
@@ -271,9 +276,19 @@ def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
     if len(having) > 1:
         raise InputError("The files are of several releases from noisy counts. Name one release.")
     with as_left(having[0]):
-        noise = _json(having[0] / "privacy.json")["counts"]["noise"]
+        privacy = _json(having[0] / "privacy.json")
+        noise, records = privacy["counts"]["noise"], records_counted(privacy)
         frame = _parquet(having[0] / "counts.parquet")
-        return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise)
+        return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise, records)
+
+
+def records_counted(privacy: Mapping[str, Any]) -> str | None:
+    """Which records noisy counts and datasets are of, where a cap leaves out others; else None."""
+    if "counts" not in privacy or "unit_column" not in privacy:
+        return None
+    return (
+        f"at most {counted(privacy['counts']['cap'], 'record')} of each {privacy['unit_column']!r}"
+    )
 
 
 def statements_beside(paths: Sequence[Path]) -> list[dict[str, Any]]:

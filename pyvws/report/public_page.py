@@ -21,7 +21,7 @@ from pyvws.plots import (
 )
 from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, NumberMargin, margin_of, pairs_of
-from pyvws.report.output_folder import PublicPart
+from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import (
     Heading,
     PagePicture,
@@ -127,6 +127,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "public": public,
         "privacy": privacy,
         "draws": privacy["draws_released"],
+        "capped": records_counted(privacy),
         "tone": tone,
         "guarantee_title": title,
         "guarantee_text": meaning,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.phrase import Phrase
+from pyvws.privacy.seller import Spending
 from pyvws.statement.words import use
 
 _EXACT = Context(prec=400)  # Digits enough for the largest float and one decimal.
@@ -27,6 +28,16 @@ def figure(value: float, round_up: bool) -> float | None:
     if round_up:
         return rounded_up(value)
     return value if np.isfinite(value) else None
+
+
+def spent(spending: Spending) -> dict[str, Any]:
+    """The statement's `spending`: the cap of the settings, and the sum of what was sold."""
+    return {
+        "cap": spending.cap,
+        "delta": spending.delta,
+        "sold": spending.sold,
+        "measurements": len(spending.measurements),
+    }
 
 
 Epsilons = tuple[float, float]

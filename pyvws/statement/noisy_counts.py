@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyvws._base.phrase import Phrase
+from pyvws.privacy.seller import Spending
 from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.statement import Statement, of_proposal
@@ -16,8 +17,8 @@ from pyvws.statement.statement import Statement, of_proposal
 class NoisyCountsStatement(Statement):
     """The facts of a release from noisy counts.
 
-    - `epsilon`, `delta`: The cost of the noisy counts, once for all datasets; larger = less
-      private. delta is 0 for pure differential privacy.
+    - `spending`: What the counts may cost and did cost, once for all datasets; larger = less
+      private. Its delta is 0 for pure differential privacy.
     - `neighbours` {"loo", "replace"}: The neighbours that the cost is for: one unit left out, or
       one replaced.
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
@@ -31,16 +32,13 @@ class NoisyCountsStatement(Statement):
       a number are a set, and so are the classes of how round it is.
     - `columns_of_chosen_cells`: The numbers whose cells were chosen from noisy counts of finer
       ones.
-    - `least_scale`, `largest_scale`: Scales of the noise, in records; larger = more private.
-    - `rho`: The zero-concentrated differential privacy of Gaussian noise; larger = less private.
     - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
     - `public_settings`: Settings that must have been chosen without the confidential data.
     """
 
-    epsilon: float
-    delta: float
+    spending: Spending
     neighbours: str
     records: str
     columns_synthesized: tuple[str, ...]
@@ -52,13 +50,26 @@ class NoisyCountsStatement(Statement):
     sets: int
     cells: int
     columns_of_chosen_cells: tuple[str, ...] = ()
-    least_scale: float
-    largest_scale: float
-    rho: float | None
     conversion: str
     public_seed: int
     apart: float | None = None
     public_settings: dict[str, Any]
+
+    @property
+    def epsilon(self) -> float:
+        """The cap of what was sold, once for all datasets; larger = less private."""
+        return self.spending.cap
+
+    @property
+    def delta(self) -> float:
+        """0 for pure differential privacy."""
+        return self.spending.delta
+
+    @property
+    def rho(self) -> float | None:
+        """The zero-concentrated differential privacy of Gaussian noise; larger = less private."""
+        prices = [float(one.price) for one in self.spending.measurements]
+        return math.fsum(prices) if self.noise == "gaussian" else None
 
     @property
     def guarantee(self) -> str:
@@ -155,8 +166,8 @@ class NoisyCountsStatement(Statement):
                     else {}
                 ),
                 "noise": self.noise,
-                "least_scale": self.least_scale,
-                "largest_scale": self.largest_scale,
+                "least_scale": min(one.scale for one in self.spending.measurements),
+                "largest_scale": max(one.scale for one in self.spending.measurements),
                 "rho": self.rho,
                 "conversion": self.conversion or None,
                 "cap": self.cap,

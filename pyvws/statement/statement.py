@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyvws._base.phrase import Phrase
-from pyvws.statement.ledger import Epsilons, LedgerEntry
+from pyvws.privacy.seller import Spending
+from pyvws.statement.ledger import Epsilons, LedgerEntry, spent
 from pyvws.statement.released_draws import draw_of_dataset
-from pyvws.statement.releases import costs_together, release_cost
+from pyvws.statement.releases import costs_together, release_cost, releases_known
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.words import USUAL_TRUST, caveat, trust
 
@@ -40,6 +41,8 @@ class Statement:
       whether settings were compared on this table first.
     - `unit`: The column whose values name the units of privacy; a record is a unit if not given.
     - `earlier`: Statements of earlier releases of the same table.
+    - `spending`: What the run's seller of measurements may sell and has sold; None where the
+      mechanism is not strict.
     """
 
     mechanism: str
@@ -50,6 +53,7 @@ class Statement:
     compared: bool = False
     unit: str | None = None
     earlier: tuple[Mapping[str, Any], ...] = ()
+    spending: Spending | None = None
 
     def exact(self) -> dict[str, Any]:
         """The statement with exact figures, for the confidential folder."""
@@ -114,6 +118,7 @@ class Statement:
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "row_order": ROW_ORDERS[self.keep_order],
             "relies_on": self.relies_on().written([phrase.key for phrase in caveats]),
+            **({} if self.spending is None else {"spending": spent(self.spending)}),
             "ledger": [entry.written(round_up) for entry in [*looked, *self.ledger()]],
             "trust_assumptions": [trust(phrase) for phrase in self.trusted()],
             "trust_keys": [phrase.written() for phrase in self.trusted()],
@@ -123,9 +128,10 @@ class Statement:
         if self.earlier:
             together = costs_together([*self.earlier, written])
             neighbours = together["neighbours"]
-            before = [_earlier(statement, neighbours) for statement in self.earlier]
-            written["costs_together"] = together
-            written["ledger"] = [entry.written(round_up) for entry in before] + written["ledger"]
+            before = releases_known(self.earlier)
+            written["costs_together"] = {**together, "earlier": before}
+            entries = [_earlier(one, neighbours).written(round_up) for one in before]
+            written["ledger"] = entries + written["ledger"]
         return written
 
     @property
@@ -134,11 +140,11 @@ class Statement:
         return {"other-releases": not self.earlier, "further-releases": bool(self.earlier)}
 
 
-def _earlier(statement: Mapping[str, Any], neighbours: str) -> LedgerEntry:
+def _earlier(known: Mapping[str, Any], neighbours: str) -> LedgerEntry:
     """An earlier release in the ledger, at its cost for these neighbours."""
-    cost = release_cost(statement, neighbours)
+    cost = release_cost(known, neighbours)
     facts = {
-        "mechanism": statement["mechanism"],
+        "mechanism": known["mechanism"],
         "guarantee": cost.guarantee + (" by a signed proposal" if cost.signed else ""),
         "neighbours": neighbours,
     }

@@ -14,10 +14,10 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import whole_seed
-from pyvws.mechanisms.counts.budget import Budget, noise_of
 from pyvws.mechanisms.counts.classes import impute
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
-from pyvws.mechanisms.counts.sets import PAIRS, counted_table, usual_shares
+from pyvws.mechanisms.counts.noisy_tables import NoisyTables, count_noise
+from pyvws.mechanisms.counts.sets import PAIRS, counted_table
+from pyvws.privacy.budget import Budget
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -36,17 +36,16 @@ def counted_column(
     schema = Schema({"y": column})
     table = counted_table(schema, (PAIRS,), conditionals=True)
     codes, _ = table.read(open_frame(pl.DataFrame({"y": y})))
-    shares = usual_shares(table, pure=True, power=None)
-    noise = noise_of(Budget(epsilon=epsilon), np.append(shares, shares.mean()))
+    noise = count_noise(Budget(epsilon=epsilon), table, hidden=True)
     rng = np.random.default_rng(seed.spawn(1)[0])
-    counts = table.counts(codes)
+    counts, (of_bins, of_records) = table.counts(codes), noise.scales.values()
     noisy = NoisyTables(
         table=table,
-        counts=np.where(table.possible, counts + _laplace(noise.scales[0], len(counts), rng), 0),
-        scales=noise.scales[:1],
+        counts=np.where(table.possible, counts + _laplace(of_bins, len(counts), rng), 0),
+        scales=np.array([of_bins]),
         laplace=True,
-        records=max(1, len(y) + int(_laplace(noise.scales[1], 1, rng)[0])),
-        records_scale=float(noise.scales[1]),
+        records=max(1, len(y) + int(_laplace(of_records, 1, rng)[0])),
+        records_scale=of_records,
     )
     imputed = impute(
         noisy, datasets=datasets, classes=1, sweeps=_SWEEPS, seed=whole_seed(seed.spawn(1)[0])

@@ -34,9 +34,15 @@ from pyvws.evaluation.combining_rules import OF, combine
 from pyvws.evaluation.counted_cells import counted_cells
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables, count_noise, measured, noisy_number
-from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, counted_table, usual_shares
+from pyvws.mechanisms.counts.noisy_tables import (
+    NoisyTables,
+    bought_number,
+    bought_tables,
+    count_noise,
+)
+from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, counted_table
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.privacy.seller import Seller
 from pyvws.studies._report import write_report
 from pyvws.studies._tables import terminal_table
 from pyvws.studies.counted_designs import ten_columns
@@ -151,9 +157,10 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     table = counted_table(whole.schema, settings["measure"][name])
     records = whole.sample(run["n"], np.random.default_rng(seed.spawn(1)[0]))
     budget = NoisyCounts(epsilon=run["epsilon"], delta=run["delta"]).budget
-    noise = count_noise(budget, usual_shares(table, pure=budget.pure, power=None), hidden=True)
-    number, scale = noisy_number(noise, len(records)), float(noise.scales[-1])
-    noisy = measured(table, records, noise, records=number, records_scale=scale)
+    sold = count_noise(budget, table, hidden=True)
+    seller = Seller.of_noise(sold, records)
+    number = bought_number(seller, len)
+    noisy = bought_tables(seller, sold, table, lambda codes: codes, records=number)
     imputed = impute(
         noisy,
         datasets=settings["datasets"],

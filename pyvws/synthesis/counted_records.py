@@ -3,8 +3,6 @@
 No refusal follows from the records: a value that the schema does not know is in no cell, and of a
 unit of more records than the cap as many count, by chance. The package says in confidential/ how
 many are in no cell.
-Types are the exception: a column is refused whose reader may have made one value of two ids or
-levels, since a record would then change the cells of others.
 """
 
 from __future__ import annotations

@@ -23,10 +23,12 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.privacy.seller import Seller
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
 from pyvws.synthesis.left_out import MANY, left_out, loses_much, lost_levels
 from pyvws.synthesis.reference import Reference
+from pyvws.synthesis.strict_seller import draw_name
 from pyvws.tables.design.cells import Cells
 from pyvws.tables.design.units import Units
 from pyvws.weights.reweight import reweight
@@ -66,7 +68,10 @@ class SynthesisLoop:
     computes the bounds. `reference` is there where a mechanism asks for public records. `shared`
     has fits of an earlier loop on the table, by the key under which they are kept. Unless the loop
     `keeps_tries`, a search frees the draws of its fits but the latest: each may take gigabytes.
+    Where a run has a `seller`, whatever reads a draw buys it.
     """
+
+    seller: Seller[int] | None = None
 
     def __init__(
         self,
@@ -146,7 +151,7 @@ class SynthesisLoop:
         """
         if fit.clamp is None:
             raise InputError("The fit clamps nothing, so its terms have no window to be sized for.")
-        single = replace(fit.posterior, draws=fit.posterior.draw(s), chains=1)
+        single = replace(fit.posterior, draws=self.bought(fit.label, fit, s), chains=1)
         return largest_terms(self.model, single, self.cells, fit.clamp)
 
     def reference_sizes(self, clamp: Clamp) -> ReferenceSizes:
@@ -396,10 +401,18 @@ class SynthesisLoop:
                 f"{datasets} datasets need {d} posterior draws. Got {S}; raise draws or chains."
             )
         streams = self._seeds.spawn(datasets)
+        bought = [self.bought(draw_name(k + 1), fit, k * S // d) for k in range(d)]
         return [
-            (fit.posterior.draw((number - 1) * S // d), np.random.default_rng(stream))
+            (bought[number - 1], np.random.default_rng(stream))
             for number, stream in zip(draw_of_dataset(datasets, d), streams, strict=True)
         ]
+
+    def bought(self, name: str, fit: WeightedFit, s: int) -> Draws:
+        """Draw s of a fit, at the width of its clamp where the run has a seller."""
+        if self.seller is None:
+            return fit.posterior.draw(s)
+        width = np.inf if fit.clamp is None else fit.clamp.epsilon
+        return self.seller.draw(name, width, lambda: fit.posterior.draw(s))
 
     def problems(self) -> list[str]:
         """The problems that the diagnostics of every fit so far found, a sentence each."""

@@ -26,7 +26,6 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserProgram
 from pyvws.engines.weighted_terms import CHECKING_ENGINES
 from pyvws.errors import InputError
-from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.mechanisms.mechanism import Facts, Mechanism, data_weights
 from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
@@ -40,6 +39,7 @@ from pyvws.plan.refusal import refuse
 from pyvws.plan.refusals import OF_PLAN
 from pyvws.posterior.clamp import refuse_unclamped
 from pyvws.posterior.systematic_draws import SAMPLINGS
+from pyvws.privacy.budget import noise_scale
 from pyvws.statement.releases import refuse_other_units
 from pyvws.synthesis.earlier_releases import read_earlier
 from pyvws.synthesis.given_values import refuse_beside_given
@@ -308,7 +308,8 @@ class RunSettings:
         datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
         self._keep("datasets", whole_number(datasets, "datasets", least=1))
         self._keep("records", plan.rows if self.records is None else self.records)
-        named = (self.after,) if isinstance(self.after, str) else tuple(map(str, self.after))
+        one = isinstance(self.after, str | Path)
+        named = (str(self.after),) if one else tuple(map(str, cast(Any, self.after)))
         self._keep("after", named)
         self._keep("earlier", read_earlier(named))
         refuse_other_units([*self.earlier, {"unit_of_privacy": plan.unit_of_privacy}])

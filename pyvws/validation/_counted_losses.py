@@ -28,9 +28,9 @@ from scipy.optimize import brentq
 
 from pyvws._base.checks import Floats
 from pyvws.errors import PyvwsError
-from pyvws.mechanisms.counts import budget
 from pyvws.mechanisms.counts.coding import MOST_LEVELS
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.privacy import seller
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
 from pyvws.synthesis import counted_records
@@ -136,8 +136,8 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
         return answers
 
     with (
-        patch.object(budget, "add_discrete_laplace", answered),
-        patch.object(budget, "add_discrete_gaussian", answered),
+        patch.object(seller, "add_discrete_laplace", answered),
+        patch.object(seller, "add_discrete_gaussian", answered),
         patch.object(counted_records, "secret_keys", _falling_keys),
     ):
         yield seen

@@ -19,7 +19,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.censored import Censored
-from pyvws.mechanisms.histogram import discrete_laplace
+from pyvws.privacy import discrete_laplace
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema

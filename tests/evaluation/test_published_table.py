@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.evaluation import published_table
 from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey_quantile
-from pyvws.mechanisms.histogram.laplace_sums import noisy_sums
-from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
+from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
+from pyvws.privacy import seller
+from pyvws.privacy.budget import Budget, noise_scale
 from pyvws.report.table_page import table_page
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -248,7 +249,7 @@ def silent(counts: Any, *, scale: float) -> Any:
 
 
 def test_without_noise_the_figures_are_those_of_the_records(monkeypatch: Any) -> None:
-    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    monkeypatch.setattr(seller, "add_discrete_laplace", silent)
     (original,) = datasets(1, n=2000, seed=9)
     given_too = {**ALL, "quantile": {"pay": [0.5]}}
     found = vws.tabulate(datasets(), **given_too, original=original, epsilon=2.0, ranges=RANGES)
@@ -266,7 +267,7 @@ def test_without_noise_the_figures_are_those_of_the_records(monkeypatch: Any) ->
 
 
 def test_values_outside_their_range_count_as_its_end(monkeypatch: Any) -> None:
-    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    monkeypatch.setattr(seller, "add_discrete_laplace", silent)
     wild = pd.DataFrame({"pay": [-1e9, 200.0, 50.0], "w": [1.0, 1e9, 1.0]})
     found = vws.tabulate(
         datasets(), total="pay", weights="w", original=wild, epsilon=1.0, ranges=RANGES
@@ -291,7 +292,8 @@ def test_a_record_less_changes_the_sums_by_what_the_noise_covers(
     cells = rng.integers(-1, 4, n)
     left = int(rng.integers(n))
     for keep in (np.arange(n), np.delete(np.arange(n), left)):
-        noisy_sums(values[keep], cells[keep], count=4, range=ends, epsilon=epsilon, noise=noise)
+        sold = seller_of_sums(Budget(epsilon=epsilon), {"all": Fraction(1)}, add=noise)
+        noisy_sums(sold, "all", values[keep], cells[keep], count=4, range=ends)
     (first, scale), (second, again) = seen
     assert scale == again
     assert first.dtype.kind == "i"
@@ -306,7 +308,7 @@ def test_the_parts_of_epsilon_add_up(monkeypatch: Any) -> None:
         seen.append((np.array(counts), scale))
         return counts
 
-    monkeypatch.setattr(published_table, "add_discrete_laplace", noise)
+    monkeypatch.setattr(seller, "add_discrete_laplace", noise)
     (original,) = datasets(1, n=60, seed=3)
     losses = []
     for left in range(0, 60, 7):
@@ -336,7 +338,7 @@ def test_a_unit_less_costs_no_more_than_epsilon(monkeypatch: Any) -> None:
         seen.append((np.array(counts), scale))
         return counts
 
-    monkeypatch.setattr(published_table, "add_discrete_laplace", noise)
+    monkeypatch.setattr(seller, "add_discrete_laplace", noise)
     made = [pd.DataFrame({"kind": ["x", "y", "x"]})] * 2
     homes = pd.DataFrame({"home": np.repeat(["a", "b", "c"], [3, 2, 1]), "kind": "x"})
     for table in (homes, homes[homes["home"] != "a"]):
@@ -369,7 +371,7 @@ SAMPLE = pd.DataFrame({"kind": list("xxxyy"), "area": "a", "w": [4.0, 4.0, 9.0, 
 
 def test_laplace_figures_follow_the_population_where_the_datasets_do(monkeypatch: Any) -> None:
     """Exponents w / 2 up to 2: counts are sums of w / 2, and a record may weigh 2."""
-    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    monkeypatch.setattr(seller, "add_discrete_laplace", silent)
     made = [pd.DataFrame({"kind": list("xxxxy")})] * 2
     given: dict[str, Any] = {"by": "kind", "count": True, "original": SAMPLE, "epsilon": 0.5}
     found = vws.tabulate(made, schema=exponents(), **given)
@@ -383,7 +385,7 @@ def test_laplace_figures_follow_the_population_where_the_datasets_do(monkeypatch
 
 
 def test_laplace_figures_that_count_otherwise_say_so(monkeypatch: Any) -> None:
-    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    monkeypatch.setattr(seller, "add_discrete_laplace", silent)
     made = [SAMPLE] * 2
     asked: dict[str, Any] = {"by": "kind", "count": True, "original": SAMPLE, "epsilon": 0.5}
     area = vws.Column(role="public", levels=("a", "b"))
@@ -462,7 +464,7 @@ def test_laplace_figures_without_public_ranges_are_refused(
 @pytest.mark.parametrize("entry", ["range", "levels", "missing"])
 def test_laplace_figures_by_a_schema_under_review_are_refused(monkeypatch: Any, entry: str) -> None:
     """Of what the table takes from the schema; what is given beside it is public."""
-    monkeypatch.setattr(published_table, "add_discrete_laplace", silent)
+    monkeypatch.setattr(seller, "add_discrete_laplace", silent)
     review = (entry,)
     pay: dict[str, Any] = {"role": "public", "range": [0, 100], "missing": "99"}
     kind: dict[str, Any] = {"role": "public", "levels": ["x", "y", "z"]}

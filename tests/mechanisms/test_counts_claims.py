@@ -17,10 +17,11 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.mechanisms.counts.budget import Budget, noise_of
-from pyvws.mechanisms.counts.discrete_gaussian import composed_delta
-from pyvws.mechanisms.counts.noisy_tables import count_noise, measured, noisy_number
+from pyvws.mechanisms.counts.noisy_tables import bought_number, bought_tables, count_noise
 from pyvws.mechanisms.counts.sets import CountedTable, counted_table, usual_shares
+from pyvws.privacy.budget import Budget, epsilon_of, noise_of
+from pyvws.privacy.discrete_gaussian import composed_delta
+from pyvws.privacy.seller import Seller
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.settings import RunSettings
 
@@ -89,10 +90,9 @@ def neighbours(kind: str) -> Iterable[tuple[list[Any], list[Any]]]:
 
 
 def scales_by_cell(counted: CountedTable, budget: Budget, hidden: bool) -> np.ndarray:
-    shares = usual_shares(counted, pure=budget.pure, power=None)
-    noise = noise_of(budget, [*shares, shares.mean()] if hidden else shares)
-    by_cell = np.repeat(noise.scales[: len(counted.sets)], counted.sizes)[counted.possible]
-    return np.concatenate([by_cell, noise.scales[-1:]]) if hidden else by_cell
+    scales = np.array([*count_noise(budget, counted, hidden=hidden).scales.values()])
+    by_cell = np.repeat(scales[: len(counted.sets)], counted.sizes)[counted.possible]
+    return np.concatenate([by_cell, scales[-1:]]) if hidden else by_cell
 
 
 def worst_loss(budget: Budget, of: Counted | None = None) -> float:
@@ -149,17 +149,18 @@ def test_a_record_counted_twice_in_a_set_would_be_caught():
 def test_noise_of_one_set_less_would_be_caught():
     """Shares of two sets spread over three: the third has no part in the sum."""
     counted, budget = counted_table(SCHEMA, ("pairs",)), Budget(epsilon=0.7, neighbours="replace")
-    short = noise_of(budget, usual_shares(counted, pure=True, power=None)[:2]).scales
-    assert 2 * (1 / short).sum() + 2 / short[-1] > 0.7
+    shares = usual_shares(counted, pure=True, power=None)[:2].tolist()
+    short = noise_of(budget, dict(zip("ab", shares, strict=True))).scales
+    assert epsilon_of(budget, [*short.values(), short["b"]]) > 0.7
 
 
 def test_an_exact_number_of_records_would_be_caught():
     """Under loo the number of records is one more count: without noise its loss is infinite."""
     counted = counted_table(SCHEMA, ("pairs",))
-    shares = usual_shares(counted, pure=True, power=None)
-    noise = count_noise(Budget(epsilon=0.05), shares, hidden=True)
-    assert len(noise.scales) == len(shares) + 1
-    assert len({noisy_number(noise, 3) for _ in range(20)}) > 1
+    noise = count_noise(Budget(epsilon=0.05), counted, hidden=True)
+    assert len(noise.scales) == len(counted.sets) + 1
+    numbers = {bought_number(Seller.of_noise(noise, [1, 2, 3]), len) for _ in range(20)}
+    assert len(numbers) > 1
 
 
 @pytest.mark.parametrize("step", [1, -1])
@@ -197,9 +198,8 @@ def test_a_unit_beyond_the_cap_moves_no_more_counts_and_no_other_unit(monkeypatc
 def test_counts_reach_the_model_below_zero_too():
     counted = counted_table(SCHEMA, ("pairs",))
     codes = np.zeros((0, 3), dtype=np.int32)
-    shares = usual_shares(counted, pure=True, power=None)
-    noise = count_noise(Budget(epsilon=0.2), shares, hidden=True)
-    noisy = measured(counted, codes, noise, records=1)
+    noise = count_noise(Budget(epsilon=0.2), counted, hidden=True)
+    noisy = bought_tables(Seller.of_noise(noise, codes), noise, counted, lambda x: x, records=1)
     own = noisy.counts[counted.possible]
     assert (own < 0).any()
     assert abs(own.mean()) < 5 * noisy.deviations.max() / math.sqrt(len(own))

@@ -16,12 +16,13 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.budget import Budget, noise_of
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import counted_column
 from pyvws.mechanisms.counts.differences import Difference, difference_of
-from pyvws.mechanisms.counts.noisy_tables import count_noise, measured
-from pyvws.mechanisms.counts.sets import CountedTable, usual_shares
+from pyvws.mechanisms.counts.noisy_tables import bought_tables, count_noise
+from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.privacy.budget import Budget
+from pyvws.privacy.seller import Seller
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.settings import RunSettings
 
@@ -172,8 +173,7 @@ def counts_of(table: CountedTable, records: list) -> np.ndarray:
 def worst_loss(budget: Budget, counts=counts_of) -> float:
     """The largest log ratio of pure noise over all neighbours of tables of up to two records."""
     table = counted()
-    shares = usual_shares(table, pure=True, power=None)
-    scales = noise_of(budget, [*shares, shares.mean()]).scales
+    scales = np.array([*count_noise(budget, table, hidden=True).scales.values()])
     by_cell = np.repeat(scales[:-1], table.sizes)
     return max(
         float((np.abs(counts(table, [*rest, one]) - counts(table, [*rest])) / by_cell).sum())
@@ -239,9 +239,9 @@ def couples(n: int, rng: np.random.Generator) -> pl.DataFrame:
 def test_records_have_no_difference_that_their_cells_rule_out() -> None:
     table = counted()
     codes, _ = table.read(nw.from_native(couples(300, np.random.default_rng(1))))
-    shares = usual_shares(table, pure=True, power=None)
-    noise = count_noise(Budget(epsilon=1.0), shares, hidden=False)
-    noisy = measured(table, codes, noise, records=len(codes))
+    noise = count_noise(Budget(epsilon=1.0), table, hidden=False)
+    seller = Seller.of_noise(noise, codes)
+    noisy = bought_tables(seller, noise, table, lambda x: x, records=len(codes))
     own = table.differences[0].shares
     for x in impute(noisy, datasets=4, classes=3, sweeps=30, seed=2, chains=2).codes:
         assert (own[x[:, 1], x[:, 2], x[:, 3]] > 0.0).all()

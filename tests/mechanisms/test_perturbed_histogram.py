@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -17,14 +16,14 @@ from scipy import stats
 from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     NoisyHistogram,
-    noise_scale,
     perturbed_histogram,
     seeded_laplace,
     synthesize_from_histogram,
 )
+from pyvws.privacy import seller
+from pyvws.privacy.budget import noise_scale
 from pyvws.r_numbers.r_random import RRandom
 
-MODULE = import_module("pyvws.mechanisms.histogram.perturbed_histogram")
 THREE = [1.0, 1.5, 7.0]
 few = settings(max_examples=60, deadline=None, derandomize=True)
 
@@ -34,7 +33,7 @@ def with_noise(monkeypatch):
     """Set the secret noise."""
 
     def fix(*noise):
-        monkeypatch.setattr(MODULE, "add_discrete_laplace", lambda counts, scale: counts + noise)
+        monkeypatch.setattr(seller, "add_discrete_laplace", lambda counts, scale: counts + noise)
 
     return fix
 
@@ -202,7 +201,7 @@ def test_records_stay_in_bins_that_have_a_count(counts, number):
         ),
         (
             {"range": (0, 8), "neighbours": "add"},
-            "neighbours must be one of replace, loo. Got 'add'.",
+            "neighbours must be one of loo, replace. Got 'add'.",
         ),
         ({"range": (0, 8), "epsilon": 0.0}, "epsilon must be above 0. Got 0."),
         (

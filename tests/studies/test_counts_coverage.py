@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyvws.mechanisms.counts import budget
+from pyvws.privacy import seller
 from pyvws.studies import counts_coverage as study
 from pyvws.studies.counts_of_records import records_study
 from pyvws.studies.registry import find_study
@@ -73,7 +73,7 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def seeded(counts: np.ndarray, *, scale: float) -> np.ndarray:
         return counts + np.rint(rng.normal(0.0, scale, len(counts))).astype(np.int64)
 
-    monkeypatch.setattr(budget, "add_discrete_gaussian", seeded)
+    monkeypatch.setattr(seller, "add_discrete_gaussian", seeded)
     small = replace(
         study.STUDY,
         settings=_SMALL,

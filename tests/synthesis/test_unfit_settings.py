@@ -6,6 +6,7 @@ A refusal after that could be taken for one that tells of the table.
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import polars as pl
@@ -17,12 +18,15 @@ from pyvws.engines.grid import GridEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
-from pyvws.mechanisms.histogram.laplace_sums import noisy_sums
+from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.models.beta import Beta
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.truncated_normal import TruncatedNormal
+from pyvws.privacy.budget import Budget
+from pyvws.synthesis.settings_by_name import arranged, declared
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -102,8 +106,9 @@ def test_a_range_wider_than_any_float_is_refused() -> None:
 @pytest.mark.parametrize("ends", [(0.0, 0.0), (-1e-320, 0.0), (-float("inf"), float("inf"))])
 def test_a_range_without_a_step_adds_nothing_up(ends: tuple[float, float]) -> None:
     """0 / 0 as a whole number would be the lowest one, and sums of it would wrap."""
+    sold = seller_of_sums(Budget(epsilon=1.0), {"all": Fraction(1)})
     with pytest.raises(InputError, match="public range"):
-        noisy_sums([0.0, 0.0], pl.Series([0, 0]).to_numpy(), count=1, range=ends, epsilon=1.0)
+        noisy_sums(sold, "all", [0.0, 0.0], pl.Series([0, 0]).to_numpy(), count=1, range=ends)
 
 
 @pytest.mark.parametrize("given", [{"formula": "~ a + b"}, {"keep": "all", "records": 5}])
@@ -117,3 +122,38 @@ def test_what_public_columns_decide_is_refused_before_the_outcome_is_read(
     run = vws.Synthesizer(outcome="y", model="poisson", mechanism=STRICT, **given, **more)
     with pytest.raises(InputError, match=r"at most 1000000|another number of rows"):
         run.fit(table)
+
+
+_NEEDED: dict[str, dict[str, Any]] = {
+    "noisy-counts": {"epsilon": 1.0, "schema": Schema({"ill": COLUMNS["ill"]})},
+    "perturbed-histogram": {"epsilon": 1.0, "range": (0.0, 1.0)},
+    "censored": {"epsilon": 1.0, "weights": "none"},
+    "weighted-epsilon": {"epsilon": 1.0},
+}
+_BESIDE: dict[str, dict[str, Any]] = {
+    "records": {"records": "noisy"},
+    "total_epsilon": {"total_epsilon": 2.0, "mechanism": "censored", "weights": "none"},
+    "stage_epsilon": {"weights": "staged"},
+    "stage_scale": {"weights": "staged", "stage_epsilon": 1.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "taker", "needs"),
+    [
+        (name, taker, own.needs)
+        for name, alike in declared().items()
+        for own in alike
+        for taker in own.takers or ("",)
+        if {int, float} & {*own.parts}
+    ],
+)
+def test_text_is_no_number_of_any_setting(name: str, taker: str, needs: str) -> None:
+    """float("1") is a number, and "1" in the place of one ends a run where it is compared."""
+    given: dict[str, Any] = {"outcome": "y", "model": "poisson", **_NEEDED.get(taker, {})}
+    given |= {"mechanism": taker} if taker in MECHANISMS else {"model": taker} if taker else {}
+    given |= _BESIDE.get(needs, {needs: True} if needs else {}) | _BESIDE.get(name, {})
+    if "schema" in given:
+        del given["outcome"], given["model"]
+    with pytest.raises(InputError, match=rf"^{name} must be .*Got '1'\.$"):
+        vws.Synthesizer(**arranged({**given, name: "1"}))

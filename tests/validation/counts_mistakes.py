@@ -15,58 +15,58 @@ from scipy.stats import norm
 from statement_mistakes import Wrong
 
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.sets import CountedTable
-from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 
 __all__ = ["COUNTED_RECORDS_MISTAKES", "COUNTS_MISTAKES"]
 
 
 def one_set_short(noise_of: Any) -> Any:
-    """The budget shared by all sets but the last, which gets the least noise of another one."""
+    """The budget shared by all tables but the last, which gets the least noise of another one."""
 
     def wrong(budget: Any, shares: Any) -> Any:
-        noise = noise_of(budget, shares[:-1])
-        return dataclasses.replace(noise, scales=np.append(noise.scales, noise.scales.min()))
+        *rest, last = shares
+        noise = noise_of(budget, {name: shares[name] for name in rest})
+        scales = {**noise.scales, last: min(noise.scales.values())}
+        return dataclasses.replace(noise, scales=scales)
 
     return wrong
 
 
-def first_set_twice(counts: Any) -> Any:
-    """Each record counts twice in the first set."""
+def sets_twice(counts: Any) -> Any:
+    """Each record counts twice in the sets."""
 
-    def wrong(table: Any, codes: Any) -> Any:
-        found = counts(table, codes)
-        found[: table.offsets[1]] *= 2
-        return found
+    def wrong(seller: Any, name: str, cells: Any, size: int) -> Any:
+        cell = cells(seller._records)
+        exact = np.bincount(cell[cell >= 0], minlength=size)
+        return seller.numbers(name, exact * (1 + name.startswith("set ")))
 
     return wrong
 
 
 def exact_number(_: Any) -> Any:
     """The number of rows is that of the records."""
-    return lambda noise, records: max(1, records)
+    return lambda seller, size: max(1, size(seller._records))
 
 
-def exact_fine_counts(fine_counts: Any) -> Any:
+def exact_fine_counts(bought_cells: Any) -> Any:
     """The cells of numbers are chosen by the records' own counts, which nobody paid for."""
 
-    def wrong(cells: Any, codes: Any, classes: Any, noise: Any, *, first: int) -> Any:
-        counted = fine_counts(cells, codes, classes, noise, first=first)
-        return {name: _exact(own, codes[name]) for name, own in counted.items()}
+    def wrong(seller: Any, noise: Any, cells: Any, codes: Any, classes: Any) -> Any:
+        bought = bought_cells(seller, noise, cells, codes, classes)
+        return {name: _exact(own, codes(seller._records, name)) for name, own in bought.items()}
 
     return wrong
 
 
-def exact_roundness(fine_counts: Any) -> Any:
+def exact_roundness(bought_cells: Any) -> Any:
     """Numbers heap as the records' own do, which nobody paid for."""
 
-    def wrong(cells: Any, codes: Any, classes: Any, noise: Any, *, first: int) -> Any:
-        counted = fine_counts(cells, codes, classes, noise, first=first)
-        for name, own in classes.items():
-            rounded = _exact(counted[name].rounded, own)
-            counted[name] = dataclasses.replace(counted[name], rounded=rounded)
-        return counted
+    def wrong(seller: Any, noise: Any, cells: Any, codes: Any, classes: Any) -> Any:
+        bought = bought_cells(seller, noise, cells, codes, classes)
+        for name in cells.roundness:
+            rounded = _exact(bought[name].rounded, classes(seller._records, name))
+            bought[name] = dataclasses.replace(bought[name], rounded=rounded)
+        return bought
 
     return wrong
 
@@ -79,12 +79,10 @@ def _exact(noisy: Any, codes: Any) -> Any:
 def fine_counts_free(count_noise: Any) -> Any:
     """The budget is shared by the sets alone, and not by the counts that choose cells."""
 
-    def wrong(
-        budget: Any, shares: Any, *, hidden: bool, numbers: int, rounded: int, share: float
-    ) -> Any:
-        noise = count_noise(budget, shares, hidden=hidden)
-        scales = np.insert(noise.scales, len(shares), np.full(numbers + rounded, noise.scales[0]))
-        return dataclasses.replace(noise, scales=scales)
+    def wrong(budget: Any, table: Any, *, cells: Any, **given: Any) -> Any:
+        noise, priced = (count_noise(budget, table, cells=x, **given) for x in (None, cells))
+        free = {name: max(noise.scales.values()) for name in priced.scales}
+        return dataclasses.replace(noise, scales={**free, **noise.scales})
 
     return wrong
 
@@ -92,20 +90,20 @@ def fine_counts_free(count_noise: Any) -> Any:
 def roundness_free(count_noise: Any) -> Any:
     """The budget is shared by sets and fine cells, and not by the classes of round numbers."""
 
-    def wrong(budget: Any, shares: Any, *, rounded: int, **given: Any) -> Any:
-        noise = count_noise(budget, shares, **given)
-        last = len(noise.scales) - given["hidden"]
-        scales = np.insert(noise.scales, last, np.full(rounded, noise.scales.max()))
-        return dataclasses.replace(noise, scales=scales)
+    def wrong(budget: Any, table: Any, *, cells: Any, **given: Any) -> Any:
+        unrounded = SimpleNamespace(columns=cells.columns, roundness={})
+        noise, priced = (count_noise(budget, table, cells=x, **given) for x in (unrounded, cells))
+        free = {name: max(noise.scales.values()) for name in priced.scales}
+        return dataclasses.replace(noise, scales={**free, **noise.scales})
 
     return wrong
 
 
-def exact_priors(measured: Any) -> Any:
+def exact_priors(bought_tables: Any) -> Any:
     """The priors of tables are the records' own counts, which nobody paid for."""
 
-    def wrong(table: Any, codes: Any, *given: Any, **named: Any) -> Any:
-        tables = measured(table, codes, *given, **named)
+    def wrong(seller: Any, noise: Any, table: Any, coded: Any, **named: Any) -> Any:
+        tables, codes = bought_tables(seller, noise, table, coded, **named), coded(seller._records)
         own = {k: with_own_counts(one, k, codes) for k, one in table.given.items()}
         return dataclasses.replace(tables, table=dataclasses.replace(table, given=own))
 
@@ -118,11 +116,11 @@ def exact_priors(measured: Any) -> Any:
     return wrong
 
 
-def exact_levels(measured: Any) -> Any:
+def exact_levels(bought_tables: Any) -> Any:
     """A family is fitted to the records' own levels besides, which nobody paid for."""
 
-    def wrong(table: Any, codes: Any, *given: Any, **named: Any) -> Any:
-        tables = measured(table, codes, *given, **named)
+    def wrong(seller: Any, noise: Any, table: Any, coded: Any, **named: Any) -> Any:
+        tables, codes = bought_tables(seller, noise, table, coded, **named), coded(seller._records)
         own = {k: with_own_levels(one, k, codes) for k, one in table.given.items()}
         return dataclasses.replace(tables, table=dataclasses.replace(table, given=own))
 
@@ -146,18 +144,19 @@ def coarse_sets_free(noise_of: Any) -> Any:
     """The budget is shared by all sets but the last one, whose cells are coarse."""
 
     def wrong(budget: Any, shares: Any) -> Any:
-        last = len(shares) - 2 if budget.neighbours == "loo" else len(shares) - 1
-        noise = noise_of(budget, np.delete(shares, last))
-        return dataclasses.replace(noise, scales=np.insert(noise.scales, last, noise.scales[0]))
+        last = [name for name in shares if name.startswith("set ")][-1]
+        noise = noise_of(budget, {name: x for name, x in shares.items() if name != last})
+        free = next(iter(noise.scales.values()))
+        return dataclasses.replace(noise, scales={**noise.scales, last: free})
 
     return wrong
 
 
-def clipped(measured: Any) -> Any:
+def clipped(bought_tables: Any) -> Any:
     """Noisy counts below 0 become 0 before they are released and modelled."""
 
     def wrong(*given: Any, **named: Any) -> Any:
-        tables = measured(*given, **named)
+        tables = bought_tables(*given, **named)
         return dataclasses.replace(tables, counts=np.maximum(tables.counts, 0))
 
     return wrong
@@ -168,7 +167,8 @@ def linear_in_the_cap(noise_of: Any) -> Any:
 
     def wrong(budget: Any, shares: Any) -> Any:
         noise = noise_of(budget, shares)
-        return dataclasses.replace(noise, scales=noise.scales / math.sqrt(budget.cap))
+        scales = {name: x / math.sqrt(budget.cap) for name, x in noise.scales.items()}
+        return dataclasses.replace(noise, scales=scales)
 
     return wrong
 
@@ -277,30 +277,36 @@ def without_rule_breakers(counted: Any) -> Any:
         kept = np.ones(len(codes), dtype=np.bool_)
         for q in range(len(found.counted.table.sets)):
             kept &= found.counted.table.cells(codes, q) >= 0
-        own = dataclasses.replace(found.counted, codes=codes[kept])
-        return dataclasses.replace(found, counted=own)
+        own = dataclasses.replace(
+            found.counted,
+            codes=codes[kept],
+            fine={name: x[kept] for name, x in found.counted.fine.items()},
+            classes={name: x[kept] for name, x in found.counted.classes.items()},
+        )
+        outcomes = [dataclasses.replace(x, y=x.y[kept]) for x in found.outcomes]
+        return dataclasses.replace(found, counted=own, outcomes=tuple(outcomes))
 
     return wrong
 
 
-def sets_of_the_table(counted: Any) -> Any:
-    """The set that is measured has the sex where the table has a woman, and else the job."""
+def sets_of_the_table(measured: Any) -> Any:
+    """The sets that are bought are others where the table has a woman."""
 
-    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
-        women = "f" in {*open_frame(table, least=0)["sex"]}
-        measure = ("sex:age",) if women else ("age:job",)
-        own = dataclasses.replace(settings.mechanism, measure=measure)
-        return counted(table, dataclasses.replace(settings, mechanism=own), released)
+    def wrong(mechanism: Any, schema: Any, noise: Any, seller: Any, *, records: Any) -> Any:
+        women = (seller._records.codes[:, 0] == 0).any()
+        measure = ("sex:age", "sex:job") if women else mechanism.measure
+        own = dataclasses.replace(mechanism, measure=measure)
+        return measured(own, schema, noise, seller, records=records)
 
     return wrong
 
 
 _NOISE_OF = "pyvws.mechanisms.counts.noisy_tables:noise_of"
-_MEASURED = "pyvws.release.noisy_counts:measured"
-_NUMBER = "pyvws.release.noisy_counts:noisy_number"
+_BOUGHT = "pyvws.release.measured_counts:"
+_SELLER = "pyvws.privacy.seller:"
 _COUNTED = "pyvws.synthesis.checked_table:counted_records"
 _PLACES = "pyvws.synthesis.counted_records:places_in"
-_BUDGET = "pyvws.mechanisms.counts.budget:"
+_BUDGET = "pyvws.privacy.budget:"
 _CONVERSION = "pyvws.validation.cases.noisy_counts:"
 
 COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
@@ -313,8 +319,8 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     *(
         (
-            *("a set counted twice", f"{CountedTable.__module__}:CountedTable.counts"),
-            *(first_set_twice, f"guarantee/counts-{row}"),
+            *("sets counted twice", _SELLER + "Seller.counts"),
+            *(sets_twice, f"guarantee/counts-{row}"),
         )
         for row in (
             *("loo", "replace-delta", "units", "conditionals", "regressions"),
@@ -322,23 +328,28 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         )
     ),
     *(
-        ("exact number of records", _NUMBER, exact_number, f"guarantee/counts-{row}")
+        (
+            "exact number of records",
+            _BOUGHT + "bought_number",
+            exact_number,
+            f"guarantee/counts-{row}",
+        )
         for row in (
             *("loo", "loo-delta", "units", "conditionals", "regressions"),
             *("groups", "one-column"),
         )
     ),
     *(
-        ("exact priors", _MEASURED, exact_priors, f"guarantee/counts-{row}")
+        ("exact priors", _BOUGHT + "bought_tables", exact_priors, f"guarantee/counts-{row}")
         for row in ("conditionals", "tables", "groups")
     ),
-    ("exact levels", _MEASURED, exact_levels, "guarantee/counts-regressions"),
+    ("exact levels", _BOUGHT + "bought_tables", exact_levels, "guarantee/counts-regressions"),
     *(
         ("coarse sets free", _NOISE_OF, coarse_sets_free, f"guarantee/counts-{row}")
         for row in ("conditionals", "regressions", "tables")
     ),
     *(
-        (what, "pyvws.release.noisy_counts:fine_counts", wrong, "guarantee/counts-chosen-cells")
+        (what, _BOUGHT + "bought_cells", wrong, "guarantee/counts-chosen-cells")
         for what, wrong in (
             ("exact fine counts", exact_fine_counts),
             ("exact roundness counts", exact_roundness),
@@ -346,7 +357,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     *(
         (
-            *(what, "pyvws.release.noisy_counts:count_noise", wrong),
+            *(what, _BOUGHT + "count_noise", wrong),
             f"guarantee/counts-chosen-cells{name}",
         )
         for what, wrong, names in (
@@ -355,14 +366,14 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         )
         for name in names
     ),
-    ("counts clipped", _MEASURED, clipped, "guarantee/counts-loo"),
+    ("counts clipped", _BOUGHT + "bought_tables", clipped, "guarantee/counts-loo"),
     ("the cap, not its square", _NOISE_OF, linear_in_the_cap, "guarantee/counts-units-delta"),
     (
-        *("seeded noise", _BUDGET + "add_discrete_laplace", seeded_laplace),
+        *("seeded noise", _SELLER + "add_discrete_laplace", seeded_laplace),
         "guarantee/counts-fresh-noise",
     ),
     (
-        *("seeded noise", _BUDGET + "add_discrete_gaussian", seeded_gaussian),
+        *("seeded noise", _SELLER + "add_discrete_gaussian", seeded_gaussian),
         "guarantee/counts-fresh-noise-delta",
     ),
     (
@@ -381,11 +392,17 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         for row in ("units", "units-delta")
     ),
     *(
+        (
+            *("sets of the table", "pyvws.release.noisy_counts:measured"),
+            *(sets_of_the_table, f"guarantee/counts-{row}"),
+        )
+        for row in ("loo", "replace")
+    ),
+    *(
         (what, _COUNTED, wrong, f"guarantee/counts-{row}")
         for what, wrong, rows in (
             ("levels of the table", levels_of_the_table, ("loo", "replace")),
             ("cuts of the table", cuts_of_the_table, ("loo", "replace-delta")),
-            ("sets of the table", sets_of_the_table, ("loo", "replace")),
             ("refused for a rule", refused, ("loo", "replace")),
             ("no rule breakers", without_rule_breakers, ("replace", "replace-delta")),
         )

@@ -79,7 +79,8 @@ def dp_whatever_is_open(statement: Any) -> Any:
 
 
 _TABLE = "pyvws.evaluation.published_table:"
-_LAPLACE = "pyvws.mechanisms.histogram.discrete_laplace:"
+_SELLER = "pyvws.privacy.seller:"
+_LAPLACE = "pyvws.privacy.discrete_laplace:"
 _WORDS = ("proposed", "weights", "prepared", "compared", "unchecked-engine")
 
 NOISE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
@@ -89,7 +90,7 @@ NOISE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         for row in ("published_table/laplace-noise", "guarantee/laplace-figures")
     ),
     (
-        *("half the noise of figures", _TABLE + "add_discrete_laplace", at_half_the_scale),
+        *("half the noise of figures", _SELLER + "add_discrete_laplace", at_half_the_scale),
         "guarantee/laplace-figures",
     ),
     ("of records", _TABLE + "laplace_figures", of_records, "guarantee/laplace-figures-units"),
@@ -98,12 +99,11 @@ NOISE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         "published_table/laplace-noise",
     ),
     *(
-        ("half the noise of rows", f"pyvws.synthesis.number_of_rows:{name}", wrong, row)
-        for name, wrong in (
-            ("noise_scale", half_the_noise),
-            ("add_discrete_laplace", at_half_the_scale),
+        ("half the noise of rows", place, wrong, "guarantee/noisy-rows")
+        for place, wrong in (
+            ("pyvws.synthesis.strict_seller:noise_scale", half_the_noise),
+            (_SELLER + "add_discrete_laplace", at_half_the_scale),
         )
-        for row in ("guarantee/noisy-rows",)
     ),
     *(
         ("half of all noise", _LAPLACE + "laplace", half_the_scale, row)

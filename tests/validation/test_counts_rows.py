@@ -48,7 +48,8 @@ def test_the_row_fails_for_its_error(
     plant(monkeypatch, place, wrong)
     row = row_of(name, few=True)
     assert row.verdict == "fail"
-    assert "raised" not in row.reason
+    # The seller of measurements refuses what nobody paid for; nothing else may break.
+    assert "raised" not in row.reason or "raised SpendingError" in row.reason
 
 
 def test_the_smallest_tables_pass_without_an_error() -> None:

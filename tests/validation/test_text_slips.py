@@ -13,8 +13,8 @@ from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.evaluation.combining_rules import combine
 from pyvws.evaluation.match_risk import match_risk
 from pyvws.evaluation.topcoding import topcode
-from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
 from pyvws.models.priors import log_half_t
+from pyvws.privacy.budget import noise_scale
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.budget import kept_of
+from pyvws.mechanisms.counts.chosen_cells import kept_of
 from pyvws.mechanisms.counts.given_columns import given_by_tables
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 

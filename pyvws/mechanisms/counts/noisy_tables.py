@@ -1,18 +1,26 @@
-"""Tables of counts under noise: the one step that reads the confidential records."""
+"""Tables of counts under noise: what is measured of the confidential records, by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.budget import Budget, Noise, deviation_of, noise_of
 from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.sets import CountedTable, Counts
+from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, Counts, usual_shares
+from pyvws.privacy.budget import Budget, Noise, deviation_of, noise_of
+from pyvws.privacy.seller import Seller
+
+Records = TypeVar("Records")
+CodesByName = Callable[[Records, str], Codes]
+"""The codes (N,) of the records in a number's cells or classes, -1 for none."""
 
 _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
 
@@ -67,6 +75,18 @@ class NoisyTables:
         counts = self.counts[low:high].astype(np.float64).reshape(crossed.sizes).sum(axis=others)
         return counts, float(self.deviations[q]) ** 2 * (high - low) / counts.size
 
+    def deviation_of_column(self, place: int) -> float:
+        """The standard deviation of the noise of a column's counts, by all sets that have it.
+
+        In records; 0 where no set has the column by its own codes.
+        """
+        of_sets = [
+            float(self.deviations[q]) ** 2 * crossed.size / self.table.columns[place].size
+            for q, crossed in enumerate(self.table.crossings)
+            if place in crossed.places and place not in crossed.groups
+        ]
+        return math.sqrt(1.0 / sum(1.0 / variance for variance in of_sets)) if of_sets else 0.0
+
     @property
     def largest(self) -> Counts:
         """The cell (Q,) of each set that has most records by its noisy count."""
@@ -74,81 +94,116 @@ class NoisyTables:
         return np.array([int(part.argmax()) for part in parts]) + self.table.offsets[:-1]
 
 
+def of_set(name: str) -> str:
+    """The name of the measurement of a set."""
+    return f"set {name}"
+
+
+def of_cells(column: str) -> str:
+    """The name of the measurement of a number in its fine cells."""
+    return f"cells of {column}"
+
+
+def of_roundness(column: str) -> str:
+    """The name of the measurement of how round a number is."""
+    return f"roundness of {column}"
+
+
 def count_noise(
     budget: Budget,
-    shares: Floats,
+    table: CountedTable,
     *,
     hidden: bool,
-    numbers: int = 0,
-    rounded: int = 0,
+    cells: FineCells | None = None,
     share: float = 0.0,
+    power: float | None = None,
 ) -> Noise:
-    """The noise of all counts of a release, which costs the budget: fixed before the first count.
+    """The noise of all counts of a release, by name, which costs the budget.
 
-    Scales are those of the Q sets with `shares` (Q,), of the fine cells of each of the `numbers`,
-    of the classes of those that are counted by how round they are (`rounded`), and of the number of
-    records where it is `hidden`. The numbers together have the `share` of the budget that they and
-    the sets have, classes about a tenth of that of fine cells. The number of records has the share
-    of an average set.
+    It is fixed before the first count, by public things alone. The table's sets have
+    `usual_shares`. The numbers in fine `cells` together have the `share` of the budget that they
+    and the sets have, classes of how round they are about a tenth of that of fine cells. Where it
+    is `hidden`, the number of records has the share of an average set.
     """
-    tables = np.append(np.ones(numbers), np.full(rounded, _OF_ROUNDNESS))
-    tables *= shares.sum() * share / (1.0 - share) / max(tables.sum(), 1.0)
-    last = [shares.mean()] * hidden
-    return noise_of(budget, np.concatenate([shares, tables, last]))
+    shares = usual_shares(table, pure=budget.pure, power=power)
+    by_name = dict(zip(map(of_set, table.names), shares.tolist(), strict=True))
+    if cells is not None:
+        own = dict.fromkeys(map(of_cells, cells.columns), 1.0)
+        own |= dict.fromkeys(map(of_roundness, cells.roundness), _OF_ROUNDNESS)
+        each = float(shares.sum()) * share / (1.0 - share) / max(sum(own.values()), 1.0)
+        by_name |= {name: of * each for name, of in own.items()}
+    if hidden:
+        by_name[OF_ALL] = float(shares.mean())
+    return noise_of(budget, by_name)
 
 
-def noisy_number(noise: Noise, records: int) -> int:
-    """The number of records under the last scale of the noise; at least 1."""
-    counted = np.array([records], dtype=np.int64)
-    return max(1, int(noise.add(counted, scale=float(noise.scales[-1]))[0]))
+def bought_number(seller: Seller[Records], size: Callable[[Records], int]) -> int:
+    """The noisy number of records; at least 1."""
+    number = seller.counts(OF_ALL, lambda records: np.zeros(size(records), dtype=np.intp), 1)
+    return max(1, int(number[0]))
 
 
-def fine_counts(
-    cells: FineCells,
-    codes: Mapping[str, Codes],
-    classes: Mapping[str, Codes],
+def bought_cells(
+    seller: Seller[Records],
     noise: Noise,
-    *,
-    first: int,
+    cells: FineCells,
+    codes: CodesByName[Records],
+    classes: CodesByName[Records],
 ) -> dict[str, FineCounts]:
-    """The noisy counts of records (N,) in fine cells, and in the classes of how round they are.
+    """The noisy counts of numbers in fine cells, and in the classes of how round they are.
 
-    They have the noise from place `first` on.
+    `codes` and `classes` give a number's codes (N,) of the records, -1 for none.
     """
-    own = iter(range(first, len(noise.scales)))
-    by_name = {
-        name: _noisy_counts(codes[name], column.size, noise, next(own))
+
+    def bought(measurement: str, own: CodesByName[Records], name: str, size: int) -> FineCounts:
+        counts = seller.counts(measurement, lambda records: own(records, name), size)
+        return FineCounts(counts, noise.scales[measurement], noise.deviation(measurement))
+
+    found = {
+        name: bought(of_cells(name), codes, name, column.size)
         for name, column in cells.columns.items()
     }
-    for name, roundness in cells.roundness.items():
-        rounded = _noisy_counts(classes[name], len(roundness.units), noise, next(own))
-        by_name[name] = replace(by_name[name], rounded=rounded)
-    return by_name
+    for name, own in cells.roundness.items():
+        rounded = bought(of_roundness(name), classes, name, len(own.units))
+        found[name] = replace(found[name], rounded=rounded)
+    return found
 
 
-def _noisy_counts(codes: Codes, size: int, noise: Noise, q: int) -> FineCounts:
-    counts = np.bincount(codes[codes >= 0], minlength=size).astype(np.int64)
-    scale, deviation = float(noise.scales[q]), float(noise.deviations[q])
-    return FineCounts(noise.add(counts, scale=scale), scale, deviation)
-
-
-def measured(
-    table: CountedTable, codes: Codes, noise: Noise, *, records: int, records_scale: float = 0.0
+def bought_tables(
+    seller: Seller[Records],
+    noise: Noise,
+    table: CountedTable,
+    codes: Callable[[Records], Codes],
+    *,
+    records: int,
 ) -> NoisyTables:
-    """Count records (N, K) in all sets, once, under the first Q scales of the noise.
+    """The noisy counts of all sets; `codes` gives the records' codes (N, K).
 
-    `records` is the number of records to impute, under noise of `records_scale`.
+    `records` is the number of records to impute, which is noisy where it has a price.
     """
-    counts = table.counts(codes)
-    noisy = np.zeros_like(counts)
+    noisy = np.zeros(len(table.possible), dtype=np.int64)
+    place = np.cumsum(table.possible) - 1  # Of a possible cell, among the possible ones.
     for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
         at = low + np.flatnonzero(table.possible[low:high])
-        noisy[at] = noise.add(counts[at], scale=float(noise.scales[q]))
+        cells = partial(_possible_cells, table, q, codes, place - place[at[0]])
+        noisy[at] = seller.counts(of_set(table.names[q]), cells, len(at))
     return NoisyTables(
         table=table,
         counts=noisy,
-        scales=noise.scales[: len(table.sets)],
-        laplace=noise.kind == "laplace",
+        scales=np.array([noise.scales[of_set(name)] for name in table.names]),
+        laplace=noise.budget.pure,
         records=records,
-        records_scale=records_scale,
+        records_scale=noise.scales.get(OF_ALL, 0.0),
     )
+
+
+def _possible_cells(
+    table: CountedTable,
+    q: int,
+    codes: Callable[[Records], Codes],
+    place: NDArray[np.intp],
+    records: Records,
+) -> NDArray[np.intp]:
+    """Each record's place (N,) among the possible cells of set q, -1 for none."""
+    cell = table.cells(codes(records), q)
+    return np.where(cell < 0, -1, place[cell])

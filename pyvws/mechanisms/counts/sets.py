@@ -7,7 +7,7 @@ where its rules make the cell impossible. So a record moves each table by at mos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -152,8 +152,12 @@ def counted_table(
     tables: Sequence[str] = (),
     *,
     conditionals: bool = False,
+    priced: Collection[str] | None = None,
 ) -> CountedTable:
     """What is counted of a table with that schema, by the sets that `measure` names.
+
+    A pair of columns is a set where it has at most `MOST_OF_PAIR` cells; once sets have prices, a
+    pair is a set where its name is among the `priced` ones, however many cells it then has.
 
     `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
     "alike" among them names the columns of `alike_columns`, whose tables or differences are sets
@@ -165,24 +169,26 @@ def counted_table(
     columns, skips, given, alike, apart = _whole(schema, tables, conditionals=conditionals)
     every = tuple(columns.values())
     by_group = {k for k, own in given.items() if own.redrawn and every[k].size > MOST_LEVELS}
-    sets = _sets(schema, columns, measure, alike, apart, by_group)
-    crossings, weights = tuple(sets), tuple(sets.values())
-    names = [OF_ALL, *(crossed.name for crossed in crossings)]
+    sets = _sets(schema, columns, measure, alike, apart, by_group, priced)
+    names = [OF_ALL, *(crossed.name for crossed in sets)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(
             f"Two sets of counts have the name {repeated[0]!r}, so nobody could tell their counts "
             "apart. Rename the column."
         )
-    sizes = [crossed.size for crossed in crossings]
-    if sum(sizes) > MOST_CELLS:
-        largest = int(np.argmax(sizes))
+    cells = sum(crossed.size for crossed in sets)
+    if cells > MOST_CELLS:
+        largest = max(sets, key=lambda crossed: crossed.size)
         raise InputError(
-            f"The sets to measure have {sum(sizes)} cells, {sizes[largest]} of them in set "
-            f"{crossings[largest].name}. Give wider cuts or fewer sets."
+            f"The sets to measure have {cells} cells, {largest.size} of them in set "
+            f"{largest.name}. Give wider cuts or fewer sets."
         )
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    possible = np.concatenate([_possible(crossed, every, skips) for crossed in crossings])
+    allowed = {crossed: _possible(crossed, every, skips) for crossed in sets}
+    crossings = tuple(crossed for crossed, own in allowed.items() if own.any())
+    offsets = np.cumsum([0, *(crossed.size for crossed in crossings)], dtype=np.int64)
+    possible = np.concatenate([allowed[crossed] for crossed in crossings])
+    weights = tuple(sets[crossed] for crossed in crossings)
     following = FOLLOWING in tables and not conditionals
     return CountedTable(every, skips, given, crossings, weights, offsets, possible, following)
 
@@ -253,11 +259,16 @@ def _sets(
     alike: Mapping[str, tuple[str, ...]],
     apart: Mapping[str, Difference],
     by_group: set[int],
+    priced: Collection[str] | None,
 ) -> dict[Crossing, float]:
     """The sets, and the share of each times that of its number of cells.
 
     Columns at the places `by_group` are in no pair, as their groups are.
     """
+
+    def is_set(pair: Crossing) -> bool:
+        return pair.size <= MOST_OF_PAIR if priced is None else pair.name in priced
+
     places = {name: place for place, name in enumerate(columns)}
     every = tuple(columns.values())
     released = {n: k for n, k in places.items() if not isinstance(columns[n], Difference)}
@@ -280,7 +291,7 @@ def _sets(
     for word in measure:
         if word == PAIRS:
             pairs = map(crossing_of, combinations(paired, 2))
-            asked = [(pair, 1.0) for pair in pairs if pair.size <= MOST_OF_PAIR]
+            asked = [(pair, 1.0) for pair in pairs if is_set(pair)]
         elif word == PREDICTORS:
             among = {k: {*schema.predictors_of(n)} & {*places} for n, k in own.items()}
             asked = [(crossing_of({k, *map(places.__getitem__, n)}), 1.0) for k, n in among.items()]

@@ -59,6 +59,11 @@ def equal_edges(lower: float, upper: float, *, bins: int) -> Floats:
 
 def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
     """C_j (B,): values in [edges[j], edges[j + 1]), the last bin with its upper end."""
+    return np.bincount(bin_places(outcome, edges), minlength=len(edges) - 1).astype(np.int64)
+
+
+def bin_places(outcome: Any, edges: Any) -> NDArray[np.intp]:
+    """The bin (N,) of each value; InputError for values outside of all bins."""
     y, cuts = finite_vector(outcome, "outcome"), _ascending(edges)
     outside = int(((y < cuts[0]) | (y > cuts[-1])).sum())
     if outside:
@@ -67,8 +72,16 @@ def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
             "outcome, or give a range known to hold every possible value. --allow-outside "
             "(allow_outside=True in Python) counts them in the first and last bins."
         )
-    places = np.searchsorted(cuts[:-1], y, side="right") - 1
-    return np.bincount(places, minlength=len(cuts) - 1).astype(np.int64)
+    return np.searchsorted(cuts[:-1], y, side="right") - 1
+
+
+def places_or_none(outcome: Floats, edges: Any) -> NDArray[np.intp]:
+    """The bin (N,) of each value, -1 for a missing one and for one outside of all bins."""
+    places = np.full(len(outcome), -1, dtype=np.intp)
+    inside = (edges[0] <= outcome) & (outcome <= edges[-1])
+    if inside.any():
+        places[inside] = bin_places(outcome[inside], edges)
+    return places
 
 
 def bin_probabilities(counts: Any) -> Floats:

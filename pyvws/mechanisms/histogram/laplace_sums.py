@@ -9,8 +9,9 @@ not do: their rounding depends on other records.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from math import inf, sqrt
 from typing import Any, Final
 
@@ -19,13 +20,10 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
-from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
-from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale
+from pyvws.privacy.budget import Budget
+from pyvws.privacy.seller import AddNoise, PricedMeasurement, Seller
 
 _STEPS: Final = 2**20
-
-LaplaceNoise = Callable[..., NDArray[Any]]
-"""Adds noise to whole numbers (C,) at a `scale`; `add_discrete_laplace` for a release."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,31 +34,43 @@ class NoisySums:
     noise: float
 
 
+def seller_of_sums(
+    budget: Budget, shares: Mapping[str, Fraction], *, add: AddNoise | None = None
+) -> Seller[None]:
+    """The seller of sums by name, each of which has a share of the budget's epsilon."""
+    goods = []
+    for name, share in shares.items():
+        scale = budget.scale(share)
+        goods.append(
+            PricedMeasurement(name, budget.price(scale), scale * _STEPS)
+        )  # An exact product.
+    return Seller(goods, budget=budget, records=None, add=add)
+
+
 def noisy_sums(
+    seller: Seller[None],
+    name: str,
     values: Any,
     cells: NDArray[np.intp],
     *,
     count: int,
     range: tuple[float, float],
-    epsilon: float,
-    noise: LaplaceNoise = add_discrete_laplace,
 ) -> NoisySums:
-    """Sum `values` (N,) in `count` cells and add Laplace noise that costs `epsilon`.
+    """Buy the sums of `values` (N,) in `count` cells under the `name` that they have a price for.
 
     `cells` (N,) has each record's cell from 0, and -1 for a record in no cell. A value outside the
-    public `range` counts as its nearest end. Neighbours are two tables of which one lacks a record
-    of the other. Raises InputError for missing values or an epsilon not above 0, and
+    public `range` counts as its nearest end. Raises InputError for missing values, and
     MissingDependencyError where OpenDP is not installed.
     """
     low, high = range
     step = max(abs(low), abs(high)) / _STEPS
     if not 0.0 < step < inf:
         raise InputError("The ends of a public range must be numbers of moderate size, not both 0.")
-    scale = noise_scale(epsilon, "loo") * _STEPS  # A product with a power of 2 is exact.
     sums = np.zeros(count, dtype=np.int64)
     inside = np.flatnonzero(cells >= 0)
     if len(inside):
         kept = np.clip(finite_vector(values, "values")[inside], low, high)
         steps = np.clip(np.rint(kept / step), -_STEPS, _STEPS).astype(np.int64)
         np.add.at(sums, cells[inside], steps)
-    return NoisySums(np.asarray(noise(sums, scale=scale) * step), sqrt(2.0) * scale * step)
+    noisy = seller.numbers(name, sums)
+    return NoisySums(np.asarray(noisy * step), sqrt(2.0) * seller.scale(name) * step)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -26,10 +25,17 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, choice, finite_vector, positive, whole_number
 from pyvws.errors import InputError
-from pyvws.mechanisms.histogram.bins import bin_counts, bin_probabilities, public_edges
-from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
+from pyvws.mechanisms.histogram.bins import (
+    bin_counts,
+    bin_places,
+    bin_probabilities,
+    places_or_none,
+    public_edges,
+)
+from pyvws.privacy.budget import Budget, noise_of, noise_scale
+from pyvws.privacy.seller import Seller, Spending
 
-_SENSITIVITY: Final = {"replace": 2, "loo": 1}
+_BINS: Final = "bins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class NoisyHistogram:
         where edges come from the data or the noise comes from a seed.
     publishable : bool
         False where the noise comes from a seed: a person with the seed has the true counts.
+    spending : Spending, optional
+        What the seller of the counts may sell and has sold; None where the noise comes from a seed.
     """
 
     edges: Floats
@@ -65,6 +73,7 @@ class NoisyHistogram:
     scale: float
     guarantee: Literal["dp-if-bounded", "none"]
     publishable: bool
+    spending: Spending | None = None
 
     @property
     def noisy_total(self) -> int:
@@ -85,6 +94,7 @@ def perturbed_histogram(
     seed: int | None = None,
     allow_outside: bool = False,
     edges_from_data: bool = False,
+    uncounted: bool = False,
 ) -> NoisyHistogram:
     """Count an outcome in public bins and add Laplace noise (section 4 of [wasserman2010]).
 
@@ -117,6 +127,9 @@ def perturbed_histogram(
         Count values outside the range in the first or last bin instead of refusing them.
     edges_from_data : bool
         Take the range from the data's smallest and largest values. The edges reveal these values.
+    uncounted : bool
+        Leave missing values, and those outside the range, in no bin. A refusal tells whoever sees
+        it of one record.
 
     Returns
     -------
@@ -138,7 +151,7 @@ def perturbed_histogram(
     >>> noisy.counts.round(2).tolist(), noisy.scale, noisy.publishable
     ([1.75, 0.88], 0.4, False)
     """
-    y = finite_vector(outcome, "outcome")
+    y = np.asarray(outcome, np.float64) if uncounted else finite_vector(outcome, "outcome")
     scale = noise_scale(epsilon, neighbours)
     choice(noise, "noise", ("secret", "seeded-float"))
     if sum((edges is not None, range is not None, bool(edges_from_data))) != 1:
@@ -154,16 +167,20 @@ def perturbed_histogram(
     cuts = public_edges(edges, range, bins, public_n, n)
     if allow_outside:
         y = np.clip(y, cuts[0], cuts[-1])
-    counts = bin_counts(y, cuts)
+    places = places_or_none if uncounted else bin_places
     noisy: NDArray[Any]
+    spending = None
     if noise == "secret":
         if seed is not None:
             raise InputError("Secret noise has no seed. Leave seed out, or use 'seeded-float'.")
-        noisy = add_discrete_laplace(counts, scale=scale)
+        budget = Budget(epsilon=float(epsilon), neighbours=neighbours)
+        seller = Seller.of_noise(noise_of(budget, {_BINS: 1.0}), y)
+        noisy = seller.counts(_BINS, lambda own: places(own, cuts), len(cuts) - 1)
+        spending = seller.spending
     else:
         if seed is None:
             raise InputError("noise='seeded-float' needs a seed, a whole number.")
-        noisy = counts + seeded_laplace(len(counts), scale=scale, seed=seed)
+        noisy = bin_counts(y, cuts) + seeded_laplace(len(cuts) - 1, scale=scale, seed=seed)
     secret = noise == "secret"
     return NoisyHistogram(
         edges=cuts,
@@ -174,6 +191,7 @@ def perturbed_histogram(
         scale=scale,
         guarantee="dp-if-bounded" if secret and not edges_from_data else "none",
         publishable=secret,
+        spending=spending,
     )
 
 
@@ -224,22 +242,6 @@ def synthesize_from_histogram(
     bins = np.minimum(bins, np.flatnonzero(histogram.probabilities)[-1])
     low, high = histogram.edges[bins], histogram.edges[bins + 1]
     return np.asarray(np.minimum(low + (high - low) * where, high), dtype=np.float64)
-
-
-def noise_scale(epsilon: float, neighbours: Literal["replace", "loo"] = "replace") -> float:
-    """Scale of the noise in records: 2 / epsilon for "replace", 1 / epsilon for "loo".
-
-    The scale is the least double that is not below the true quotient, so rounding spends no
-    epsilon. The function raises InputError for an epsilon not above 0, or for another word.
-    """
-    loss = positive(epsilon, "epsilon")
-    changed = _SENSITIVITY[choice(neighbours, "neighbours", tuple(_SENSITIVITY))]
-    scale = changed / loss
-    if math.isinf(scale):
-        raise InputError(f"epsilon is too small for a finite noise. Got {loss:g}.")
-    if Fraction(scale) * Fraction(loss) < changed:
-        scale = math.nextafter(scale, math.inf)
-    return scale
 
 
 def seeded_laplace(size: int, *, scale: float, seed: int) -> Floats:

@@ -25,6 +25,8 @@ _EMPTY: Final = frozenset(
 )
 _MIDNIGHT: Final = " 00:00:00"
 _AT_MIDNIGHT: Final = re.compile(r"[ T]00:00(:00(\.0+)?)?$")
+_TRUTH: Final = {"true": "1", "false": "0"}
+_MOST_DIGITS: Final = 400  # A decimal of more is beyond any number.
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())
 
 
@@ -40,7 +42,7 @@ def label_of(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return str(int(value)) if float(value).is_integer() else repr(float(value))
     text = str(value)
-    if isinstance(value, Decimal):
+    if isinstance(value, Decimal) and abs(value.adjusted()) < _MOST_DIGITS:
         whole, point, digits = format(value, "f").partition(".")
         text = (whole + point + digits.rstrip("0")).removesuffix(".")
     elif isinstance(value, datetime):
@@ -93,6 +95,14 @@ def meant(label: str | None) -> str | None:
     except ValueError:
         return _moment(label) or label
     return None if np.isnan(number) else label_of(number)
+
+
+def as_digit(label: str) -> str:
+    """1 for true and 0 for false, since Arrow reads 1 as true where another record has true.
+
+    Other text is itself.
+    """
+    return _TRUTH.get(label.strip().lower(), label)
 
 
 def by_meaning(levels: Sequence[str | None]) -> dict[str | None, int]:

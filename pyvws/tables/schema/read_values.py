@@ -32,6 +32,7 @@ from pyvws.tables.files.kinds import (
 )
 from pyvws.tables.files.labels import (
     as_days,
+    as_digit,
     as_number,
     by_meaning,
     label_of,
@@ -51,6 +52,9 @@ from pyvws.tables.schema.write_values import (
     released_type,
 )
 
+Unknown = dict[str, NDArray[np.bool_]]
+"""Which records (N,) have a value that the schema does not know, by column."""
+
 
 def coded_columns(
     columns: Mapping[str, Column],
@@ -58,25 +62,36 @@ def coded_columns(
     *,
     counts: Floats | None,
     by_schema: Collection[str],
+    unknown: Unknown | None = None,
 ) -> dict[str, Floats]:
     """As `Schema.coded`, of the columns by name."""
     coded: dict[str, Floats] = {}
+    strict = unknown is not None
     for name, column in columns.items():
         source = table[name]
         like = released_type(column, source, by_schema=name in by_schema)
         if column.categorical:
-            coded[name] = level_codes(source, column.coded_levels, counts, like)
+            codes = level_codes(source, column.coded_levels, counts, like, strict=strict)
+            if unknown is not None:
+                unknown[name] = codes < 1.0
+                codes = np.maximum(codes, 1.0)
+            coded[name] = codes
             if column.group_by is not None:
                 coded[group_of(name)] = group_codes(column)[coded[name].astype(np.intp) - 1]
             continue
         numbers, missing = numbers_and_codes(
-            source, column.missing_codes, counts, start=column.days_since
+            source, column.missing_codes, counts, start=column.days_since, strict=strict
         )
         numbers = at_decimals(column, numbers)
         low, high = column.range or (-np.inf, np.inf)
-        if outside := how_many((numbers < low) | (numbers > high), counts):
+        outside = (numbers < low) | (numbers > high)
+        if unknown is not None:
+            unknown[name] = outside | (missing < 1.0)
+            numbers = np.where(unknown[name], np.clip(0.0, low, high), numbers)
+            missing = np.where(unknown[name], 1.0, missing)
+        elif beyond := how_many(outside, counts):
             raise InputError(
-                f"Column {name!r} has {outside} records outside the range of the schema. Widen "
+                f"Column {name!r} has {beyond} records outside the range of the schema. Widen "
                 "the range to every possible number, or recode the records."
             )
         if column.days_since is not None and not has_labels(like):  # Can they come out?
@@ -97,8 +112,8 @@ def at_decimals(column: Column, numbers: Floats | float) -> Floats:
 
     A program that keeps 6.2 in four bytes writes 6.19999980926514. Others stay as they are.
     """
-    rounded = column.rounded(numbers)
-    with np.errstate(invalid="ignore"):  # Infinite ones are near none.
+    with np.errstate(over="ignore", invalid="ignore"):  # Infinite ones are near none.
+        rounded = column.rounded(numbers)
         near = np.abs(rounded - numbers) <= SINGLE * np.abs(numbers)
     return np.where(near, rounded, numbers)
 
@@ -109,21 +124,25 @@ def numbers_and_codes(
     counts: Floats | None = None,
     *,
     start: str | None = None,
+    strict: bool = False,
 ) -> tuple[Floats, Floats]:
     """Numbers (N,), NaN where missing, and codes (N,): 1 for a number, 2 on for codes of `missing`.
 
     None among the codes stands for an empty cell. Text may spell the numbers. With a `start` the
     cells are dates, as text or of a type of dates, and the numbers are days since then. Raises
     InputError for an empty cell without such a code, and for text that is neither number (or date)
-    nor code.
+    nor code. A `strict` reading gives these cells the code 0 and raises nothing, whatever the type.
     """
-    refuse_other_readings(column, missing)
+    if not strict:
+        refuse_other_readings(column, missing)
     name, codes = column.name, {code: place for place, code in enumerate(missing, start=2)}
     read = as_number if start is None else partial(as_days, start=start)
     if column.null_count() == len(column):  # A reader gives such a column any type.
         numbers, parts = np.full(len(column), np.nan), np.full(len(column), codes.get(None, -1))
-    elif has_labels(column):
-        places, labels = distinct(column)
+    elif strict or has_labels(column):
+        places, labels = distinct(column, any_cell=strict)
+        if strict:
+            labels = [x if x in codes else as_digit(x) for x in labels]
         numbers_of_labels = [read(label) for label in labels]
         known = np.array([*numbers_of_labels, None], dtype=np.float64)  # None becomes NaN.
         numbers = known[places]
@@ -153,7 +172,9 @@ def numbers_and_codes(
             f"Column {name!r} is no {what} (its type is {kind}). Give its levels in the "
             f"schema, or convert the column.{hint}"
         )
-    if bad := how_many(parts == 0, counts):
+    if strict:
+        parts = np.maximum(parts, 0)
+    elif bad := how_many(parts == 0, counts):
         what = "numbers" if start is None else "dates such as 2000-12-31"
         raise InputError(
             f"Column {name!r} has {bad} cells that are no {what} and no missing codes of the "
@@ -217,6 +238,8 @@ def level_codes(
     levels: Sequence[str | None],
     counts: Floats | None,
     like: nw.Series[Any],
+    *,
+    strict: bool = False,
 ) -> Floats:
     """Codes 1 to L of a column (N,) by the levels, None for empty cells.
 
@@ -224,9 +247,11 @@ def level_codes(
     a level that the column's type cannot hold is in none of its cells.
 
     Raises InputError for a cell with none of the levels, and for a level that the type they come
-    out in cannot hold.
+    out in cannot hold. A `strict` reading takes levels as text and gives these cells the code 0.
     """
     native_levels(levels, like)  # Refuses those of another type.
+    if strict:
+        return _codes_by_text(column, levels)
     refuse_lost_digits(column)
     refuse_other_readings(column, levels)
     codes = {
@@ -248,6 +273,21 @@ def level_codes(
             "every possible level, in the schema or by --levels (levels=(...) in Python)."
         )
     return np.asarray(coded)
+
+
+def _codes_by_text(column: nw.Series[Any], levels: Sequence[str | None]) -> Floats:
+    """The codes (N,) of the levels that cells are spelled as, or meant for; 0 for none of them."""
+    places, labels = distinct(column, any_cell=True)
+    exact = {level: code for code, level in enumerate(levels, 1)}
+    meanings = {own: place + 1 for own, place in by_meaning(levels).items()}
+
+    def code_of(label: str | None) -> int:
+        if label is None or (spells_empty(label) and label not in exact):
+            return exact.get(None, 0)
+        digit = meanings.get(meant(as_digit(label)), 0)
+        return exact.get(label, meanings.get(meant(label), digit))
+
+    return np.array([code_of(label) for label in (*labels, None)], np.float64)[places]
 
 
 def refuse_other_readings(column: nw.Series[Any], levels: Sequence[str | None]) -> None:

@@ -22,7 +22,7 @@ from pyvws.tables.schema.column import ENTRIES, Column
 from pyvws.tables.schema.decided import check_left, is_decided
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
-from pyvws.tables.schema.read_values import coded_columns
+from pyvws.tables.schema.read_values import Unknown, coded_columns
 from pyvws.tables.schema.write_values import written_column
 
 SCHEMA_FILE: Final = "schema.toml"
@@ -427,7 +427,12 @@ class Schema:
         return None if self.survey_weight in self.synthesized else self.survey_weight
 
     def coded(
-        self, frame: Any, *, counts: Floats | None = None, by_schema: Collection[str] = ()
+        self,
+        frame: Any,
+        *,
+        counts: Floats | None = None,
+        by_schema: Collection[str] = (),
+        unknown: Unknown | None = None,
     ) -> dict[str, Floats]:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
 
@@ -438,12 +443,13 @@ class Schema:
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
         for numbers outside their range. The message counts records: a row stands for `counts` (N,)
-        of them, or for one.
+        of them, or for one. Where `unknown` is given, nothing is refused for a record: it gets,
+        for each column, the records (N,) with such a value, which stand at any value of the schema.
         """
-        table = open_frame(frame, least=1)
+        table = open_frame(frame, least=1 if unknown is None else 0)
         own = {name: self.columns[name] for name in self.used if name not in self.derived}
         check_columns(table, [*self.public, *own], role="The schema")
-        return coded_columns(own, table, counts=counts, by_schema=by_schema)
+        return coded_columns(own, table, counts=counts, by_schema=by_schema, unknown=unknown)
 
     def numbered(self, name: str, numbers: Any, backend: Any) -> nw.Series[Any]:
         """New ids (M,) of synthetic records, by their numbers from 1."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.classes import impute
-from pyvws.mechanisms.counts.discrete_gaussian import composed_delta
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.sets import counted_table
+from pyvws.privacy.discrete_gaussian import composed_delta
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws.validation._draws import Draws

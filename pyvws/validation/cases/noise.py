@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.discrete_gaussian import add_discrete_gaussian
-from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
+from pyvws.privacy.discrete_gaussian import add_discrete_gaussian
+from pyvws.privacy.discrete_laplace import add_discrete_laplace
 from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._seen_noise import NoisyRows, Tables
 from pyvws.validation.cases.guarantee import ComputedLoss

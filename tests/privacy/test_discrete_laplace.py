@@ -14,9 +14,10 @@ from opendp.mod import OpenDPException, assert_features, disable_features, enabl
 from scipy import stats
 
 from pyvws.errors import InputError, MissingDependencyError
-from pyvws.mechanisms.histogram import discrete_laplace
-from pyvws.mechanisms.histogram.discrete_laplace import add_discrete_laplace
-from pyvws.mechanisms.histogram.perturbed_histogram import noise_scale, perturbed_histogram
+from pyvws.mechanisms.histogram.perturbed_histogram import perturbed_histogram
+from pyvws.privacy import discrete_laplace
+from pyvws.privacy.budget import noise_scale
+from pyvws.privacy.discrete_laplace import add_discrete_laplace
 
 LEVEL = 1e-6
 DRAWS = 200_000

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.budget import Budget, noise_of
-from pyvws.mechanisms.counts.discrete_gaussian import composed_delta, delta_of_rho
+from pyvws.privacy.budget import Budget, epsilon_of, noise_of
+from pyvws.privacy.discrete_gaussian import composed_delta, delta_of_rho
 
 _SUM = 1e-11  # A direct sum over thousands of outcomes, and the rounding that is added on purpose.
 _KEPT = 0.985  # The least share of a claim that a computed loss must reach.
@@ -61,6 +61,10 @@ def test_forty_five_counts_of_sigma_25():
     assert delta_of_rho(45 * u / 2, 1.091) > 1e-5 > delta_of_rho(45 * u / 2, 1.093)
 
 
+def named(shares):
+    return {str(place): share for place, share in enumerate(shares)}
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.floats(0.1, 10.0), min_size=1, max_size=6),
@@ -69,9 +73,9 @@ def test_forty_five_counts_of_sigma_25():
     st.integers(1, 5),
 )
 def test_laplace_scales_spend_epsilon_and_no_more(shares, epsilon, neighbours, cap):
-    noise = noise_of(Budget(epsilon=epsilon, neighbours=neighbours, cap=cap), shares)
+    noise = noise_of(Budget(epsilon=epsilon, neighbours=neighbours, cap=cap), named(shares))
     moved = cap * (2 if neighbours == "replace" else 1)
-    spent = sum(Fraction(moved) / Fraction(scale) for scale in noise.scales.tolist())
+    spent = sum(Fraction(moved) / Fraction(scale) for scale in noise.scales.values())
     assert _KEPT * epsilon <= spent <= Fraction(epsilon)
 
 
@@ -79,21 +83,23 @@ def test_laplace_scales_spend_epsilon_and_no_more(shares, epsilon, neighbours, c
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-3), (1.0, 1e-5), (4.0, 1e-6)])
 @pytest.mark.parametrize("neighbours", ["loo", "replace"])
 def test_gaussian_scales_spend_delta_and_no_more(shares, epsilon, delta, neighbours):
-    noise = noise_of(Budget(epsilon=epsilon, delta=delta, neighbours=neighbours), shares)
-    moved = 2 if neighbours == "replace" else 1
-    u, weights = noise.scales.max() ** -2.0, shares * moved
-    assert noise.scales**-2.0 == pytest.approx(u * np.array(shares), rel=1e-9)
+    budget = Budget(epsilon=epsilon, delta=delta, neighbours=neighbours)
+    noise = noise_of(budget, named(shares))
+    moved, scales = 2 if neighbours == "replace" else 1, np.array([*noise.scales.values()])
+    u, weights = scales.max() ** -2.0, shares * moved
+    assert scales**-2.0 == pytest.approx(u * np.array(shares), rel=1e-9)
     assert composed_delta(u, weights, epsilon) <= delta + _SUM
     assert composed_delta(u, weights, _KEPT * epsilon) > delta
     assert noise.rho == pytest.approx(0.5 * u * sum(weights))
     assert delta_of_rho(noise.rho, epsilon) >= delta  # The exact conversion needs less noise.
+    assert _KEPT * epsilon < epsilon_of(budget, scales) < epsilon * (1 + 1e-4)
 
 
 def test_a_unit_of_several_records_costs_the_square():
     """Twice the records of a unit want twice the noise: rho is U^2 that of one record."""
-    one, two = (noise_of(Budget(epsilon=1, delta=1e-5, cap=cap), [1, 1]) for cap in (2, 4))
-    assert two.scales == pytest.approx(2.0 * one.scales, rel=1e-4)
-    assert one.rho == pytest.approx(2**2 * (0.5 / one.scales**2).sum(), rel=1e-6)
+    one, two = (noise_of(Budget(epsilon=1, delta=1e-5, cap=cap), named([1, 1])) for cap in (2, 4))
+    assert two.scales["1"] == pytest.approx(2.0 * one.scales["1"], rel=1e-4)
+    assert one.rho == pytest.approx(2**2 * sum(0.5 / x**2 for x in one.scales.values()), rel=1e-6)
     assert delta_of_rho(one.rho, 1.0) <= 1e-5 < delta_of_rho(one.rho, _KEPT)
 
 
@@ -114,4 +120,4 @@ def test_a_budget_out_of_range_is_refused(wrong):
 @pytest.mark.parametrize("shares", [[], [1.0, 0.0], [float("inf")]])
 def test_shares_that_are_none_are_refused(shares):
     with pytest.raises(InputError):
-        noise_of(Budget(epsilon=1.0), shares)
+        noise_of(Budget(epsilon=1.0), named(shares))

@@ -1,0 +1,1 @@
+"""What strict runs sell of a table: budgets, exact noise, and the one seller of measurements."""

@@ -1,0 +1,171 @@
+"""The one seller of measurements: all that a strict run learns of a table, it buys here.
+
+A measurement has a name, a price, and for counts a scale of noise. The list of goods is fixed
+before the first sale, by settings and by what was released before. Each good is sold once, and a
+sale that the cap does not cover is refused. So the cost of a run is what its seller sold, whoever
+asks for what in which order. Noise is found by name and never by place.
+
+Counts are made here: a record is in one cell of a table at most, so it moves the table by at most 1
+[canonne2020]. A draw of a clamped fit costs the width of the window that was enforced on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws.errors import SpendingError
+from pyvws.privacy.budget import Budget, Noise, epsilon_of
+from pyvws.privacy.discrete_gaussian import add_discrete_gaussian
+from pyvws.privacy.discrete_laplace import add_discrete_laplace
+
+_ROUNDING: Final = Fraction(1, 2**40)  # Relative: more than Gaussian scales are rounded by.
+
+Counts = NDArray[np.int64]
+AddNoise = Callable[..., NDArray[Any]]
+"""Adds noise to whole numbers (C,) at a `scale`."""
+Records = TypeVar("Records")
+Draw = TypeVar("Draw")
+
+
+@dataclass(frozen=True, slots=True)
+class PricedMeasurement:
+    """What is sold: its name, its price in epsilon or rho, and the scale of noise, 0 of a draw."""
+
+    name: str
+    price: Fraction
+    scale: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What a run's seller may sell and has sold, for its neighbours; larger = less private.
+
+    Attributes
+    ----------
+    cap : float
+        Epsilon that the settings allow, at `delta`.
+    delta : float
+        0 for pure differential privacy.
+    sold : float
+        Epsilon, at `delta`, of all that was sold together; never above the cap.
+    measurements : tuple of PricedMeasurement
+        What was sold, in its order.
+    """
+
+    cap: float
+    delta: float
+    sold: float
+    measurements: tuple[PricedMeasurement, ...]
+
+
+class Seller(Generic[Records]):
+    """Sells each of its `goods` once, and never more than the `cap` on their prices.
+
+    `records` are the confidential table as measurements read it. The `cap` is the budget's epsilon
+    if not given, else a rho. `add` takes the place of the exact secret noise, in studies alone.
+    SpendingError where something is asked for that is not in the list, was sold before, or is
+    beyond the cap.
+    """
+
+    def __init__(
+        self,
+        goods: Iterable[PricedMeasurement],
+        *,
+        budget: Budget,
+        records: Records,
+        cap: Fraction | None = None,
+        add: AddNoise | None = None,
+    ) -> None:
+        self._goods = {good.name: good for good in goods}
+        self._budget, self._records, self._add = budget, records, add
+        self._cap = Fraction(budget.epsilon) if cap is None else cap
+        self._sold: dict[str, PricedMeasurement] = {}
+
+    @classmethod
+    def of_noise(
+        cls, noise: Noise, records: Records, units: NDArray[np.intp] | None = None
+    ) -> Seller[Records]:
+        """A seller of tables of counts under noise.
+
+        `units` (N,) are the units of privacy of the records. SpendingError where one of them has
+        more records than the budget is for.
+        """
+        budget = noise.budget
+        if units is not None and len(units) and np.bincount(units).max() > budget.cap:
+            raise SpendingError(
+                f"A unit has more than {budget.cap} records, which nobody paid for. Report this as "
+                "a defect of pyvws."
+            )
+        goods = [PricedMeasurement(name, budget.price(x), x) for name, x in noise.scales.items()]
+        cap = None if noise.rho is None else Fraction(noise.rho) * (1 + _ROUNDING)
+        return cls(goods, budget=budget, cap=cap, records=records)
+
+    def scale(self, name: str) -> float:
+        """The scale of the noise of a measurement, which is public."""
+        return self._goods[name].scale
+
+    def counts(self, name: str, cells: Callable[[Records], NDArray[Any]], size: int) -> Counts:
+        """The noisy counts (C,) of the records in the cells of a table, of which there are `size`.
+
+        `cells` gives each record's cell (N,) from 0, and -1 for a record in none.
+        """
+        cell = cells(self._records)
+        return self.numbers(name, np.bincount(cell[cell >= 0], minlength=size).astype(np.int64))
+
+    def numbers(self, name: str, exact: Counts) -> Counts:
+        """Whole numbers (C,) with noise, which neighbours move by as much as the price is for."""
+        scale = self._sell(name).scale
+        usual = add_discrete_laplace if self._budget.pure else add_discrete_gaussian
+        return (self._add or usual)(exact, scale=scale)
+
+    def draw(self, name: str, width: float, made: Callable[[], Draw]) -> Draw:
+        """A posterior draw of a fit whose terms were held in a window of that width.
+
+        SpendingError where the window is wider than what was priced.
+        """
+        cost = self._budget.moved * width
+        if name in self._goods and not cost <= self._goods[name].price:
+            raise SpendingError(
+                f"{name} comes from a window that costs {cost:g}, and its price is "
+                f"{float(self._goods[name].price):g}. Report this as a defect of pyvws."
+            )
+        self._sell(name)
+        return made()
+
+    @property
+    def spending(self) -> Spending:
+        """What has been sold so far, and the cap."""
+        sold, budget = tuple(self._sold.values()), self._budget
+        if budget.pure:
+            spent = float(sum((one.price for one in sold), Fraction(0)))
+        else:
+            spent = epsilon_of(budget, [one.scale for one in sold])
+        return Spending(
+            cap=float(budget.epsilon),
+            delta=float(budget.delta),
+            sold=min(spent, budget.epsilon),  # The search for epsilon ends on its upper side.
+            measurements=sold,
+        )
+
+    def _sell(self, name: str) -> PricedMeasurement:
+        good, why = self._goods.get(name), ""
+        spent = sum((one.price for one in self._sold.values()), Fraction(0))
+        if good is None:
+            why = "has no price"
+        elif name in self._sold:
+            why = "was sold before"
+        elif spent + good.price > self._cap:
+            why = "is beyond what the settings allow"
+        if good is None or why:
+            raise SpendingError(
+                f"The measurement {name!r} {why}. Nothing is released. Report this as a defect of "
+                "pyvws."
+            )
+        self._sold[name] = good
+        return good

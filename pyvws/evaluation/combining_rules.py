@@ -159,10 +159,10 @@ class SeveralDatasets:
         said = rule_of(privacy, given["of"])
         if given["draw_of_dataset"] is not None:
             said["draw_of_dataset"] = given["draw_of_dataset"]
-        own = Schema.parse(datasets.schema) if datasets.schema else None
+        known = next(filter(None, (schema, Schema.parse(datasets.schema))), None)
         sets = {name: table for name, table in datasets.public_tables.items() if "set" in table}
         measured = [name for table in sets.values() for name in table["set"].unique()]
-        return cls(datasets.datasets, schema or own, given | said, counted or measured)
+        return cls(datasets.datasets, known, given | said, counted or measured)
 
 
 @dataclass(frozen=True, slots=True)

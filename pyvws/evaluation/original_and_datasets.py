@@ -30,6 +30,7 @@ from pyvws.tables.files.labels import as_number, by_meaning, meant
 from pyvws.tables.proposal.columns import proposed_columns
 from pyvws.tables.schema.arithmetic import is_single
 from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.contents import content_of
 from pyvws.tables.schema.read_values import at_decimals, numbers_and_codes
 from pyvws.tables.schema.schema import Schema
 
@@ -440,7 +441,7 @@ def _category(
     read = spelled_levels(labels, levels)
     gone = {None, *described.missing_codes, *({""} - {*levels})}
     there = np.array([label not in gone for label in [*read, None]])[places]
-    if described.holds == "numbers":
+    if content_of(described) == "numbers":
         known = [None if label in gone else as_number(str(label)) for label in [*read, None]]
         numbers = np.array(known, dtype=np.float64)[places]
         if unread := int((np.isnan(numbers) & there).sum()):
@@ -449,7 +450,7 @@ def _category(
                 "every level in the schema."
             )
         return _floats(column, numbers)
-    truth = described.holds == "truth values"
+    truth = content_of(described) == "truth values"
     cells = [str(label).lower() == "true" if truth else label for label in read]
     values = np.array([*cells, None], dtype=object)[places].tolist()
     kind: Any = nw.Boolean if truth else nw.String

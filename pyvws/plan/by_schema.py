@@ -32,6 +32,7 @@ from pyvws.tables.design.cells import distinct_rows
 from pyvws.tables.design.public import public_design
 from pyvws.tables.files.frame import HasColumns, OutcomeKind
 from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.parts import (
     Finish,
@@ -117,6 +118,10 @@ class SchemaPlan(Plan):
         if not schema.reviewed or schema.under_review:
             return {}
         return {"by": schema.reviewed, "entries": schema.proposed_entries}
+
+    @property
+    def truth_words(self) -> dict[str, dict[bool, str]]:
+        return truth_words(self.schema.columns)
 
     @property
     def leaves_records_out(self) -> bool:

@@ -124,6 +124,11 @@ class Plan(ABC):
         return {}
 
     @property
+    def truth_words(self) -> dict[str, dict[bool, str]]:
+        """How a csv spells the truth values of columns that have words for them."""
+        return {}
+
+    @property
     def reads_codes(self) -> bool:
         """Whether cells count as a file spells them."""
         return self.by_schema

@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from pyvws._base.folders import private_write, whole_folder
-from pyvws.tables.files.write import TableWriter, table_writer
-from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
+from pyvws.tables.files.write import TableWriter, TruthWords, table_writer
+from pyvws.tables.schema.schema import SCHEMA_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +67,17 @@ def open_output(
     format: str,
     whole: bool,
     overwrite: bool,
-    schema: Schema | None,
+    words: TruthWords,
 ) -> Iterator[Output]:
     """Yield an output to fill and to finish; `folder` appears whole, or nothing is left behind.
 
-    With `whole` the caller calls each writer once. A csv spells truth values as the schema does.
+    With `whole` the caller calls each writer once. A csv spells truth values by `words`.
     Raises InputError for a column that no file of the format can hold, and OutputError where the
     folder is not empty or cannot be written.
     """
     with whole_folder(folder, overwrite=overwrite) as partial, ExitStack() as files:
         (partial / "release").mkdir(mode=0o755)
         (partial / "confidential").mkdir(mode=0o700)
-        words = None if schema is None else schema.truth_words
         digits = max(2, len(str(datasets)))
         paths = [
             partial / "release" / f"synthetic-{number:0{digits}d}.{format}"
@@ -94,11 +93,11 @@ def open_output(
         )
 
 
-def dataset_bytes(dataset: Any, format: str, schema: Schema) -> bytes:
-    """The content of the file that a synthetic dataset becomes, by the schema of its release."""
+def dataset_bytes(dataset: Any, format: str, words: TruthWords) -> bytes:
+    """The content of the file that a synthetic dataset becomes, as `open_output` writes it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"dataset.{format}"
-        with table_writer(path, format=format, whole=True, words=schema.truth_words) as write:
+        with table_writer(path, format=format, whole=True, words=words) as write:
             write(dataset)
         return path.read_bytes()
 

@@ -14,11 +14,13 @@ import polars as pl
 from pyvws._base.checks import choice
 from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
+from pyvws.evaluation.original_and_datasets import described
 from pyvws.release.output import open_output
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame
 from pyvws.tables.files.read import FORMATS
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
 from pyvws.tables.files.write import NO_PLACE, no_place
+from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -182,14 +184,13 @@ class Release:
         choice(format, "format", FORMATS)
         target = Path(folder)
         several = len(self.datasets)
-        schema = Schema.parse(self.schema) if self.schema else None
         with open_output(
             target,
             datasets=several,
             format=format,
             whole=True,
             overwrite=overwrite,
-            schema=schema,
+            words=truth_words(described(Schema.parse(self.schema))),
         ) as out:
             out.records(nw.from_native(self.records, eager_only=True).to_polars())
             for write, dataset in zip(out.datasets, self.datasets, strict=True):

@@ -32,6 +32,7 @@ from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
 _OPEN: Final = 1e-4  # Relative: the search for epsilon ends so far above it, at most.
@@ -126,4 +127,4 @@ class ReleasedCounts:
         fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
         values = imputed_values(schema, noisy, imputed, seed, fine=fine)
         made = table.datasets(nobody, values, order=None)
-        return [dataset_bytes(dataset, kind, schema) for dataset in made]
+        return [dataset_bytes(dataset, kind, truth_words(schema.columns)) for dataset in made]

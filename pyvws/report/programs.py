@@ -13,7 +13,7 @@ from pyvws.report.output_folder import PublicPart
 from pyvws.report.released_columns import ReportedColumn, kinds_in
 from pyvws.tables.files.labels import as_number
 from pyvws.tables.files.read import CSV_NULLS
-from pyvws.tables.schema.column import Holds
+from pyvws.tables.schema.contents import Content, content_of, says_content
 
 _WIDTH: Final = 88
 
@@ -61,13 +61,13 @@ def typed_columns(public: PublicPart) -> TypedColumns:
     untold = [
         column.name
         for column in public.columns
-        if not column.number.says_values or column.levels == ()
+        if not says_content(column.number) or column.levels == ()
     ]
     empty = list(CSV_NULLS) if file.suffix == ".csv" else []
     typed = TypedColumns(empty if len(untold) == len(public.columns) else [""])
     kinds = kinds_in(file, untold)
     for column in public.columns:
-        held = _held(kinds[column.name]) if column.name in kinds else column.number.holds
+        held = _held(kinds[column.name]) if column.name in kinds else content_of(column.number)
         if held == "numbers":
             typed.numbers.append(column.name)
         elif held == "truth values":
@@ -80,7 +80,7 @@ def typed_columns(public: PublicPart) -> TypedColumns:
     return typed
 
 
-def _held(kind: pl.DataType) -> Holds:
+def _held(kind: pl.DataType) -> Content:
     if kind == pl.Boolean:
         return "truth values"
     return "numbers" if kind.is_numeric() else "text"

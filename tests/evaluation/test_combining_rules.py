@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import combine, combine_formula
+from pyvws.evaluation.combining_rules import RULES, combine, combine_formula
 from pyvws.evaluation.least_squares import fit_formula, least_squares
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -307,3 +307,21 @@ def test_bad_tables():
         combine_formula([table, other], "income ~ region")
     with pytest.raises(InputError, match=r"^A regression on 2 columns"):
         least_squares(np.ones((2, 2)), np.ones(2))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_says_in_words_what_it_computes(name: str) -> None:
+    """The texts of pages and of R's program, evaluated, are T and its degrees of freedom."""
+    rule = RULES[name]
+    of = {"of": name} if rule.words.startswith("imputed") else {"kind": name}
+    found = combine([1.0, 2.0, 4.0], [0.5, 0.25, 0.75], **of)
+    known = {"b": np.var([1.0, 2.0, 4.0], ddof=1), "v": 0.5, "m": 3}
+    spread = eval(rule.spread, known)
+    total = eval(f"{spread}{rule.within}", known)
+    assert found.variance == pytest.approx(total)
+    assert found.df == pytest.approx(2 * (total / spread) ** 2)
+    written, degrees = rule.formula.replace("\u2212", "-").split("; ")
+    assert written == f"T = {rule.spread}{rule.within}".replace(" * ", " ")
+    assert degrees == "degrees of freedom (m - 1)" + (
+        f"(T / ({rule.spread.replace(' * ', ' ')}))\u00b2" if rule.within else ""
+    )

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats, as_text, choice, finite_number, near, whole_number
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import (
-    are_numbers,
-    are_truth_values,
     as_days,
     as_number,
     days_or_number,
@@ -50,8 +48,6 @@ from pyvws.tables.schema.families import (
 from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
-Holds = Literal["numbers", "dates", "truth values", "text"]
-"""What the values of a column are to those who read them."""
 _MOST_DECIMALS = 15
 
 
@@ -376,25 +372,6 @@ class Column:
         levels = self.levels or ()
         extra = [code for code in self.missing_codes if code not in levels]
         return (*levels, *sorted(extra, key=lambda code: (self._is_ruled(code), code is None)))
-
-    @property
-    def holds(self) -> Holds:
-        """What a regression reads the column as; of a category the levels say it, with all codes.
-
-        Levels such as 02139 are more than their number, so they are text.
-        """
-        if not self.categorical:
-            return "numbers" if self.days_since is None else "dates"
-        levels = [level for level in self.coded_levels if level is not None]
-        if are_truth_values(levels):
-            return "truth values"
-        return "numbers" if are_numbers(levels) else "text"
-
-    @property
-    def says_values(self) -> bool:
-        """Whether the entry says what the column holds: that of a public one may not."""
-        told = self.days_since is not None or self.categorical or bool(self.missing_codes)
-        return told or self.role == "synthesize"
 
     @property
     def group_of_level(self) -> tuple[str, ...]:

@@ -210,9 +210,9 @@ class Schema:
             return _schema(entries)
 
     @classmethod
-    def parse(cls, text: str) -> Schema:
-        """The schema of TOML text, as `text` gives it."""
-        return _schema(tomllib.loads(text))
+    def parse(cls, text: str) -> Schema | None:
+        """The schema of TOML text, as `text` gives it; None of an empty text."""
+        return _schema(tomllib.loads(text)) if text else None
 
     @classmethod
     def propose(cls, frame: Any) -> Schema:
@@ -428,15 +428,6 @@ class Schema:
                 "Synthetic weights are for a model of the sample, whose likelihood takes no "
                 'exponents. Leave mean_survey_weight out, or give the weights the role "drop".'
             )
-
-    @property
-    def truth_words(self) -> dict[str, dict[bool, str]]:
-        """How a csv spells the truth values of each column that has them: by its levels."""
-        return {
-            name: {level.lower() == "true": level for level in column.levels or ()}
-            for name, column in self.columns.items()
-            if column.categorical and column.holds == "truth values"
-        }
 
     @property
     def exponents(self) -> str | None:

@@ -97,7 +97,7 @@ def tabulate(
     if out is not None:
         check_folder(out, overwrite=overwrite)
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, counts, synthetic)
+    of_what = imputed_of(of, synthetic)
     capped = None if counts is None else counts.records
     if counted:
         _counted(counts, of_what, level, out, overwrite, quiet=quiet, as_json=as_json)
@@ -221,8 +221,6 @@ def _write(table: Any, out: Path, weights: str | None, capped: str | None, overw
 
 
 def _tell(table: Any, capped: str | None) -> None:
-    from pyvws.evaluation.combining_rules import rule_in_words
-
     beside = ("Laplace", "its noise") if table.epsilon is not None else ()
     remarks = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
     if beside:
@@ -239,10 +237,9 @@ def _tell(table: Any, capped: str | None) -> None:
             "rest on the model."
         )
     remarks += _of_capped(capped)
-    of_what = rule_in_words(table.kind, table.of)
     print_table(
         f"estimates from {table.datasets} datasets, "
-        + (f"imputed records, figures of {capped}" if capped else of_what),
+        + (f"imputed records, figures of {capped}" if capped else f"rule for {table.rule.words}"),
         ("estimate", "standard error", f"lower {table.level:.0%}", "upper", "records", *beside),
         (
             (

@@ -140,7 +140,10 @@ def read_public(out: Path) -> PublicPart:
     whole = {
         column.name for column in columns if not column.missing
     }  # Parts of a number are no columns.
-    of_outcome = [name for name in models.get(outcome, []) if name in whole]
+    told = models.get(outcome, [])
+    if not models and known is not None and outcome in known.synthesized:
+        told = known.predictors_of(outcome)
+    of_outcome = [name for name in told if name in whole]
     predictors = _of_formula(folder / "run.toml", columns) or of_outcome
     return PublicPart(
         privacy,
@@ -288,19 +291,23 @@ def records_counted(privacy: Mapping[str, Any]) -> str | None:
     )
 
 
+def statements_beside(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """The statements beside released files or in output folders, each once."""
+    folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
+    statements = (folder / "privacy.json" for folder in folders)
+    return [_json(statement) for statement in statements if statement.is_file()]
+
+
 def said_beside(paths: Sequence[Path], entry: str, *, always: bool = True) -> list[str]:
     """An entry of the statements beside released files or in output folders, each value once.
 
     `always` says whether every statement has the entry.
     """
-    folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
     said = []
-    for folder in folders:
-        if (folder / "privacy.json").is_file():
-            with as_left(folder):
-                statement = _json(folder / "privacy.json")
-                if always or entry in statement:
-                    said.append(statement[entry])
+    for statement in statements_beside(paths):
+        with as_left(paths[0]):
+            if always or entry in statement:
+                said.append(statement[entry])
     return list(dict.fromkeys(said))
 
 

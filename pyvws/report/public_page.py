@@ -11,6 +11,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws._base.references import REFERENCES
+from pyvws.evaluation.combining_rules import rule_named, rule_of
 from pyvws.plots import (
     association_matrices,
     column_densities,
@@ -31,6 +32,8 @@ from pyvws.report.page import (
     picture,
     render,
 )
+from pyvws.report.programs import typed_columns
+from pyvws.statement.guarantees import claim_of
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
 
@@ -78,8 +81,11 @@ def statement_facts(
 
 
 def tone_of(privacy: Mapping[str, Any]) -> str:
-    """How a page marks a guarantee: no claim fails, and a board judges an asymptotic one."""
-    return {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
+    """How a page marks a guarantee: no claim fails, and a board judges what no proof covers."""
+    guarantee = privacy["guarantee"]
+    if guarantee != claim_of(guarantee):
+        return "warn"
+    return {"none": "bad", "asymptotic-dp": "warn"}.get(guarantee, "good")
 
 
 def problems(privacy: Mapping[str, Any]) -> list[str]:
@@ -117,6 +123,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     if problems(privacy) and tone == "good":
         tone = "warn"
     words, in_words = epsilon_in_words(privacy)
+    of = rule_of(privacy)["of"]
     content = {
         "heading": heading or Heading(),
         "words": words,
@@ -164,10 +171,14 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "parts": [*_margins(public), *_pairs(public)],
         "files": files_table("The files", public),
         "suffix": public.files[0].path.suffix,
+        "rule": rule_named("partial", of),
+        "of": of,
+        "table_rule": of and rule_named("partial", "table"),
+        "typed": typed_columns(public) if public.outcome else None,
         "formula": public.outcome and _formula(public.outcome, public.predictors[:2]),
     }
     page = render("public.html.j2", references={}, **content)
-    cited = {key for key in REFERENCES if f"[{key}]" in page} | {"reiter2003", "nist2025"}
+    cited = {key for key in REFERENCES if f"[{key}]" in page} | {"nist2025"}
     named = {key: entry for key, entry in REFERENCES.items() if key in cited}
     return render("public.html.j2", references=named, **content)
 

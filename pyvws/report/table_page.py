@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from pyvws.evaluation.combining_rules import rule_in_words
 from pyvws.evaluation.published_table import CellFigure, PublishedTable
 from pyvws.report.page import Table, number, render
 
@@ -26,9 +25,7 @@ def table_page(table: PublishedTable, *, weights: str | None, capped: str | None
         (
             "datasets",
             str(table.datasets),
-            f"imputed records, figures of {capped}"
-            if capped
-            else rule_in_words(table.kind, table.of),
+            f"imputed records, figures of {capped}" if capped else table.rule.words,
         ),
         ("intervals", f"{table.level:.0%}", "t intervals of the combining rules"),
         ("weights", weights or "none", "column of the survey weights"),

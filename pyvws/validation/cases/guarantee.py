@@ -20,6 +20,7 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
+from pyvws.statement.guarantees import STRICT
 from pyvws.validation._adversarial import (
     CLAIMED,
     SHARED,
@@ -36,10 +37,10 @@ from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation._unit_losses import UNITS
+from pyvws.validation._weights_loss import WEIGHTS, WeightsLoss
 from pyvws.validation._window_loss import WINDOWS, WindowLoss
 from pyvws.validation.report import Measurement
 
-_STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
 _ROUNDING: Final = 1e-9
 _FAILURE: Final = 1e-6
 _LONG: Final = 2**60
@@ -60,7 +61,7 @@ class _Loss(MeasuredRow):
         reason = ""
         if len(words) > 1:
             reason = f"Neighbouring databases are told different words: {claims}."
-        elif any(claim not in _STRICT or near == "none" for claim, near in words):
+        elif any(claim not in STRICT or near == "none" for claim, near in words):
             reason = f"The claim is not strict: {claims}."
         return Findings(measured, reason, losses, seeds)
 
@@ -203,7 +204,7 @@ _SHARED: Final = {f"draws-{draws}-of-3-datasets": runs for draws, runs in SHARED
 }
 
 
-CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss, ...]] = (
+CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss | WeightsLoss, ...]] = (
     *(
         ComputedLoss(
             id=f"guarantee/{_IDS[clamp]}-{name}{'-in-steps' if in_steps else ''}",
@@ -273,6 +274,8 @@ CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss, ...]] = (
         databases=((0.2, 0.2), (0.2, 0.7)),
         epsilon=_TESTED,
         share=0.15,
+        count=1500,
     ),
     *WINDOWS,
+    WEIGHTS,
 )

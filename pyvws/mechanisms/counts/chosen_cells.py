@@ -187,9 +187,10 @@ def within_cells(
 ) -> Within:
     """Where in its cells a number is drawn, for imputed records in cells (N,).
 
-    A smooth shape, fitted to the noisy counts, says how many records a fine cell has. Of what its
-    count has beyond them the more is kept, the further they stand out of the noise. So the noise of
-    empty fine cells makes no records. Where counts of round numbers stand out, they say where
+    A smooth shape, fitted to the noisy counts, says how many records a fine cell has. Of what the
+    counts have beyond them the share that is no noise is kept, the less of it the fewer records are
+    expected. So the noise of empty fine cells makes no records. A single count far beyond the noise
+    is kept whole. Where counts of round numbers stand out, they say where
     numbers lie in cells and in fine cells.
     """
     parts = len(fine.parts)
@@ -200,9 +201,13 @@ def within_cells(
     heaps = _heaps(fine, of_fine, expected, noisy.rounded) if records.any() else None
     if heaps is not None:
         expected = heaps.expected
-    beyond, told = counts - expected, (expected / noisy.deviation) ** 2
-    stands_out = beyond > noisy.deviation * math.log(len(counts))
-    weights = expected + np.where(stands_out, 1.0, told / (1.0 + told)) * beyond
+    beyond, size, variance = counts - expected, len(counts), noisy.deviation**2
+    stands_out = beyond > noisy.deviation * math.log(size)
+    hidden = variance * (size + math.sqrt(2.0 * size))  # Squares of noise, with a deviation more.
+    found = max(0.0, float((beyond[~stands_out] ** 2).sum() - hidden))
+    own = found * expected**2 / max(float((expected**2).sum()), 1.0)
+    kept = np.where(stands_out, 1.0, own / (own + variance))
+    weights = expected + kept * beyond
     return Within(fine, of_fine + parts, np.maximum(weights, _LEAST_SHARE * expected), heaps)
 
 

@@ -189,6 +189,9 @@ RUNS: dict[str, Callable[[], dict[str, Any]]] = {
     "members": lambda: censored(
         schema=schema("home", "sex", "age", unit="home", members=MEMBERS),
     ),
+    "one outcome, entries": lambda: censored(
+        outcome="pay", model="normal", column={"missing": ["-8", True], "mass": [0]}
+    ),
     **{
         f"one outcome, {name}": partial(
             lambda name, model, given: censored(outcome=name, model=find_model(model, **given)),

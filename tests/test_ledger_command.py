@@ -9,14 +9,20 @@ import os
 import numpy as np
 import polars as pl
 import pytest
+from jsonschema import Draft202012Validator
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws._base.seeds import release_id
+from pyvws.commands._options import given_settings
 from pyvws.commands.cli import app
 from pyvws.errors import InputError, OutputError
 from pyvws.report.ledger_figure import ledger_figure
 from pyvws.statement.accounting import PrivacyStatement
-from pyvws.statement.releases import costs_together, release_cost
+from pyvws.statement.releases import costs_together, digest, release_cost
+from pyvws.statement.schema import SCHEMA
+from pyvws.synthesis.settings import RunSettings
 
 
 def statement(**changes):
@@ -102,7 +108,10 @@ def test_a_full_disk_leaves_no_part_of_a_figure(tmp_path, monkeypatch):
 def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):
     earlier = statement().released()
     made = statement(earlier=(earlier, earlier)).released()
-    assert made["costs_together"] == costs_together([earlier, earlier, statement().released()])
+    together = costs_together([earlier, earlier, statement().released()])
+    names = [one["digest"] for one in made["costs_together"].pop("earlier")]
+    assert made["costs_together"] == together
+    assert names == [digest(earlier)] * 2  # Without a release_id each counts.
     assert made["costs_together"]["releases"]["strict"] == 3
     entries = [entry for entry in made["ledger"] if entry["key"] == "earlier"]
     assert [entry["epsilon"] for entry in entries] == [4.0, 4.0]
@@ -125,16 +134,59 @@ def test_no_release_of_the_folder_is_dropped_and_none_counts_twice(tmp_path):
     assert found["together"]["strict"]["epsilon"] == 12.0
 
 
-def test_a_release_that_the_folder_lacks_is_missed(tmp_path):
-    earlier = statement().released()
-    written(tmp_path / "second", statement(earlier=(earlier,)))
-    made = CliRunner().invoke(app, ["ledger", str(tmp_path)])
-    assert isinstance(made.exception, InputError)
-    assert "2 releases" in str(made.exception)
-    written(tmp_path / "first", statement())
-    assert json.loads(run("ledger", tmp_path, "--json").stdout)["releases"].keys() == {
-        *("first", "second")
+def named(number, **changes):
+    """A statement as a run writes it, with its release_id."""
+
+    class Named:
+        def released(self):
+            return {**statement(**changes).released(), "release_id": str(number)}
+
+    return Named()
+
+
+def test_a_release_that_the_folder_lacks_still_counts_and_is_named(tmp_path):
+    first = named(1, lipschitz_bound=4.0)
+    second = named(2, earlier=(first.released(),))
+    written(tmp_path / "second", second)
+    written(tmp_path / "third", named(3))
+    said = " ".join(run("ledger", tmp_path).stdout.split())
+    assert "strict releases together: epsilon 40" in said  # 32, 4 and 4.
+    assert f"missing 1: no file of release {digest(first.released())[:12]} is there" in said
+    assert "It was made before second" in said
+    found = json.loads(run("ledger", tmp_path, "--json").stdout)
+    assert {name: one["missing"] for name, one in found["releases"].items()} == {
+        **{"missing 1": True, "second": False},
+        "third": False,
     }
+    for folder in ("first", "copy"):
+        written(tmp_path / folder, first)
+    said = " ".join(run("ledger", tmp_path).stdout.split())
+    assert "strict releases together: epsilon 40" in said
+    assert "missing" not in said
+    assert "first: a copy of copy, and counts once." in said
+
+
+def test_every_after_counts_however_it_is_given(tmp_path):
+    """Options that are repeated, commas, and a file's text or list name the same releases."""
+    command = get_command(app).commands["synthesize"]
+
+    def named_by(*words):
+        context = command.make_context("synthesize", ["t.csv", "--outcome", "y", *words])
+        return given_settings(context)["after"]
+
+    file = tmp_path / "run.toml"
+    assert named_by("--after", "A", "--after", "B,C") == ("A", "B", "C")
+    for line in ('after = "A,B,C"', 'after = ["A", "B", "C"]'):
+        file.write_text(line, encoding="utf-8")
+        assert named_by("--config", str(file)) == ("A", "B", "C")
+    file.write_text('keep = "all"', encoding="utf-8")
+    context = command.make_context("synthesize", ["t.csv", "--config", str(file)])
+    assert given_settings(context)["keep"] == "all"
+
+
+def test_a_release_has_a_name_that_a_copy_and_the_same_seed_have_and_no_other():
+    assert release_id(2**62 + 1) == release_id(2**62 + 1) != release_id(2**62 + 2)
+    assert release_id(None) != release_id(None)  # Where the noise is secret.
 
 
 @pytest.mark.runs
@@ -148,5 +200,9 @@ def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
         **{"strict": 1, "asymptotic": 1},
         "none": 0,
     }
+    assert release.privacy["release_id"] == release_id(2**60 + 1)
+    assert Draft202012Validator(SCHEMA).is_valid(release.privacy)
+    for one in (tmp_path / "first", str(tmp_path / "first")):
+        assert RunSettings(outcome="y", after=one).after == (str(tmp_path / "first"),)
     with pytest.raises(InputError, match="unit of privacy"):
         vws.synthesize(frame, after=[str(tmp_path / "homes")], **given)

@@ -98,8 +98,8 @@ _LEAD = """# Settings
 Every setting of a run, as its class declares it. In Python each is an argument of
 [synthesize][pyvws.release.synthesize.synthesize]. On the command line it is an option with
 hyphens: `keep_order` is `--keep-order`. Several names or numbers have commas between them there,
-and what is true or false is given by its name alone. In `run.toml` it is a line:
-`keep_order = true`.
+and an option for names may be repeated. What is true or false is given by its name alone. In
+`run.toml` it is a line: `keep_order = true`.
 
 What begins with "For" belongs to the mechanisms or families named there, and others refuse it.
 [Choose a mechanism](mechanisms.md) says where to start.

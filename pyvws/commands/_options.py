@@ -24,7 +24,7 @@ _OF_A_FIRST_RUN = (
 )
 _NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|\Z)')
 _HINTS = {
-    "COL,COL": "Names with commas between them.",
+    "COL,COL": "Names with commas between them; the option may be repeated.",
     "L,U": "Two numbers, as in 0,1.",
     "N,N": "Numbers, as in 1,2,3.",
     "A,B": "Numbers or labels with commas between them.",
@@ -157,7 +157,9 @@ def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
         metavar=metavar,
         rich_help_panel=first.panel or None,
     )
-    default = False if kind is bool else "" if usual == () else usual
+    default = False if kind is bool else usual
+    if usual == ():
+        default = [] if kind == list[str] else ""
     return _keyword(
         name,
         Annotated[kind | None if default is None else kind, option],
@@ -177,7 +179,7 @@ def _kind(alike: list[Setting]) -> tuple[Any, str | None]:
         return str, "A,B"
     if first.several:
         if first.several[0] is str:
-            return str, "COL,COL"
+            return list[str], "COL,COL"
         return str, "N,N" if ... in first.several else "L,U"
     if first.choices:
         enumeration: Any = StrEnum
@@ -207,7 +209,10 @@ def _value(setting: Setting, given: Any) -> Any:
     option = f"--{setting.name.replace('_', '-')}"
     if setting.several:
         if setting.several[0] is str:
-            return given if given in setting.choices else names(given)
+            texts = [given] if isinstance(given, str) else given
+            if len(texts) == 1 and texts[0] in setting.choices:
+                return texts[0]
+            return tuple(name for text in texts for name in names(text))
         return read_numbers(given, option, two=... not in setting.several)
     if setting.words and given not in setting.words:
         return _number(given, option, setting)

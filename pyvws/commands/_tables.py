@@ -89,7 +89,7 @@ def read_column(
         if column.levels is None and not read_by_schema:
             _outcome(frame, name, path)
         parts[f"synthetic dataset {number}" if number else "original"] = frame[name].to_native()
-    return valued(column, parts)
+    return valued(column, parts, beside_data=True)
 
 
 def read_tables(

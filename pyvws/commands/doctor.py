@@ -154,7 +154,7 @@ def _ensemble() -> tuple[str, str]:
 
 
 def _grid() -> tuple[str, str]:
-    from pyvws.privacy.secret_noise import opendp_version
+    from pyvws._base.secret_noise import opendp_version
 
     return opendp_version(), str(distribution("opendp").locate_file("opendp"))
 

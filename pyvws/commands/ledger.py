@@ -27,6 +27,8 @@ def ledger(
 
     The command reads every privacy.json under FOLDER, and nothing else. Strict costs add up among
     themselves, and asymptotic ones apart from them. A release without a guarantee is in no sum.
+    Copies of a release count once. Where an earlier release has no file there, its cost is read
+    from a later one, and the command says so.
     zCDP is a cost in zero-concentrated differential privacy. window is an estimated cost of one
     record left out, with the weights held.
 
@@ -35,19 +37,20 @@ def ledger(
     Example: pyvws ledger releases/
     """
     from pyvws.errors import InputError, UsageError
-    from pyvws.statement.releases import costs_together, release_cost
-    from pyvws.synthesis.earlier_releases import STATEMENT_FILE, read_earlier
+    from pyvws.statement.releases import costs_together, release_cost, releases_known
+    from pyvws.synthesis.earlier_releases import STATEMENT_FILE, read_statement
 
     if figure is not None and figure.suffix not in (".png", ".svg"):
         raise UsageError(f"--figure takes a .png or .svg file. Got {figure.name!r}.")
     places = _places(folder, STATEMENT_FILE) if folder.is_dir() else []
     if not places:
         raise InputError(f"{folder}: no {STATEMENT_FILE} under it. Name a folder of releases.")
-    read = read_earlier(place / STATEMENT_FILE for place in places)
-    statements = dict(zip(_names(places, folder), read, strict=True))
-    together = costs_together(list(statements.values()))
+    read = [read_statement(place / STATEMENT_FILE) for place in places]
+    together = costs_together(read)
     neighbours = together["neighbours"]
-    costs = {name: release_cost(statement, neighbours) for name, statement in statements.items()}
+    statements = dict(zip(_names(places, folder), read, strict=True))
+    known, notes = _by_name(releases_known(read), statements)
+    costs = {name: release_cost(one, neighbours) for name, one in known.items()}
     if figure is not None:
         import io
 
@@ -61,7 +64,9 @@ def ledger(
     if as_json:
         each = {
             name: {
-                "mechanism": statements[name].get("mechanism"),
+                "mechanism": known[name]["mechanism"],
+                "digest": known[name]["digest"],
+                "missing": name not in statements,
                 "guarantee": cost.guarantee,
                 **{key: getattr(cost, key) for key in _FIGURES},
             }
@@ -72,7 +77,7 @@ def ledger(
         rows = [
             (
                 name,
-                str(statements[name].get("mechanism")),
+                str(known[name]["mechanism"]),
                 cost.guarantee,
                 *map(_formatted, (cost.epsilon, cost.delta, cost.rho, cost.window)),
             )
@@ -84,8 +89,43 @@ def ledger(
             headings,
             rows,
             *_sums(together),
+            *notes,
             *_signed([name for name, cost in costs.items() if cost.signed]),
         )
+
+
+def _by_name(
+    known: list[dict[str, Any]], statements: dict[str, dict[str, Any]]
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Each known release by the name of its file, and a line for each copy and each missing file.
+
+    A release without a file is called missing 1, missing 2 and so on.
+    """
+    from pyvws.statement.releases import digest, earlier_of
+
+    files: dict[str, list[str]] = {}
+    for name, statement in statements.items():
+        files.setdefault(digest(statement), []).append(name)
+    named: dict[str, dict[str, Any]] = {}
+    notes, lost = [], 0
+    for one in known:
+        if own := files.get(one["digest"]):
+            named[own.pop(0)] = one
+            continue
+        lost += 1
+        named[f"missing {lost}"] = one
+        later = ", ".join(
+            name
+            for name, statement in statements.items()
+            if one["digest"] in [held["digest"] for held in earlier_of(statement)]
+        )
+        notes.append(
+            f"missing {lost}: no file of release {one['digest'][:12]} is there. It was made before "
+            f"{later}, which holds its cost."
+        )
+    first = {one["digest"]: name for name, one in named.items()}
+    copies = [(copy, first[name]) for name, own in files.items() for copy in own]
+    return named, notes + [f"{copy}: a copy of {name}, and counts once." for copy, name in copies]
 
 
 def _signed(names: list[str]) -> list[str]:

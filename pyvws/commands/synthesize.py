@@ -51,7 +51,11 @@ def take_config(context: typer.Context, path: Path | None) -> Path | None:
         from pyvws.synthesis.config import read_config
 
         allowed = [name for name, *_ in template_options(context.command)]
-        context.default_map = read_config(path, allowed)
+        several = {one.name for one in context.command.params if getattr(one, "multiple", False)}
+        context.default_map = {
+            name: [value] if name in several else value
+            for name, value in read_config(path, allowed).items()
+        }
     return path
 
 

@@ -351,9 +351,11 @@ def _verdict(measures: TableUtility) -> str:
         ("tables of one predictor without noise", measures.k_marginal_conditional),
         ("a second sample", measures.k_marginal_bootstrap),
     )
+    words = ["better" if measures.k_marginal >= x else "worse" for _, x in beside]
+    if measures.standing == "hardly better":
+        words[0] = "hardly better"
     standing = ", ".join(
-        f"{'better' if measures.k_marginal >= x else 'worse'} than {name} ({x:.0f})"
-        for name, x in beside
+        f"{word} than {name} ({x:.0f})" for word, (name, x) in zip(words, beside, strict=True)
     )
     share, number = measures.share_of_the_way, len(measures.scores[0].by_dataset)
     all_of_them = f", and all {number} together go {max(measures.share_together, 0.0):.0%}"

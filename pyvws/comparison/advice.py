@@ -15,9 +15,10 @@ from typing import Final, cast
 import numpy as np
 
 from pyvws.comparison.choices import Point
-from pyvws.evaluation.k_marginal import worse_than_independent
+from pyvws.evaluation.k_marginal import standing
 from pyvws.evaluation.table_utility import Score
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.remedies import remedies
 from pyvws.report.page import number
 from pyvws.statement.words import caveat
 
@@ -148,12 +149,14 @@ def advised(
     ranked = sorted(within, key=lambda row: sign * row.mean(score))
     labels = [row.point.choice.label for row in ranked]
     best, *others = [ranked[labels.index(label)] for label in dict.fromkeys(labels)]
-    # Independent columns have the margins of the data.
-    worse = score != "margins" and worse_than_independent(
-        best.mean(score), scale.independent, scale.bootstrap, best=scale.best
-    )
+    where = "better"  # Of margins nothing is: independent columns have the data's own.
+    if score != "margins":
+        ends = scale.independent, scale.bootstrap
+        where = standing(best.mean(score), *ends, best=scale.best)
+    worse = where == "worse"
     seeds = f"{len(best.scores)} seeds" if len(best.scores) > 1 else "1 seed"
-    caveats = cast(Mechanism, best.point.settings.mechanism).facts.caveats
+    mechanism = cast(Mechanism, best.point.settings.mechanism)
+    caveats, helps = mechanism.facts.caveats, remedies(mechanism).pairs
     sentences = [
         f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, {best.claim}.",
         f"It has {compared.figure(best)} of {score} from {seeds}, at epsilon "
@@ -176,8 +179,10 @@ def advised(
         sentences.insert(
             0,
             f"{opening}: FAILS. Independent columns score better than all that was run, so take "
-            "none of it. Compare larger epsilons, or columns with fewer predictors.",
+            f"none of it. For {best.point.choice.label}: {helps}",
         )
+    elif where == "hardly better":
+        sentences.append(f"That is hardly better than independent columns. {helps}")
     for row in [row for row in some if row.guarantee == "none"][:1]:
         sentences.append(
             f"Without a guarantee {row.point.name} has {compared.figure(row)} at epsilon "

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.evaluation.column_checks import CellNoise
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.statement.statement import Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
@@ -38,6 +39,11 @@ class DrawSource(ABC):
     def linked(self) -> bool:
         """Whether each row of a dataset belongs to a record."""
         return self.rows is None and self.table.members is None
+
+    @property
+    def secret(self) -> bool:
+        """Whether secret randomness, which no seed brings back, has a part in the release."""
+        return False
 
     def order_stream(self) -> np.random.Generator:
         """The stream that draws the order of rows."""
@@ -70,6 +76,10 @@ class DrawSource(ABC):
     def public_tables(self) -> dict[str, pl.DataFrame]:
         """Tables that a release has beside the datasets, by the name of their file."""
         return {}
+
+    def noise(self, name: str) -> CellNoise | None:
+        """The noise of the counts that a number was drawn by; None where it was fitted."""
+        return None
 
     @abstractmethod
     def figures(self) -> dict[str, Any]:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.evaluation.column_checks import CellNoise
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.privacy.budget import deviation_of
 from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.statement.histogram import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
@@ -23,6 +25,10 @@ class HistogramRun(DrawSource):
     """A noisy histogram. The seed makes the draws from it repeatable; these cost no epsilon."""
 
     noisy: NoisyHistogram
+
+    @property
+    def secret(self) -> bool:
+        return self.noisy.publishable
 
     def order_stream(self) -> np.random.Generator:
         """With secret noise the order of rows is secret too."""
@@ -38,6 +44,9 @@ class HistogramRun(DrawSource):
         (outcome,) = self.table.outcomes
         size = rows if isinstance(rows, int) else len(rows)
         yield {outcome.name: synthesize_from_histogram(self.noisy, size, stream)}
+
+    def noise(self, name: str) -> CellNoise:
+        return CellNoise(self.noisy.edges, self.noisy.scale * deviation_of(laplace=True))
 
     def figures(self) -> dict[str, Any]:
         return {

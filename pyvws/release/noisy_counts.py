@@ -18,6 +18,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.evaluation.column_checks import CellNoise
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     drawn_within,
@@ -62,6 +63,10 @@ class NoisyCountsRun(DrawSource):
     fine: Mapping[str, FineCounts]
     imputed: Imputed
 
+    @property
+    def secret(self) -> bool:
+        return True
+
     def streams(self) -> list[Any]:
         schema = cast(Schema, self.table.plan.schema)
         return imputed_values(
@@ -72,6 +77,13 @@ class NoisyCountsRun(DrawSource):
         self, stream: dict[str, Floats], rows: RowNumbers | int
     ) -> Iterator[dict[str, Floats]]:
         yield stream
+
+    def noise(self, name: str) -> CellNoise | None:
+        by_name = {column.name: k for k, column in enumerate(self.noisy.table.columns)}
+        if name not in by_name or not len(self.noisy.table.columns[by_name[name]].edges):
+            return None
+        deviation = self.noisy.deviation_of_column(by_name[name])
+        return CellNoise(self.noisy.table.columns[by_name[name]].edges, deviation)
 
     def figures(self) -> dict[str, Any]:
         return {

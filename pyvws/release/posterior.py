@@ -71,6 +71,10 @@ class FittedRun(DrawSource):
     tells_nothing: bool
     outside: OutsideShares | None
 
+    @property
+    def secret(self) -> bool:
+        return self.statement.exact_draws or self.statement.records == "noisy"
+
     def streams(self) -> list[tuple[dict[str, Floats], np.random.Generator]]:
         """The posterior draw behind each dataset, and the dataset's own random stream."""
         if self.settings.sampling == "systematic":

@@ -15,6 +15,8 @@ import numpy as np
 
 from pyvws import __version__
 from pyvws._base.checks import Floats
+from pyvws._base.seeds import release_id
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
@@ -45,9 +47,16 @@ def once_a_run(
     The run began at perf_counter `began`.
     """
     settings, table = run.settings, run.table
+    name = release_id(None if run.secret else run.seed)
     figures = run.figures()
     checks = check_columns(
-        table, samples, counts=run.counts, rounded=settings.round, records=run.records()
+        table,
+        samples,
+        mechanism=cast(Mechanism, settings.mechanism),
+        counts=run.counts,
+        rounded=settings.round,
+        records=run.records(),
+        noise=run.noise,
     )
     summary = {
         **figures,
@@ -68,7 +77,7 @@ def once_a_run(
         },
     }
     return {
-        "privacy": ShownStatement(run.statement.released()),
+        "privacy": ShownStatement({**run.statement.released(), "release_id": name}),
         "posterior": as_table(run.posterior()),
         "public_tables": run.public_tables(),
         "summary": summary,

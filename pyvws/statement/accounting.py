@@ -279,6 +279,7 @@ class PrivacyStatement(Statement):
         """Which caveats on the claim and its figures hold."""
         strict = self.guarantee == "dp"
         return {
+            "weights": self.data_weights,  # First: no figure of the statement covers them.
             "leave-one-out": self.unit is None,
             "units": self.unit is not None,
             "estimated": not self.enforced,
@@ -289,7 +290,6 @@ class PrivacyStatement(Statement):
             "approximated": self.approximated,
             "public-settings": strict,
             "window": self.window is not None,
-            "weights": self.data_weights,
             "prepared": self.prepared_from_data,
             **of_proposal(self.proposed, self.public_settings),
         }

@@ -4,11 +4,17 @@ Costs add up for one kind of neighbours and one unit of privacy: pure epsilons w
 of zero-concentrated differential privacy with rhos, and epsilon and delta each on its own. A pure
 epsilon is (epsilon, 0), and epsilon^2 / 2 in zCDP. A draw of bounded range has epsilon^2 / 8, which
 its statement says. An asymptotic figure never enters a strict sum.
+
+A release is named by the digest of its statement. A later statement holds the name and the cost of
+each earlier release, so a sum misses none whose file is missing, and counts none twice.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -46,17 +52,29 @@ class ReleaseCost:
 
 def common_neighbours(statements: Sequence[Mapping[str, Any]]) -> str:
     """The neighbours that all costs are stated for: replace-one if a strict claim is for these."""
-    claims = [statement["certified"] for statement in statements if statement.get("certified")]
-    replaced = any(claim["neighbours"] == _REPLACED for claim in claims)
+    replaced = any(_claimed(statement) == _REPLACED for statement in statements)
     return _REPLACED if replaced else "leave-one-out"
+
+
+def _claimed(statement: Mapping[str, Any]) -> str | None:
+    """The neighbours of a strict claim, of a statement or as a later one holds them."""
+    claim = statement.get("certified") or {}
+    return claim.get("neighbours", statement.get("certified_for"))
 
 
 def release_cost(statement: Mapping[str, Any], neighbours: str) -> ReleaseCost:
     """The cost of a statement's release for these neighbours.
 
     A cost for one record left out is converted for a replacement, which is two such steps: from
-    (epsilon, delta) to (2 epsilon, (1 + e^epsilon) delta), and from rho of counts to 2 rho.
+    (epsilon, delta) to (2 epsilon, (1 + e^epsilon) delta), and from rho of counts to 2 rho. What a
+    later statement holds of the release has its costs for both.
     """
+    if "cost_by_neighbours" in statement:
+        held = statement["cost_by_neighbours"][neighbours]
+        epsilon, rho = (_number(held[name]) for name in ("epsilon", "zcdp"))
+        delta, window = float(held["delta"]), held["of_window"]
+        word = statement["guarantee"]
+        return ReleaseCost(word, epsilon, delta, rho, window, statement["signed"])
     guarantee, figures = statement["guarantee"], statement["epsilon_by_neighbours"][neighbours]
     epsilon = math.inf if figures["total"] is None else float(figures["total"])
     signed = any(phrase["key"] == SIGNED for phrase in statement.get("caveat_keys", ()))
@@ -73,15 +91,69 @@ def release_cost(statement: Mapping[str, Any], neighbours: str) -> ReleaseCost:
     return ReleaseCost(guarantee, epsilon, delta, float(rho), signed=signed)
 
 
+def digest(statement: Mapping[str, Any]) -> str:
+    """The name of a release: SHA-256 of what its statement says, however the file is laid out."""
+    content = json.dumps(statement, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def releases_known(statements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Each release that the statements are of, or were made after, once, as `_held` describes it.
+
+    Copies of a statement count once. A statement without release_id counts each time, since two
+    releases may then say the same.
+    """
+    own: list[Mapping[str, Any]] = []
+    for statement in statements:
+        if "release_id" not in statement or statement not in own:
+            own.append(statement)
+    named = [_held(statement) for statement in own]
+    held: Counter[str] = Counter()
+    by_name: dict[str, dict[str, Any]] = {}
+    for statement in own:
+        earlier = earlier_of(statement)
+        held |= Counter(one["digest"] for one in earlier)
+        by_name |= {one["digest"]: one for one in earlier}
+    missing = held - Counter(one["digest"] for one in named)
+    return [*(by_name[name] for name in missing.elements()), *named]
+
+
+def _held(statement: Mapping[str, Any]) -> dict[str, Any]:
+    """What a later statement holds of a release: its name, its words and what it costs."""
+    costs = {neighbours: release_cost(statement, neighbours) for neighbours in _NEIGHBOURS}
+    return {
+        "digest": digest(statement),
+        "mechanism": statement.get("mechanism"),
+        "guarantee": statement["guarantee"],
+        "signed": costs[_REPLACED].signed,
+        "certified_for": _claimed(statement),
+        "cost_by_neighbours": {
+            neighbours: {
+                "epsilon": _finite(cost.epsilon),
+                "delta": cost.delta,
+                "zcdp": _finite(cost.rho),
+                "of_window": cost.window,
+            }
+            for neighbours, cost in costs.items()
+        },
+    }
+
+
+def earlier_of(statement: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a statement holds of each release that it was made after."""
+    together = statement.get("costs_together") or {}
+    return list(together.get("earlier", ()))
+
+
 def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the releases of one table have cost so far, by kind.
 
     Returns "unit_of_privacy" and "neighbours" of all figures; "releases" by kind, "strict",
     "asymptotic" and "none"; "strict" with "epsilon" and "delta", pure where delta is 0, and "zcdp";
     "asymptotic" with "epsilon" (2 Delta) and "of_window", 0 without such a release. A figure that
-    is not known is None. Releases without a guarantee are in no sum. Raises InputError if there is
-    no statement, their units of privacy differ, or one of them was made after releases that are not
-    among them.
+    is not known is None. Releases without a guarantee are in no sum. Each release counts once, and
+    so do those that a statement was made after. Raises InputError if there is no statement, or
+    their units of privacy differ.
 
     >>> both = {"leave-one-out": {"total": 2.0}, "replace-one": {"total": 4.0}}
     >>> said = {"guarantee": "dp", "unit_of_privacy": "one record", "epsilon_by_neighbours": both}
@@ -89,11 +161,11 @@ def costs_together(statements: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     >>> costs_together([said, said])["strict"]
     {'epsilon': 4.0, 'delta': 0.0, 'zcdp': 4.0}
     """
-    known = max(map(releases_known, statements), default=1)
-    whole_number(len(statements), "the number of releases", least=known)
+    whole_number(len(statements), "the number of releases", least=1)
     refuse_other_units(statements)
-    neighbours = common_neighbours(statements)
-    costs = [release_cost(statement, neighbours) for statement in statements]
+    known = releases_known(statements)
+    neighbours = common_neighbours(known)
+    costs = [release_cost(one, neighbours) for one in known]
     strict = [cost for cost in costs if cost.strict]
     others = [cost for cost in costs if cost.guarantee == "asymptotic-dp"]
     windows = [cost.epsilon if cost.window is None else cost.window for cost in others]
@@ -124,10 +196,11 @@ def refuse_other_units(statements: Sequence[Mapping[str, Any]]) -> None:
         choice(own, "the unit of privacy of all releases", (statements[0]["unit_of_privacy"],))
 
 
-def releases_known(statement: Mapping[str, Any]) -> int:
-    """How many releases a statement adds up, its own among them."""
+def releases_unnamed(statement: Mapping[str, Any]) -> int:
+    """How many earlier releases a statement adds up without holding their names and costs."""
     together = statement.get("costs_together")
-    return 1 if together is None else sum(together["releases"].values())
+    known = 1 if together is None else sum(together["releases"].values())
+    return known - 1 - len(earlier_of(statement))
 
 
 def has_costs(statement: Mapping[str, Any]) -> bool:
@@ -140,18 +213,21 @@ def has_costs(statement: Mapping[str, Any]) -> bool:
         costs = [release_cost(statement, neighbours) for neighbours in _NEIGHBOURS]
         claimed = (claim["neighbours"], claim["epsilon_total"]) if claim else None
         totals = [(neighbours, figures[neighbours]["total"]) for neighbours in _NEIGHBOURS]
-        known = releases_known(statement)
-    except (KeyError, TypeError, ValueError, AttributeError):
+        earlier = earlier_of(statement)
+        held = [release_cost(one, neighbours) for one in earlier for neighbours in _NEIGHBOURS]
+        known = releases_unnamed(statement)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return False
-    words = (statement.get("mechanism"), statement.get("unit_of_privacy"))
+    words = [statement.get("mechanism"), statement.get("unit_of_privacy")]
+    words += [one.get(name) for one in earlier for name in ("digest", "mechanism")]
     numbers = [
         number
-        for cost in costs
+        for cost in (*costs, *held)
         for number in (cost.epsilon, cost.delta, cost.rho, cost.window or 0.0)
     ]
     return (
         all(isinstance(word, str) for word in words)
-        and statement["guarantee"] in _GUARANTEES
+        and all(cost.guarantee in _GUARANTEES for cost in (*costs, *held))
         and all(number >= 0.0 for number in (known, *numbers))
         and (claimed in totals if costs[0].strict else claimed is None)
     )
@@ -159,5 +235,13 @@ def has_costs(statement: Mapping[str, Any]) -> bool:
 
 def _sum(figures: Sequence[float]) -> float | None:
     """The sum, None where it is not finite."""
-    total = math.fsum(figures)
-    return total if math.isfinite(total) else None
+    return math.fsum(figures) if sum(figures) < math.inf else None
+
+
+def _finite(figure: float) -> float | None:
+    """The figure, None where it is not finite: JSON has no infinity."""
+    return figure if math.isfinite(figure) else None
+
+
+def _number(figure: float | None) -> float:
+    return math.inf if figure is None else float(figure)

@@ -11,7 +11,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
 from pyvws.statement.ledger import Epsilons, LedgerEntry, spent
 from pyvws.statement.released_draws import draw_of_dataset
-from pyvws.statement.releases import costs_together, release_cost
+from pyvws.statement.releases import costs_together, release_cost, releases_known
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.words import USUAL_TRUST, caveat, trust
 
@@ -128,9 +128,10 @@ class Statement:
         if self.earlier:
             together = costs_together([*self.earlier, written])
             neighbours = together["neighbours"]
-            before = [_earlier(statement, neighbours) for statement in self.earlier]
-            written["costs_together"] = together
-            written["ledger"] = [entry.written(round_up) for entry in before] + written["ledger"]
+            before = releases_known(self.earlier)
+            written["costs_together"] = {**together, "earlier": before}
+            entries = [_earlier(one, neighbours).written(round_up) for one in before]
+            written["ledger"] = entries + written["ledger"]
         return written
 
     @property
@@ -139,11 +140,11 @@ class Statement:
         return {"other-releases": not self.earlier, "further-releases": bool(self.earlier)}
 
 
-def _earlier(statement: Mapping[str, Any], neighbours: str) -> LedgerEntry:
+def _earlier(known: Mapping[str, Any], neighbours: str) -> LedgerEntry:
     """An earlier release in the ledger, at its cost for these neighbours."""
-    cost = release_cost(statement, neighbours)
+    cost = release_cost(known, neighbours)
     facts = {
-        "mechanism": statement["mechanism"],
+        "mechanism": known["mechanism"],
         "guarantee": cost.guarantee + (" by a signed proposal" if cost.signed else ""),
         "neighbours": neighbours,
     }

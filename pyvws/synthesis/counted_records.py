@@ -13,11 +13,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.secret_noise import secret_keys
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.of_schema import family_of
 from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
-from pyvws.privacy.secret_noise import secret_keys
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.patterns import pattern_design

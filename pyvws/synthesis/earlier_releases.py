@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyvws.errors import InputError
-from pyvws.statement.releases import has_costs, releases_known
+from pyvws.statement.releases import digest, has_costs, releases_unnamed
 
 STATEMENT_FILE: Final = "privacy.json"
 
@@ -16,29 +16,25 @@ STATEMENT_FILE: Final = "privacy.json"
 def read_earlier(paths: Iterable[str | Path]) -> tuple[dict[str, Any], ...]:
     """The statements of earlier releases, in their order.
 
-    Raises InputError for a path without a statement, for a release that is named twice, and where
-    one of them was made after a release that is not named.
+    Raises InputError for a path without a statement, and for a release that is named twice.
     """
     files = [_place(path) for path in paths]
-    real = [file.resolve() for file in files]
-    for file, own in zip(files, real, strict=True):
-        if real.count(own) > 1:
-            raise InputError(f"{file}: this release is named twice. Name each release once.")
     statements = tuple(map(read_statement, files))
-    for file, statement in zip(files, statements, strict=True):
-        known = releases_known(statement)
-        if known > len(statements):
-            raise InputError(
-                f"{file}: it adds up {known} releases of the table, more than are named: "
-                f"{len(statements)}. Name the releases that it was made after as well."
-            )
+    names = [
+        digest(statement) if "release_id" in statement else str(file.resolve())
+        for file, statement in zip(files, statements, strict=True)
+    ]
+    for file, name in zip(files, names, strict=True):
+        if names.count(name) > 1:
+            raise InputError(f"{file}: this release is named twice. Name each release once.")
     return statements
 
 
 def read_statement(path: str | Path) -> dict[str, Any]:
     """A release's statement; `path` is its file, the release folder, or a run's output folder.
 
-    Raises InputError for a path without a statement, and for a statement without its costs.
+    Raises InputError for a path without a statement, for a statement without its costs, and for one
+    that does not say which releases it was made after.
     """
     file = _place(path)
     try:
@@ -49,6 +45,11 @@ def read_statement(path: str | Path) -> dict[str, Any]:
         raise InputError(
             f"{file}: not a privacy statement of pyvws with its costs. Give the {STATEMENT_FILE} "
             "of a release as the run wrote it."
+        )
+    if unnamed := releases_unnamed(statement):
+        raise InputError(
+            f"{file}: it adds up earlier releases, and does not name {unnamed} of them. Leave this "
+            "release out, and add its costs_together by hand."
         )
     return statement
 

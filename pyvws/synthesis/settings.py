@@ -308,7 +308,8 @@ class RunSettings:
         datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
         self._keep("datasets", whole_number(datasets, "datasets", least=1))
         self._keep("records", plan.rows if self.records is None else self.records)
-        named = (self.after,) if isinstance(self.after, str) else tuple(map(str, self.after))
+        one = isinstance(self.after, str | Path)
+        named = (str(self.after),) if one else tuple(map(str, cast(Any, self.after)))
         self._keep("after", named)
         self._keep("earlier", read_earlier(named))
         refuse_other_units([*self.earlier, {"unit_of_privacy": plan.unit_of_privacy}])

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws.privacy.budget import MOVED, Budget, noise_scale
-from pyvws.privacy.seller import Measurement, Seller
+from pyvws.privacy.seller import PricedMeasurement, Seller
 from pyvws.synthesis.settings import RunSettings
 
 FIRST_STAGE: Final = "first stage"
@@ -29,19 +29,19 @@ def seller_of(settings: RunSettings, records: int, *, strict: bool) -> Seller[in
     left out. A noisy number of rows costs `records_epsilon`.
     """
     neighbours = "replace" if settings.records is None else "loo"
-    goods: list[Measurement] = []
+    goods: list[PricedMeasurement] = []
     cap = Fraction(0)
     if strict:
         window, *first = settings.facts.windows
         draws = settings.draws_per_release or settings.datasets
         moved = MOVED[neighbours]
         price = moved * Fraction(window.epsilon)
-        goods += [Measurement(FIRST_STAGE, moved * Fraction(own.epsilon)) for own in first]
-        goods += [Measurement(draw_name(k + 1), price) for k in range(draws)]
+        goods += [PricedMeasurement(FIRST_STAGE, moved * Fraction(own.epsilon)) for own in first]
+        goods += [PricedMeasurement(draw_name(k + 1), price) for k in range(draws)]
         cap = sum((good.price for good in goods), cap)
     if settings.records == "noisy" and settings.records_epsilon is not None:
         scale = noise_scale(settings.records_epsilon, "loo")
-        goods.append(Measurement(_ROWS, 1 / Fraction(scale), scale))
+        goods.append(PricedMeasurement(_ROWS, 1 / Fraction(scale), scale))
         cap += Fraction(settings.records_epsilon)
     if not goods:
         return None

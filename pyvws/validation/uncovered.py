@@ -29,7 +29,14 @@ LEFT_OPEN: Final = (
     "Options together. A row has few settings besides the usual ones, and their pairs are not run.",
     "Bounds of a predictor's levels under a formula with interactions, and of a column by groups.",
     "Synthetic values of a normal mixture with labels from the full conditional, and of the scale "
-    "signed-log. Columns with rules, a lookup, groups or dates, and values that are drawn again.",
+    "signed-log. Columns with groups or dates. The law of values that are drawn again.",
+    "How numbers heap under points that stand apart, and in cells that noise chose.",
+    "Weights from a reference on a table of columns or units. Weights of CW inside a clamp.",
+    "Searches for a constant of CW, and Algorithm 3 and downscaling on tables and units.",
+    "Whole releases of fits of R, CmdStan or own Stan programs, and of fits of several columns.",
+    "Caveats and trust beyond those that rows of facts name, and which releases a ledger lists.",
+    "What commands choose for a judge: keys, columns and combining rules, and the programs of pages. "
+    "Rows have the figures that follow.",
     "Systematic sampling of tables beyond the families that make a value of one uniform number.",
     "Seeds: that a secret stream is secret, and that noise has no seed.",
     "What a message, a log or a temporary file shows of a confidential table.",

@@ -34,6 +34,7 @@ NOT_PURE = {
     "models": "classes; each density is held against scipy, gradients and Stan",
     "plan": "reads settings, schemas and tables; refusals have tests of their own",
     "plots": "figures",
+    "privacy": "secret noise and its seller, but for the modules in PURE",
     "posterior.prediction": "draws at random",
     "posterior.pseudo_posterior": "a class",
     "posterior.trimmed_start": "asks a model; starts are held against modes and sums over grids",
@@ -49,6 +50,7 @@ NOT_PURE = {
 }
 PURE = {
     "mechanisms.histogram.bins",
+    "privacy.budget",
     "privacy.discrete_laplace",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
@@ -59,10 +61,13 @@ PURE = {
 NOT_PURE_FUNCTIONS = {
     "privacy.discrete_laplace.add_discrete_laplace": ("secret noise, the same never twice"),
     "privacy.discrete_laplace.laplace": "secret noise, the same never twice",
+    "privacy.budget.deviation_of": "a constant",
+    "statement.ledger.spent": "names figures",
     "statement.releases.has_costs": "reads the entries of a statement",
     "statement.statement.of_proposal": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
-    "statement.releases.releases_known": "reads one entry of a statement",
+    "statement.releases.earlier_of": "reads one entry of a statement",
+    "statement.releases.releases_unnamed": "reads one entry of a statement",
     "evaluation.combining_rules.rule_in_words": "words",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
@@ -84,6 +89,9 @@ _RELEASES = (
     "statement/test_releases.py::"
     "test_each_kind_adds_up_for_one_kind_of_neighbours_and_no_other_enters"
 )
+_HISTORIES = (
+    "statement/test_releases.py::test_a_ledger_has_each_release_that_its_files_know_of_once"
+)
 PROPERTY_TESTS = {
     "statement.accounting.growth_per_doubling": (
         "statement/test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
@@ -97,6 +105,8 @@ PROPERTY_TESTS = {
         "bounds/test_joint.py::test_a_window_holds_every_term_and_no_smaller_one_is_known"
     ),
     "statement.releases.common_neighbours": _RELEASES,
+    "statement.releases.digest": _HISTORIES,
+    "statement.releases.releases_known": _HISTORIES,
     "statement.releases.costs_together": _RELEASES,
     "statement.releases.release_cost": _RELEASES,
     "statement.several_draws.deltas_at": (
@@ -275,6 +285,9 @@ PROPERTY_TESTS = {
     "synthesis.existing_fit.from_log_lik": (
         "synthesis/test_existing_fit.py::test_any_matrix_against_loops"
     ),
+    "mechanisms.histogram.bins.bin_places": (
+        "mechanisms/test_histogram_bins.py::test_counts_against_loops"
+    ),
     "mechanisms.histogram.bins.bin_counts": (
         "mechanisms/test_histogram_bins.py::test_counts_against_loops"
     ),
@@ -325,6 +338,12 @@ PROPERTY_TESTS = {
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.four_way_weights": "risks/test_pairwise.py::test_against_every_pair",
+    "privacy.budget.noise_of": (
+        "privacy/test_budget.py::test_laplace_scales_spend_epsilon_and_no_more"
+    ),
+    "privacy.budget.epsilon_of": (
+        "privacy/test_seller.py::test_released_counts_cost_what_is_stated_and_nearly_all_of_it"
+    ),
     "privacy.budget.noise_scale": (
         "mechanisms/test_perturbed_histogram.py::test_the_scale_never_spends_more_than_epsilon"
     ),

@@ -227,6 +227,12 @@ ODD = {
 }
 
 
+def words_of(made: Any) -> str:
+    """The statement but for the random name of the release."""
+    said = {name: value for name, value in made.privacy.items() if name != "release_id"}
+    return json.dumps(said, sort_keys=True)
+
+
 @pytest.mark.parametrize("rows", [0, 1, 60])
 def test_no_record_changes_a_word_that_leaves(rows: int) -> None:
     """Whatever a record holds, and whether there is any: only the noisy counts may move."""
@@ -241,10 +247,10 @@ def test_no_record_changes_a_word_that_leaves(rows: int) -> None:
         )
         made = vws.synthesize(frame.head(rows), schema=schema(), epsilon=1.0, cap=2, seed=9, **RUN)
         kinds = [dict(one.schema) for one in made.datasets]
-        left.add((json.dumps(made.privacy, sort_keys=True), made.config, str(kinds)))
+        left.add((words_of(made), made.config, str(kinds)))
     whole = vws.synthesize(table(60), schema=schema(), epsilon=1.0, cap=2, seed=9, **RUN)
     kinds = [dict(one.schema) for one in whole.datasets]
-    left.add((json.dumps(whole.privacy, sort_keys=True), whole.config, str(kinds)))
+    left.add((words_of(whole), whole.config, str(kinds)))
     assert len(left) == 1
 
 

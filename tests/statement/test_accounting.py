@@ -426,6 +426,7 @@ def test_every_caveat_is_said_just_where_it_applies(facts):
         assert words_of(made, exact=exact) == written["caveats"]
         assert written["caveat_keys"] == [of.written() for of in made.caveats(exact=exact)]
         keys = [of["key"] for of in written["caveat_keys"]]
+        assert (keys[0] == "weights") == made.data_weights
         assert written["relies_on"]["not_covered"] == [key for key in keys if key in NOT_COVERED]
         claimed = written["certified"] or written
         assert written["relies_on"]["neighbours"] == claimed["neighbours"]

@@ -14,8 +14,10 @@ from pyvws.statement import releases
 from pyvws.statement.releases import (
     common_neighbours,
     costs_together,
+    digest,
     refuse_other_units,
     release_cost,
+    releases_known,
 )
 from pyvws.synthesis.earlier_releases import read_earlier, read_statement
 
@@ -150,21 +152,81 @@ def test_a_statement_that_was_edited_is_refused(tmp_path):
             read_statement(file)
 
 
-def test_each_earlier_release_is_named_once_and_none_is_missing(tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    after = strict(1.0) | {"costs_together": {"releases": {"strict": 2}}}
-    for folder, said in ((first, strict(1.0)), (second, after)):
-        folder.mkdir()
-        (folder / "privacy.json").write_text(json.dumps(said), encoding="utf-8")
-    assert read_earlier([first, second]) == (strict(1.0), after)
+def made(said, number, *earlier):
+    """A statement as a run writes it: with a name of its own, and what it was made after."""
+    named = said | {"release_id": str(number)}
+    if earlier:
+        together = costs_together([*earlier, said])
+        named["costs_together"] = {**together, "earlier": releases_known(earlier)}
+    return named
+
+
+@st.composite
+def histories(draw):
+    """Releases of one table, each after some of those before it, and all that each knows of."""
+    statements, known = [], []
+    for number, said in enumerate(draw(st.lists(ANY, min_size=1, max_size=5))):
+        after = draw(st.sets(st.sampled_from(range(number)))) if number else set()
+        statements.append(made(said, number, *(statements[place] for place in sorted(after))))
+        known.append({number}.union(*(known[place] for place in after)))
+    return statements, known
+
+
+@given(histories(), st.data())
+def test_a_ledger_has_each_release_that_its_files_know_of_once(history, data):
+    statements, known = history
+    places = st.sampled_from(range(len(statements)))
+    files = data.draw(st.lists(places, min_size=1, max_size=7))  # Some missing, some twice.
+    found = costs_together([statements[place] for place in files])
+    every = sorted(set().union(*(known[place] for place in files)))
+    names = sorted(digest(statements[place]) for place in every)
+    assert sorted(one["digest"] for one in releases_known([statements[f] for f in files])) == names
+    plain = [statements[place] | {"costs_together": None} for place in every]
+    wanted = costs_together(plain)
+    for kind in ("strict", "asymptotic"):
+        assert found[kind] == pytest.approx(wanted[kind], rel=1e-9)
+    assert {**found, "strict": 0, "asymptotic": 0} == {**wanted, "strict": 0, "asymptotic": 0}
+
+
+def test_two_releases_that_say_the_same_both_count():
+    same = [made(strict(1.0), number) for number in range(2)]
+    assert costs_together(same)["strict"]["epsilon"] == 2.0
+    old = [strict(1.0), strict(1.0)]  # Without a name a copy cannot be told from another release.
+    assert costs_together(old)["strict"]["epsilon"] == 2.0
+    after = made(strict(1.0), 3, *old)
+    assert costs_together([*old, after])["strict"]["epsilon"] == 3.0
+    assert costs_together([old[0], after])["strict"]["epsilon"] == 3.0
+
+
+def test_each_earlier_release_is_named_once_and_names_those_before_it(tmp_path):
+    first = made(strict(1.0), 1)
+    second = made(strict(2.0), 2, first)
+    unnamed = strict(1.0) | {"costs_together": {"releases": {"strict": 2}}}
+    files = {"first": first, "copy": first, "second": second, "old": strict(1.0)}
+    for name, said in {**files, "unnamed": unnamed}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "privacy.json").write_text(json.dumps(said, indent=2), encoding="utf-8")
     assert read_earlier([]) == ()
-    for twice in ([first, first], [first, first / "privacy.json"]):
+    assert read_earlier([tmp_path / "second"]) == (second,)
+    assert costs_together([second])["strict"]["epsilon"] == 3.0
+    place = tmp_path / "first"
+    for twice in (
+        [place, place / "privacy.json"],
+        [place, tmp_path / "copy"],
+        [tmp_path / "old", tmp_path / "old" / "privacy.json"],
+    ):
         with pytest.raises(InputError, match="twice"):
             read_earlier(twice)
-    with pytest.raises(InputError, match="2 releases"):
-        read_earlier([second])
-    with pytest.raises(InputError, match="number of releases"):
-        costs_together([after])
+    with pytest.raises(InputError, match="does not name 1 of them"):
+        read_earlier([tmp_path / "unnamed"])
+    for name in ("digest", "mechanism", "cost_by_neighbours", "guarantee"):
+        (lost,) = second["costs_together"]["earlier"]
+        lost = {key: value for key, value in lost.items() if key != name}
+        together = second["costs_together"] | {"earlier": [lost]}
+        text = json.dumps(second | {"costs_together": together})
+        (tmp_path / "second" / "privacy.json").write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match="not a privacy statement"):
+            read_earlier([tmp_path / "second"])
 
 
 def test_planted_errors_are_seen(monkeypatch):

@@ -227,7 +227,12 @@ def an_earlier_release_left_out(costs: Any) -> Any:
 
 def other_neighbours_added(cost: Any) -> Any:
     """Each release adds the figure of the neighbours that its own claim is for."""
-    return lambda statement, _neighbours: cost(statement, statement["certified"]["neighbours"])
+
+    def other(statement: Any, _neighbours: str) -> Any:
+        claim = statement.get("certified_for") or statement["certified"]["neighbours"]
+        return cost(statement, claim)
+
+    return other
 
 
 def places_of_a_grid(_: Any) -> Any:

@@ -23,11 +23,13 @@ from statement_mistakes import (
 from table_mistakes import DENSITY, SHIFT, TABLE_MISTAKES, no_shift, windows_wider
 from unit_mistakes import UNIT_MISTAKES
 
+from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models.beta import Beta
 from pyvws.models.logistic import Logistic
 from pyvws.models.registry import MODELS
 from pyvws.models.regression import Regression
+from pyvws.statement.words import caveat
 from pyvws.synthesis import judged_fits
 from pyvws.validation import runner
 from pyvws.validation._privacy_loss import (
@@ -41,6 +43,7 @@ from pyvws.validation._privacy_loss import (
 )
 from pyvws.validation._stan_case import UNSATURATED
 from pyvws.validation._stochastic_tester import epsilon_at_least
+from pyvws.validation._weights_loss import LOSSES, WEIGHTS, median_loss, shapes
 from pyvws.validation._window_loss import WindowLoss
 from pyvws.validation.cases import CASES, MeasuredCase, guarantee, searched
 from pyvws.validation.cases.guarantee import ComputedLoss, SampledLoss
@@ -124,6 +127,22 @@ def test_the_largest_numbers_leave_a_clamped_density_finite() -> None:
     assert isinstance(case.runs, CensoredRuns)
     assert {abs(extreme) for extreme in case.runs.extremes} >= {1e300}
     assert all(np.isfinite(found.value) for found in row_of(case).measurements)
+
+
+def test_weights_found_anew_lose_what_the_caveat_says() -> None:
+    """The figures of the caveat, each within a factor 1.1; with the weights held there are none."""
+    said = caveat(Phrase("weights"))
+    found = [one.value for one in row_of(WEIGHTS).measurements if one.what.startswith("loss")]
+    stated = [figure for losses in LOSSES.values() for figure in losses]
+    assert row_of(WEIGHTS).verdict == "pass"
+    for loss, figure in zip(found, stated, strict=True):
+        assert figure / 1.1 < loss < 1.1 * figure
+        assert f"{figure:,.0f}" in said
+    one, epsilon = shapes((500, 499, 1))
+    none, epsilon_without = shapes((500, 499, 0))
+    assert (epsilon, epsilon_without) == (16.7, 1.3)
+    held = one - np.array([0.0, 0.0, 0.5])  # Its own record alone leaves.
+    assert median_loss(one, held) < 2.0 < 40.0 < median_loss(one, none)
 
 
 @pytest.mark.parametrize("case", [CENSORED, HISTOGRAM, *WINDOWS], ids=lambda case: case.id)

@@ -12,6 +12,7 @@ from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
     censored_density,
     density,
+    drawn_datasets,
     guarantee,
     mixture_density,
     noise,
@@ -19,6 +20,7 @@ from pyvws.validation.cases import (
     posterior,
     printed,
     searched,
+    stated_facts,
     values,
     words,
 )
@@ -54,6 +56,8 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *noise.CASES,
         *noisy_counts.CASES,
         *words.CASES,
+        *stated_facts.CASES,
+        *drawn_datasets.CASES,
     )
 
 

@@ -36,6 +36,7 @@ from pyvws.validation._measured_case import Findings, MeasuredRow
 from pyvws.validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws.validation._stochastic_tester import epsilon_at_least
 from pyvws.validation._unit_losses import UNITS
+from pyvws.validation._weights_loss import WEIGHTS, WeightsLoss
 from pyvws.validation._window_loss import WINDOWS, WindowLoss
 from pyvws.validation.report import Measurement
 
@@ -203,7 +204,7 @@ _SHARED: Final = {f"draws-{draws}-of-3-datasets": runs for draws, runs in SHARED
 }
 
 
-CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss, ...]] = (
+CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss | WeightsLoss, ...]] = (
     *(
         ComputedLoss(
             id=f"guarantee/{_IDS[clamp]}-{name}{'-in-steps' if in_steps else ''}",
@@ -275,4 +276,5 @@ CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss, ...]] = (
         share=0.15,
     ),
     *WINDOWS,
+    WEIGHTS,
 )

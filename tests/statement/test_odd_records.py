@@ -466,3 +466,14 @@ def test_a_fit_counts_unknown_values_inside() -> None:
     assert made.summary["records_with_unknown_values"] == {"age": 1}
     assert len(made.datasets[0]) == len(ROWS) + 1
     assert "unknown" not in json.dumps(made.privacy)
+
+
+def test_a_date_of_r_beyond_python_s_years_is_an_unknown_value() -> None:
+    """R hands a column over before a run has settings, so nothing there may end for one cell."""
+    (far,) = received("column", "double", [np.array([4e6]).tobytes()], classes=("Date",))
+    assert far == "12921-08-18"
+    table = as_pandas([*ROWS, (*ROWS[0][:-1], far)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        made = Synthesizer(**RUNS["constant"]()).fit(table, seed=1)
+    assert made.summary["records_with_unknown_values"] == {"born": 1}

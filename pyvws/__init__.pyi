@@ -136,6 +136,7 @@ def synthesize(
     accounting: Literal["papers", "window"] = "papers",
     total_epsilon: float | None = None,
     delta: float | None = None,
+    accept_delta: bool = False,
     types: str = "schema",
     records: int | Literal["noisy"] | None = None,
     records_epsilon: float | None = None,

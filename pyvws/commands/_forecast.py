@@ -65,8 +65,9 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
     Epsilon is that of rough fits, whose coefficients scatter by their rough standard errors in the
     place of a posterior. Weights follow from their bounds as under `lw`, whose bound `sw` meets,
     and the bounds of rough fits under these weights are the forecast. Noisy counts are forecast at
-    the run's epsilon and delta, or at 4 and 1e-5.
+    the run's epsilon and delta, or at 4 and a delta of 1e-5 or below 1 / (10 n).
     """
+    from pyvws._base.deltas import delta_to_decide, modest_delta
     from pyvws.mechanisms.noisy_counts import NoisyCounts
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.cost import expected_cost, expected_of_counts
@@ -137,7 +138,8 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
                 f"records. Its {part.parameters:,} parameters take long, and tell little. Name "
                 "fewer predictors, or join levels."
             )
-    epsilon, delta, cap = 4.0, 1e-5, None
+    modest = min(1e-5, modest_delta(len(frame)))
+    epsilon, delta, cap = 4.0, modest, None
     if mechanism.facts.takes_table:
         epsilon, delta, cap = mechanism.epsilon, mechanism.delta, mechanism.cap
     counting: Any = mechanism if mechanism.facts.takes_table else NoisyCounts(epsilon=epsilon)
@@ -172,7 +174,13 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
     few = None
     if noise is not None and noise[2] > noise[3]:
         few = _noise(plan, len(frame) - out, epsilon, delta, cap, measure=("predictors",))
-    return [*lines, f"Recommended: {_advice(of_lw, column, noise, few)}."]
+    if delta_to_decide(delta, len(frame)):
+        lines.append(
+            f"Delta {delta:g} is above a tenth of 1 over the number of records, so a board has to "
+            f"decide on it. Take {modest:g}."
+        )
+        delta = modest
+    return [*lines, f"Recommended: {_advice(of_lw, column, noise, few, delta)}."]
 
 
 def _source(plan: Any, frame: Any, public: bool) -> str:
@@ -311,16 +319,17 @@ def _hidden(
     ]
 
 
-def _advice(epsilon: float, column: str, noise: Any, few: Any) -> str:
+def _advice(epsilon: float, column: str, noise: Any, few: Any, delta: float) -> str:
     if epsilon <= _HIGH:
         return "lw, or sw where each record shall count alike"
     if noise is None:
         return f"fewer levels or predictors of column {column!r}"
-    wide = noise[2] > noise[3]
+    wide, at = noise[2] > noise[3], f" at --delta {delta:g}" if delta else ""
     if few is not None and few[2] < few[3]:
         return (
-            "noisy-counts with --measure predictors, since noise exceeds the counts of all pairs; "
-            f"its {few[0]} sets have {few[3]:.0f} records a cell and a noise of about {few[2]:.0f}"
+            f"noisy-counts{at} with --measure predictors, since noise exceeds the counts of all "
+            f"pairs; its {few[0]} sets have {few[3]:.0f} records a cell and a noise of about "
+            f"{few[2]:.0f}"
         )
     first = "join levels or give wider cuts, since noise exceeds the counts; then " if wide else ""
-    return f"{first}noisy-counts, since under lw epsilon is above {_HIGH:g}"
+    return f"{first}noisy-counts{at}, since under lw epsilon is above {_HIGH:g}"

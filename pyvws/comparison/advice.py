@@ -20,18 +20,20 @@ from pyvws.evaluation.table_utility import Score
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.remedies import remedies
 from pyvws.report.page import number
+from pyvws.statement.guarantees import STRICT
 from pyvws.statement.words import caveat
 
 KINDS: Final = {
     "dp": "strict",
     "approximate-dp": "strict but for delta",
     "dp-if-bounded": "strict if bounded",
+    "dp-if-public": "strict if public",
+    "approximate-dp-if-public": "strict if public, but for delta",
     "asymptotic-dp": "asymptotic",
     "none": "no guarantee",
 }
 """The kinds of guarantee in words, the strongest first."""
 
-_STRICT: Final = ("dp", "approximate-dp", "dp-if-bounded")
 _LISTED: Final = 4
 _ONCE: Final = "That is what all datasets together cost."
 _NOT_STRICT: Final = (
@@ -73,8 +75,8 @@ class ComparedRow:
 
     @property
     def claim(self) -> str:
-        """The kind of guarantee, and whether it rests on the word of who signed a proposal."""
-        signed = self.signed and self.guarantee != "none"
+        """The kind of guarantee; an asymptotic one by a signed proposal says so."""
+        signed = self.signed and self.guarantee == "asymptotic-dp"
         return f"{self.kind}, by a signed proposal" if signed else self.kind
 
     def values(self, name: str) -> list[float]:
@@ -168,7 +170,7 @@ def advised(
         *_lacking(not_run, epsilon),
         *(f"Its statement says: {caveat(sentence)}" for sentence in caveats),
     ]
-    strict = [row for row in (best, *others) if row.guarantee in _STRICT]
+    strict = [row for row in (best, *others) if row.guarantee in STRICT]
     if strict and strict[0] is not best:
         sentences.append(
             f"The best strict one is {strict[0].point.name}, with {compared.figure(strict[0])}."

@@ -15,7 +15,7 @@ the figure. A figure differs where it does so by more than 3 of these errors and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, dataset_list, same_length, vector
 from pyvws.errors import InputError
+from pyvws.evaluation.sample_errors import CellNoise, SampleErrors
 
 TROUBLES: Final = {
     "negative": "negative values, which the data never has",
@@ -107,60 +108,6 @@ class Predictor:
     original: Any
     synthetic: Sequence[Any]
     trouble: str = "given"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CellNoise:
-    """The noise of the counts that a number was drawn by.
-
-    `edges` (C + 1,) are the ends of its cells, which rise. `deviation` is the standard deviation of
-    the noise of a cell's count, in records.
-    """
-
-    edges: Floats
-    deviation: float
-
-    def at(self, values: Floats) -> Floats:
-        """A number (C,) for each cell: the mean of those in it, or else its middle."""
-        cells = len(self.edges) - 1
-        place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, cells - 1)
-        many = np.bincount(place, minlength=cells)
-        sums = np.bincount(place, values, minlength=cells)
-        middle = 0.5 * (self.edges[:-1] + self.edges[1:])
-        return np.where(many > 0, sums / np.maximum(many, 1), middle)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Allowed:
-    """How far figures of datasets may lie from the data's by chance and by noise.
-
-    The data's numbers `y` (N,) stand for `counts` (N,) records of `units` (N,), where either is
-    given. `own` are the datasets.
-    """
-
-    y: Floats
-    counts: Floats | None
-    units: Any
-    own: list[_Values]
-    noise: CellNoise | None
-
-    def error(self, influence: Callable[[Floats], Floats], of_own: float) -> float:
-        """The standard error of a mean over datasets less the data's figure.
-
-        `influence` is that of numbers on the figure. `of_own` is the mean of its square over the
-        rows of a dataset.
-        """
-        each = influence(self.y)
-        many = np.ones(len(each)) if self.counts is None else self.counts
-        total, m = many.sum(), len(self.own)
-        sums = many * each**2 if self.units is None else np.bincount(self.units, each) ** 2
-        sample = float(sums.sum()) / total**2
-        rows = min(column.records for column in self.own)
-        variance = sample * (1.0 + 1.0 / m) + of_own / rows / m
-        if self.noise is not None:
-            cells = influence(self.noise.at(self.y))
-            variance += float((cells**2).sum()) * (self.noise.deviation / total) ** 2
-        return math.sqrt(variance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +227,11 @@ def check_column(
         raise InputError("The values of a category must be codes 1 to L of levels.")
     if levels is None:
         there = ~np.isnan(y)
-        parts = [None if part is None else np.asarray(part)[there] for part in (records, units)]
+        many, of_unit = (None if x is None else np.asarray(x)[there] for x in (records, units))
         filled = [column for column in own if column.records]
-        allowed = _Allowed(y[there], parts[0], parts[1], filled, noise)
-        statistics = _of_numbers(data, own, allowed, beyond_is_trouble=beyond_is_trouble)
+        rows = min((column.records for column in filled), default=0.0)
+        errors = SampleErrors(y[there], many, of_unit, len(filled), rows, noise)
+        statistics = _of_numbers(data, own, errors, beyond_is_trouble=beyond_is_trouble)
     else:
         statistics = _of_levels(data, own, levels)
     if predictors:
@@ -383,7 +331,7 @@ def _of_levels(data: _Values, own: list[_Values], levels: Sequence[str]) -> list
 
 
 def _of_numbers(
-    data: _Values, own: list[_Values], allowed: _Allowed, *, beyond_is_trouble: bool
+    data: _Values, own: list[_Values], errors: SampleErrors, *, beyond_is_trouble: bool
 ) -> list[Statistic]:
     statistics = []
     if any(column.missing for column in (data, *own)):
@@ -391,23 +339,23 @@ def _of_numbers(
         rows = min(column.missing + column.records for column in own)
         bad = _parts(p, float(np.mean(q)), data.missing + data.records, rows, _OF_SHARES)
         statistics.append(_statistic("share missing", p, q, "missing" if bad else ""))
-    if allowed.own:
-        statistics += _of_moments(data, allowed)
-        statistics += _of_range(data, allowed.own, beyond_is_trouble=beyond_is_trouble)
-        statistics += _of_repeated(data, allowed.own)
-        statistics += _of_quantiles(data, allowed)
+    if there := [column for column in own if column.records]:
+        statistics += _of_moments(data, there, errors)
+        statistics += _of_range(data, there, beyond_is_trouble=beyond_is_trouble)
+        statistics += _of_repeated(data, there)
+        statistics += _of_quantiles(data, there, errors)
     return statistics
 
 
-def _of_moments(data: _Values, allowed: _Allowed) -> list[Statistic]:
+def _of_moments(data: _Values, own: list[_Values], errors: SampleErrors) -> list[Statistic]:
     """Mean and standard deviation, which differ by more than chance, noise and a tolerance.
 
     A constant has neither chance nor tolerance: the share at its value tells.
     """
     mean, sd, statistics = data.mean, data.sd, []
-    own: dict[str, list[float]] = {
-        "mean": [column.mean for column in allowed.own],
-        "standard deviation": [column.sd for column in allowed.own],
+    figures: dict[str, list[float]] = {
+        "mean": [column.mean for column in own],
+        "standard deviation": [column.sd for column in own],
     }
     for name, of_data, tolerance, trouble, influence in (
         ("mean", mean, _OF_MEANS, "mean", lambda x: x - mean),
@@ -422,11 +370,11 @@ def _of_moments(data: _Values, allowed: _Allowed) -> list[Statistic]:
         bad = False
         with np.errstate(all="ignore"):
             if sd > 0.0:
-                squares = [(influence(x.values) ** 2 * x.shares).sum() for x in allowed.own]
-                error = allowed.error(influence, float(np.mean(squares)))
+                squares = [(influence(x.values) ** 2 * x.shares).sum() for x in own]
+                error = errors.error(influence, float(np.mean(squares)))
                 limit = tolerance * sd + _CHANCE * error
-                bad = bool(abs(np.mean(own[name]) - of_data) > limit)
-        statistics.append(_statistic(name, of_data, own[name], trouble if bad else ""))
+                bad = bool(abs(np.mean(figures[name]) - of_data) > limit)
+        statistics.append(_statistic(name, of_data, figures[name], trouble if bad else ""))
     return statistics
 
 
@@ -477,11 +425,11 @@ def _of_repeated(data: _Values, own: list[_Values]) -> list[Statistic]:
     return statistics
 
 
-def _of_quantiles(data: _Values, allowed: _Allowed) -> list[Statistic]:
+def _of_quantiles(data: _Values, own: list[_Values], errors: SampleErrors) -> list[Statistic]:
     statistics = []
     for level in _LEVELS:
         x = data.quantile(level)
-        p, q = data.middle(x), float(np.mean([column.middle(x) for column in allowed.own]))
+        p, q = data.middle(x), float(np.mean([column.middle(x) for column in own]))
 
         def influence(values: Floats, x: float = x, p: float = p) -> Floats:
             return np.where(values == x, 0.5, values < x) - p
@@ -489,8 +437,8 @@ def _of_quantiles(data: _Values, allowed: _Allowed) -> list[Statistic]:
         beyond = min(p, 1.0 - p)
         tolerance = min(_OF_QUANTILES * math.sqrt(p * (1.0 - p)), _OF_TAILS * beyond)
         tolerance += 1.0 / data.records  # Of few records one moves the share by so much.
-        limit = tolerance + _CHANCE * allowed.error(influence, q * (1.0 - q))
-        quantiles = [column.quantile(level) for column in allowed.own]
+        limit = tolerance + _CHANCE * errors.error(influence, q * (1.0 - q))
+        quantiles = [column.quantile(level) for column in own]
         bad = abs(q - p) > limit
         statistics.append(
             _statistic(f"quantile {100 * level:g} %", x, quantiles, "quantiles" if bad else "")

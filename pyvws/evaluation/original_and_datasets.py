@@ -26,7 +26,7 @@ from pyvws.r_numbers import rarith
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about, named
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import by_meaning, meant
+from pyvws.tables.files.labels import as_number, by_meaning, meant
 from pyvws.tables.proposal.columns import proposed_columns
 from pyvws.tables.schema.arithmetic import is_single
 from pyvws.tables.schema.column import Column
@@ -387,9 +387,11 @@ def complete_records(
     """The records (n,) of a frame (N,) without a missing value in the columns `names`.
 
     Missing are empty cells, NaN, and the codes of the schema. A number of the schema comes out as
-    floats, also where a code such as N made text of it, and a date as days. A name that the frame
-    lacks is left to its reader. Raises InputError where no record is left, and for cells of a
-    number that are neither a number nor a code.
+    floats, also where a code such as N made text of it, and a date as days. A category is what its
+    levels say: numbers, truth values or text. A name that the frame lacks is left to its reader.
+
+    Raises InputError where no record is left, and for cells of a number that are neither a number
+    nor a code.
     """
     known = described(schema)
     there = np.ones(len(frame), dtype=np.bool_)
@@ -411,37 +413,47 @@ def _with_value(
     column: nw.Series[Any], described: Column | None
 ) -> tuple[nw.Series[Any], NDArray[np.bool_]]:
     """A column as it enters a regression, and which records (N,) have a value in it."""
-    if described is not None and not described.categorical and _is_number(column, described):
-        numbers = _numbers(column, described)
-        floats = nw.new_series(column.name, numbers, nw.Float64, backend=column.implementation)
-        return floats, ~np.isnan(numbers)
     if described is not None and described.categorical:
-        column = _as_levels(column, described)
+        return _category(column, described)
+    if described is not None and _is_number(column, described):
+        return _floats(column, _numbers(column, described))
     missing = column.is_null()
     if column.dtype.is_float():
         missing = missing | column.is_nan()
-    there = ~np.asarray(missing.fill_null(True).to_numpy(), dtype=np.bool_)
-    if described is None or not described.missing_codes:
-        return column, there
-    places, labels = distinct(column)
-    gone = [place for place, label in enumerate(labels) if label in described.missing_codes]
-    if column.dtype in (nw.Categorical, nw.Enum):  # A level that no record has would stay.
-        column = column.cast(nw.String)
-    return column, there & ~np.isin(places, gone)
+    return column, ~np.asarray(missing.fill_null(True).to_numpy(), dtype=np.bool_)
 
 
-def _as_levels(column: nw.Series[Any], described: Column) -> nw.Series[Any]:
-    """A category whose cells are the schema's levels, where they are spelled otherwise."""
+def _floats(column: nw.Series[Any], numbers: Floats) -> tuple[nw.Series[Any], NDArray[np.bool_]]:
+    floats = nw.new_series(column.name, numbers, nw.Float64, backend=column.implementation)
+    return floats, ~np.isnan(numbers)
+
+
+def _category(
+    column: nw.Series[Any], described: Column
+) -> tuple[nw.Series[Any], NDArray[np.bool_]]:
+    """A category as what its levels say that it holds, however the table's reader typed it.
+
+    Text of an empty cell is one, unless it is a level.
+    """
+    levels = described.coded_levels
     places, labels = distinct(column)
-    spelled = spelled_levels(labels, described.coded_levels)
-    if spelled == labels:
-        return column
-    cells: list[Any] = [*spelled, None]
-    kind: Any = nw.String
-    if {*spelled} <= {"true", "false", None}:
-        cells, kind = [None if x is None else x == "true" for x in cells], nw.Boolean
-    values = [cells[place] for place in places.tolist()]
-    return nw.new_series(column.name, values, kind, backend=column.implementation)
+    read = spelled_levels(labels, levels)
+    gone = {None, *described.missing_codes, *({""} - {*levels})}
+    there = np.array([label not in gone for label in [*read, None]])[places]
+    if described.holds == "numbers":
+        known = [None if label in gone else as_number(str(label)) for label in [*read, None]]
+        numbers = np.array(known, dtype=np.float64)[places]
+        if unread := int((np.isnan(numbers) & there).sum()):
+            raise InputError(
+                f"Column {column.name!r} has {unread} cells that are no level of the schema. Give "
+                "every level in the schema."
+            )
+        return _floats(column, numbers)
+    truth = described.holds == "truth values"
+    cells = [str(label).lower() == "true" if truth else label for label in read]
+    values = np.array([*cells, None], dtype=object)[places].tolist()
+    kind: Any = nw.Boolean if truth else nw.String
+    return nw.new_series(column.name, values, kind, backend=column.implementation), there
 
 
 def described(schema: Schema | None) -> Mapping[str, Column]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,11 +29,7 @@ from pyvws.evaluation.k_marginal import (
     share_of_the_way,
     standing,
 )
-from pyvws.evaluation.original_and_datasets import (
-    OriginalAndDatasets,
-    PlainTables,
-    plain_tables,
-)
+from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, PlainTables, plain_tables
 from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
 from pyvws.evaluation.second_sample import second_sample, units_drawn
 from pyvws.tables.schema.schema import Schema
@@ -225,19 +222,12 @@ class TableUtility:
     @property
     def standing(self) -> Standing:
         """Where the datasets stand beside independent columns, as `k_marginal.standing` says."""
-        return standing(
-            self.k_marginal,
-            self.k_marginal_independent,
-            self.k_marginal_bootstrap,
-            self.k_marginal_margin,
-        )
+        ends = self.k_marginal_independent, self.k_marginal_bootstrap
+        return standing(self.k_marginal, *ends, self.k_marginal_margin)
 
     @property
     def share_of_the_way(self) -> float:
-        """How far a dataset's k-marginal score lies from independent columns' to a bootstrap's.
-
-        0 = as independent columns, 1 = as a second sample. NaN where a bootstrap scores no higher.
-        """
+        """`k_marginal.share_of_the_way` of a dataset: 0 = as independent columns, 1 = best."""
         return self._share(self.k_marginal)
 
     @property
@@ -373,11 +363,8 @@ def table_utility(
     if s_pmse:
         scores.append(measured.score("s_pmse", two_way, lambda: max(largest)))
     if trees:
-        scores.append(
-            measured.score(
-                "s_pmse_tree", lambda table: tree_score(first, table, seed=seed), lambda: np.inf
-            )
-        )
+        by_trees = partial(tree_score, first, seed=seed)
+        scores.append(measured.score("s_pmse_tree", by_trees, lambda: np.inf))
     scores.append(measured.score("margins", lambda table: float(_margins(tables, table).mean())))
     missing = _both_missing(tables, first)
     if missing.any() or any(_both_missing(tables, table).any() for table in tables.synthetic):

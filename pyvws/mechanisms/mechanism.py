@@ -32,7 +32,8 @@ class Facts:
     - `reference`: Path of public records that the mechanism has a model fitted to.
     - `weights_source`: The statement's word for the source of the weights; "table" for the whole
       table.
-    - `own_epsilon`: The epsilon among the mechanism's settings.
+    - `own_epsilon`, `own_delta`: The epsilon among the mechanism's settings, and the delta of its
+      claim.
     - `fits_model`: Whether it weighs fits of a model; the perturbed histogram has no model.
     - `fits`: How many fits to the table it makes, beside those of a search.
     - `takes_table`: Whether a mechanism without fits takes the columns of a schema.
@@ -65,6 +66,7 @@ class Facts:
     reference: str | None = None
     weights_source: str = "table"
     own_epsilon: float | None = None
+    own_delta: float = 0.0
     fits_model: bool = True
     fits: int = 1
     takes_table: bool = False

@@ -204,6 +204,7 @@ class NoisyCounts(MechanismBase):
         return replace(
             super(NoisyCounts, self).facts,
             claim="approximate-dp" if self.delta else "dp",
+            own_delta=self.delta,
             protects_records=self.neighbours == "loo",
         )
 

@@ -112,6 +112,13 @@ class SchemaPlan(Plan):
         return {"schema": self.schema.text, "public_schema": self.schema.public_text}
 
     @property
+    def signature(self) -> dict[str, Any]:
+        schema = self.schema
+        if not schema.reviewed or schema.under_review:
+            return {}
+        return {"by": schema.reviewed, "entries": schema.proposed_entries}
+
+    @property
     def leaves_records_out(self) -> bool:
         return any(self.schema.columns[name].rules for name in self.schema.synthesized)
 

@@ -116,6 +116,14 @@ class Plan(ABC):
         return {"schema": "", "public_schema": ""}
 
     @property
+    def signature(self) -> dict[str, Any]:
+        """Who signed a proposed schema, and how many of its entries came from the records.
+
+        Empty without a signed proposal. Confidential.
+        """
+        return {}
+
+    @property
     def reads_codes(self) -> bool:
         """Whether cells count as a file spells them."""
         return self.by_schema

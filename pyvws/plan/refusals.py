@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pyvws.models.conditional_table import ConditionalTable
+from pyvws.plan.delta import DELTA_OF_PUBLIC_RECORDS
 from pyvws.plan.plan import Plan, PlannedConditional
 from pyvws.plan.refusal import Refusal
 from pyvws.tables.schema.schema import Schema
@@ -425,6 +426,7 @@ OF_PLAN: Final = (
         "A noisy number of rows costs epsilon of its own.",
         "Say how much by --records-epsilon (records_epsilon=... in Python).",
     ),
+    DELTA_OF_PUBLIC_RECORDS,
     Refusal(
         "public-records-epsilon",
         lambda plan: (

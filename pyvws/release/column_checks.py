@@ -19,12 +19,12 @@ from pyvws._base.phrase import counted
 from pyvws.errors import MisfitWarning
 from pyvws.evaluation.column_checks import (
     TROUBLES,
-    CellNoise,
     ColumnCheck,
     Predictor,
     check_column,
 )
 from pyvws.evaluation.k_marginal import KMarginal, coded_k_marginal
+from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.remedies import Remedies, remedies
 from pyvws.plan.coded import OutcomeColumn

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.evaluation.column_checks import CellNoise
+from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.statement.statement import Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable

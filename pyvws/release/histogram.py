@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.evaluation.column_checks import CellNoise
+from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.privacy.budget import deviation_of
@@ -81,7 +81,7 @@ def histogram_run(
     noisy = mechanism.perturb(outcome.y, seed=seed)
     statement = HistogramStatement(
         **shared_facts(settings, table),
-        guarantee="none" if settings.compared else noisy.guarantee,
+        claim="none" if settings.compared else noisy.guarantee,
         spending=noisy.spending,
         epsilon=noisy.epsilon,
         neighbours=noisy.neighbours,

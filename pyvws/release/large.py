@@ -118,6 +118,7 @@ def large_release(
         format=source.format,
         whole=False,
         overwrite=overwrite,
+        schema=plan.schema,
     ) as out:
         samples = _write_records(run, source, kinds, out)
         parts = once_a_run(

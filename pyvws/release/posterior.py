@@ -14,6 +14,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError, SearchError
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
+from pyvws.plan.delta import refuse_delta
 from pyvws.posterior.prediction import predicted, unit_steps
 from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.release.draw_source import DrawSource, shared_facts
@@ -181,6 +182,7 @@ def fitted_run(
     strict = table.plan.strict
     loop.seller = seller_of(settings, loop.cells.total_records, strict=strict)
     rows = rows_to_draw(settings.records, loop.seller)
+    refuse_delta(settings, table.records if rows is None else rows)
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
     drawn = loop.predictors(final, settings.datasets, settings.draws_per_release)
     nothing = tells_nothing(loop, weighting, strict=strict)

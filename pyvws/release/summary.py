@@ -62,6 +62,7 @@ def once_a_run(
         **figures,
         **({"records_that_break_rules": table.breaking} if table.breaking else {}),
         **({"records_with_unknown_values": table.unknown} if table.unknown else {}),
+        **({"signed_proposal": table.plan.signature} if table.plan.signature else {}),
         "column_checks": checks,
         "timings": {"total_seconds": time.perf_counter() - began, **figures["timings"]},
         "settings": {**settings.recorded(table.plan, table.families), **figures["settings"]},

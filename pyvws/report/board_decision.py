@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.evaluation.k_marginal import share_of_the_way, standing
@@ -38,14 +39,33 @@ def checks(
     public: PublicPart, summary: Mapping[str, Any], evidence: Evidence | None
 ) -> list[BoardCheck]:
     """What was checked and what the board must judge, fails first."""
-    parts = (_of_claim(summary["privacy"]), _of_fits(public, summary), _of_data(summary, evidence))
+    rows = public.files[0].rows if public.files else 0
+    parts = (
+        _of_claim(summary, rows),
+        _of_delta(summary.get("settings", {}).get("delta") or 0.0, rows),
+        _of_fits(public, summary),
+        _of_data(summary, evidence),
+    )
     every = [check for part in parts for check in part]
     return sorted(every, key=lambda check: _TONES.index(check.tone))
 
 
-def _of_claim(exact: Mapping[str, Any]) -> Iterator[BoardCheck]:
+def _of_delta(delta: float, rows: int) -> Iterator[BoardCheck]:
+    """Whether a delta is small enough; `rows` is the number of records as it is released."""
+    if delta_to_decide(delta, rows):
+        yield BoardCheck(
+            "warn",
+            f"Whether δ = {delta:g} is small enough for {rows:,} rows. Above a tenth of 1 over "
+            f"their number, {1 / (10 * rows):.2g}, the guarantee promises a single record little.",
+        )
+
+
+def _of_claim(summary: Mapping[str, Any], rows: int) -> Iterator[BoardCheck]:
+    exact = summary["privacy"]
     title, meaning = GUARANTEES[exact["guarantee"]]
-    yield BoardCheck(tone_of(exact), f"The guarantee is: {title}. {meaning}")
+    yield BoardCheck(tone_of(exact, rows), f"The guarantee is: {title}. {meaning}")
+    if signature := summary.get("signed_proposal"):
+        yield BoardCheck("warn", _of_signature(**signature))
     claimed = exact.get("certified") or exact
     yield BoardCheck(
         "warn",
@@ -60,6 +80,16 @@ def _of_claim(exact: Mapping[str, Any]) -> Iterator[BoardCheck]:
             "warn",
             f"The ledger lists {counted(lost, 'use')} of the data without a cost in the total.",
         )
+
+
+def _of_signature(by: str | bool, entries: int | None) -> str:
+    """What the board decides of a schema that a program proposed and somebody signed."""
+    signer = by if isinstance(by, str) else "Somebody who gave no name"
+    read = "Entries" if entries is None else f"{entries} of the entries"
+    return (
+        f"Whether every entry of the schema is known without the records. {signer} signed that it "
+        f"is. {read} came from the records, and no ε covers what they tell."
+    )
 
 
 def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:

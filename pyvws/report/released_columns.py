@@ -15,7 +15,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, described
-from pyvws.tables.files.read import UNREADABLE, csv_header, scan_columns
+from pyvws.tables.files.read import CSV_NULLS, UNREADABLE, csv_header, csv_types, scan_columns
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -206,6 +206,26 @@ def scan(file: Path, *, text: Sequence[str] = ()) -> pl.LazyFrame:
     }
     wanted |= dict.fromkeys(text, pl.String)
     return pl.scan_csv(file, schema_overrides=wanted, **given)
+
+
+def kinds_in(file: Path, names: Sequence[str]) -> dict[str, pl.DataType]:
+    """The types of some columns of a dataset; codes of a csv such as 007 are text."""
+    if not names:
+        return {}
+    with readable(str(file)):
+        if file.suffix != ".csv":
+            kinds = scan_columns(file, file.suffix[1:]).select(names).collect_schema()
+            return dict(kinds)
+        with file.open("rb") as opened:
+            given: Any = {"new_columns": csv_header(opened)}
+        types = csv_types(file, given)
+        whole = [name for name in names if types[name].is_integer()]
+        cells = pl.scan_csv(file, infer_schema=False, null_values=CSV_NULLS, **given)
+        coded = cells.select(
+            (pl.col(n) != pl.col(n).cast(types[n]).cast(pl.String)).any() for n in whole
+        )
+        (more,) = coded.collect(engine="streaming").to_dicts() if whole else [{}]
+        return {name: pl.String() if more.get(name) else types[name] for name in names}
 
 
 @contextmanager

@@ -203,6 +203,9 @@ class RunSettings:
         needs="total_epsilon",
         panel="Mechanism",
     )
+    accept_delta: bool = setting(
+        False, "Run also at a delta above 1 over the number of records.", panel="Mechanism"
+    )
     types: str = setting(
         "schema",
         "Where synthetic columns of a table get their types and spelling from.",

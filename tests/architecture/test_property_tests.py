@@ -68,13 +68,18 @@ NOT_PURE_FUNCTIONS = {
     "statement.releases.refuse_other_units": "compares words of statements",
     "statement.releases.earlier_of": "reads one entry of a statement",
     "statement.releases.releases_unnamed": "reads one entry of a statement",
-    "evaluation.combining_rules.rule_in_words": "words",
+    "evaluation.combining_rules.rule_named": "words",
+    "evaluation.combining_rules.rule_of": "reads the entries of a statement",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
     "evaluation.laplace_table.weighing": "reads the entries of a schema",
     "evaluation.laplace_table.public_ranges": "reads the entries of a schema",
     "posterior.cell_family.by_no_family": "reads the entries of a schema",
     "posterior.cell_family.cell_family": "reads the entries of a schema",
+    "evaluation.original_and_datasets.spelled_levels": (
+        "evaluation/test_spelled_alike.py::"
+        "test_a_level_is_itself_and_another_label_is_a_level_or_itself"
+    ),
     "evaluation.original_and_datasets.described": "reads the columns of a schema",
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
@@ -92,7 +97,14 @@ _RELEASES = (
 _HISTORIES = (
     "statement/test_releases.py::test_a_ledger_has_each_release_that_its_files_know_of_once"
 )
+_DELTAS = (
+    "release/test_delta.py::"
+    "test_a_modest_delta_is_the_largest_power_of_ten_that_nobody_has_to_decide"
+)
 PROPERTY_TESTS = {
+    "_base.deltas.above_a_record": _DELTAS,
+    "_base.deltas.delta_to_decide": _DELTAS,
+    "_base.deltas.modest_delta": _DELTAS,
     "statement.accounting.growth_per_doubling": (
         "statement/test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
     ),
@@ -214,6 +226,12 @@ PROPERTY_TESTS = {
     ),
     "evaluation.k_marginal.pair_distances": (
         "evaluation/test_k_marginal.py::test_double_loops_give_the_same"
+    ),
+    "evaluation.k_marginal.share_of_the_way": (
+        "evaluation/test_k_marginal.py::test_a_standing_needs_a_fifth_of_the_way_and_more_than_chance"
+    ),
+    "evaluation.k_marginal.standing": (
+        "evaluation/test_k_marginal.py::test_a_standing_needs_a_fifth_of_the_way_and_more_than_chance"
     ),
     "evaluation.k_marginal.worse_than_independent": (
         "evaluation/test_k_marginal.py::"

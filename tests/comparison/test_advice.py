@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import pyvws as vws
 from pyvws.comparison.advice import Advice, ComparedRow, advised
 from pyvws.comparison.choices import Point, read_choice
 from pyvws.evaluation.table_utility import Score
@@ -111,3 +112,18 @@ def test_a_strict_choice_loses_its_claim_on_the_table_that_was_looked_at() -> No
 
 def _warned(found: Advice) -> bool:
     return "states nothing strict, since the comparison looked at the table" in found.text
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(910.0, "hardly better than independent columns"), (800.0, "FAILS"), (950.0, "")],
+)
+def test_what_is_hardly_better_is_said_with_what_its_mechanism_has(value: float, said: str) -> None:
+    made = row("noisy-counts", "dp", (1.0, 1.0), (value, value))
+    column = vws.Column(model="table", levels=("a", "b"))
+    schema = vws.Schema({"x": column, "y": column})
+    given = {"schema": schema, "mechanism": "noisy-counts", "epsilon": 1.0}
+    text = advised([replace(made, point=replace(made.point, given=given))], 2.0, "s").text
+    assert said in text
+    assert ("--measure" in text) == bool(said)
+    assert "predictor" not in text

@@ -15,12 +15,10 @@ from scipy.special import ndtri
 from pyvws.errors import InputError
 from pyvws.evaluation.column_checks import (
     TROUBLES,
-    CellNoise,
     Predictor,
-    _Allowed,
-    _Values,
     check_column,
 )
+from pyvws.evaluation.sample_errors import CellNoise, SampleErrors
 from pyvws.evaluation.second_sample import second_sample
 
 few = settings(max_examples=80, deadline=None, derandomize=True)
@@ -320,14 +318,14 @@ def test_margins_are_those_of_a_bootstrap_of_records_and_of_units() -> None:
     end = float(np.quantile(y, 0.9))
     for groups in (None, units):
         drawn = [y[second_sample(rng, 2000, groups)] for _ in range(600)]
-        allowed = _Allowed(y, None, groups, [_Values.of(y, None)] * 10**6, None)
+        errors = SampleErrors(y, None, groups, datasets=10**6, rows=2000.0, noise=None)
         for figure, influence in (
             (np.mean, lambda x: x - y.mean()),
             (np.std, lambda x: ((x - y.mean()) ** 2 - y.var()) / (2 * y.std())),
             (lambda x: (x <= end).mean(), lambda x: (x <= end) - (y <= end).mean()),
         ):
             error = np.std([figure(x) for x in drawn])
-            assert allowed.error(influence, 0.0) == pytest.approx(error, rel=0.12)
+            assert errors.error(influence, 0.0) == pytest.approx(error, rel=0.12)
 
 
 def test_a_strict_claim_allows_values_beyond_the_data_and_nothing_else() -> None:

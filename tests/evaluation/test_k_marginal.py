@@ -20,6 +20,8 @@ from pyvws.evaluation.k_marginal import (
     coded_k_marginal,
     k_marginal,
     pair_distances,
+    share_of_the_way,
+    standing,
     worse_than_independent,
 )
 
@@ -231,3 +233,22 @@ def test_a_chain_draws_from_what_an_earlier_column_tells(seed: int, D: int, leve
     shares = np.bincount(pair[:, 0]) / 300  # A bootstrap of one column, by its expected distance.
     expected = np.sqrt(2.0 / np.pi * shares * (1.0 - shares) / 300).sum()
     assert copied == pytest.approx(1000.0 - 500.0 * expected, abs=25.0)
+
+
+_SCORES = st.floats(500.0, 1000.0)
+
+
+@given(_SCORES, _SCORES, _SCORES, st.floats(0.0, 20.0))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_a_standing_needs_a_fifth_of_the_way_and_more_than_chance(
+    score: float, apart: float, again: float, margin: float
+) -> None:
+    where, share = standing(score, apart, again, margin), share_of_the_way(score, apart, again)
+    if where == "better":
+        assert score - apart >= margin
+        assert share >= 0.2 - 1e-9
+    if where == "untied":
+        assert again - apart <= margin
+    if where == "hardly better" and again - apart > margin:
+        assert share < 0.2 + 1e-9 or score - apart < margin
+    assert (where == "worse") == worse_than_independent(score, apart, again)

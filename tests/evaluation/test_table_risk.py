@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -163,3 +165,34 @@ def test_dates_count_as_days_for_risks_and_utility(kind, said):
     others = table_risk(number, [number[::-1]], keys=["born", "ill"], target="age", schema=plain)
     assert risk.replicated_uniques == others.replicated_uniques
     assert risk.closest == others.closest
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["left out in turn", "hold-out"])
+def test_copies_by_chance_are_told_from_copies_of_the_records(held: bool) -> None:
+    """Of six columns of five levels an independent sample has many lone records again."""
+    rng = np.random.default_rng(8)
+
+    def sample(n: int) -> pl.DataFrame:
+        return pl.DataFrame({name: rng.binomial(4, 0.3, n).astype(str) for name in "abcdef"})
+
+    original, holdout = sample(500), sample(500) if held else None
+    more: dict[str, Any] = {"keys": ["a"], "holdout": holdout}
+    for made, exceeds in ((sample(500), False), (original, True)):
+        scores = table_risk(original, [made] * 2, **more).scores
+        (copies,) = [score for score in scores if score.chance is not None]
+        assert copies.name == "copies_of_uniques"
+        assert copies.chance == pytest.approx(0.2, abs=0.08)
+        assert copies.exceeds_chance == exceeds
+
+
+def test_a_record_is_left_out_with_its_unit() -> None:
+    """Two equal records of one household say nothing of the chance of another one's copy."""
+    same = list("xxyyzz")
+    table = pl.DataFrame({"home": list("112344"), "a": same, "b": same})
+    columns = {name: Column(model="table", levels=tuple("xyz")) for name in "ab"}
+    for unit, chance in (("home", 2 / 6), (None, 1.0)):
+        dropped = Column(role="drop")
+        schema = Schema({"home": dropped, **columns}, unit=unit)
+        found = table_risk(table, [table], keys=["a"], schema=schema)
+        (copies,) = [score for score in found.scores if score.chance is not None]
+        assert copies.chance == pytest.approx(chance)

@@ -14,7 +14,8 @@ import pytest
 
 import pyvws as vws
 from pyvws.errors import MisfitWarning
-from pyvws.evaluation.column_checks import CellNoise, check_column
+from pyvws.evaluation.column_checks import check_column
+from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.release import column_checks
 from pyvws.report.board_page import board_page

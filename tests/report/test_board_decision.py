@@ -204,15 +204,24 @@ def test_both_pages_say_that_a_claim_rests_on_a_signed_proposal(
         for name, count in (("sex", 2), ("age", 5), ("ill", 2))
     }
     mechanism = vws.NoisyCounts(epsilon=4.0, sweeps=20, classes=3)
-    schema = vws.Schema(columns, reviewed=reviewed)
+    schema = vws.Schema(columns, reviewed=reviewed, proposed_entries=reviewed and 6)
     release = vws.synthesize(_table(), schema=schema, mechanism=mechanism, datasets=2, seed=1)
     out = release.write(tmp_path / "out")
     paths = write_pages(out, read_public(out), read_confidential(out), None, Heading("T", "A"))
     said = caveat(Phrase(SIGNED))
     pages = [html.unescape(path.read_text()) for path in paths]
+    title = GUARANTEES["dp-if-public"][0]
+    signed = reviewed is not None
     for page in pages:
-        assert (said in page) == (reviewed is not None)
-        assert "A. Person" not in page
+        assert (said in page) == signed
+        assert f"guarantee is: {title}" in page or not signed or page is pages[0]
+    assert "A. Person" not in pages[0]
+    assert ("A. Person signed that it is. 6 of the entries came from the" in pages[1]) == signed
+    decided = checks(read_public(out), release.summary, None)
+    tones = [check.tone for check in decided if "signed that" in check.text]
+    assert tones == (["warn"] if signed else [])
+    left = b"".join(file.read_bytes() for file in (out / "release").iterdir())
+    assert not any(word in left for word in (b"A. Person", b"proposed_entries"))
     assert epsilon_in_words(release.privacy)[0] in pages[1]
 
 

@@ -93,7 +93,7 @@ def test_chains_of_either_stage_that_fail_stop_a_strict_run(number: int, tmp_pat
 
 
 def test_the_table_itself_is_no_reference(tmp_path: Path) -> None:
-    """Its weights would follow from all records. A refusal would tell others so."""
+    """Its weights would follow from all records. A refusal would tell that it is the same."""
     run = strict("reference", tmp_path)
     TABLE.sample(fraction=1.0, shuffle=True, seed=1).write_csv(tmp_path / "old.csv")
     with pytest.warns(DisclosureWarning, match=r"^reference: it has as many records as the table"):

@@ -135,6 +135,11 @@ REFUSED: dict[str, dict[str, Any]] = {
     },
     "noisy-records-epsilon": {**CLAMPED, "records": "noisy"},
     "public-records-epsilon": {**CLAMPED, "records": 5, "records_epsilon": 1.0},
+    "delta-of-public-records": {
+        **table(sex=SEX),
+        "mechanism": vws.NoisyCounts(epsilon=1.0, delta=0.5),
+        "records": 3,
+    },
     "members-order": {**table(pay=PAY, unit="home", members=MEMBERS), "keep_order": True},
     "unit-mechanism": {**table(pay=PAY, unit="home"), "mechanism": "cw"},
     "unit-program": {**Y, "mechanism": "lw", "unit": "home", **PROGRAM},

@@ -20,6 +20,7 @@ from fit_mistakes import FIT_MISTAKES
 from noise_mistakes import TABLE_OF_ESTIMATES_MISTAKES
 from random_mistakes import RANDOM_MISTAKES
 from release_mistakes import RUN_MISTAKES
+from sampler_mistakes import SHARE_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
 from table_mistakes import CONDITIONAL_TABLE_MISTAKES
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
@@ -772,6 +773,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     *CONDITIONAL_TABLE_MISTAKES,
     *COUNTED_RECORDS_MISTAKES,
     *RANDOM_MISTAKES,
+    *SHARE_MISTAKES,
     *STATEMENT_MISTAKES,
     *RUN_MISTAKES,
 )

@@ -94,16 +94,25 @@ class CountedColumn:
         code = self._code.get(meant(label))
         if code is not None or label is None:
             return -1 if code is None else code
-        label = as_digit(label)
+        spelled = as_digit(label)
         if self.column.categorical:
-            return self._code.get(meant(label), -1)
-        number = self.column.number_of(label)
+            code = self._code.get(meant(spelled))
+            return self._outside(label) if code is None else code
+        number = self.column.number_of(spelled)
         if number is None:
-            return -1
-        number = float(at_decimals(self.column, number))
+            return self._outside(label)
+        number = float(self.column.within(at_decimals(self.column, number)))
         if self.column.label_of_number(number) in self.parts:  # Such as 0.0 for the mass 0.
             return self.parts.index(self.column.label_of_number(number))
         return self.cell_of(number)
+
+    def _outside(self, label: str) -> int:
+        """The code of what an unknown label counts as; -1 without one."""
+        place = self.column.place_outside(label)
+        if place is None:
+            return -1
+        every = self.column.coded_levels if self.column.categorical else self.column.missing_codes
+        return self.parts.index(every[place])
 
     def cell_of(self, number: float) -> int:
         """The code of a number that is neither a point of mass nor a missing code."""
@@ -119,7 +128,8 @@ class CountedColumn:
             return code + 1.0
         if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
             return float("nan")
-        return float(at_decimals(self.column, self.column.code_of(as_digit(str(label)))))
+        number = self.column.code_of(as_digit(str(label)))
+        return float(self.column.within(at_decimals(self.column, number)))
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
         """The codes (N,) of a column of any type, with any cells, and its values (N,)."""
@@ -163,7 +173,7 @@ class CountedColumn:
             group_codes = [groups.index(group) + 1.0 for group in self.column.group_of_level]
             by_variable[group_of(self.name)] = np.array(group_codes)
         elif self.column.parts:
-            parts = [self.column.part_code_of(label) for label in self.parts]
+            parts = 2.0 + np.arange(len(self.parts))
             by_variable[part_of(self.name)] = np.append(parts, np.ones(self.size - len(parts)))
         return by_variable
 
@@ -183,26 +193,26 @@ class CountedColumn:
         inside = cells >= 0
         within = np.full(int(inside.sum()), np.nan) if drawn is None else drawn[inside]
         if np.isnan(within).any():
-            within = np.where(np.isnan(within), self._sloping(cells[inside], rng), within)
+            within = np.where(np.isnan(within), self.drawn(cells[inside], rng), within)
         numbers[inside] = self.written(cells[inside], within)
         parts = np.ones(len(codes))
         for code, label in enumerate(self.parts):
             at = codes == code
-            parts[at] = self.column.part_code_of(label)
+            parts[at] = 2.0 + code  # The first of a number's parts is that it has a value.
             if label is not None and label not in self.column.missing_codes:
                 numbers[at] = self.column.code_of(label)
         return {self.name: numbers, **({part_of(self.name): parts} if self.column.parts else {})}
 
-    def _sloping(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
+    def drawn(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Numbers (n,) within cells, by the slope between the neighbours' densities."""
         low, high = self.edges[cells], self.edges[cells + 1]
-        slope = self.slopes(cells)[cells]
+        slope = self._slopes(cells)[cells]
         u = rng.random(len(cells))
         down = 1.0 - 0.5 * slope
         t = 2.0 * u / (down + np.sqrt(down**2 + 2.0 * slope * u))
         return np.asarray(low + t * (high - low))
 
-    def slopes(self, cells: NDArray[Any]) -> Floats:
+    def _slopes(self, cells: NDArray[Any]) -> Floats:
         """How the density of numbers in cells (n,) rises within each cell (C,), from -2 to 2.
 
         Across a cell it is 1 + slope (t - 1/2) of its mean, for t from 0 to 1.

@@ -63,6 +63,18 @@ def as_number(label: str) -> float | None:
     return number if np.isfinite(number) and "_" not in label else None
 
 
+def are_truth_values(levels: Sequence[str]) -> bool:
+    """Whether levels are words for true and false, in any case, each at most once."""
+    words = [level.lower() for level in levels]
+    return {*words} <= {"true", "false"} and 0 < len(words) == len({*words})
+
+
+def are_numbers(levels: Sequence[str]) -> bool:
+    """Whether each level is a number as `label_of` writes it, so that its spelling says no more."""
+    numbers = [(level, as_number(level)) for level in levels]
+    return bool(levels) and all(x is not None and label_of(x) == level for level, x in numbers)
+
+
 def spells_empty(cell: str | None) -> bool:
     """Whether Arrow's reader takes such text for an empty cell, but in columns of text."""
     return cell in _EMPTY

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +84,30 @@ class TableFile:
         So a code keeps the zeros in front of it.
         """
         return keep_codes(self.frame, self.as_written)
+
+    @property
+    def as_spelled(self) -> pl.DataFrame:
+        """`with_codes` with truth values as text where a csv has other words than true and false.
+
+        So a schema lists these words, such as R's TRUE and FALSE, and a release has them again.
+        """
+        written = [
+            self.as_written[n] for n, kind in self.frame.schema.items() if kind == pl.Boolean
+        ]
+        words = [x for x in written if x.dtype == pl.String]
+        others = [x for x in words if not x.is_in([*CSV_NULLS, "true", "false"]).all()]
+        empty = [x.set(x.is_in(CSV_NULLS).fill_null(True), None) for x in others]
+        return self.with_codes.with_columns(empty)
+
+    def with_levels(self, levels: Mapping[str, Collection[str | None]]) -> pl.DataFrame:
+        """`with_codes`, with what a csv's reader takes for empty cells where these are `levels`."""
+        kept = []
+        for name, own in levels.items():
+            text = self.as_written[name] if name in self.as_written.columns else None
+            if self.format == "csv" and text is not None and {*CSV_NULLS} & {*own}:
+                gone = [cell for cell in CSV_NULLS if cell not in own]
+                kept.append(text.set(text.is_in(gone).fill_null(True), None))
+        return self.with_codes.with_columns(kept)
 
     def with_text(self, names: Collection[str]) -> pl.DataFrame:
         """`with_codes`, with all whole numbers of the columns `names` as text.

@@ -10,7 +10,7 @@ column. Messages count cells and name no value: a row counts as
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -71,7 +71,8 @@ def coded_columns(
         source = table[name]
         like = released_type(column, source, by_schema=name in by_schema)
         if column.categorical:
-            codes = level_codes(source, column.coded_levels, counts, like, strict=strict)
+            levels, place = column.coded_levels, column.place_outside
+            codes = level_codes(source, levels, counts, like, place, strict=strict)
             if unknown is not None:
                 unknown[name] = codes < 1.0
                 codes = np.maximum(codes, 1.0)
@@ -80,9 +81,14 @@ def coded_columns(
                 coded[group_of(name)] = group_codes(column)[coded[name].astype(np.intp) - 1]
             continue
         numbers, missing = numbers_and_codes(
-            source, column.missing_codes, counts, start=column.days_since, strict=strict
+            source,
+            column.missing_codes,
+            counts,
+            start=column.days_since,
+            place_outside=column.place_outside,
+            strict=strict,
         )
-        numbers = at_decimals(column, numbers)
+        numbers = column.within(at_decimals(column, numbers))
         low, high = column.range or (-np.inf, np.inf)
         outside = (numbers < low) | (numbers > high)
         if unknown is not None:
@@ -125,10 +131,12 @@ def numbers_and_codes(
     *,
     start: str | None = None,
     strict: bool = False,
+    place_outside: Callable[[str], int | None] = lambda _: None,
 ) -> tuple[Floats, Floats]:
     """Numbers (N,), NaN where missing, and codes (N,): 1 for a number, 2 on for codes of `missing`.
 
-    None among the codes stands for an empty cell. Text may spell the numbers. With a `start` the
+    None among the codes stands for an empty cell. Text may spell the numbers. `place_outside` gives
+    the place among the codes that other text has, if any. With a `start` the
     cells are dates, as text or of a type of dates, and the numbers are days since then. Raises
     InputError for an empty cell without such a code, and for text that is neither number (or date)
     nor code. A `strict` reading gives these cells the code 0 and raises nothing, whatever the type.
@@ -152,7 +160,9 @@ def numbers_and_codes(
             if label in codes
             else of_number.get(number, 1)
             if number is not None
-            else codes.get(None, -1) * spells_empty(label)
+            else codes.get(None, -1)
+            if spells_empty(label)
+            else _coded(place_outside(label), first=2, unknown=0)
             for label, number in zip(labels, numbers_of_labels, strict=True)
         ]
         parts = np.array([*of_label, codes.get(None, -1)])[places]
@@ -238,10 +248,13 @@ def level_codes(
     levels: Sequence[str | None],
     counts: Floats | None,
     like: nw.Series[Any],
+    place_outside: Callable[[str], int | None] = lambda _: None,
     *,
     strict: bool = False,
 ) -> Floats:
     """Codes 1 to L of a column (N,) by the levels, None for empty cells.
+
+    `place_outside` gives the place of the level that an unknown label counts as, if any.
 
     The levels are read as values of the column's type; where they come out in the type of `like`,
     a level that the column's type cannot hold is in none of its cells.
@@ -251,7 +264,7 @@ def level_codes(
     """
     native_levels(levels, like)  # Refuses those of another type.
     if strict:
-        return _codes_by_text(column, levels)
+        return _codes_by_text(column, levels, place_outside)
     refuse_lost_digits(column)
     refuse_other_readings(column, levels)
     codes = {
@@ -260,7 +273,14 @@ def level_codes(
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
     others_by_meaning = by_meaning(levels)
-    of_label = [codes[x] if x in codes else 1 + others_by_meaning.get(meant(x), -2) for x in labels]
+    of_label = [
+        codes[x]
+        if x in codes
+        else 1 + others_by_meaning[meant(x)]
+        if meant(x) in others_by_meaning
+        else _coded(place_outside(x), first=1, unknown=-1)
+        for x in labels
+    ]
     coded = np.array([*of_label, empty], np.float64)[places]
     if empty_cells := how_many(coded == 0, counts):
         raise InputError(
@@ -275,7 +295,11 @@ def level_codes(
     return np.asarray(coded)
 
 
-def _codes_by_text(column: nw.Series[Any], levels: Sequence[str | None]) -> Floats:
+def _codes_by_text(
+    column: nw.Series[Any],
+    levels: Sequence[str | None],
+    place_outside: Callable[[str], int | None],
+) -> Floats:
     """The codes (N,) of the levels that cells are spelled as, or meant for; 0 for none of them."""
     places, labels = distinct(column, any_cell=True)
     exact = {level: code for code, level in enumerate(levels, 1)}
@@ -285,9 +309,15 @@ def _codes_by_text(column: nw.Series[Any], levels: Sequence[str | None]) -> Floa
         if label is None or (spells_empty(label) and label not in exact):
             return exact.get(None, 0)
         digit = meanings.get(meant(as_digit(label)), 0)
-        return exact.get(label, meanings.get(meant(label), digit))
+        code = exact.get(label, meanings.get(meant(label), digit))
+        return code or _coded(place_outside(label), first=1, unknown=0)
 
     return np.array([code_of(label) for label in (*labels, None)], np.float64)[places]
+
+
+def _coded(place: int | None, *, first: int, unknown: int) -> int:
+    """The code of a place, where codes begin with `first`; `unknown` without one."""
+    return unknown if place is None else first + place
 
 
 def refuse_other_readings(column: nw.Series[Any], levels: Sequence[str | None]) -> None:

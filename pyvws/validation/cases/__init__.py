@@ -19,8 +19,10 @@ from pyvws.validation.cases import (
     noisy_counts,
     posterior,
     printed,
+    samplers,
     searched,
     stated_facts,
+    table_steps,
     values,
     words,
 )
@@ -58,6 +60,8 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *words.CASES,
         *stated_facts.CASES,
         *drawn_datasets.CASES,
+        *samplers.CASES,
+        *table_steps.CASES,
     )
 
 

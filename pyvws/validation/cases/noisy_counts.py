@@ -282,6 +282,6 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
         databases=(RECORDS[1:2] * 2, RECORDS[1:2] * 2 + RECORDS[:1]),
         epsilon=_TESTED,
         share=0.15,
-        count=600,
+        count=400,
     ),
 )

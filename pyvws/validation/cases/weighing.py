@@ -60,14 +60,14 @@ def given_run(weights: Any, **data: Any) -> Floats:
     return _figures(_run(GivenWeights(weights), **data))
 
 
-def outside_run(holds: str, **data: Any) -> Floats:
+def outside_run(holds: Any, **data: Any) -> Floats:
     """The release of a fit made elsewhere, whose matrix holds its weights or lacks them."""
     terms, weights = _terms(holds, **data)
     fit = from_log_lik(terms, weights, log_lik=holds, **_predicted(terms))
     return _figures(_outside(fit, **data))
 
 
-def arviz_run(holds: str, **data: Any) -> Floats:
+def arviz_run(holds: Any, **data: Any) -> Floats:
     """The same of a fit that arviz holds, in two chains."""
     if find_spec("xarray") is None:
         raise MissingDependencyError("xarray is missing. Install it: pip install xarray")
@@ -242,7 +242,7 @@ def _released(table: pl.DataFrame, **given: Any) -> Release:
 
 
 def _terms(
-    holds: str, *, outcome: Any, mean: Any, log_scale: Any, weights: Any, **_: Any
+    holds: Any, *, outcome: Any, mean: Any, log_scale: Any, weights: Any, **_: Any
 ) -> tuple[Floats, Floats]:
     """Log-likelihoods (S, N) of a fit made elsewhere, and its weights (N,)."""
     terms = stats.norm.logpdf(outcome, mean[:, None], np.exp(log_scale)[:, None])

@@ -1,0 +1,41 @@
+"""Runs that are refused for a delta above 1 over the number of records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyvws._base.deltas import above_a_record, modest_delta
+from pyvws.plan.refusal import Refusal, refuse
+
+
+def refuse_delta(run: Any, records: int) -> None:
+    """Raise InputError for a run's delta above 1 / n, unless its settings accept that.
+
+    The number of records n must be public, or be released with noise.
+    """
+    refuse((run, records), (_OF_RECORDS,))
+
+
+def _above(asked: tuple[Any, int]) -> dict[str, Any] | None:
+    run, n = asked
+    delta = run.delta or run.facts.own_delta
+    if run.accept_delta or not above_a_record(delta, n):
+        return None
+    return {"delta": delta, "n": n, "modest": modest_delta(n)}
+
+
+_OF_RECORDS = Refusal(
+    "delta-of-a-record",
+    _above,
+    "delta {it[delta]:g} is above 1 over the number of records, {it[n]:,}. So the guarantee would "
+    "let one record be published as it is.",
+    "Take {it[modest]:g} or less (--delta), or accept it (--accept-delta).",
+)
+
+DELTA_OF_PUBLIC_RECORDS = Refusal(
+    "delta-of-public-records",
+    lambda plan: isinstance(plan.run.records, int) and _above((plan.run, plan.run.records)),
+    _OF_RECORDS.words,
+    _OF_RECORDS.remedy,
+)
+"""A row of the table of refusals: before the run, where the number of records is public."""

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
+from run_here import run_here
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -206,3 +207,22 @@ def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
         assert RunSettings(outcome="y", after=one).after == (str(tmp_path / "first"),)
     with pytest.raises(InputError, match="unit of privacy"):
         vws.synthesize(frame, after=[str(tmp_path / "homes")], **given)
+
+
+@pytest.mark.parametrize("figure", ["1e308", "1" + "0" * 400, "NaN"])
+@pytest.mark.parametrize("neighbours", ["leave-one-out", "replace-one"])
+def test_a_figure_that_no_sum_holds_is_one_line_or_unknown(neighbours, figure, tmp_path):
+    pytest.importorskip("opendp")
+    histogram = vws.PerturbedHistogram(epsilon=1.0, range=(0, 9))
+    made = vws.Synthesizer(outcome="y", datasets=1, mechanism=histogram)
+    out = made.fit(pl.DataFrame({"y": [1, 2, 3, 4, 1, 2]}), seed=1).write(tmp_path / "all" / "one")
+    place = out / "release" / "privacy.json"
+    said = json.loads(place.read_text())
+    said["epsilon_by_neighbours"][neighbours]["total"] = "FIGURE"
+    place.write_text(json.dumps(said).replace('"FIGURE"', figure))
+    for words in (["ledger", tmp_path / "all"], ["report", tmp_path / "all" / "one"]):
+        done = run_here(*words)
+        assert done.code in (0, 1)
+        assert "unexpected" not in done.err
+        if done.code:
+            assert len(done.err.splitlines()) == 1

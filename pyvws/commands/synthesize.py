@@ -240,8 +240,7 @@ def as_read(plan: Any, source: Any) -> Any:
     """The table of a file as a run reads it: under a strict claim cell by cell."""
     if plan.refuses_no_record:
         plan = plan.on(source.frame)
-        names = source.frame.columns if plan.by_schema else plan.columns_by_cell
-        return source.by_cell([*names, *([plan.unit] if plan.unit else [])])
+        return source.by_cell({*plan.columns_by_cell, plan.unit} - {None})
     return source.with_codes if plan.reads_codes else source.frame
 
 

@@ -95,6 +95,10 @@ class FormulaPlan(Plan):
         return self.keys if self.refuses_no_record else self.modelled
 
     @property
+    def columns_by_cell(self) -> list[str]:
+        return list(self.outcomes)
+
+    @property
     def types_are_public(self) -> bool:
         return self.strict
 

@@ -164,7 +164,7 @@ class Plan(ABC):
 
         A file's reader gives a column a type by all of its cells, so they are read as written.
         """
-        return self.modelled if self.by_schema else list(self.outcomes)
+        return self.modelled
 
     @property
     def unit_of_privacy(self) -> str:

@@ -178,8 +178,9 @@ def _received_series(column: RColumn, zone: str | None) -> pd.Series:
         except (KeyError, ValueError):  # A zone that Python does not know.
             return times
     series = to_series(column)
-    if column.kind == "date" and not all(isinstance(day, date) for day in series[~missing]):
-        raise InputError("A Date outside the years 1 to 9999 does not cross.")
+    if column.kind == "date":  # Beyond the years 1 to 9999 Python has no date, so it is text.
+        strange = [not (gap or isinstance(x, date)) for gap, x in zip(missing, series, strict=True)]
+        series[strange] = [str(np.datetime64(int(day), "D")) for day in series[strange]]
     return series
 
 

@@ -29,7 +29,6 @@ from pyvws.mechanisms.histogram.bins import (
     bin_counts,
     bin_places,
     bin_probabilities,
-    places_or_none,
     public_edges,
 )
 from pyvws.privacy.budget import Budget, noise_of, noise_scale
@@ -167,7 +166,7 @@ def perturbed_histogram(
     cuts = public_edges(edges, range, bins, public_n, n)
     if allow_outside:
         y = np.clip(y, cuts[0], cuts[-1])
-    places = places_or_none if uncounted else bin_places
+    places = _places_or_none if uncounted else bin_places
     noisy: NDArray[Any]
     spending = None
     if noise == "secret":
@@ -193,6 +192,15 @@ def perturbed_histogram(
         publishable=secret,
         spending=spending,
     )
+
+
+def _places_or_none(outcome: Floats, edges: Floats) -> NDArray[np.intp]:
+    """The bin (N,) of each value, -1 for a missing one and for one outside of all bins."""
+    places = np.full(len(outcome), -1, dtype=np.intp)
+    inside = (edges[0] <= outcome) & (outcome <= edges[-1])
+    if inside.any():
+        places[inside] = bin_places(outcome[inside], edges)
+    return places
 
 
 def synthesize_from_histogram(

@@ -52,7 +52,6 @@ _PARTS_RULE = (
     "folder of one table's parts."
 )
 OTHER_CELLS = "\ufffd of a line with another number of cells"  # No level is spelled so.
-_LONGEST_CELL = 2**31 - 1
 _OTHER_SEPARATORS = (";", "\t", "|")
 _MARKS = {",": "commas", "\t": "tabs, row names", " ": "spaces, row names"}
 _SUFFIXES = {".csv": "csv", ".txt": "csv", ".tsv": "csv", **COLUMN_SUFFIXES}
@@ -75,11 +74,8 @@ class TableFile:
     row_names: bool = False
 
     def by_cell(self, names: Collection[str]) -> pl.DataFrame:
-        """`frame` with the columns `names` as they are written.
-
-        So no record decides how another one's cell is read.
-        """
-        return self.frame.with_columns(self.as_written[name] for name in set(names))
+        """`frame` with the columns `names` as written: no record decides how others are read."""
+        return self.frame.with_columns(self.as_written[name] for name in names)
 
     @property
     def with_codes(self) -> pl.DataFrame:
@@ -141,12 +137,10 @@ def keep_codes(
 def read_table(path: Path, *, every_line: bool = False) -> TableFile:
     """Read a csv (UTF-8, comma, header), parquet or Arrow IPC file, or a folder of such parts.
 
-    With `every_line` each line of a csv is a record, as a strict claim needs it: a line with too
-    few or too many cells has no value in any, and bytes that are no UTF-8 are one sign each.
-
     Cells of a .txt or .tsv stand between commas, tabs or single spaces, as R's write.table leaves
     them; the header shows which. A folder's parts are parquet or Arrow IPC files, in the order of
-    their names. The function raises InputError if the file or folder cannot be read.
+    their names. With `every_line` a line with too few or too many cells is a record without values.
+    The function raises InputError if the file or folder cannot be read.
     """
     kind = file_kind(path)
     uneven = np.zeros(0, dtype=np.bool_)
@@ -351,9 +345,8 @@ def uneven_rows(
     """
     how: Any = {"errors": "replace", "newline": "\n"} if every_line else {"newline": ""}
     text = io.TextIOWrapper(file, "utf-8-sig", **how)
-    longest = csv.field_size_limit(_LONGEST_CELL if every_line else csv.field_size_limit())
+    longest = csv.field_size_limit(2**31 - 1 if every_line else csv.field_size_limit())
     try:
-        # To polars a carriage return alone ends no line.
         lines = (line.rstrip("\r\n").replace("\r", " ") + "\n" for line in text)
         rows = csv.reader(lines if every_line else text, delimiter=separator)
         header = next(filter(None, rows), [])

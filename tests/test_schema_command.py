@@ -117,6 +117,7 @@ def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(
     assert not (tmp_path / "x.toml").exists()
 
 
+@pytest.mark.usefixtures("rare_values_too")
 @pytest.mark.parametrize(
     ("records", "levels", "taken"),
     [(49, 2, False), (50, 2, True), (200, 40, True), (200, 41, False)],
@@ -151,6 +152,7 @@ def test_a_proposal_from_few_records_for_its_values_is_not_accepted(
     assert run_here("schema", out, "--accept", "A. Person", "--out", signed).code == 1
 
 
+@pytest.mark.usefixtures("rare_values_too")
 def test_who_checks_the_crowded_columns_may_accept_the_rest() -> None:
     rng = np.random.default_rng(6)
     places = {name: rng.permutation([*range(60)] * 4) for name in ("town", "shop")}

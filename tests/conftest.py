@@ -232,7 +232,7 @@ def browser() -> str:
     pytest.skip(f"needs a browser: {', '.join(names)}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")  # Of each function where there is no class.
 def rare_values_too() -> Generator[None, None, None]:
     """Proposals list values that few records have, so that a test of kinds can have few records."""
     with pytest.MonkeyPatch.context() as patch:

@@ -117,6 +117,7 @@ def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(
     assert not (tmp_path / "x.toml").exists()
 
 
+@pytest.mark.usefixtures("rare_values_too")
 @pytest.mark.parametrize(
     ("records", "levels", "taken"),
     [(49, 2, False), (50, 2, True), (200, 40, True), (200, 41, False)],
@@ -151,6 +152,7 @@ def test_a_proposal_from_few_records_for_its_values_is_not_accepted(
     assert run_here("schema", out, "--accept", "A. Person", "--out", signed).code == 1
 
 
+@pytest.mark.usefixtures("rare_values_too")
 def test_who_checks_the_crowded_columns_may_accept_the_rest() -> None:
     rng = np.random.default_rng(6)
     places = {name: rng.permutation([*range(60)] * 4) for name in ("town", "shop")}
@@ -425,4 +427,5 @@ def test_the_page_shows_what_public_files_get(file: str, said: str, tmp_path: Pa
     printed = run.out[: run.out.index("The proposal has looked")].rstrip("\n")
     assert [x.rstrip() for x in printed.splitlines()] == [x.rstrip() for x in said.splitlines()]
     why = said[said.rindex("┘") + 1 :]
+    why = "".join(x for x in why.splitlines(keepends=True) if "see outside" not in x)
     assert 0 < len(re.findall(r"^[\w, ]+: |^Predictors", why, re.MULTILINE)) <= 20

@@ -51,7 +51,8 @@ def stranger() -> pl.DataFrame:
 def test_a_proposal_keeps_values_duplicates_and_computed_columns_in_every_record() -> None:
     table = stranger()
     schema = Schema.propose(table).accepted()
-    assert schema.computed >= {"country", "gone", "copied", "band", "born", "net"}
+    assert schema.computed >= {"country", "gone", "copied", "band", "born"}
+    assert len(schema.computed & {"net", "wage"}) == 1  # Either makes the sum hold.
     assert schema.computed >= {"charge", "agesq", "lwage", "rate"}
     counts = vws.NoisyCounts(epsilon=60.0, delta=1e-5, sweeps=20, chains=1)
     made = vws.synthesize(table, schema=schema, mechanism=counts, datasets=1, seed=1).datasets[0]

@@ -174,13 +174,16 @@ def number_column(
     if len(points) and points[-1] == high == values.max():  # A top code ends the range.
         ends = ends[0], high
     others = values[~np.isin(values, points) & (values >= ends[0]) & (values <= ends[1])]
-    if low == 0.0 and not count and 0.0 not in points:
+    few_zeros = False
+    if ends[0] == 0.0 and not count and (others == 0.0).any():
         above_0 = _family(others[others > 0.0], ends, count)
         if above_0["model"] == "gamma" or above_0.get("outcome_scale") == "log":
-            points, others = np.union1d(points, [0.0]), others[others > 0.0]
+            few_zeros, others = 0.0 not in often.numbers(values), others[others > 0.0]
+            points = points if few_zeros else np.union1d(points, [0.0])
     least = step_below(low) if ends[0] <= 0.0 < low else None
     family = _family(others, ends, count, least)
-    if least and (family["model"], family.get("outcome_scale")) == ("truncated-normal", "log"):
+    on_log = (family["model"], family.get("outcome_scale")) == ("truncated-normal", "log")
+    if least and (few_zeros or on_log):
         ends = least, ends[1]  # The scale has no 0.
     left = every[~np.isin(every, apart)]
     left = left if decimals is None else np.round(left, decimals)

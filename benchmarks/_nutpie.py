@@ -18,7 +18,7 @@ from numba.core import types
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import callback
-from pyvws.engines._compiled_target import CompiledTarget
+from pyvws.engines.compiled_target import CompiledTarget
 from pyvws.engines.sampler_settings import SamplerSettings
 
 __all__ = ["nutpie_chains"]

@@ -60,4 +60,4 @@ class DisclosureWarning(UserWarning):
 
 
 class MisfitWarning(UserWarning):
-    """A synthetic column parts from its data. The message describes the data: keep it inside."""
+    """A synthetic column differs from its data. The message describes the data: keep it inside."""

@@ -230,3 +230,11 @@ def browser() -> str:
     if os.environ.get("PYVWS_REQUIRE_BROWSER") == "1":
         pytest.fail("PYVWS_REQUIRE_BROWSER=1, but no browser is there", pytrace=False)
     pytest.skip(f"needs a browser: {', '.join(names)}")
+
+
+@pytest.fixture(scope="module")
+def rare_values_too() -> Generator[None, None, None]:
+    """Proposals list values that few records have, so that a test of kinds can have few records."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pyvws.tables.proposal.often._LEAST_ACCEPTED", float("inf"))
+        yield

@@ -65,6 +65,36 @@ def test_missing_extras_are_named(monkeypatch):
     assert reasons["opendp"] == "Needed for secret noise. Run: pip install opendp"
 
 
+def test_an_r_without_rpy2_is_found(monkeypatch, tmp_path):
+    """R itself is there, and each part that needs rpy2 says so."""
+    own = doctor.distribution
+
+    def without(name):
+        if name == "rpy2":
+            raise doctor.PackageNotFoundError(name)
+        return own(name)
+
+    def missing(*_: object, **__: object) -> str:
+        raise MissingDependencyError("Run: pip install rpy2 and apt-get install r-base")
+
+    program = tmp_path / "R"
+    program.write_text("#!/bin/sh\necho 'R version 4.2.2 Patched (2022-11-10 r83330)'\n")
+    program.chmod(0o755)
+    which = doctor.shutil.which
+    monkeypatch.setattr(doctor, "distribution", without)
+    monkeypatch.setattr(bridge, "call", missing)
+    monkeypatch.setattr(
+        doctor.shutil, "which", lambda name: str(program) if name == "R" else which(name)
+    )
+    checks = {check.name: check for check in examine()}
+    assert checks["R"] == Check("R", True, "4.2.2", str(program))
+    assert checks["rpy2"].reason == "Run: pip install rpy2 'rpy2-rinterface<=3.6.5'"
+    for name in ("engine rstan", "R package MASS"):
+        assert not checks[name].usable
+        assert "R is there, and it needs rpy2. Run: pip install rpy2 " in checks[name].reason
+        assert "apt-get install r-base" not in checks[name].reason
+
+
 def test_a_part_that_breaks_is_reported_and_not_raised(monkeypatch):
     def broken() -> str:
         raise OSError("a shared library is missing")

@@ -84,7 +84,7 @@ def test_the_ledger_names_releases_by_a_signed_proposal(tmp_path):
     assert "by_word: A look at the confidential table proposed the schema" in said
     earlier = statement(public_settings=strict).released()
     uses = [entry["use"] for entry in statement(earlier=(earlier,)).released()["ledger"]]
-    assert "dp by a signed proposal" in uses[0]
+    assert ", dp-if-public:" in uses[0]
 
 
 def _strict():

@@ -104,7 +104,7 @@ def test_a_proposal_accepted_as_it_is_says_so_in_the_statement(
         assert "A. Person" not in json.dumps(made.privacy)
         tell_release(made.privacy, tmp_path, [], quiet=False, as_json=False)
         assert ("is under review" in capsys.readouterr().out) == (schema == out)
-    assert claims == [("none", True, False), ("dp", True, True), ("dp", False, False)]
+    assert claims == [("none", True, False), ("dp-if-public", True, True), ("dp", False, False)]
     for words, message in (
         ((mine, "--accept", "B", "--out", tmp_path / "x.toml"), "is no proposal"),
         ((out, "--accept", "B", "--plan", "--out", tmp_path / "x.toml"), "--plan forecasts"),

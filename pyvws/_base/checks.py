@@ -181,9 +181,12 @@ def as_text(value: Any) -> str:
 
 def _number(value: Any, name: str) -> float:
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise UsageError(f"{name} must be a number. Got {as_text(value)}.") from None
+    if isinstance(value, str):  # It would end the run where numbers are compared.
+        raise UsageError(f"{name} must be a number, without quotes. Got {value!r}.")
+    return number
 
 
 def finite_number(value: Any, name: str) -> float:

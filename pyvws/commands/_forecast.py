@@ -131,7 +131,7 @@ def forecast(settings: Any, table: Any, *, public: bool = False) -> list[str]:
             f"{'Their' if wide[1:] else 'Its'} levels have many coefficients, and each has a "
             f"normal prior of standard deviation {family.coefficient_sd:g}."
         )
-    for part in plan.conditionals:
+    for part in plan.conditionals if fitted is settings else ():
         if part.parameters > len(frame) and _A_COLUMN * (part.K or 0) >= len(frame):
             lines.append(
                 f"The predictors of {part.name!r} make {part.K} design columns for {len(frame)} "

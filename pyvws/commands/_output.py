@@ -233,7 +233,9 @@ def tell_release(
             )
         keys = caveat_keys(privacy)
         if SIGNED in keys and privacy["guarantee"] != "none":
-            print("a look at the table proposed the schema: all rests on who signed it as public")
+            print(
+                "the figures hold only if every entry of the schema is public, as somebody signed"
+            )
         if "proposed" in keys:
             print(
                 "the schema is under review: sign it first, since no guarantee covers what it took "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, choice, positions
 from pyvws.commands._options import names
-from pyvws.errors import InputError, UsageError
-from pyvws.evaluation.combining_rules import OF
+from pyvws.errors import InputError
+from pyvws.evaluation.combining_rules import OF, rule_of
 from pyvws.evaluation.original_and_datasets import described
 from pyvws.report.output_folder import (
-    CountsBeside,
     aligned_files,
     columns_of_run,
     dataset_files,
@@ -26,6 +25,7 @@ from pyvws.report.output_folder import (
     refuse_random_order,
     run_schema,
     said_beside,
+    statements_beside,
 )
 from pyvws.report.released_columns import ColumnValues, ReportedColumn, reported_column, valued
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame, plain_columns
@@ -89,7 +89,7 @@ def read_column(
         if column.levels is None and not read_by_schema:
             _outcome(frame, name, path)
         parts[f"synthetic dataset {number}" if number else "original"] = frame[name].to_native()
-    return valued(column, parts)
+    return valued(column, parts, beside_data=True)
 
 
 def read_tables(
@@ -101,7 +101,7 @@ def read_tables(
     without the columns that the release does not have; they are named on stderr.
     """
     _, datasets, known = read_synthetic(synthetic, schema)
-    table = read_table(original).with_codes
+    table = read_by(known, original)
     absent = [name for name in table.columns if not any(name in own.columns for own in datasets)]
     if known is None and absent and said_beside(synthetic, "mechanism"):
         print(
@@ -130,7 +130,14 @@ def read_synthetic(
     """The files of the datasets, the datasets, and `chosen_schema`."""
     known = chosen_schema(synthetic, schema)
     files = synthetic_files(synthetic)
-    return files, [read_table(path).with_codes for path in files], known
+    return files, [read_by(known, path) for path in files], known
+
+
+def read_by(schema: Schema | None, path: Path) -> pl.DataFrame:
+    """A table as its file has it, with the levels of a schema that a reader takes for empty."""
+    columns = described(schema).items()
+    levels = {name: own.coded_levels for name, own in columns if own.categorical}
+    return read_table(path).with_levels(levels)
 
 
 def of_units(
@@ -157,22 +164,20 @@ def of_units(
     )
 
 
-def imputed_of(
-    of: str | None, counts: CountsBeside | None, synthetic: Sequence[Path]
-) -> Literal["population", "table"] | None:
-    """What `--of` says; without it the population for a release from noisy counts, else None.
+def imputed_of(of: str | None, synthetic: Sequence[Path]) -> Any:
+    """What figures are of by the rule of the statements beside the files, else what `--of` says.
 
-    Raises UsageError where a statement beside the files says that no record was imputed.
+    None where no record was imputed. Raises InputError for `--of` then, and for files of releases
+    with several rules.
     """
-    if counts is None:
-        if of is None:
-            return None
-        if mechanism := next(iter(said_beside(synthetic, "mechanism")), None):
-            raise UsageError(
-                f"--of is for imputed records, as noisy-counts makes them, and {mechanism!r} made "
-                "these datasets. Intervals by its rule would be wrong. Leave --of out."
-            )
-    return "table" if choice(of or OF[0], "--of", OF) == "table" else "population"
+    if of is not None:
+        choice(of, "--of", OF)
+    rules = {rule_of(privacy, of)["of"] for privacy in statements_beside(synthetic)}
+    if len(rules) > 1:
+        raise InputError(
+            "The files are of releases with two combining rules. Name the files of one release."
+        )
+    return rules.pop() if rules else of
 
 
 def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:

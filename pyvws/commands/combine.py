@@ -43,13 +43,14 @@ def combine(
     """
     from pyvws._base.checks import choice
     from pyvws.commands._tables import imputed_of, left_out, read_synthetic
-    from pyvws.evaluation.combining_rules import combine_formula, rule_in_words
+    from pyvws.evaluation.combining_rules import combine_formula, rule_named
     from pyvws.evaluation.counted_cells import is_measured, measured_columns
     from pyvws.report.output_folder import counts_beside, draws_behind, refuse_systematic
 
     choice(kind, "--kind", ("partial", "full"))
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, counts, synthetic)
+    of_what = imputed_of(of, synthetic)
+    capped = None if counts is None else counts.records
     files, datasets, known = read_synthetic(synthetic, schema)
     if kind == "full":
         refuse_systematic(files)
@@ -86,7 +87,7 @@ def combine(
                 "datasets": len(files),
                 "draws": len(set(draws)),
                 "kind": kind,
-                "of": of_what,
+                "of": capped or of_what,
                 "counted": counted,
                 "level": level,
                 "left_out": coefficients.dropped,
@@ -94,9 +95,12 @@ def combine(
             }
         )
     elif not quiet:
+        words = f"rule for {rule_named(kind, of_what).words}"
+        if capped:
+            words = f"imputed records, figures of {capped}"
         of_draws = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
         print_table(
-            f"{formula} over {len(files)} datasets{of_draws}, {rule_in_words(kind, of_what)}",
+            f"{formula} over {len(files)} datasets{of_draws}, {words}",
             ("estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
             (
                 (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))
@@ -104,4 +108,5 @@ def combine(
             ),
             *left_out(coefficients.dropped),
             *([] if counted is None else [_COUNTED[counted]]),
+            *([f"The datasets stand for {capped}, not for the whole table."] if capped else []),
         )

@@ -30,6 +30,7 @@ _R_PACKAGES: Final = {
 }
 _OF_A_RELEASE: Final = {"engine native": "fits", "opendp": "secret noise"}
 _OF_RSTAN: Final = ("rstan", "BH", "RcppEigen", "RcppParallel")
+_RPY2: Final = "Run: pip install rpy2 'rpy2-rinterface<=3.6.5'"
 _COMPILERS: Final = ("c++", "g++", "clang++")
 
 
@@ -153,7 +154,7 @@ def _ensemble() -> tuple[str, str]:
 
 
 def _grid() -> tuple[str, str]:
-    from pyvws.privacy.secret_noise import opendp_version
+    from pyvws._base.secret_noise import opendp_version
 
     return opendp_version(), str(distribution("opendp").locate_file("opendp"))
 
@@ -164,6 +165,18 @@ def _native() -> tuple[str, str]:
 
     nuts.evaluate_one_record()
     return engine_version("native"), str(nuts.__file__)
+
+
+def _r_alone() -> tuple[str, str]:
+    """R's version and place where R is installed and rpy2 is not."""
+    try:
+        distribution("rpy2")
+    except PackageNotFoundError:
+        path = shutil.which("R")
+        if path is not None:
+            done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+            return " ".join(done.stdout.split()[2:3]), path
+    raise MissingDependencyError("R cannot be called.")
 
 
 def _compiler() -> tuple[str, str]:
@@ -193,8 +206,11 @@ def _r() -> list[Check]:
 
         answer = call("doctor", "installed", {"packages": list(_R_PACKAGES)})
     except PyvwsError as error:
-        names = ("R", *(f"R package {name}" for name in _R_PACKAGES), "engine rstan")
-        return [Check(name, False, reason=str(error)) for name in names]
+        alone = _guarded("R", _r_alone)
+        reason = f"R is there, and it needs rpy2. {_RPY2}" if alone.usable else str(error)
+        names = (*(f"R package {name}" for name in _R_PACKAGES), "engine rstan")
+        first = alone if alone.usable else replace(alone, reason=reason)
+        return [first, *(Check(name, False, reason=reason) for name in names)]
     packages = []
     for name, use, version, folder in zip(
         _R_PACKAGES, _R_PACKAGES.values(), answer["versions"], answer["folders"], strict=True

@@ -185,6 +185,12 @@ def _tell_table(
         "as they are. independent: each column of the data in an order of its own.",
         f"closest: how often a synthetic record is nearer to a record of the data than {closest}; "
         "0.5 = as an independent sample.",
+        *(
+            f"{own.name}: {own.chance:.4f} of records drawn independently of these would equal a "
+            f"lone one; up to {own.chance + own.chance_margin:.4f} is chance."
+            for own in risks.scores
+            if own.chance is not None
+        ),
         *(f"{name} cannot see {blind}." for name, blind in kinds.items()),
         "None bounds what an intruder can learn, as epsilon does. --outcome has the risks of "
         "single records; it needs rows in the order of the records.",

@@ -70,7 +70,7 @@ def schema(
         _accept(table, accept, out, plan, quiet, as_json)
         return
     source = read_table(table)
-    schema = Schema.propose(source.with_codes)
+    schema = Schema.propose(source.as_spelled)
     schema.write(out)
     expected: list[str] = []
     if plan:
@@ -157,6 +157,6 @@ def _accept(proposal: Path, by: str, out: Path, plan: bool, quiet: bool, as_json
             ),
             f"You say of {len(proposed.to_review)} entries that anybody may know them without a "
             "look at the records, as from a questionnaire, a codebook or an earlier publication.",
-            "No epsilon covers an entry that only the records tell. A strict claim of a run rests "
-            "on your word, and its statement says that the schema was proposed from the table.",
+            "No epsilon covers an entry that only the records tell. So a strict claim of a run "
+            "says its condition: it is dp-if-public, and approximate-dp-if-public with delta.",
         )

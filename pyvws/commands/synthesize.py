@@ -203,9 +203,9 @@ def synthesize(
                 table, out, seed=chosen, overwrite=overwrite, listener=listener
             )
         else:
-            source = read_table(table)
+            source = read_table(table, every_line=settings.plan.refuses_no_record)
             release = settings.fit(
-                source.with_codes if settings.plan.reads_codes else source.frame,
+                as_read(settings.plan, source),
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,
@@ -234,6 +234,15 @@ def _seed_of_another_run(context: typer.Context, config: Path | None) -> list[st
         "such releases do not add up. For a release take the run.toml of release/, which has no "
         "seed, or give another --seed."
     ]
+
+
+def as_read(plan: Any, source: Any) -> Any:
+    """The table of a file as a run reads it: under a strict claim cell by cell."""
+    if plan.refuses_no_record:
+        plan = plan.on(source.frame)
+        names = source.frame.columns if plan.by_schema else plan.columns_by_cell
+        return source.by_cell([*names, *([plan.unit] if plan.unit else [])])
+    return source.with_codes if plan.reads_codes else source.frame
 
 
 def _size_in_bytes(text: str) -> float:

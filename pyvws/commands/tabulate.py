@@ -97,7 +97,8 @@ def tabulate(
     if out is not None:
         check_folder(out, overwrite=overwrite)
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, counts, synthetic)
+    of_what = imputed_of(of, synthetic)
+    capped = None if counts is None else counts.records
     if counted:
         _counted(counts, of_what, level, out, overwrite, quiet=quiet, as_json=as_json)
         return
@@ -130,12 +131,12 @@ def tabulate(
         epsilon=epsilon,
     )
     if out is not None:
-        _write(table, out, weights, overwrite)
+        _write(table, out, weights, capped, overwrite)
     if as_json:
-        how = {"datasets": table.datasets, "kind": kind, "of": of_what, "level": level}
+        how = {"datasets": table.datasets, "kind": kind, "of": capped or of_what, "level": level}
         print_json({**how, **_by_row(table)})
     elif not quiet:
-        _tell(table)
+        _tell(table, capped)
 
 
 def _counted(
@@ -160,24 +161,27 @@ def _counted(
             "--counted reads counts.parquet of a release from noisy-counts, and the files have "
             "none beside them. Name the folder of such a run."
         )
+    of_records = counts.records or f"the {of_what}"
     cells = counted_cells(counts.frame, noise=counts.noise, of=of_what, level=level)
     rows = list(zip(*cells.values(), strict=True))
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:
             pl.DataFrame(cells).write_csv(folder / "counted.csv")
     if as_json:
-        how = {"of": of_what, "level": level, "noise": counts.noise}
+        how = {"of": counts.records or of_what, "level": level, "noise": counts.noise}
         print_json({**how, "rows": [dict(zip(cells, row, strict=True)) for row in rows]})
     elif not quiet:
         ends = (f"lower {level:.0%}", "upper")
         print_table(
-            f"cells from noisy counts and their noise alone, shares of the {of_what}",
+            f"cells from noisy counts and their noise alone, shares of {of_records}",
             ("count", *ends, "share", *ends),
             (
                 (f"{name}: {label}", *map(str, numbers[:3]), *(f"{x:.4g}" for x in numbers[3:]))
                 for name, label, *numbers in rows
             ),
-            "Counts are of the confidential table. The level holds for each cell alone.",
+            f"Counts are of {counts.records or 'the confidential table'}. The level holds for each "
+            "cell alone.",
+            *_of_capped(counts.records),
         )
 
 
@@ -192,7 +196,17 @@ def _by_row(table: Any) -> dict[str, Any]:
     }
 
 
-def _write(table: Any, out: Path, weights: str | None, overwrite: bool) -> None:
+def _of_capped(records: str | None) -> list[str]:
+    """The line on the records that figures are of, where a cap leaves out others."""
+    if records is None:
+        return []
+    return [
+        f"Figures and intervals are of {records}, not of the whole table or the population. Counts "
+        "and totals of large units are too low for these."
+    ]
+
+
+def _write(table: Any, out: Path, weights: str | None, capped: str | None, overwrite: bool) -> None:
     import polars as pl
     import polars.selectors as cs
 
@@ -202,12 +216,11 @@ def _write(table: Any, out: Path, weights: str | None, overwrite: bool) -> None:
     with whole_folder(out, overwrite=overwrite) as folder:
         frame = pl.DataFrame(table.columns).with_columns(cs.float().fill_nan(None))
         frame.write_csv(folder / "table.csv")
-        (folder / "table.html").write_text(table_page(table, weights=weights), encoding="utf-8")
+        page = table_page(table, weights=weights, capped=capped)
+        (folder / "table.html").write_text(page, encoding="utf-8")
 
 
-def _tell(table: Any) -> None:
-    from pyvws.evaluation.combining_rules import rule_in_words
-
+def _tell(table: Any, capped: str | None) -> None:
     beside = ("Laplace", "its noise") if table.epsilon is not None else ()
     remarks = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
     if beside:
@@ -223,8 +236,10 @@ def _tell(table: Any) -> None:
             f"{len(table.figures) - by_model} figures, with a *, were counted. {by_model} others "
             "rest on the model."
         )
+    remarks += _of_capped(capped)
     print_table(
-        f"estimates from {table.datasets} datasets, {rule_in_words(table.kind, table.of)}",
+        f"estimates from {table.datasets} datasets, "
+        + (f"imputed records, figures of {capped}" if capped else f"rule for {table.rule.words}"),
         ("estimate", "standard error", f"lower {table.level:.0%}", "upper", "records", *beside),
         (
             (

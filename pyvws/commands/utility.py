@@ -124,18 +124,19 @@ def _beside(
 ) -> list[dict[str, Any]]:
     """Figures that an analyst names, each with its interval in the data and in the datasets."""
     from pyvws.commands._options import names
-    from pyvws.commands._tables import left_out, read_synthetic
+    from pyvws.commands._tables import imputed_of, left_out, read_by, read_synthetic
+    from pyvws.evaluation.combining_rules import rule_named
     from pyvws.evaluation.regression_utility import regression_utility
     from pyvws.report.output_folder import draws_behind
-    from pyvws.tables.files.read import read_table
     from pyvws.tables.schema.schema import Schema
 
     files, datasets, of_columns = read_synthetic(synthetic, schema)
-    draws, data, chosen = draws_behind(files), read_table(original).with_codes, cast("Any", family)
+    data, chosen = read_by(of_columns, original), cast("Any", family)
+    rule: Any = {"of": imputed_of(None, synthetic), "draw_of_dataset": draws_behind(files)}
     comparisons: list[dict[str, Any]] = []
     for formula in asked[0]:
         fitted = regression_utility(
-            data, datasets, formula, family=chosen, draw_of_dataset=draws, schema=of_columns
+            *(data, datasets, formula), family=chosen, schema=of_columns, **rule
         )
         rows = zip(
             *(fitted.names, fitted.original, fitted.original_interval),
@@ -148,13 +149,15 @@ def _beside(
         comparisons.append({"title": f"{formula} ({family})", "figures": figures, "notes": notes})
     for words in asked[1]:
         columns = names(words) or ()
-        cells = _cells(data, datasets, columns, of_columns or Schema.propose(data), draws)
+        cells = _cells(data, datasets, columns, of_columns or Schema.propose(data), rule)
         comparisons.append({"title": ", ".join(columns), "figures": cells, "notes": []})
-    return [comparison | {"datasets": len(datasets)} for comparison in comparisons]
+    words_of_rule = rule_named("partial", rule["of"]).words
+    of_rule = f"{len(datasets)} synthetic datasets, rule for {words_of_rule}"
+    return [comparison | {"datasets": of_rule} for comparison in comparisons]
 
 
 def _cells(
-    data: Any, datasets: Sequence[Any], columns: Sequence[str], schema: Schema, draws: Any
+    data: Any, datasets: Sequence[Any], columns: Sequence[str], schema: Schema, rule: Any
 ) -> dict[str, dict[str, Any]]:
     """Shares of the levels of the last column, or its means, in cells of the columns before it."""
     import numpy as np
@@ -166,7 +169,7 @@ def _cells(
     of_levels = last in schema.columns and schema.columns[last].categorical
     what: Any = {"by": by, "schema": schema, ("share" if of_levels else "mean"): last}
     before = tabulate([data, data], **what)  # Of one table twice: its own estimates.
-    after = tabulate(datasets, draw_of_dataset=draws, **what)
+    after = tabulate(datasets, **rule, **what)
     cells = {}
     for own, other in zip(before.figures, after.figures, strict=True):
         ends = [np.array([x.lower, x.upper]) for x in (own, other)]
@@ -181,7 +184,7 @@ def _cells(
 
 def _tell_beside(comparison: Mapping[str, Any]) -> None:
     print_table(
-        f"{comparison['title']}, data and {comparison['datasets']} synthetic datasets",
+        f"{comparison['title']}, data and {comparison['datasets']}",
         ("data", "95 % interval", "synthetic", "95 % interval", "overlap"),
         (
             (
@@ -351,9 +354,11 @@ def _verdict(measures: TableUtility) -> str:
         ("tables of one predictor without noise", measures.k_marginal_conditional),
         ("a second sample", measures.k_marginal_bootstrap),
     )
+    words = ["better" if measures.k_marginal >= x else "worse" for _, x in beside]
+    if measures.standing == "hardly better":
+        words[0] = "hardly better"
     standing = ", ".join(
-        f"{'better' if measures.k_marginal >= x else 'worse'} than {name} ({x:.0f})"
-        for name, x in beside
+        f"{word} than {name} ({x:.0f})" for word, (name, x) in zip(words, beside, strict=True)
     )
     share, number = measures.share_of_the_way, len(measures.scores[0].by_dataset)
     all_of_them = f", and all {number} together go {max(measures.share_together, 0.0):.0%}"

@@ -15,22 +15,25 @@ from typing import Final, cast
 import numpy as np
 
 from pyvws.comparison.choices import Point
-from pyvws.evaluation.k_marginal import worse_than_independent
+from pyvws.evaluation.k_marginal import standing
 from pyvws.evaluation.table_utility import Score
 from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.remedies import remedies
 from pyvws.report.page import number
+from pyvws.statement.guarantees import STRICT
 from pyvws.statement.words import caveat
 
 KINDS: Final = {
     "dp": "strict",
     "approximate-dp": "strict but for delta",
     "dp-if-bounded": "strict if bounded",
+    "dp-if-public": "strict if public",
+    "approximate-dp-if-public": "strict if public, but for delta",
     "asymptotic-dp": "asymptotic",
     "none": "no guarantee",
 }
 """The kinds of guarantee in words, the strongest first."""
 
-_STRICT: Final = ("dp", "approximate-dp", "dp-if-bounded")
 _LISTED: Final = 4
 _ONCE: Final = "That is what all datasets together cost."
 _NOT_STRICT: Final = (
@@ -72,8 +75,8 @@ class ComparedRow:
 
     @property
     def claim(self) -> str:
-        """The kind of guarantee, and whether it rests on the word of who signed a proposal."""
-        signed = self.signed and self.guarantee != "none"
+        """The kind of guarantee; an asymptotic one by a signed proposal says so."""
+        signed = self.signed and self.guarantee == "asymptotic-dp"
         return f"{self.kind}, by a signed proposal" if signed else self.kind
 
     def values(self, name: str) -> list[float]:
@@ -148,12 +151,14 @@ def advised(
     ranked = sorted(within, key=lambda row: sign * row.mean(score))
     labels = [row.point.choice.label for row in ranked]
     best, *others = [ranked[labels.index(label)] for label in dict.fromkeys(labels)]
-    # Independent columns have the margins of the data.
-    worse = score != "margins" and worse_than_independent(
-        best.mean(score), scale.independent, scale.bootstrap, best=scale.best
-    )
+    where = "better"  # Of margins nothing is: independent columns have the data's own.
+    if score != "margins":
+        ends = scale.independent, scale.bootstrap
+        where = standing(best.mean(score), *ends, best=scale.best)
+    worse = where == "worse"
     seeds = f"{len(best.scores)} seeds" if len(best.scores) > 1 else "1 seed"
-    caveats = cast(Mechanism, best.point.settings.mechanism).facts.caveats
+    mechanism = cast(Mechanism, best.point.settings.mechanism)
+    caveats, helps = mechanism.facts.caveats, remedies(mechanism).pairs
     sentences = [
         f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, {best.claim}.",
         f"It has {compared.figure(best)} of {score} from {seeds}, at epsilon "
@@ -165,7 +170,7 @@ def advised(
         *_lacking(not_run, epsilon),
         *(f"Its statement says: {caveat(sentence)}" for sentence in caveats),
     ]
-    strict = [row for row in (best, *others) if row.guarantee in _STRICT]
+    strict = [row for row in (best, *others) if row.guarantee in STRICT]
     if strict and strict[0] is not best:
         sentences.append(
             f"The best strict one is {strict[0].point.name}, with {compared.figure(strict[0])}."
@@ -176,8 +181,10 @@ def advised(
         sentences.insert(
             0,
             f"{opening}: FAILS. Independent columns score better than all that was run, so take "
-            "none of it. Compare larger epsilons, or columns with fewer predictors.",
+            f"none of it. For {best.point.choice.label}: {helps}",
         )
+    elif where == "hardly better":
+        sentences.append(f"That is hardly better than independent columns. {helps}")
     for row in [row for row in some if row.guarantee == "none"][:1]:
         sentences.append(
             f"Without a guarantee {row.point.name} has {compared.figure(row)} at epsilon "

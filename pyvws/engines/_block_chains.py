@@ -10,14 +10,12 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
-from numba.core import types
-from numba.typed import List
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
-from pyvws.engines import _nuts_steps as compiled
-from pyvws.engines._compiled_target import DENSITY, DRAW, CompiledTarget
+from pyvws.engines import nuts_steps as compiled
+from pyvws.engines.compiled_target import DRAW, CompiledTarget, function_list
 from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
@@ -76,8 +74,8 @@ class Chain:
         own_words = np.concatenate([_NO_WORDS, *words]) if self._records else words[0]
         ends = window_ends(self._settings.warmup)
         started: bool = compiled.sample_chain(
-            function_list(DENSITY, [column.density for column in self._columns]),
-            function_list(DRAW, [column.draw for column in self._columns]),
+            function_list([column.density for column in self._columns]),
+            function_list([column.draw for column in self._columns], DRAW),
             own_words,
             np.cumsum([0, *map(len, words)]),
             self._blocks,
@@ -144,14 +142,6 @@ def run_chains(
     if not np.isfinite(q).all():
         raise ConvergenceError(f"The sampler returned infinite draws. {remedy}")
     return q
-
-
-def function_list(signature: Any, functions: Sequence[Any]) -> Any:
-    """C functions of one signature, as a list that compiled code reads."""
-    pointers = List.empty_list(types.FunctionType(signature))
-    for function in functions:
-        pointers.append(function)
-    return pointers
 
 
 def window_ends(warmup: int) -> NDArray[np.bool_]:

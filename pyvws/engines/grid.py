@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
+from pyvws._base.secret_noise import contributed
 from pyvws.engines.engine import Progress
 from pyvws.engines.public_grid import public_grid, public_scores
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -31,7 +32,6 @@ from pyvws.models.regression import Regression
 from pyvws.posterior.diagnostics import independent_draws
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.privacy.secret_noise import contributed
 
 _SCORED = 0.5  # Share of the progress that the scores make up; draws are the rest.
 _COARSE = 0.5  # Share of the probability on one step, from which a grid is coarse.

@@ -16,7 +16,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines._block_chains import Chain, run_chains
-from pyvws.engines._compiled_target import CompiledTarget
+from pyvws.engines.compiled_target import CompiledTarget
 from pyvws.engines.engine import Progress
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.table_rows import rows_of, with_rows

@@ -21,7 +21,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.engines._between_modes import moved_between_modes
 from pyvws.engines._block_chains import Chain, run_chains
-from pyvws.engines._compiled_target import CompiledTarget
+from pyvws.engines.compiled_target import CompiledTarget
 from pyvws.engines.engine import Progress
 from pyvws.engines.joint_nuts import sample_joint
 from pyvws.engines.remedies import failure_remedy

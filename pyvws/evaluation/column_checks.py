@@ -1,16 +1,21 @@
-"""What a synthetic column does that its data never does: range, repeated values, shares, tails.
+"""What a synthetic column does that its data never does: range, moments, quantiles, shares.
 
-Two shares p and q part where they differ by more than chance and a tolerance. With s = the root of
+Two shares p and q differ where they do so by more than chance and a tolerance. With s = the root of
 m (1 - m), m the mean of p and q, chance is 3 s (1/N + 1/n)^(1/2) for N records of the data and n
 rows of a synthetic dataset, and the tolerance is a share of s, or 1 point where that is more. So
-half of the records part from half by 5 points, at a repeated value, and 1 % from 1 % by 1 point.
+half of the records differ from half by 5 points, at a repeated value, and 1 % from 1 % by 1 point.
 Shares among the records with one value of a predictor have a wider tolerance, and 5 for the 3.
+
+Means, standard deviations and shares below quantiles have the margin of a bootstrap to first order:
+each record has an influence on the figure, and their root mean square over N^(1/2) is the standard
+error of a second sample. Records of a unit are drawn together. Noise of counts adds what it does to
+the figure. A figure differs where it does so by more than 3 of these errors and a tolerance.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,6 +31,8 @@ TROUBLES: Final = {
     "far": "values far outside the range of the data",
     "fractions": "fractions, where all numbers of the data are whole",
     "repeated": "another share of records at a value that repeats",
+    "mean": "another mean than the data",
+    "spread": "another standard deviation than the data",
     "quantiles": "other quantiles than the data",
     "missing": "another share of missing values",
     "levels": "other shares of levels than the data",
@@ -36,11 +43,14 @@ TROUBLES: Final = {
 """What a synthetic column does that its data does not, by key."""
 
 _REPEATED: Final = 0.05  # A number repeats where so large a share of the records has it.
-_MOST: Final = 10  # So many repeated values, or levels that part, are listed at most.
+_MOST: Final = 10  # So many repeated values, or levels that differ, are listed at most.
 _LEVELS: Final = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-_LEAST: Final = 0.01  # Shares that differ by less never part.
+_LEAST: Final = 0.01  # Shares that differ by less are alike.
 _OF_SHARES: Final = 0.1  # The tolerance of shares at repeated values and levels, as a share of s.
-_OF_QUANTILES: Final = 0.15  # The tolerance of the shares below quantiles.
+_OF_QUANTILES: Final = 0.15  # The tolerance of the shares below quantiles, as a share of s,
+_OF_TAILS: Final = 0.2  # and at most this share of what lies beyond.
+_OF_MEANS: Final = 0.01  # The tolerance of means, in standard deviations,
+_OF_SPREADS: Final = 0.05  # and that of standard deviations, as a share of them.
 _CHANCE: Final = 3.0
 _BEYOND: Final = 8.0  # 8 / N beyond the data's own range: by chance once in exp(8) tables.
 _FAR: Final = 3.0  # Lengths of the data's range.
@@ -57,7 +67,7 @@ class Statistic:
 
     `data` is confidential. `mean`, `lowest` and `highest` are over the datasets. All have the
     column's unit, or are shares of records in [0, 1]; None where a dataset has no number. `trouble`
-    is a key of `TROUBLES` where the column parts from its data here, and empty elsewhere.
+    is a key of `TROUBLES` where the column differs from its data here, and empty elsewhere.
     """
 
     name: str
@@ -90,13 +100,67 @@ class Predictor:
     - `original` (N,): Its values in the confidential data.
     - `synthetic` (sequence of array_like, each of shape (N_l,)): Its values in the synthetic
       datasets.
-    - `trouble`: The key of `TROUBLES` where the column parts from its data given the predictor.
+    - `trouble`: The key of `TROUBLES` where the column differs from its data given the predictor.
     """
 
     name: str
     original: Any
     synthetic: Sequence[Any]
     trouble: str = "given"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellNoise:
+    """The noise of the counts that a number was drawn by.
+
+    `edges` (C + 1,) are the ends of its cells, which rise. `deviation` is the standard deviation of
+    the noise of a cell's count, in records.
+    """
+
+    edges: Floats
+    deviation: float
+
+    def at(self, values: Floats) -> Floats:
+        """A number (C,) for each cell: the mean of those in it, or else its middle."""
+        cells = len(self.edges) - 1
+        place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, cells - 1)
+        many = np.bincount(place, minlength=cells)
+        sums = np.bincount(place, values, minlength=cells)
+        middle = 0.5 * (self.edges[:-1] + self.edges[1:])
+        return np.where(many > 0, sums / np.maximum(many, 1), middle)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Allowed:
+    """How far figures of datasets may lie from the data's by chance and by noise.
+
+    The data's numbers `y` (N,) stand for `counts` (N,) records of `units` (N,), where either is
+    given. `own` are the datasets.
+    """
+
+    y: Floats
+    counts: Floats | None
+    units: Any
+    own: list[_Values]
+    noise: CellNoise | None
+
+    def error(self, influence: Callable[[Floats], Floats], of_own: float) -> float:
+        """The standard error of a mean over datasets less the data's figure.
+
+        `influence` is that of numbers on the figure. `of_own` is the mean of its square over the
+        rows of a dataset.
+        """
+        each = influence(self.y)
+        many = np.ones(len(each)) if self.counts is None else self.counts
+        total, m = many.sum(), len(self.own)
+        sums = many * each**2 if self.units is None else np.bincount(self.units, each) ** 2
+        sample = float(sums.sum()) / total**2
+        rows = min(column.records for column in self.own)
+        variance = sample * (1.0 + 1.0 / m) + of_own / rows / m
+        if self.noise is not None:
+            cells = influence(self.noise.at(self.y))
+            variance += float((cells**2).sum()) * (self.noise.deviation / total) ** 2
+        return math.sqrt(variance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +230,14 @@ def check_column(
     levels: Sequence[str] | None = None,
     counts: Any = None,
     predictors: Sequence[Predictor] = (),
+    units: Any = None,
+    noise: CellNoise | None = None,
+    beyond_is_trouble: bool = True,
 ) -> ColumnCheck:
     """Compare a column of the confidential data with its synthetic columns.
 
     A well-specified model is told of trouble by chance in under 5 % of runs. A share beyond the
-    range of the data is trouble above 1 % and above 8 of N records. A quantile parts where the
+    range of the data is trouble above 1 % and above 8 of N records. A quantile differs where the
     shares below the data's quantile do (see the module), so it needs no unit.
 
     - `original` (N,): Confidential numbers, NaN where missing; or codes 1 to L of `levels`.
@@ -180,6 +247,11 @@ def check_column(
     - `counts` (N,): The records that each entry of `original` stands for, one if not given.
     - `predictors` (sequence of Predictor): The furthest share of levels, or below a quartile, given
       a value of each is among the statistics. A predictor of more than 30 values is left out.
+    - `units` (N,): The unit of each record, as whole numbers from 0 on, where units have several
+      records. Not beside counts.
+    - `noise` (CellNoise, optional): The noise of the counts that made a number.
+    - `beyond_is_trouble`: Whether a range beyond the data's is trouble. A strict claim allows it,
+      since the data's ends stay hidden. Negative values that the data never has stay trouble.
 
     The result has `statistics`, which are confidential, and `troubles`. Raises InputError for an
     empty list, another number of counts, codes that are none of the levels', or a column of the
@@ -187,7 +259,7 @@ def check_column(
 
     >>> data = [0.0] * 60 + [float(x) for x in range(1, 41)]
     >>> check_column(data, [[x - 9.5 for x in data]]).troubles
-    ('negative', 'fractions', 'repeated', 'quantiles')
+    ('negative', 'fractions', 'repeated', 'mean', 'quantiles')
     >>> check_column(data, [data[::-1]]).troubles
     ()
     """
@@ -206,7 +278,14 @@ def check_column(
         not np.isin(x.values, np.arange(1.0, len(levels) + 1.0)).all() for x in (data, *own)
     ):
         raise InputError("The values of a category must be codes 1 to L of levels.")
-    statistics = _of_numbers(data, own) if levels is None else _of_levels(data, own, levels)
+    if levels is None:
+        there = ~np.isnan(y)
+        parts = [None if part is None else np.asarray(part)[there] for part in (records, units)]
+        filled = [column for column in own if column.records]
+        allowed = _Allowed(y[there], parts[0], parts[1], filled, noise)
+        statistics = _of_numbers(data, own, allowed, beyond_is_trouble=beyond_is_trouble)
+    else:
+        statistics = _of_levels(data, own, levels)
     if predictors:
         edges = np.unique([data.quantile(level) for level in (0.25, 0.5, 0.75)])
         events = _Events.of_numbers(edges) if levels is None else _Events.of_levels(levels)
@@ -252,7 +331,7 @@ class _Events:
 def _of_predictor(
     events: _Events, y: Floats, columns: list[Floats], predictor: Predictor, counts: Floats | None
 ) -> list[Statistic]:
-    """The share that parts the most given a value of a predictor, for its limit."""
+    """The share that differs most given a value of a predictor, for its limit."""
     x = vector(predictor.original, predictor.name)
     same_length(y, x, ("original", predictor.name))
     values = np.unique(x[~np.isnan(x)])
@@ -278,7 +357,7 @@ def _of_predictor(
 
 
 def _of_levels(data: _Values, own: list[_Values], levels: Sequence[str]) -> list[Statistic]:
-    """The share of the most frequent level, and of the levels that part, furthest first."""
+    """The share of the most frequent level, and of the levels that differ, furthest first."""
     shares = np.zeros((1 + len(own), len(levels)))
     for row, column in zip(shares, [data, *own], strict=True):
         row[column.values.astype(np.intp) - 1] = column.shares
@@ -303,34 +382,69 @@ def _of_levels(data: _Values, own: list[_Values], levels: Sequence[str]) -> list
     ]
 
 
-def _of_numbers(data: _Values, own: list[_Values]) -> list[Statistic]:
-    there = [column for column in own if column.records]
+def _of_numbers(
+    data: _Values, own: list[_Values], allowed: _Allowed, *, beyond_is_trouble: bool
+) -> list[Statistic]:
     statistics = []
     if any(column.missing for column in (data, *own)):
         p, q = data.share_missing, [column.share_missing for column in own]
         rows = min(column.missing + column.records for column in own)
         bad = _parts(p, float(np.mean(q)), data.missing + data.records, rows, _OF_SHARES)
         statistics.append(_statistic("share missing", p, q, "missing" if bad else ""))
-    if there:
-        statistics += _of_range(data, there)
-        statistics += _of_repeated(data, there)
-        statistics += _of_quantiles(data, there)
+    if allowed.own:
+        statistics += _of_moments(data, allowed)
+        statistics += _of_range(data, allowed.own, beyond_is_trouble=beyond_is_trouble)
+        statistics += _of_repeated(data, allowed.own)
+        statistics += _of_quantiles(data, allowed)
     return statistics
 
 
-def _of_range(data: _Values, own: list[_Values]) -> list[Statistic]:
-    """Moments, the ends, and what lies beyond the ends or between whole numbers."""
+def _of_moments(data: _Values, allowed: _Allowed) -> list[Statistic]:
+    """Mean and standard deviation, which differ by more than chance, noise and a tolerance.
+
+    A constant has neither chance nor tolerance: the share at its value tells.
+    """
+    mean, sd, statistics = data.mean, data.sd, []
+    own: dict[str, list[float]] = {
+        "mean": [column.mean for column in allowed.own],
+        "standard deviation": [column.sd for column in allowed.own],
+    }
+    for name, of_data, tolerance, trouble, influence in (
+        ("mean", mean, _OF_MEANS, "mean", lambda x: x - mean),
+        (
+            "standard deviation",
+            sd,
+            _OF_SPREADS,
+            "spread",
+            lambda x: ((x - mean) ** 2 / sd - sd) / 2,
+        ),
+    ):
+        bad = False
+        with np.errstate(all="ignore"):
+            if sd > 0.0:
+                squares = [(influence(x.values) ** 2 * x.shares).sum() for x in allowed.own]
+                error = allowed.error(influence, float(np.mean(squares)))
+                limit = tolerance * sd + _CHANCE * error
+                bad = bool(abs(np.mean(own[name]) - of_data) > limit)
+        statistics.append(_statistic(name, of_data, own[name], trouble if bad else ""))
+    return statistics
+
+
+def _of_range(data: _Values, own: list[_Values], *, beyond_is_trouble: bool) -> list[Statistic]:
+    """The ends, and what lies beyond the ends or between whole numbers."""
     least, most = float(data.values[0]), float(data.values[-1])
     ends = [[float(column.values[place]) for column in own] for place in (0, -1)]
     reach = [(least - x, y - most) for x, y in zip(*ends, strict=True)]
-    enough = len(own) >= _FEWEST and most > least
+    enough = beyond_is_trouble and len(own) >= _FEWEST and most > least
     far = [enough and min(side) > _FAR * (most - least) for side in zip(*reach, strict=True)]
     beyond = [[x.below(least) for x in own], [1 - x.below(most, or_at=True) for x in own]]
-    too_many = [np.mean(shares) > max(_LEAST, _BEYOND / data.records) for shares in beyond]
     below = "negative" if least >= 0 and min(ends[0]) < 0 else "below"
+    too_many = [
+        np.mean(shares) > max(_LEAST, _BEYOND / data.records)
+        and (beyond_is_trouble or trouble == "negative")
+        for shares, trouble in zip(beyond, (below, "above"), strict=True)
+    ]
     statistics = [
-        _statistic("mean", data.mean, [column.mean for column in own]),
-        _statistic("standard deviation", data.sd, [column.sd for column in own]),
         _statistic("smallest", least, ends[0], "far" if far[0] else ""),
         _statistic("largest", most, ends[1], "far" if far[1] else ""),
         _statistic("share below the data's smallest", 0.0, beyond[0], below if too_many[0] else ""),
@@ -363,13 +477,21 @@ def _of_repeated(data: _Values, own: list[_Values]) -> list[Statistic]:
     return statistics
 
 
-def _of_quantiles(data: _Values, own: list[_Values]) -> list[Statistic]:
-    rows, statistics = min(column.records for column in own), []
+def _of_quantiles(data: _Values, allowed: _Allowed) -> list[Statistic]:
+    statistics = []
     for level in _LEVELS:
         x = data.quantile(level)
-        p, q = data.middle(x), float(np.mean([column.middle(x) for column in own]))
-        bad = _parts(p, q, data.records, rows, _OF_QUANTILES)
-        quantiles = [column.quantile(level) for column in own]
+        p, q = data.middle(x), float(np.mean([column.middle(x) for column in allowed.own]))
+
+        def influence(values: Floats, x: float = x, p: float = p) -> Floats:
+            return np.where(values == x, 0.5, values < x) - p
+
+        beyond = min(p, 1.0 - p)
+        tolerance = min(_OF_QUANTILES * math.sqrt(p * (1.0 - p)), _OF_TAILS * beyond)
+        tolerance += 1.0 / data.records  # Of few records one moves the share by so much.
+        limit = tolerance + _CHANCE * allowed.error(influence, q * (1.0 - q))
+        quantiles = [column.quantile(level) for column in allowed.own]
+        bad = abs(q - p) > limit
         statistics.append(
             _statistic(f"quantile {100 * level:g} %", x, quantiles, "quantiles" if bad else "")
         )

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -46,16 +46,123 @@ from pyvws.r_numbers import rarith
 if TYPE_CHECKING:
     from pyvws.tables.schema.schema import Schema
 
-SYNTHETIC: Final = {"partial": "partially synthetic", "full": "fully synthetic"}
-"""What the datasets of each kind of combining rule are called."""
-
 OF: Final = ("population", "table")
 """What figures of imputed records may be estimates of."""
 
 
-def rule_in_words(kind: str, of: str | None) -> str:
-    """What the datasets of a combining rule are called, and whose figures they estimate."""
-    return SYNTHETIC[kind] if of is None else f"imputed records, figures of the {of}"
+@dataclass(frozen=True, slots=True)
+class CombiningRule:
+    """How T and its degrees of freedom follow from b, v and m, in words and in numbers.
+
+    - `words`: What it is a rule for, and of whose figures.
+    - `adds_spread`: Whether b itself counts beside b / m.
+    - `sign` {1, -1, 0}: Whether T adds v, subtracts it, or leaves it out.
+    - `cites`: The paper.
+    """
+
+    words: str
+    adds_spread: bool
+    sign: int
+    cites: str
+
+    @property
+    def spread(self) -> str:
+        """The part of T that b has, as R computes it."""
+        return "(1 + 1/m) * b" if self.adds_spread else "b / m"
+
+    @property
+    def within(self) -> str:
+        """The part of T that v has, as R computes it behind the other part."""
+        return {1: " + v", -1: " - v", 0: ""}[self.sign]
+
+    @property
+    def formula(self) -> str:
+        """T and its degrees of freedom in one line."""
+        spread = self.spread.replace(" * ", " ")
+        share = f"(T / ({spread}))²" if self.sign else ""
+        return f"T = {spread}{self.within}; degrees of freedom (m - 1){share}".replace("-", "−")
+
+    def moments(self, between: float, within: float, m: int) -> tuple[float, float]:
+        """T, and its degrees of freedom, of b, v and m datasets."""
+        spread = (1.0 + 1.0 / m) * between if self.adds_spread else between / m
+        share = inf
+        if between > 0:  # The quotient as the paper orders it, to the bit.
+            quotient = within / spread if self.adds_spread else within * m / between
+            share = 1.0 + self.sign * quotient
+        return spread + self.sign * within, (m - 1) * (share * share)
+
+
+RULES: Final = {
+    "partial": CombiningRule("partially synthetic data", False, 1, "reiter2003"),
+    "full": CombiningRule("fully synthetic data", True, -1, "raghunathan2003"),
+    "population": CombiningRule("imputed records, figures of the population", True, 1, "rubin1987"),
+    "table": CombiningRule("imputed records, figures of the table", True, 0, "rubin1987"),
+}
+"""Each rule by its `kind`, or for imputed records by what figures are `of`."""
+
+
+def rule_named(kind: str, of: str | None = None) -> CombiningRule:
+    """The rule of these words; InputError for words that name none."""
+    choice(kind, "kind", ("partial", "full"))
+    if of is not None:
+        choice(of, "of", OF)
+        if kind == "full":
+            raise InputError("of is for imputed records, and kind full for records drawn anew.")
+    return RULES[of or kind]
+
+
+def rule_of(privacy: Mapping[str, Any], of: str | None = None) -> dict[str, Any]:
+    """The rule that a statement says of its datasets, as arguments of `combine`.
+
+    Imputed records take the rule of figures of the population unless `of` names the table. Raises
+    InputError for `of` where no record was imputed.
+    """
+    imputed = "counts" in privacy
+    if of is not None and not imputed:
+        raise InputError(
+            "Figures of the population or the table are for imputed records, as noisy-counts makes "
+            f"them, and {privacy.get('mechanism')!r} made these datasets. Intervals would be "
+            "wrong. Leave --of out (of in Python)."
+        )
+    draws = {name: privacy[name] for name in ("draw_of_dataset",) if name in privacy}
+    return {"of": (of or OF[0]) if imputed else None, **draws}
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralDatasets:
+    """Synthetic tables, and what is known of how they were made.
+
+    - `tables`: The datasets as they were given, a list where a release was given.
+    - `schema`: What their columns hold, if known.
+    - `rule`: Arguments of `combine`.
+    - `counted`: The sets that noisy counts measured, as counts.parquet names them.
+    """
+
+    tables: Any
+    schema: Schema | None
+    rule: dict[str, Any]
+    counted: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls, datasets: Any, schema: Schema | None, counted: Sequence[str] = (), **given: Any
+    ) -> Self:
+        """The tables of a list with what is `given`, or those of a release, which says the rest.
+
+        Raises InputError for another rule than that of the release.
+        """
+        privacy = getattr(datasets, "privacy", None)
+        if privacy is None:
+            return cls(datasets, schema, given, counted)
+        from pyvws.tables.schema.schema import Schema
+
+        said = rule_of(privacy, given["of"])
+        if given["draw_of_dataset"] is not None:
+            said["draw_of_dataset"] = given["draw_of_dataset"]
+        own = Schema.parse(datasets.schema) if datasets.schema else None
+        sets = {name: table for name, table in datasets.public_tables.items() if "set" in table}
+        measured = [name for table in sets.values() for name in table["set"].unique()]
+        return cls(datasets.datasets, schema or own, given | said, counted or measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +257,7 @@ def combine(
             "estimates and variances must have one entry for each dataset. "
             f"Got {len(q)} and {len(v)}."
         )
-    choice(kind, "kind", ("partial", "full"))
-    if of is not None:
-        choice(of, "of", OF)
-        if kind == "full":
-            raise InputError("of is for imputed records, and kind full for records drawn anew.")
-    ratio = positive(size_ratio, "size_ratio")
+    rule, ratio = rule_named(kind, of), positive(size_ratio, "size_ratio")
     m = len(q)
     if m < 2:
         raise InputError(
@@ -167,26 +269,13 @@ def combine(
     if draw_of_dataset is not None:
         q = _by_draw(q, _draws(draw_of_dataset, m), kind)
         m = len(q)
-    between, within = rarith.var(q), rarith.mean(v)
-    if of is not None:
-        spread = (1.0 + 1.0 / m) * between
-        within = within if of == "population" else 0.0
-        total = spread + within
-        share = 1.0 + within / spread if between > 0 else inf
-    elif kind == "partial":
-        total = between / m + within
-        share = 1.0 + within * m / between if between > 0 else inf
-    else:
-        spread = (1.0 + 1.0 / m) * between
-        total = spread - within
-        share = 1.0 - within / spread if between > 0 else inf
-        if total < 0:
-            total = ratio * within
-    return Combined(rarith.mean(q), total, (m - 1) * (share * share))
+    within = rarith.mean(v)
+    total, df = rule.moments(rarith.var(q), within, m)
+    return Combined(rarith.mean(q), ratio * within if total < 0 else total, df)
 
 
 def combine_formula(
-    datasets: Sequence[Any],
+    datasets: Any,
     formula: str,
     *,
     kind: Literal["partial", "full"] = "partial",
@@ -203,8 +292,8 @@ def combine_formula(
 
     Parameters
     ----------
-    datasets : sequence of m pandas, polars or Arrow tables
-        Synthetic tables with the same columns.
+    datasets : sequence of m pandas, polars or Arrow tables, or Release
+        Synthetic tables with the same columns. A release says its own rule, draws and schema.
     formula : str
         For example "income ~ region + urban + earner" or "log(income) ~ region".
     kind : {"partial", "full"}
@@ -244,6 +333,14 @@ def combine_formula(
     """
     from pyvws.evaluation.least_squares import fit_formula
 
+    given: Any = {
+        "kind": kind,
+        "of": of,
+        "size_ratio": size_ratio,
+        "draw_of_dataset": draw_of_dataset,
+    }
+    several = SeveralDatasets.of(datasets, schema, **given)
+    datasets, draw_of_dataset = several.tables, several.rule["draw_of_dataset"]
     if not isinstance(datasets, (list, tuple)):
         raise InputError("datasets must be a list of tables, one for each synthetic dataset.")
     if len(datasets) < 2:
@@ -259,7 +356,7 @@ def combine_formula(
     if draw_of_dataset is not None:  # Refuse before the work.
         _refuse_shared(_draws(draw_of_dataset, len(datasets)), kind)
     fits = [
-        fit_formula(table, formula, name, family, schema)
+        fit_formula(table, formula, name, family, several.schema)
         for table, name in zip(datasets, called, strict=True)
     ]
     for name, fit in zip(called, fits, strict=True):
@@ -274,10 +371,7 @@ def combine_formula(
         name: combine(
             [fit.coefficients[k] for fit in fits],
             [fit.variances[k] for fit in fits],
-            kind=kind,
-            of=of,
-            size_ratio=size_ratio,
-            draw_of_dataset=draw_of_dataset,
+            **several.rule,
         )
         for k, name in enumerate(fits[0].names)
     }

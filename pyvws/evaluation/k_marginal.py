@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Final, Literal
 
 import narwhals as nw
 import numpy as np
@@ -57,6 +57,7 @@ class KMarginal:
       shares of each column, and nothing that ties columns together.
     - `bootstrap`: The score of records, or of whole units, drawn from the original with
       replacement: what a second sample would about have.
+    - `margin`: How far the scores of such samples lie apart: what chance makes of a score.
     - `by_pair`: The distance of each pair of columns, from 0 to 2, as a mean over the datasets;
       larger = worse.
     """
@@ -66,12 +67,54 @@ class KMarginal:
     together: float
     independent: float
     bootstrap: float
+    margin: float
     by_pair: Mapping[tuple[str, str], float]
 
     @property
     def worse_than_independent(self) -> bool:
         """Whether `worse_than_independent` holds of these scores."""
         return worse_than_independent(self.score, self.independent, self.bootstrap)
+
+
+Standing = Literal["worse", "hardly better", "better", "untied"]
+"""Where datasets stand beside independent columns."""
+
+_TOLD: Final = 20  # Of fewer records chance may leave none with a value in common.
+_HARDLY: Final = 0.2  # Of the way from independent columns to a second sample.
+
+
+def share_of_the_way(score: float, independent: float, bootstrap: float) -> float:
+    """How far a score lies from independent columns' to a second sample's.
+
+    0 = as independent columns, 1 = as a second sample. NaN where a second sample is no nearer to
+    the original than independent columns.
+
+    >>> round(share_of_the_way(936.6, 936.4, 957.6), 2)
+    0.01
+    """
+    way = bootstrap - independent
+    return (score - independent) / way if way > 0.0 else float("nan")
+
+
+def standing(
+    score: float, independent: float, bootstrap: float, margin: float = 0.0, *, best: float = 1000.0
+) -> Standing:
+    """Where a score stands between those of independent columns and of a second sample.
+
+    "better" takes a fifth of the way, and more than the `margin` of chance. Where a second sample
+    itself is not nearer than independent columns by more than that, the columns are hardly tied:
+    "untied" is as near as such a sample.
+
+    >>> standing(936.6, 936.4, 957.6)
+    'hardly better'
+    """
+    if worse_than_independent(score, independent, bootstrap, best=best):
+        return "worse"
+    lacking, apart, again = (abs(best - x) for x in (score, independent, bootstrap))
+    if apart - again <= margin:
+        return "untied" if lacking <= again + margin else "hardly better"
+    enough = max(margin, _HARDLY * (apart - again))
+    return "better" if apart - lacking >= enough else "hardly better"
 
 
 def worse_than_independent(
@@ -123,7 +166,7 @@ def k_marginal(
     - `seed`: Seed of these tables.
 
     Larger = more useful. Raises InputError for columns that a table lacks, fewer than two
-    columns, and bins that do not rise.
+    columns, bins that do not rise, and text or truth values that two tables spell apart.
 
     >>> import pandas as pd
     >>> original = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [20, 30, 20, 30]})
@@ -139,11 +182,22 @@ def k_marginal(
     edges = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     check_columns(first, [*names, *edges], role="original")
     tables.require(names)
-    by_column = [
-        shared_codes(_cells(frame[name], edges.get(name)) for frame in tables.frames.values())[0]
+    by_column = {
+        name: shared_codes(_cells(frame[name], edges.get(name)) for frame in tables.frames.values())
         for name in names
-    ]
-    data, *codes = (np.column_stack(parts) for parts in zip(*by_column, strict=True))
+    }
+    text = {
+        name: coded
+        for name, coded in by_column.items()
+        if name not in edges
+        and min(map(len, tables.frames.values())) >= _TOLD
+        and not all(frame[name].dtype.is_numeric() for frame in tables.frames.values())
+    }
+    tables.refuse_other_spellings(text)
+    data, *codes = (
+        np.column_stack(parts)
+        for parts in zip(*(parts for parts, _ in by_column.values()), strict=True)
+    )
     units = None if unit is None else units_drawn(first, unit)
     return coded_k_marginal(data, codes, names, units=units, replicates=replicates, seed=seed)
 
@@ -175,6 +229,7 @@ def coded_k_marginal(
         together=together.score,
         independent=rarith.mean(apart),
         bootstrap=rarith.mean(again),
+        margin=max(again) - min(again),
         by_pair=dict(zip(combinations(names, 2), distances, strict=True)),
     )
 

@@ -2,11 +2,17 @@
 
 A schema says which column is a category and which codes are missing values. Without a schema the
 original says so, as `pyvws schema` proposes from it. Missing values of a category are levels.
+
+Here alone the judges code categories, so that equal values have equal codes in all tables. With a
+schema a cell is the level that it spells, as text or as a truth value, in capitals or small
+letters, with blanks around it or without. What cannot be coded alike is refused: a risk of 0
+would follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,8 +24,9 @@ from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 from pyvws.tables.files.frame import check_columns, open_frame
-from pyvws.tables.files.headers import about
+from pyvws.tables.files.headers import about, named
 from pyvws.tables.files.kinds import distinct
+from pyvws.tables.files.labels import as_number, by_meaning, meant
 from pyvws.tables.proposal.columns import proposed_columns
 from pyvws.tables.schema.arithmetic import is_single
 from pyvws.tables.schema.column import Column
@@ -27,6 +34,7 @@ from pyvws.tables.schema.read_values import at_decimals, numbers_and_codes
 from pyvws.tables.schema.schema import Schema
 
 _TENTHS: Final = np.arange(1, 10) / 10
+_HARDLY: Final = 0.1  # Of the records of either table, those whose value the other table has.
 
 Codes = NDArray[np.intp]
 
@@ -121,14 +129,102 @@ class OriginalAndDatasets:
                 parts.append(_numbers(frame[name], column))
         return [*map(_singly, parts)] if is_single(parts[0]) else parts
 
-    def codes(self, name: str) -> tuple[list[Codes], dict[Any, int]]:
-        """A category in each table as codes (N_l,), and the code of each label, None if empty."""
+    def codes(
+        self, name: str, levels: Sequence[str | None] | None = None
+    ) -> tuple[list[Codes], dict[Any, int]]:
+        """A category in each table as codes (N_l,), and the code of each label, None if empty.
+
+        `levels` are those that cells spell; by default the schema's.
+        """
+        levels = self._levels(name) if levels is None else levels
         cells = []
         for role, frame in self.frames.items():
             with about(role):
                 places, labels = distinct(frame[name])
-            cells.append((places, [*labels, *([None] if (places < 0).any() else [])]))
+            spelled = spelled_levels(labels, levels)
+            cells.append((places, [*spelled, *([None] if (places < 0).any() else [])]))
         return shared_codes(cells)
+
+    def refuse_other_spellings(
+        self,
+        coded: Mapping[str, tuple[Sequence[Codes], Mapping[Any, int]]],
+        levels: Mapping[str, Sequence[str | None]] | None = None,
+    ) -> None:
+        """Raise InputError for categories whose values the first and another table spell apart.
+
+        These are columns with hardly a value in common, and columns where values differ in capitals
+        or blanks alone. `coded` has them as `codes` gives them. Columns all of whose values are
+        `levels`, by default the schema's, are spelled alike.
+        """
+        first, *others = self.frames
+        known = {name: (levels or {}).get(name, self._levels(name)) for name in coded}
+        coded = {name: own for name, own in coded.items() if {*own[1]} - {*known[name], None}}
+        for place, role in enumerate(others, start=1):
+            apart = [
+                name
+                for name, (parts, code_of) in coded.items()
+                if _spelled_apart(parts[0], parts[place], code_of, self._missing_codes(name))
+            ]
+            if apart:
+                columns = named(apart, self.first.columns)
+                raise InputError(
+                    f"{first} and {role} have hardly a value in common, or spell some differently: "
+                    f"{columns}. Spell values alike in both, "
+                    + ("as the schema does" if any(map(known.get, apart)) else "give a schema")
+                    + ", or leave these columns out."
+                )
+
+    def _levels(self, name: str) -> Sequence[str | None]:
+        """The levels of a category by the schema; none of another column."""
+        entry = described(self.schema).get(name)
+        return entry.coded_levels if entry is not None and entry.categorical else ()
+
+    def _missing_codes(self, name: str) -> Collection[Any]:
+        entry = described(self.schema).get(name)
+        return {None, *(entry.missing_codes if entry is not None else ())}
+
+
+def spelled_levels(labels: Sequence[Any], levels: Sequence[str | None]) -> list[Any]:
+    """Each label as the level that it spells, or as it is where it spells none or several.
+
+    >>> spelled_levels(["TRUE", "f ", "01", "x"], ["true", "F", "1", "2"])
+    ['true', 'F', '1', 'x']
+    """
+    known = {*levels}
+    meanings, letters = by_meaning(levels), [_letters(level) for level in levels]
+    times = Counter(letters)
+    by_letters = {own: k for k, own in enumerate(letters) if times[own] == 1}
+    places = [meanings.get(meant(x), by_letters.get(_letters(x), -1)) for x in labels]
+    return [
+        label if label in known or place < 0 else levels[place]
+        for label, place in zip(labels, places, strict=True)
+    ]
+
+
+def _letters(label: Any) -> str | None:
+    """A label without its capitals and the blanks around it, and by what it is meant for."""
+    return None if label is None else meant(str(label).strip().casefold())
+
+
+def _spelled_apart(
+    first: Codes, other: Codes, code_of: Mapping[Any, int], missing: Collection[Any]
+) -> bool:
+    """Whether two tables' codes (N,) and (M,) of a category are of labels that are spelled apart.
+
+    Missing values do not count.
+    """
+    gone = [code for label, code in code_of.items() if label in missing]
+    own, others = first[~np.isin(first, gone)], other[~np.isin(other, gone)]
+    if not len(own) or not len(others):
+        return False
+    if max(np.isin(own, others).mean(), np.isin(others, own).mean()) < _HARDLY:
+        return True
+    label_of = {code: label for label, code in code_of.items()}
+    alone = [
+        {_letters(label_of[code]) for code in np.setdiff1d(x, y).tolist()}
+        for x, y in ((own, others), (others, own))
+    ]
+    return bool(alone[0] & alone[1])
 
 
 def shared_codes(cells: Iterable[tuple[Any, Sequence[Any]]]) -> tuple[list[Codes], dict[Any, int]]:
@@ -203,7 +299,8 @@ def plain_tables(
 
     A hold-out stands after the synthetic datasets, in one list with them. Messages name the table.
     Raises InputError for a column that a table or the schema lacks, fewer than `least` columns,
-    bins that do not rise, and cells of a number that are neither a number nor a missing code.
+    bins that do not rise, cells of a number that are neither a number nor a missing code, and
+    categories that two tables spell apart.
     """
     kinds = tables.kinds(columns)
     if len(kinds) < least:
@@ -217,10 +314,12 @@ def plain_tables(
     tables.require(kinds)
     plain: list[dict[str, NDArray[Any]]] = [{} for _ in tables.frames]
     edges, gone = {}, {}
+    coded = {name: tables.codes(name) for name, kind in kinds.items() if kind.categorical}
+    tables.refuse_other_spellings(coded)
     for name, kind in kinds.items():
         parts: Sequence[NDArray[Any]]
         if kind.categorical:
-            parts, code_of = tables.codes(name)
+            parts, code_of = coded[name]
             missing = {None, *kind.missing_codes}
             gone[name] = np.array([code_of[x] for x in code_of if x in missing], dtype=np.intp)
         else:
@@ -288,9 +387,11 @@ def complete_records(
     """The records (n,) of a frame (N,) without a missing value in the columns `names`.
 
     Missing are empty cells, NaN, and the codes of the schema. A number of the schema comes out as
-    floats, also where a code such as N made text of it, and a date as days. A name that the frame
-    lacks is left to its reader. Raises InputError where no record is left, and for cells of a
-    number that are neither a number nor a code.
+    floats, also where a code such as N made text of it, and a date as days. A category is what its
+    levels say: numbers, truth values or text. A name that the frame lacks is left to its reader.
+
+    Raises InputError where no record is left, and for cells of a number that are neither a number
+    nor a code.
     """
     known = described(schema)
     there = np.ones(len(frame), dtype=np.bool_)
@@ -312,21 +413,47 @@ def _with_value(
     column: nw.Series[Any], described: Column | None
 ) -> tuple[nw.Series[Any], NDArray[np.bool_]]:
     """A column as it enters a regression, and which records (N,) have a value in it."""
-    if described is not None and not described.categorical and _is_number(column, described):
-        numbers = _numbers(column, described)
-        floats = nw.new_series(column.name, numbers, nw.Float64, backend=column.implementation)
-        return floats, ~np.isnan(numbers)
+    if described is not None and described.categorical:
+        return _category(column, described)
+    if described is not None and _is_number(column, described):
+        return _floats(column, _numbers(column, described))
     missing = column.is_null()
     if column.dtype.is_float():
         missing = missing | column.is_nan()
-    there = ~np.asarray(missing.fill_null(True).to_numpy(), dtype=np.bool_)
-    if described is None or not described.missing_codes:
-        return column, there
+    return column, ~np.asarray(missing.fill_null(True).to_numpy(), dtype=np.bool_)
+
+
+def _floats(column: nw.Series[Any], numbers: Floats) -> tuple[nw.Series[Any], NDArray[np.bool_]]:
+    floats = nw.new_series(column.name, numbers, nw.Float64, backend=column.implementation)
+    return floats, ~np.isnan(numbers)
+
+
+def _category(
+    column: nw.Series[Any], described: Column
+) -> tuple[nw.Series[Any], NDArray[np.bool_]]:
+    """A category as what its levels say that it holds, however the table's reader typed it.
+
+    Text of an empty cell is one, unless it is a level.
+    """
+    levels = described.coded_levels
     places, labels = distinct(column)
-    gone = [place for place, label in enumerate(labels) if label in described.missing_codes]
-    if column.dtype in (nw.Categorical, nw.Enum):  # A level that no record has would stay.
-        column = column.cast(nw.String)
-    return column, there & ~np.isin(places, gone)
+    read = spelled_levels(labels, levels)
+    gone = {None, *described.missing_codes, *({""} - {*levels})}
+    there = np.array([label not in gone for label in [*read, None]])[places]
+    if described.holds == "numbers":
+        known = [None if label in gone else as_number(str(label)) for label in [*read, None]]
+        numbers = np.array(known, dtype=np.float64)[places]
+        if unread := int((np.isnan(numbers) & there).sum()):
+            raise InputError(
+                f"Column {column.name!r} has {unread} cells that are no level of the schema. Give "
+                "every level in the schema."
+            )
+        return _floats(column, numbers)
+    truth = described.holds == "truth values"
+    cells = [str(label).lower() == "true" if truth else label for label in read]
+    values = np.array([*cells, None], dtype=object)[places].tolist()
+    kind: Any = nw.Boolean if truth else nw.String
+    return nw.new_series(column.name, values, kind, backend=column.implementation), there
 
 
 def described(schema: Schema | None) -> Mapping[str, Column]:

@@ -21,6 +21,7 @@ import numpy as np
 from pyvws._base.checks import Floats, choice, whole_number
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.evaluation.glm import glm
+from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.tables.design.model_matrix import make_design
 from pyvws.tables.files.frame import open_frame, plain_columns
 from pyvws.tables.schema.formula import dotted
@@ -94,8 +95,8 @@ def pmse(
     Raises
     ------
     InputError
-        For tables whose columns differ, missing values, or a formula that cannot be read or has no
-        term besides the constant.
+        For tables whose columns differ, or that spell categories apart, missing values, or a
+        formula that cannot be read or has no term besides the constant.
     MissingDependencyError
         For trees without scikit-learn.
 
@@ -196,6 +197,9 @@ def _stacked(original: Any, synthetic: Any, formula: str | None) -> tuple[Floats
             f"original and synthetic must have the same columns. Only in one table: {differing}."
         )
     names = first.columns
+    tables = OriginalAndDatasets({"original": first, "synthetic": second})
+    text = [n for n in names if not all(x[n].dtype.is_numeric() for x in (first, second))]
+    tables.refuse_other_spellings({name: tables.codes(name) for name in text})
     parts = []
     for frame in (first, second):
         columns = plain_columns(frame, names, role="pmse")

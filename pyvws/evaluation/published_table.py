@@ -2,7 +2,7 @@
 
 In each dataset the estimates of `pyvws.evaluation.survey_estimates` are computed for every public
 cell, their variances by linearisation [lumley2004]. The combining rules of
-`pyvws.evaluation.combining_rules` join the datasets [reiter2003]. Published tables of a survey from
+`pyvws.evaluation.combining_rules` join the datasets. Published tables of a survey from
 synthetic values and weights are those of [tabular2021].
 
 Beside them can stand the same table by the Laplace mechanism, from the confidential records. Its
@@ -22,7 +22,13 @@ import numpy as np
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import UsageError
-from pyvws.evaluation.combining_rules import Combined, combine
+from pyvws.evaluation.combining_rules import (
+    Combined,
+    CombiningRule,
+    SeveralDatasets,
+    combine,
+    rule_named,
+)
 from pyvws.evaluation.counted_cells import is_measured, measured_columns
 from pyvws.evaluation.laplace_table import (
     Weighing,
@@ -134,6 +140,11 @@ class PublishedTable:
     _backend: Any
 
     @property
+    def rule(self) -> CombiningRule:
+        """The combining rule of the figures."""
+        return rule_named(self.kind, self.of)
+
+    @property
     def unit_of_laplace(self) -> str | None:
         """What a neighbour lacks, in the words of a statement; None without Laplace figures."""
         if self.epsilon is None:
@@ -172,7 +183,7 @@ class PublishedTable:
 
 
 def tabulate(
-    datasets: Sequence[Any],
+    datasets: Any,
     *,
     by: Levels | Names = (),
     count: bool = False,
@@ -198,8 +209,9 @@ def tabulate(
 
     Parameters
     ----------
-    datasets : sequence of m pandas, polars or Arrow tables
-        Synthetic tables with the same columns, at least 2.
+    datasets : sequence of m pandas, polars or Arrow tables, or Release
+        Synthetic tables with the same columns, at least 2. A release says its own rule, draws,
+        schema and counted sets.
     by : mapping of column to levels, or column names
         The cells: all combinations of the levels. A column by its name alone takes the levels of
         the schema. A record with another value lies in no cell.
@@ -264,6 +276,14 @@ def tabulate(
     >>> [(one.cell, one.estimate, one.empty) for one in found.figures]
     [(('a',), 2.25, 0), (('b',), 7.0, 0), (('c',), nan, 2)]
     """
+    several = SeveralDatasets.of(
+        *(datasets, schema, counted),
+        kind=kind,
+        of=of,
+        size_ratio=size_ratio,
+        draw_of_dataset=draw_of_dataset,
+    )
+    datasets, schema, rules = several.tables, several.schema, several.rule
     asked = partial(
         table_plan,
         by,
@@ -279,12 +299,6 @@ def tabulate(
     plan = asked(weights=weights)
     weighed = Weighing(None) if original is None else weighing(schema, weights)
     open_unit_interval(level, "level")
-    rules: dict[str, Any] = {
-        "kind": kind,
-        "of": of,
-        "size_ratio": size_ratio,
-        "draw_of_dataset": draw_of_dataset,
-    }
     frames = OriginalAndDatasets.read(
         original, datasets, schema=schema, argument="datasets", role="dataset"
     ).frames
@@ -308,7 +322,7 @@ def tabulate(
     elif epsilon is not None or ranges is not None:
         raise UsageError("epsilon and ranges are for the Laplace mechanism. Give original too.")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
-    sets = measured_columns(counted)
+    sets = measured_columns(several.counted)
     estimates = [_of_dataset(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):
@@ -324,7 +338,7 @@ def tabulate(
                         empty=int((sizes == 0).sum()),
                         laplace=float(beside[place][0][row, column]),
                         laplace_noise=float(beside[place][1][row, column]),
-                        counted=None if of is None else _counted(statistic, plan, sets),
+                        counted=None if rules["of"] is None else _counted(statistic, plan, sets),
                     )
                 )
     return PublishedTable(
@@ -333,7 +347,7 @@ def tabulate(
         datasets=len(records),
         outside=float(np.mean([(dataset.cell < 0).mean() for dataset in records])),
         kind=kind,
-        of=of,
+        of=rules["of"],
         level=level,
         epsilon=None if original is None else float(epsilon or 0.0),
         unit=None if original is None else unit,

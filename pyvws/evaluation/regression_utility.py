@@ -1,6 +1,6 @@
 """A regression on the original beside its combined estimates from synthetic tables [karr2006].
 
-The synthetic estimates and intervals follow the combining rules [reiter2003]; the overlap of the
+The synthetic estimates and intervals follow the combining rule of the datasets; the overlap of the
 intervals says whether a user of the synthetic tables would conclude the same.
 """
 
@@ -16,7 +16,7 @@ from scipy.special import ndtri, stdtrit
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
 from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import combine_formula
+from pyvws.evaluation.combining_rules import SeveralDatasets, combine_formula
 from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
 from pyvws.tables.schema.schema import Schema
@@ -61,11 +61,12 @@ class RegressionUtility:
 
 def regression_utility(
     original: Any,
-    synthetic: Sequence[Any],
+    synthetic: Any,
     formula: str,
     *,
     family: Literal["gaussian", "logistic", "poisson"] = "gaussian",
     kind: Literal["partial", "full"] = "partial",
+    of: Literal["population", "table"] | None = None,
     draw_of_dataset: Sequence[Any] | None = None,
     schema: Schema | None = None,
     level: float = 0.95,
@@ -79,14 +80,16 @@ def regression_utility(
     ----------
     original : pandas, polars or Arrow table
         Confidential records.
-    synthetic : sequence of tables
-        Two or more synthetic datasets with the same columns.
+    synthetic : sequence of tables, or Release
+        Two or more synthetic datasets with the same columns. A release says its own rule.
     formula : str
         Such as "income ~ region + urban"; "income ~ ." has all other columns.
     family : {"gaussian", "logistic", "poisson"}
         Least squares, or the regression of an outcome of 0 and 1, or of counts, as R's ``glm``.
     kind : {"partial", "full"}
         The combining rule, as in `pyvws.combine`.
+    of : {"population", "table"}, optional
+        As in `pyvws.combine`, for imputed records.
     draw_of_dataset : sequence of m labels, optional
         As in `pyvws.combine`.
     schema : Schema, optional
@@ -113,14 +116,14 @@ def regression_utility(
     True
     """
     upper = 1.0 - (1.0 - open_unit_interval(level, "level")) / 2.0
-    tables = dataset_list(synthetic, "synthetic")
-    own = fit_formula(original, formula, "original", family, schema)
+    given: Any = {"kind": kind, "of": of, "draw_of_dataset": draw_of_dataset}
+    several = SeveralDatasets.of(synthetic, schema, **given)
+    own = fit_formula(original, formula, "original", family, several.schema)
     combined = combine_formula(
-        *(tables, formula),
-        kind=kind,
-        draw_of_dataset=draw_of_dataset,
+        *(dataset_list(several.tables, "synthetic"), formula),
         family=family,
-        schema=schema,
+        schema=several.schema,
+        **several.rule,
     )
     if tuple(combined) != own.names:
         raise InputError(

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws.tables.files.frame import check_columns, units_by_id
+from pyvws.tables.files.frame import check_columns, refuse_lost_digits, units_by_id
 
 
 def second_sample(
@@ -44,6 +44,7 @@ def units_drawn(frame: nw.DataFrame[Any], unit: str) -> NDArray[np.intp]:
     Raises InputError where the frame lacks the column, and where ids may have lost digits.
     """
     check_columns(frame, [unit], role="unit")
+    refuse_lost_digits(frame[unit])
     units = units_by_id(frame[unit])
     alone = units < 0
     return np.where(alone, units.max(initial=-1) + np.cumsum(alone), units)

@@ -8,7 +8,7 @@ what the margins do not tell [raab2024] [gower1971].
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +24,7 @@ from pyvws.evaluation.original_and_datasets import (
     PlainTables,
     plain_tables,
 )
+from pyvws.evaluation.second_sample import units_drawn
 from pyvws.tables.files.headers import named
 from pyvws.tables.schema.schema import Schema
 
@@ -57,6 +58,10 @@ class RiskScore:
     - `without_synthesis`: The risk of the original as it is.
     - `independent`: The risk of independent columns with the original's margins.
     - `blind`: What the risk cannot see.
+    - `chance`: Of copies, the share that records have which are drawn independently of the original
+      ones; None of other risks. The hold-out's records tell it. Without a hold-out each original
+      record, or unit, is left out in turn, and stands for such a record.
+    - `chance_margin`: How far above `chance` a share may lie: three standard errors.
     """
 
     name: str
@@ -65,6 +70,13 @@ class RiskScore:
     without_synthesis: float
     independent: float
     blind: str
+    chance: float | None = None
+    chance_margin: float = 0.0
+
+    @property
+    def exceeds_chance(self) -> bool:
+        """Whether the risk is larger than chance explains, where it has a chance of its own."""
+        return self.chance is not None and self.value > self.chance + self.chance_margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +229,18 @@ def table_risk(
     def disclosure_of(name: str) -> RiskScore:
         return score("disco", lambda table: disclosed(table, name), f"disco {name}")
 
+    rows = sum(len(next(iter(table.values()))) for table in datasets)
+    if held is None:
+        unit = getattr(schema, "unit", None)
+        units = units_drawn(read.first, unit) if unit in read.first.columns else np.arange(N)
+        mine, _ = _patterns(tables, tables.names, {}, first, first)
+        chance = _chance(_copies_left_out(mine, units), 2.0 / N, rows)
+    else:
+        chance = _chance(copied(held), 1.0 / len(next(iter(held.values()))), rows)
     scores = (
         score("replicated_uniques", replicated),
         *map(disclosure_of, targets),
-        score("copies_of_uniques", copied),
+        replace(score("copies_of_uniques", copied), chance=chance[0], chance_margin=chance[1]),
         score("closest", distances.nearer),
     )
     by_name = {entry.name: entry.value for entry in scores}
@@ -235,6 +255,28 @@ def table_risk(
         exact=tuple(name for name in known if name in numbers),
         by_data=tuple(name for name in targets if name in numbers),
     )
+
+
+def _copies_left_out(codes: NDArray[np.intp], units: NDArray[np.intp]) -> float:
+    """How often a record equals a lone one of the others, where its unit (N,) is left out.
+
+    >>> _copies_left_out(np.array([0, 0, 1, 2, 2, 2]), np.arange(6))
+    0.3333333333333333
+    """
+    _, of_unit, own = np.unique(
+        np.column_stack([codes, units]), axis=0, return_inverse=True, return_counts=True
+    )
+    others = np.bincount(codes)[codes] - own[of_unit.ravel()]
+    return float((others == 1).mean())
+
+
+def _chance(share: float, step: float, rows: int) -> tuple[float, float]:
+    """A share that chance has, and three standard errors of another one in so many rows.
+
+    One record more would make `step` more of the share.
+    """
+    most = share + step
+    return share, 3.0 * float(np.sqrt(most / rows + most * step))
 
 
 def _patterns(

@@ -22,9 +22,11 @@ from pyvws._base.html_table import html_table
 from pyvws.evaluation.associations import associations
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.k_marginal import (
+    Standing,
     chained_k_marginal,
     coded_k_marginal,
-    worse_than_independent,
+    share_of_the_way,
+    standing,
 )
 from pyvws.evaluation.original_and_datasets import (
     OriginalAndDatasets,
@@ -165,6 +167,8 @@ class TableUtility:
     k_marginal_together : float
         The score of all datasets as one table, as an analyst's means over them see it; larger =
         better. A dataset has noise of its own besides, so its score is lower.
+    k_marginal_margin : float
+        How far scores of second samples lie apart: what chance makes of a score.
     k_marginal_conditional : float
         The same score of tables whose columns each follow from one earlier column, without noise;
         larger = better.
@@ -198,6 +202,7 @@ class TableUtility:
     k_marginal_together: float
     k_marginal_independent: float
     k_marginal_bootstrap: float
+    k_marginal_margin: float
     k_marginal_conditional: float
     s_pmse: float | None
     s_pmse_tree: float | None
@@ -215,8 +220,16 @@ class TableUtility:
     @property
     def worse_than_independent(self) -> bool:
         """Whether the k-marginal score lies below independent columns' by more than chance."""
-        return worse_than_independent(
-            self.k_marginal, self.k_marginal_independent, self.k_marginal_bootstrap
+        return self.standing == "worse"
+
+    @property
+    def standing(self) -> Standing:
+        """Where the datasets stand beside independent columns, as `k_marginal.standing` says."""
+        return standing(
+            self.k_marginal,
+            self.k_marginal_independent,
+            self.k_marginal_bootstrap,
+            self.k_marginal_margin,
         )
 
     @property
@@ -233,8 +246,7 @@ class TableUtility:
         return self._share(self.k_marginal_together)
 
     def _share(self, score: float) -> float:
-        way = self.k_marginal_bootstrap - self.k_marginal_independent
-        return (score - self.k_marginal_independent) / way if way > 0.0 else float("nan")
+        return share_of_the_way(score, self.k_marginal_independent, self.k_marginal_bootstrap)
 
     def _repr_html_(self) -> str:
         """The scores as a table, for a notebook."""
@@ -389,6 +401,7 @@ def table_utility(
         k_marginal_together=k.together,
         k_marginal_independent=k.independent,
         k_marginal_bootstrap=k.bootstrap,
+        k_marginal_margin=k.margin,
         k_marginal_conditional=chained_k_marginal(cells[0], seed=seed),
         s_pmse=by_name["s_pmse"].value if s_pmse else None,
         s_pmse_tree=by_name["s_pmse_tree"].value if trees else None,

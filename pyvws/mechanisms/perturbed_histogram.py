@@ -111,7 +111,10 @@ class PerturbedHistogram(MechanismBase):
             )
 
     def perturb(self, y: Floats, *, seed: int) -> NoisyHistogram:
-        """The noisy histogram of an outcome (N,); only seeded noise reads the seed."""
+        """The noisy histogram of an outcome (N,); only seeded noise reads the seed.
+
+        Under a strict claim a value that is missing or outside the range is in no bin.
+        """
         noise: Any = self.noise
         neighbours: Any = self.neighbours
         return perturbed_histogram(
@@ -124,4 +127,5 @@ class PerturbedHistogram(MechanismBase):
             seed=seed % 2**31 if self.noise == "seeded-float" else None,
             edges_from_data=self.edges_from_data,
             allow_outside=self.allow_outside,
+            uncounted=self.facts.claim != "none",
         )

@@ -21,6 +21,7 @@ from pyvws.plan.coded import (
     CodedTable,
     OutcomeColumn,
     ReleasedColumn,
+    admitted,
     prepared,
     refuse_same,
 )
@@ -36,9 +37,15 @@ from pyvws.tables.files.frame import (
 from pyvws.tables.files.kinds import distinct, floats_of, holds_numbers
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.formula import dotted, read_formula
-from pyvws.tables.schema.read_values import CodedColumn, coded_column
+from pyvws.tables.schema.read_values import (
+    CodedColumn,
+    coded_column,
+    how_many,
+    level_codes,
+    numbers_and_codes,
+)
 from pyvws.tables.schema.schema import Schema, read_column
-from pyvws.tables.schema.write_values import type_of_levels
+from pyvws.tables.schema.write_values import native_levels, type_of_levels
 
 _SAYS_ITSELF = ("role", "model", "predictors", "formula", "prefix", "review")
 _BY_SCHEMA = ("outcome", "column", "model", "formula", "keep", "round", "unit")
@@ -85,7 +92,7 @@ class FormulaPlan(Plan):
 
     @property
     def complete(self) -> list[str]:
-        return self.modelled
+        return self.keys if self.refuses_no_record else self.modelled
 
     @property
     def types_are_public(self) -> bool:
@@ -170,14 +177,19 @@ class FormulaPlan(Plan):
         like = None
         if name in by_schema and modelled and model.outcome_labels is not None:
             like = type_of_levels(model.outcome_labels, column)
-        y, levels = self._values(frame, counts, like)
+        y, levels = self._values(frame, counts, like, strict=self.refuses_no_record)
+        records = None
+        if self.refuses_no_record:
+            y, known = self._known(y, modelled=modelled)
+            records = None if known.all() else np.flatnonzero(known)
+        own = slice(None) if records is None else records
         unrounded, y = y, np.rint(y) if rounded else y
-        family = prepared(model, y, name, counts) if modelled else model
+        family = prepared(model, y[own], name, counts) if modelled else model
         whole = modelled and family.whole_numbers
         kind: OutcomeKind = "whole" if rounded or whole else "real"
         if levels is not None:
             kind = levels.values
-        elif column.dtype == nw.Boolean and whole:
+        elif column.dtype == nw.Boolean and whole and not self.refuses_no_record:
             kind = "boolean"
         categories = modelled and (family.categorical or column.dtype == nw.Boolean)
         mechanism.check_outcome(y, name, categories=categories)
@@ -189,6 +201,7 @@ class FormulaPlan(Plan):
             terms=design.names,
             predictors=design.predictors,
             categorical=categories,
+            records=records,
         )
 
         def written(values: Mapping[str, Floats], backend: Any) -> nw.Series[Any]:
@@ -198,31 +211,64 @@ class FormulaPlan(Plan):
         return CodedTable(
             outcomes=(conditional,),
             drawn=(conditional.drawn,) if modelled else (),
-            synthesized={name: ReleasedColumn(unrounded, kind, written)},
+            synthesized={
+                name: ReleasedColumn(
+                    *(unrounded, kind, written),
+                    keeping=None if records is None else known,
+                    unknown=0 if records is None else how_many(~known, counts),
+                )
+            },
             public=_coded_predictors(frame, design.predictors),
         )
 
     def _values(
-        self, frame: nw.DataFrame[Any], counts: Floats | None, like: nw.Series[Any] | None
+        self,
+        frame: nw.DataFrame[Any],
+        counts: Floats | None = None,
+        like: nw.Series[Any] | None = None,
+        *,
+        strict: bool = False,
     ) -> tuple[Floats, CodedColumn | None]:
-        """The outcome (N,) before any rounding, and its levels where the family has labels."""
+        """The outcome (N,) before any rounding, and its levels where the family has labels.
+
+        A `strict` reading refuses no cell: an unknown one is NaN, or has code 0.
+        """
         labels = self.families[0].outcome_labels if self.run.facts.fits_model else None
+        if labels is None and strict:
+            return numbers_and_codes(frame[self.outcome], (), strict=True)[0], None
         if labels is None:
             return outcome_column(frame, self.outcome), None
+        if strict:
+            of_levels = native_levels(labels, frame[self.outcome] if like is None else like)
+            codes = level_codes(frame[self.outcome], labels, counts, of_levels, strict=True)
+            return codes, CodedColumn(codes, tuple(labels), of_levels)
         given: Any = {"counts": counts, "like": like}
         levels = coded_column(frame, self.outcome, labels, role="outcome", **given)
         return levels.codes, levels
 
+    def _known(self, y: Floats, *, modelled: bool) -> tuple[Floats, NDArray[np.bool_]]:
+        """The outcome (N,), and which values count; a histogram gets NaN for the others."""
+        if not modelled:
+            return y, np.isfinite(y)
+        model = self.families[0]
+        known = np.isfinite(y) if model.outcome_labels is None else y >= 1.0
+        own = np.rint(y[known]) if self.run.round else y[known]
+        known[known] = admitted(model, own, self.outcome)
+        return np.where(known, y, y[known][0] if known.any() else 1.0), known
+
     def beside(
         self, public: nw.DataFrame[Any], frame: nw.DataFrame[Any], coded: CodedTable
     ) -> Beside:
-        theirs, _ = self._values(public, None, None)
+        theirs, _ = self._values(public)
         theirs = np.rint(theirs) if self.run.round else theirs
         y = coded.outcomes[0].y
-        refuse_same(theirs, y)
+        refuse_same(theirs, y, warns=self.refuses_no_record)
         model = self.families[0].prepare(theirs, self.outcome)
         recoded = recoded_design(public, frame, self.formula, outcome=self.outcome)
-        return Beside(model, theirs, recoded.design.matrix, y, recoded.matrix, recoded.known)
+        known = recoded.known
+        if coded.outcomes[0].records is not None:
+            known = known & np.isin(np.arange(len(known)), coded.outcomes[0].records)
+        return Beside(model, theirs, recoded.design.matrix, y, recoded.matrix, known)
 
 
 def _entries(run: Any, formula: str) -> Column:

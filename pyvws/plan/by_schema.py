@@ -23,6 +23,7 @@ from pyvws.plan.coded import (
     CodedTable,
     OutcomeColumn,
     ReleasedColumn,
+    admitted,
     prepared,
     refuse_same,
 )
@@ -43,7 +44,7 @@ from pyvws.tables.schema.parts import (
     is_drawn,
     modelled_schema,
 )
-from pyvws.tables.schema.read_values import how_many
+from pyvws.tables.schema.read_values import Unknown, how_many
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 from pyvws.tables.schema.write_values import released_type
 
@@ -111,6 +112,13 @@ class SchemaPlan(Plan):
         return {"schema": self.schema.text, "public_schema": self.schema.public_text}
 
     @property
+    def signature(self) -> dict[str, Any]:
+        schema = self.schema
+        if not schema.reviewed or schema.under_review:
+            return {}
+        return {"by": schema.reviewed, "entries": schema.proposed_entries}
+
+    @property
     def leaves_records_out(self) -> bool:
         return any(self.schema.columns[name].rules for name in self.schema.synthesized)
 
@@ -163,7 +171,8 @@ class SchemaPlan(Plan):
         by_schema: Collection[str],
     ) -> CodedTable:
         schema = self.schema
-        values = schema.coded(frame, counts=counts, by_schema=by_schema)
+        unknown: Unknown | None = {} if self.refuses_no_record else None
+        values = schema.coded(frame, counts=counts, by_schema=by_schema, unknown=unknown)
         unrounded = dict(values)
         if self.run.round:  # Of a table of one conditional, as of one outcome.
             values |= {
@@ -173,12 +182,18 @@ class SchemaPlan(Plan):
             }
         first, members = None, schema.members
         if members is not None and units is not None:
-            values |= members.summarized(values, units, schema.columns, counts)
-            first = _first_members(schema, values, units, counts)
+            values |= members.summarized(values, units, schema.columns, counts, unknown)
+            first = _first_members(schema, values, units, counts, unknown)
         released, of_unit = {}, 0
         variables: list[OutcomeColumn | DrawnColumn] = []
         for name in schema.synthesized:
             terms = follows(schema, name, values)
+            rules = schema.columns[name].rules
+            hidden = _any_of(unknown, [name, *(other for rule in rules for other in rule.columns)])
+            if hidden is not None:
+                terms = Follows(
+                    terms.modelled & ~hidden, terms.valued & ~hidden, terms.breaking & ~hidden
+                )
             if first is not None and name in schema.of_unit:
                 parts = (terms.modelled, terms.valued, terms.breaking)
                 terms = Follows(*(rows & first for rows in parts))
@@ -191,10 +206,11 @@ class SchemaPlan(Plan):
                 kind=_levels(schema, name, like),
                 written=_decoder(schema, name, like, rounded=self.run.round),
                 breaking=how_many(terms.breaking, counts),
-                keeping=~terms.breaking if terms.breaking.any() else None,
+                keeping=_keeping(terms.breaking, hidden),
                 days_since=schema.columns[name].days_since,
+                unknown=0 if hidden is None else how_many(hidden, counts),
             )
-            own = self._variables(name, values, terms, counts)
+            own = self._variables(name, values, terms, counts, unknown)
             of_unit += len(own) if name in schema.of_unit else 0
             variables += own
         return CodedTable(
@@ -214,9 +230,17 @@ class SchemaPlan(Plan):
         )
 
     def _variables(
-        self, name: str, values: Mapping[str, Floats], terms: Follows, counts: Floats | None
+        self,
+        name: str,
+        values: Mapping[str, Floats],
+        terms: Follows,
+        counts: Floats | None,
+        unknown: Unknown | None,
     ) -> list[OutcomeColumn | DrawnColumn]:
-        """The variables of a column: with a conditional, or drawn from rules alone."""
+        """The variables of a column: with a conditional, or drawn from rules alone.
+
+        A record with an `unknown` predictor, or a value that the family cannot have, has no term.
+        """
         schema, mechanism = self.schema, self.run.mechanism
         planned = {conditional.name: conditional for conditional in self.conditionals}
         variables: list[OutcomeColumn | DrawnColumn] = []
@@ -228,6 +252,12 @@ class SchemaPlan(Plan):
                 finish = finish_of(schema, part)
                 variables.append(DrawnColumn(part, model, nothing, finish=finish))
                 continue
+            if unknown is not None:
+                family, column_of = planned[part].family, self.whole.column_of
+                of = [column_of.get(other, other) for other in self.whole.predictors_of(part)]
+                hidden = _any_of(unknown, of)
+                has = has.copy() if hidden is None else has & ~hidden
+                has[has] = admitted(family, y[has] - first_code(family), part)
             has, *between = self._ends_of(planned[part], y, values, has)
             # A group may have no record, and a refusal would tell a strict run's data.
             grouped = schema.columns[name].group_by is not None
@@ -310,14 +340,17 @@ class SchemaPlan(Plan):
         (conditional,) = self.conditionals
         first, ours = first_code(conditional.family), coded.values
         theirs = self.schema.coded(public, by_schema=self.schema.used)
+        known = np.ones(len(frame), dtype=np.bool_)
+        if coded.outcomes[0].records is not None:
+            known = np.isin(np.arange(len(frame)), coded.outcomes[0].records)
         outcome = np.rint(theirs[conditional.name]) if self.run.round else theirs[conditional.name]
         y = ours[conditional.name]
-        refuse_same(outcome, y)
+        refuse_same(outcome, y, warns=self.refuses_no_record)
         return Beside(
             *(conditional.family.prepare(outcome - first, conditional.name), outcome - first),
             conditional.design.matrix(theirs, n=len(outcome)),
             *(y - first, conditional.design.matrix(ours, n=len(y))),
-            np.ones(len(y), dtype=np.bool_),
+            known,
         )
 
 
@@ -326,10 +359,12 @@ def _first_members(
     values: Mapping[str, Floats],
     units: NDArray[np.intp],
     counts: Floats | None,
+    unknown: Unknown | None,
 ) -> NDArray[np.bool_]:
     """Whether a record (N,) is the first of its unit, whose columns count once.
 
-    Raises InputError where a column of the unit differs between its records.
+    Raises InputError where a column of the unit differs between its records. Where `unknown` is
+    given, the column is unknown of such a unit.
     """
     place = places_in(units)
     of_first = np.empty(int(units.max()) + 1, dtype=np.intp)
@@ -338,13 +373,31 @@ def _first_members(
         own = values[name]
         other = own[of_first[units]]
         differing = units[~((own == other) | (np.isnan(own) & np.isnan(other)))]
-        if len(differing):
+        if unknown is not None:
+            hidden = [differing, units[unknown[name]]] if name in unknown else [differing]
+            unknown[name] = np.isin(units, np.concatenate(hidden))
+        elif len(differing):
             differs = how_many((place == 0) & np.isin(units, differing), counts)
             raise InputError(
                 f"Column {name!r} of of_unit differs between the records of {differs} units. A "
                 "column of the unit has one value in all of its records."
             )
     return place == 0
+
+
+def _any_of(unknown: Unknown | None, names: Sequence[str]) -> NDArray[np.bool_] | None:
+    """Which records (N,) have an unknown value in one of the columns; None where none has."""
+    masks = [unknown[name] for name in names if unknown and name in unknown]
+    hidden = np.logical_or.reduce(masks) if masks else None
+    return hidden if hidden is not None and hidden.any() else None
+
+
+def _keeping(
+    breaking: NDArray[np.bool_], hidden: NDArray[np.bool_] | None
+) -> NDArray[np.bool_] | None:
+    """Which records (N,) neither break a rule nor are hidden; None for all."""
+    out = breaking if hidden is None else breaking | hidden
+    return ~out if out.any() else None
 
 
 def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.errors import InputError
+from pyvws.errors import DisclosureWarning, InputError
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.tables.design.cells import make_cells
@@ -97,6 +98,7 @@ class ReleasedColumn:
     - `breaking`: The number of records that break a rule of the column.
     - `keeping` (N,): Whether a record keeps the rules of the column; all do if not given.
     - `days_since`: The date, as ISO text, since which the days of dates are counted.
+    - `unknown`: The number of records with a value that the settings do not know.
     """
 
     y: Floats
@@ -105,6 +107,7 @@ class ReleasedColumn:
     breaking: int = 0
     keeping: NDArray[np.bool_] | None = None
     days_since: str | None = None
+    unknown: int = 0
 
     @property
     def sought(self) -> Floats:
@@ -163,11 +166,36 @@ def prepared(model: Model, y: Floats, name: str, counts: Floats | None) -> Model
         raise
 
 
-def refuse_same(public: Floats, y: Floats) -> None:
-    """Raise InputError where the outcomes of public records (M, ...) are the table's (N, ...)."""
+def admitted(model: Model, y: Floats, name: str) -> NDArray[np.bool_]:
+    """Which outcomes (N,) the family can have, each by itself.
+
+    A family refuses outcomes together, so the distinct ones are halved until it takes them.
+    """
+    values, place = np.unique(y, return_inverse=True)
+    takes = np.zeros(len(values), dtype=np.bool_)
+    parts = [(0, len(values))] if len(values) else []
+    while parts:
+        low, high = parts.pop()
+        try:
+            model.prepare(values[low:high], name)
+            takes[low:high] = True
+        except InputError:
+            middle = (low + high) // 2
+            parts += [(low, middle), (middle, high)] if low < middle else []
+    return takes[place]
+
+
+def refuse_same(public: Floats, y: Floats, *, warns: bool = False) -> None:
+    """Raise InputError where the outcomes of public records (M, ...) are the table's (N, ...).
+
+    It `warns` the agency alone where a refusal would tell of the records.
+    """
     first, second = (np.sort(values, axis=0) for values in (public, y))
     if len(public) == len(y) and np.array_equal(first, second, equal_nan=True):
-        raise InputError(
+        same = (
             "it has as many records as the table, with the same outcomes. A reference is "
             "public. Name a release of other records, such as last year's."
         )
+        if not warns:
+            raise InputError(same)
+        warnings.warn(f"reference: {same}", DisclosureWarning, stacklevel=2)

@@ -116,6 +116,14 @@ class Plan(ABC):
         return {"schema": "", "public_schema": ""}
 
     @property
+    def signature(self) -> dict[str, Any]:
+        """Who signed a proposed schema, and how many of its entries came from the records.
+
+        Empty without a signed proposal. Confidential.
+        """
+        return {}
+
+    @property
     def reads_codes(self) -> bool:
         """Whether cells count as a file spells them."""
         return self.by_schema
@@ -135,6 +143,23 @@ class Plan(ABC):
     def strict(self) -> bool:
         """Whether the statement will say "dp", whatever the table holds."""
         return self.clamped_one_by_one and not self.run.accept_unconverged
+
+    @property
+    def refuses_no_record(self) -> bool:
+        """Whether the claim is strict, so that no record may decide if the run ends.
+
+        A record with a value that the settings do not know then counts nothing there.
+        """
+        facts = self.run.facts
+        return self.strict or facts.takes_table or facts.claim == "dp-if-bounded"
+
+    @property
+    def columns_by_cell(self) -> list[str]:
+        """The modelled columns whose cells count each by itself where the claim is strict.
+
+        A file's reader gives a column a type by all of its cells, so they are read as written.
+        """
+        return self.modelled if self.by_schema else list(self.outcomes)
 
     @property
     def unit_of_privacy(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
-from pyvws.tables.files.frame import numeric_column, plain_columns, unit_codes
+from pyvws.tables.files.frame import numeric_column, plain_columns, unit_codes, units_from_0
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.read_values import how_many
 
@@ -48,7 +48,8 @@ def read_roles(
     weights = None if named is None else numeric_column(frame, named, role="weight_column")
     weighed = None if survey is None else numeric_column(frame, survey, role="survey_weight")
     if plan.unit is not None and kinds is None:
-        units = unit_codes(frame, plan.unit)
+        strict = plan.refuses_no_record
+        units = units_from_0(frame[plan.unit]) if strict else unit_codes(frame, plan.unit)
     if weights is not None and not ((weights >= 0.0) & (weights <= 1.0)).all():
         raise InputError(
             f"Column {named!r} of weight_column has values outside [0, 1]. Scale it by constants "
@@ -59,7 +60,8 @@ def read_roles(
             f"Column {survey!r} of survey_weight has negative weights, or none above 0. Check the "
             "column."
         )
-    if units is not None and how_many(places_in(units) == 0, counts) < 2:
+    few = units is not None and how_many(places_in(units) == 0, counts) < 2
+    if few and not plan.refuses_no_record:
         raise InputError(
             f"Column {plan.unit!r} of unit has one value. A run needs two units or more."
         )

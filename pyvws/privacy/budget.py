@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats, choice, positive, whole_number
+from pyvws._base.checks import Floats, choice, finite_number, positive, whole_number
 from pyvws.errors import InputError
 from pyvws.privacy.discrete_gaussian import LEAST_DELTA, composed_delta, delta_of_rho
 
@@ -63,6 +63,7 @@ class Budget:
         positive(self.epsilon, "epsilon")
         choice(self.neighbours, "neighbours", NEIGHBOURS)
         whole_number(self.cap, "cap", least=1)
+        finite_number(self.delta, "delta")
         if self.delta != 0.0 and not LEAST_DELTA <= self.delta < 1.0:
             raise InputError(
                 f"delta must be 0, for pure differential privacy, or at least {LEAST_DELTA:g} and "

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.privacy.secret_noise import contributed
+from pyvws._base.secret_noise import contributed
 
 LEAST_DELTA: Final = 1e-10
 """The smallest delta that sums in doubles can tell from 0."""

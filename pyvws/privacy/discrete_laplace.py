@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import positive
+from pyvws._base.secret_noise import contributed
 from pyvws.errors import InputError
-from pyvws.privacy.secret_noise import contributed
 
 Counts = NDArray[np.int64]
 

@@ -34,7 +34,7 @@ Draw = TypeVar("Draw")
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class PricedMeasurement:
     """What is sold: its name, its price in epsilon or rho, and the scale of noise, 0 of a draw."""
 
     name: str
@@ -54,14 +54,14 @@ class Spending:
         0 for pure differential privacy.
     sold : float
         Epsilon, at `delta`, of all that was sold together; never above the cap.
-    measurements : tuple of Measurement
+    measurements : tuple of PricedMeasurement
         What was sold, in its order.
     """
 
     cap: float
     delta: float
     sold: float
-    measurements: tuple[Measurement, ...]
+    measurements: tuple[PricedMeasurement, ...]
 
 
 class Seller(Generic[Records]):
@@ -75,7 +75,7 @@ class Seller(Generic[Records]):
 
     def __init__(
         self,
-        goods: Iterable[Measurement],
+        goods: Iterable[PricedMeasurement],
         *,
         budget: Budget,
         records: Records,
@@ -85,7 +85,7 @@ class Seller(Generic[Records]):
         self._goods = {good.name: good for good in goods}
         self._budget, self._records, self._add = budget, records, add
         self._cap = Fraction(budget.epsilon) if cap is None else cap
-        self._sold: dict[str, Measurement] = {}
+        self._sold: dict[str, PricedMeasurement] = {}
 
     @classmethod
     def of_noise(
@@ -102,7 +102,7 @@ class Seller(Generic[Records]):
                 f"A unit has more than {budget.cap} records, which nobody paid for. Report this as "
                 "a defect of pyvws."
             )
-        goods = [Measurement(name, budget.price(x), x) for name, x in noise.scales.items()]
+        goods = [PricedMeasurement(name, budget.price(x), x) for name, x in noise.scales.items()]
         cap = None if noise.rho is None else Fraction(noise.rho) * (1 + _ROUNDING)
         return cls(goods, budget=budget, cap=cap, records=records)
 
@@ -129,9 +129,10 @@ class Seller(Generic[Records]):
 
         SpendingError where the window is wider than what was priced.
         """
-        if name in self._goods and not width <= self._goods[name].price:
+        cost = self._budget.moved * width
+        if name in self._goods and not cost <= self._goods[name].price:
             raise SpendingError(
-                f"{name} comes from a window of width {width:g}, and its price is for "
+                f"{name} comes from a window that costs {cost:g}, and its price is "
                 f"{float(self._goods[name].price):g}. Report this as a defect of pyvws."
             )
         self._sell(name)
@@ -152,7 +153,7 @@ class Seller(Generic[Records]):
             measurements=sold,
         )
 
-    def _sell(self, name: str) -> Measurement:
+    def _sell(self, name: str) -> PricedMeasurement:
         good, why = self._goods.get(name), ""
         spent = sum((one.price for one in self._sold.values()), Fraction(0))
         if good is None:

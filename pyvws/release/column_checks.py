@@ -7,7 +7,7 @@ depends on them. A strict run stays within its claim as long as the agency keeps
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -17,8 +17,16 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws.errors import MisfitWarning
-from pyvws.evaluation.column_checks import TROUBLES, ColumnCheck, Predictor, check_column
+from pyvws.evaluation.column_checks import (
+    TROUBLES,
+    CellNoise,
+    ColumnCheck,
+    Predictor,
+    check_column,
+)
 from pyvws.evaluation.k_marginal import KMarginal, coded_k_marginal
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.remedies import Remedies, remedies
 from pyvws.plan.coded import OutcomeColumn
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.tables.files.headers import named
@@ -30,15 +38,7 @@ Sample = dict[str, Floats]
 ROWS: Final = 20_000
 """The checks look at so many rows of each dataset at most."""
 
-_RANGE: Final = (
-    "Where the schema gives no public range, give one (range). Where its range holds these values "
-    "and they are implausible, take another family or scale."
-)
 _SELDOM: Final = 0.01  # A rule that a larger share of the records breaks may be a wrong one.
-_CELLS: Final = (
-    "Noise was added to cells, and a value is drawn from its whole cell. Give finer cuts or bins "
-    "there, from public knowledge alone, or take a larger epsilon."
-)
 _OF_RULES: Final = (
     f"more than {_SELDOM:.0%} of the records break its rules, and have no term there. Compare the "
     "rules with the table: every synthetic record keeps them. records_that_break_rules has the "
@@ -50,46 +50,21 @@ _PUBLIC_SIZES: Final = (
 )
 _FAILS: Final = (
     "The release fails: it is worse than independent columns. Columns of the data, each in a "
-    "random order of its own, are nearer to the data's pairs (k-marginal score). Take a larger "
-    "epsilon, fewer or coarser predictors, or another mechanism, of which pyvws compare finds the "
-    "best."
+    "random order of its own, are nearer to the data's pairs (k-marginal score). {help} pyvws "
+    "compare finds the best mechanism."
 )
 _REST: Final = (
     "{more}column_checks in confidential/summary.json has the figures and what to do about each "
     "column, and so has the board's page of pyvws report. These lines describe the confidential "
     "table: keep them inside."
 )
-_ADVICE: Final = {
-    "negative": _RANGE,
-    "below": _RANGE,
-    "above": _RANGE,
-    "far": _RANGE,
-    "fractions": "For whole numbers set decimals = 0 in a schema, or --round.",
-    "repeated": "A value that many records have is a point of mass: mass in a schema.",
-    "quantiles": "Take another family (money is no count), scale or predictors.",
-    "missing": "Missing values and levels follow their predictors: name more of them.",
-}
-_ADVICE["levels"] = _ADVICE["missing"]
-_ADVICE["order"] = 'Levels without an order need model = "nominal".'
-_ADVICE["slope"] = "A predictor whose numbers are codes needs levels in a schema, or C(NAME)."
-_ADVICE["given"] = "Name interactions."
-
-_BY_WEIGHTS: Final = ("repeated", "quantiles", "missing", "levels", "order", "slope", "given")
+_BY_WEIGHTS: Final = (
+    *("repeated", "mean", "spread", "quantiles", "missing", "levels", "order", "slope", "given"),
+)
 """What weights can do to a column, whatever its family."""
 
-_BY_CELLS: Final = ("negative", "below", "above", "far", "quantiles")
-"""What wide cells or much noise can do to a column that no fit makes."""
-
-_UNEVEN: Final = (
-    "The weights do this: rare levels and more filled cells make a record's bound larger and its "
-    "weight smaller. Raise g (--g), or choose sw, which gives all records one weight."
-)
-_CLAMPED: Final = (
-    "The clamp does this: records whose terms lie outside its window count for less. Take a larger "
-    "epsilon, or a family or predictors that are nearer to these records."
-)
-_SMALL: Final = "The records have small weights, so priors decide much. Take a larger epsilon."
-_OF_JOINT: Final = ("score", "independent", "bootstrap", "worse_than_independent")
+_OF_JOINT: Final = ("score", "independent", "bootstrap", "margin", "worse_than_independent")
+_STRICT: Final = ("dp", "approximate-dp", "dp-if-bounded")
 _LITTLE: Final = 0.25  # Records that keep less than this share of their likelihood keep little.
 _TENTHS: Final = np.arange(1, 10) / 10
 _MOST_LINES: Final = 5  # Of a warning; the last of them says where the rest is.
@@ -122,16 +97,18 @@ def check_columns(
     table: ConfidentialTable,
     datasets: Sequence[Sample],
     *,
+    mechanism: Mechanism,
     counts: Floats | None,
     rounded: bool,
     records: Mapping[str, Floats],
+    noise: Callable[[str], CellNoise | None] = lambda _name: None,
 ) -> dict[str, Any]:
-    """The part of summary.json on the columns; MisfitWarning of those that part from their data.
+    """The part of summary.json on the columns; MisfitWarning of those that differ from their data.
 
     The warning has five lines at most, and `advice` has what is wrong with each column and what to
     do: where a column has the shares of the weighted data, its weights are the cause. A table that
     is worse than independent columns is in the first line. `records` has the run's figures of
-    records, their weights (N,) among them.
+    records, their weights (N,) among them. `noise` is that of the counts that made a column.
 
     Records that break a rule of a column are left out of its data. `counts` (N,) are the records
     that each row of a tally stands for; `rounded` says whether the run releases whole numbers.
@@ -144,8 +121,11 @@ def check_columns(
     if e is not None:
         each = e if counts is None else e * counts
         counts = each * (each.sum() / (each @ e))
+    help_of = remedies(mechanism)
+    strict = mechanism.facts.claim in _STRICT
+    units = table.units if counts is None else None
     checks: dict[str, ColumnCheck] = {}
-    remedies: dict[str, dict[str, str]] = {}
+    others: dict[str, dict[str, str]] = {}
     apart = e is not None and bool(table.unchanged)
     fitted = {outcome.name: outcome for outcome in table.outcomes} if table.drawn else {}
     for name, outcome in table.synthesized.items():
@@ -163,25 +143,31 @@ def check_columns(
         predictors = []
         if name in fitted:
             predictors = _predictors(table, fitted[name], keeping, datasets)
-        how: dict[str, Any] = {"levels": levels, "predictors": predictors}
+        how: dict[str, Any] = {
+            "levels": levels,
+            "predictors": predictors,
+            "units": None if units is None else units[keeping],
+            "beyond_is_trouble": not strict,
+        }
+        how["noise"] = noise(name) if levels is None else None
         checks[name] = check_column(data, own, counts=own_counts, **how)
         kept = _kept(records, name)
         if name in _given(table):
-            remedies[name] = {"levels": _PUBLIC_SIZES}
-        elif kept is None:
-            remedies[name] = dict.fromkeys(_BY_CELLS, _CELLS)
-        elif checks[name].troubles:
+            others[name] = {"levels": _PUBLIC_SIZES}
+        elif kept is not None and checks[name].troubles:
             each = kept[keeping] * (1.0 if own_counts is None else own_counts)
-            uneven = _CLAMPED if "share_outside_window" in records else _UNEVEN
-            remedies[name] = _remedies(checks[name], data, own, each, own_counts, how, uneven)
+            others[name] = _by_weights(checks[name], data, own, each, own_counts, how, help_of)
     joint = None if apart else _joint(table, datasets, counts)
     for name, check in checks.items():
         if check.troubles:
-            wrong.setdefault(name, []).extend(_wrong(check.troubles, remedies.get(name, {})))
+            own_help = {**help_of.by_trouble, **others.get(name, {})}
+            wrong.setdefault(name, []).extend(_wrong(check.troubles, own_help))
     advice = {name: " Also ".join(parts) for name, parts in wrong.items()}
-    _warn(advice, table.released, fails=joint is not None and joint.worse_than_independent)
+    fails = joint is not None and joint.worse_than_independent
+    _warn(advice, table.released, fails=_FAILS.format(help=help_of.pairs) if fails else "")
+    of_joint = {name: getattr(joint, name) for name in _OF_JOINT} if joint else {}
     return {
-        **({"k_marginal": {name: getattr(joint, name) for name in _OF_JOINT}} if joint else {}),
+        **({"k_marginal": {**of_joint, "help": help_of.pairs}} if joint else {}),
         "rows_checked": min(len(next(iter(dataset.values()))) for dataset in datasets),
         "columns": {
             name: [asdict(statistic) for statistic in check.statistics]
@@ -203,16 +189,16 @@ def _kept(records: Mapping[str, Floats], name: str) -> Floats | None:
     return weights if weights is None or outside is None else weights * (1.0 - outside)
 
 
-def _remedies(
+def _by_weights(
     check: ColumnCheck,
     data: Floats,
     own: Sequence[Floats],
     kept: Floats,
     counts: Floats | None,
     how: Mapping[str, Any],
-    uneven: str,
+    help_of: Remedies,
 ) -> dict[str, str]:
-    """Other remedies than the usual ones, by key of `TROUBLES`; `uneven` where shares decide.
+    """Other remedies than the usual ones, by key of `TROUBLES`, where weights or a clamp decide.
 
     `kept` (N,) is what is left of each entry's `counts`. The data are compared once more with
     these shares, for as many records.
@@ -220,10 +206,11 @@ def _remedies(
     records = float(len(data) if counts is None else counts.sum())
     if not kept[~np.isnan(data)].any():
         return {}
+    how = {**how, "units": None}
     under = check_column(data, own, counts=kept * (records / kept.sum()), **how).troubles
     little = kept.sum() < _LITTLE * records
     return {
-        key: _SMALL if key in under else uneven
+        key: help_of.small if key in under else help_of.uneven
         for key in check.troubles
         if key in _BY_WEIGHTS and (little or key not in under)
     }
@@ -267,7 +254,7 @@ def _joint(
         coded.append([np.nan_to_num(y + 1.0).astype(np.intp) for y in tables])
     data, *own = (np.column_stack(parts) for parts in zip(*coded, strict=True))
     units = table.units[rows] if table.units is not None and counts is None else None
-    return coded_k_marginal(data, own, list(columns), units=units, replicates=2)
+    return coded_k_marginal(data, own, list(columns), units=units)
 
 
 def _predictors(
@@ -291,29 +278,29 @@ def _predictors(
     return predictors
 
 
-def _wrong(troubles: Sequence[str], own: Mapping[str, str]) -> list[str]:
-    """What is wrong with a column and its remedy; keys of `TROUBLES` with one remedy go together.
-
-    `own` are other remedies than the usual ones.
-    """
+def _wrong(troubles: Sequence[str], by_trouble: Mapping[str, str]) -> list[str]:
+    """What is wrong with a column and its remedy; keys with one remedy go together."""
     by_remedy: dict[str, list[str]] = {}
     for key in troubles:
-        by_remedy.setdefault(own.get(key, _ADVICE[key]), []).append(TROUBLES[key])
+        by_remedy.setdefault(by_trouble[key], []).append(TROUBLES[key])
     return [f"{'; '.join(what)}. {remedy}" for remedy, what in by_remedy.items()]
 
 
-def _warn(advice: Mapping[str, str], header: Sequence[str], *, fails: bool) -> None:
-    """MisfitWarning of columns and their advice, a line for all that have the same advice."""
+def _warn(advice: Mapping[str, str], header: Sequence[str], *, fails: str) -> None:
+    """MisfitWarning of columns and their advice, a line for all that have the same advice.
+
+    `fails` is the first line where the release fails, else empty.
+    """
     by_advice: dict[str, list[str]] = {}
     for name, words in advice.items():
         by_advice.setdefault(words, []).append(name)
-    lines = [_FAILS] if fails else []
+    lines = [fails] if fails else []
     lines += [f"{_some(names, header)}: {words}" for words, names in by_advice.items()]
     if not lines:
         return
-    rest = list(by_advice.values())[_MOST_LINES - 1 - fails :]
+    rest = list(by_advice.values())[_MOST_LINES - 1 - bool(fails) :]
     others = counted(sum(map(len, rest)), "more column")
-    more = f"Synthetic values part from the data in {others}. " if rest else ""
+    more = f"Synthetic values differ from the data in {others}. " if rest else ""
     told = [*lines[: _MOST_LINES - 1], _REST.format(more=more)]
     warnings.warn("\n".join(told), MisfitWarning, stacklevel=5)
 

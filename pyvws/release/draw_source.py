@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.evaluation.column_checks import CellNoise
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.statement.statement import Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
@@ -75,6 +76,10 @@ class DrawSource(ABC):
     def public_tables(self) -> dict[str, pl.DataFrame]:
         """Tables that a release has beside the datasets, by the name of their file."""
         return {}
+
+    def noise(self, name: str) -> CellNoise | None:
+        """The noise of the counts that a number was drawn by; None where it was fitted."""
+        return None
 
     @abstractmethod
     def figures(self) -> dict[str, Any]:

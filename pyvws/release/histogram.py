@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from pyvws._base.checks import Floats
+from pyvws.evaluation.column_checks import CellNoise
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.privacy.budget import deviation_of
 from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.statement.histogram import HistogramStatement
 from pyvws.synthesis.confidential_table import ConfidentialTable
@@ -42,6 +44,9 @@ class HistogramRun(DrawSource):
         (outcome,) = self.table.outcomes
         size = rows if isinstance(rows, int) else len(rows)
         yield {outcome.name: synthesize_from_histogram(self.noisy, size, stream)}
+
+    def noise(self, name: str) -> CellNoise:
+        return CellNoise(self.noisy.edges, self.noisy.scale * deviation_of(laplace=True))
 
     def figures(self) -> dict[str, Any]:
         return {
@@ -76,7 +81,7 @@ def histogram_run(
     noisy = mechanism.perturb(outcome.y, seed=seed)
     statement = HistogramStatement(
         **shared_facts(settings, table),
-        guarantee="none" if settings.compared else noisy.guarantee,
+        claim="none" if settings.compared else noisy.guarantee,
         spending=noisy.spending,
         epsilon=noisy.epsilon,
         neighbours=noisy.neighbours,

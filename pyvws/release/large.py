@@ -25,6 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
+from pyvws._base.phrase import counted
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
@@ -33,12 +34,12 @@ from pyvws.release.datasets import Batch, draw_datasets, open_draws
 from pyvws.release.draw_source import DrawSource
 from pyvws.release.output import Output, open_output
 from pyvws.release.summary import once_a_run
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.checked_table import check_table, least_records
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.units import UnitTally
-from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes
+from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes, units_from_0
 from pyvws.tables.files.outcome_copies import OutcomeCopies
 from pyvws.tables.files.row_order import (
     RELEASED_ROW,
@@ -82,8 +83,10 @@ def large_release(
     _refuse_names(table)
     plan = settings.plan.on(table)
     source = table if isinstance(table, LargeTable) else _tallied(table, plan)
-    rows, typed = source.tally(plan.modelled, by_schema=plan.by_schema)
-    _refuse_too_few(typed)
+    strict = plan.refuses_no_record
+    by_cell = plan.columns_by_cell if strict else ()
+    rows, typed = source.tally(plan.modelled, by_schema=plan.by_schema, by_cell=by_cell)
+    _refuse_too_few(typed, least_records(settings))
     refuse_missing(typed, plan.complete)
     kinds = _kinds_of_records(plan, source, rows)
     if kinds.units is not None:
@@ -103,7 +106,8 @@ def large_release(
     predictors = [name for name in plan.modelled if name in plan.public]
     for early, y in _searches(predictors, source.columns, checked):
         early.look(typed.to_dict(), y)
-        early.refuse()
+        if not strict:
+            early.refuse()
     run = open_draws(settings, checked, seed=seed, listener=listener, counts=counts)
     digest, digest_of = source.digest(), "file"
     if digest is None:
@@ -114,6 +118,7 @@ def large_release(
         format=source.format,
         whole=False,
         overwrite=overwrite,
+        schema=plan.schema,
     ) as out:
         samples = _write_records(run, source, kinds, out)
         parts = once_a_run(
@@ -156,10 +161,10 @@ def _refuse_names(table: LargeTable | LazyTable) -> None:
         raise InputError(f"A column cannot be named {COUNT!r} or {_PLACE!r}. Rename it.")
 
 
-def _refuse_too_few(tally: pl.DataFrame) -> None:
+def _refuse_too_few(tally: pl.DataFrame, least: int) -> None:
     records = int(tally[COUNT].sum())
-    if records < 2:
-        raise InputError(f"The table needs at least 2 records. Got {records}.")
+    if records < least:
+        raise InputError(f"The table needs at least {counted(least, 'record')}. Got {records}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +197,20 @@ def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.Dat
     kinds = _Kinds(_numbered(rows.select(plan.modelled)), number, plan.modelled)
     if plan.unit is None:
         return kinds
-    written, typed = table.tally([plan.unit], by_schema=plan.by_schema)
-    refuse_missing(typed, [plan.unit])
-    codes = unit_codes(open_frame(typed, least=1), plan.unit)
-    ids = written.select(plan.unit).with_columns(pl.Series(_PLACE, codes, dtype=pl.UInt32))
+    strict = plan.refuses_no_record
+    ids = [plan.unit]
+    by_cell = ids if strict else ()
+    written, typed = table.tally(ids, by_schema=plan.by_schema, by_cell=by_cell)
+    if strict:
+        codes = units_from_0(open_frame(written, least=0)[plan.unit])
+    else:
+        refuse_missing(typed, ids)
+        codes = unit_codes(open_frame(typed, least=1), plan.unit)
+    known = written.select(ids).with_columns(pl.Series(_PLACE, codes, dtype=pl.UInt32))
     units, places = [], []
     read = list(dict.fromkeys([*plan.modelled, plan.unit]))
     for batch in table.batches(read, AT_ONCE):
-        units.append(_places(batch, ids, [plan.unit]))
+        units.append(_places(batch, known, ids))
         places.append(_places(batch, kinds.rows, plan.modelled))
     if sum(map(len, units)) != number:
         raise InputError(TABLE_CHANGED)
@@ -295,8 +306,7 @@ def _public_rows(
     if read < len(rows):
         raise InputError(TABLE_CHANGED)
     for copies, _ in searches:
-        copies.refuse()
-        copies.warn()
+        copies.judge(refuses=not plan.refuses_no_record)
 
 
 def _searches(

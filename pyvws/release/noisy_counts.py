@@ -8,8 +8,9 @@ reads what a release holds: the schema, the settings, the noisy counts and the p
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, cast
 
 import numpy as np
@@ -18,14 +19,16 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.evaluation.column_checks import CellNoise
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
-    drawn_within,
+    Within,
     fine_column,
     most_fine_cells,
+    within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
-from pyvws.mechanisms.counts.coding import CountedColumn
+from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
@@ -53,6 +56,7 @@ FINE_FILE = "cells.parquet"
 
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
+_TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,13 @@ class NoisyCountsRun(DrawSource):
         self, stream: dict[str, Floats], rows: RowNumbers | int
     ) -> Iterator[dict[str, Floats]]:
         yield stream
+
+    def noise(self, name: str) -> CellNoise | None:
+        by_name = {column.name: k for k, column in enumerate(self.noisy.table.columns)}
+        if name not in by_name or not len(self.noisy.table.columns[by_name[name]].edges):
+            return None
+        deviation = self.noisy.deviation_of_column(by_name[name])
+        return CellNoise(self.noisy.table.columns[by_name[name]].edges, deviation)
 
     def figures(self) -> dict[str, Any]:
         return {
@@ -261,21 +272,75 @@ def imputed_values(
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
+        within = {
+            k: within_cells(finer[column.name], column, codes[:, k], fine[column.name])
+            for k, column in enumerate(table.columns)
+            if k not in drawn and column.name in fine
+        }
         rng = np.random.default_rng(stream)
-        values: dict[str, Floats] = {}
-        for k, column in enumerate(table.columns):
-            numbers, own = drawn.get(k), fine.get(column.name)
-            if numbers is None and own is not None:
-                numbers = drawn_within(finer[column.name], column, codes[:, k], own, rng)
-            values |= column.values(codes[:, k], rng, numbers)
-        by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
-        for difference in table.differences:
-            values |= difference.together(by_name, values, rng)
-        for name in schema.synthesized:
-            if name not in values:
-                values |= _computed(schema, name, values)
-        by_dataset.append(values)
+        once = partial(_drawn_once, schema, table, within, rng)
+        by_dataset.append(_within_ranges(schema, codes, drawn, once, rng))
     return by_dataset
+
+
+def _drawn_once(
+    schema: Schema,
+    table: CountedTable,
+    within: Mapping[int, Within],
+    rng: np.random.Generator,
+    codes: Codes,
+    drawn: Mapping[int, Floats],
+) -> dict[str, Floats]:
+    """Values (M,) by column of records (M, K), computed columns too."""
+    values: dict[str, Floats] = {}
+    for k, column in enumerate(table.columns):
+        numbers = within[k].drawn(codes[:, k], rng) if k in within else drawn.get(k)
+        values |= column.values(codes[:, k], rng, numbers)
+    by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
+    for difference in table.differences:
+        values |= difference.together(by_name, values, rng)
+    for name in schema.synthesized:
+        if name not in values:
+            values |= _computed(schema, name, values)
+    return values
+
+
+def _within_ranges(
+    schema: Schema,
+    codes: Codes,
+    drawn: Mapping[int, Floats],
+    once: Callable[[Codes, Mapping[int, Floats]], dict[str, Floats]],
+    rng: np.random.Generator,
+) -> dict[str, Floats]:
+    """Values (M,) by column of imputed records (M, K); no computed number leaves its range.
+
+    `once` draws values of records. A record with such a number is drawn again within its cells, and
+    after `_TRIES` in those of another record that has none. After as many more it takes that one's
+    values. Raises InputError where every record has such a number.
+    """
+    values, source = once(codes, drawn), np.arange(len(codes))
+    computed = [Finish(name, schema) for name in schema.synthesized if name in schema.computed]
+    for attempt in range(2 * _TRIES + 1):
+        broken = np.zeros(len(codes), dtype=np.bool_)
+        for finish in computed:
+            broken |= finish.broken(values)
+        bad, kept = np.flatnonzero(broken), np.flatnonzero(~broken)
+        if not len(bad):
+            break
+        if not len(kept) and attempt == _TRIES:
+            names = ", ".join(repr(finish.name) for finish in computed)
+            raise InputError(
+                f"Every synthetic record leaves the range of a computed column: {names}. Compare "
+                "their ranges with those of the columns that they are computed from."
+            )
+        others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
+        source[bad] = source[others]
+        again = {name: x[others] for name, x in values.items()}
+        if attempt < 2 * _TRIES:
+            again = once(codes[source[bad]], {k: x[source[bad]] for k, x in drawn.items()})
+        for name, x in again.items():
+            values[name][bad] = x
+    return values
 
 
 def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -17,7 +17,7 @@ import polars as pl
 
 from pyvws._base.folders import private_write, whole_folder
 from pyvws.tables.files.write import TableWriter, table_writer
-from pyvws.tables.schema.schema import SCHEMA_FILE
+from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,24 @@ class Output:
 
 @contextmanager
 def open_output(
-    folder: Path, *, datasets: int, format: str, whole: bool, overwrite: bool
+    folder: Path,
+    *,
+    datasets: int,
+    format: str,
+    whole: bool,
+    overwrite: bool,
+    schema: Schema | None,
 ) -> Iterator[Output]:
     """Yield an output to fill and to finish; `folder` appears whole, or nothing is left behind.
 
-    With `whole` the caller calls each writer once. Raises InputError for a column that no file of
-    the format can hold, and OutputError where the folder is not empty or cannot be written.
+    With `whole` the caller calls each writer once. A csv spells truth values as the schema does.
+    Raises InputError for a column that no file of the format can hold, and OutputError where the
+    folder is not empty or cannot be written.
     """
     with whole_folder(folder, overwrite=overwrite) as partial, ExitStack() as files:
         (partial / "release").mkdir(mode=0o755)
         (partial / "confidential").mkdir(mode=0o700)
+        words = None if schema is None else schema.truth_words
         digits = max(2, len(str(datasets)))
         paths = [
             partial / "release" / f"synthetic-{number:0{digits}d}.{format}"
@@ -79,15 +87,18 @@ def open_output(
         yield Output(
             partial,
             files.enter_context(_private(partial / "confidential" / "records.parquet", whole)),
-            [files.enter_context(table_writer(p, format=format, whole=whole)) for p in paths],
+            [
+                files.enter_context(table_writer(p, format=format, whole=whole, words=words))
+                for p in paths
+            ],
         )
 
 
-def dataset_bytes(dataset: Any, format: str) -> bytes:
-    """The content of the file that a synthetic dataset becomes."""
+def dataset_bytes(dataset: Any, format: str, schema: Schema) -> bytes:
+    """The content of the file that a synthetic dataset becomes, by the schema of its release."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"dataset.{format}"
-        with table_writer(path, format=format, whole=True) as write:
+        with table_writer(path, format=format, whole=True, words=schema.truth_words) as write:
             write(dataset)
         return path.read_bytes()
 

@@ -294,7 +294,7 @@ def _statement(
     chosen = weighting.constants if constant else {}
     return PrivacyStatement(
         **shared_facts(settings, table),
-        spending=None if loop.seller is None else loop.seller.spending,
+        spending=loop.seller.spending if loop.seller and table.plan.strict else None,
         claim="none" if unknown else mechanism.facts.claim,
         mechanism_caveats=(*mechanism.facts.caveats, *own, *table.plan.caveats),
         unchecked=settings.unchecked,

@@ -19,12 +19,13 @@ from pyvws.tables.files.frame import check_columns, numeric_column, open_frame
 from pyvws.tables.files.read import FORMATS
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
 from pyvws.tables.files.write import NO_PLACE, no_place
+from pyvws.tables.schema.schema import Schema
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Release:
     """The parts of an output folder, in memory. The `repr` of a release shows public parts only.
 
@@ -181,8 +182,14 @@ class Release:
         choice(format, "format", FORMATS)
         target = Path(folder)
         several = len(self.datasets)
+        schema = Schema.parse(self.schema) if self.schema else None
         with open_output(
-            target, datasets=several, format=format, whole=True, overwrite=overwrite
+            target,
+            datasets=several,
+            format=format,
+            whole=True,
+            overwrite=overwrite,
+            schema=schema,
         ) as out:
             out.records(nw.from_native(self.records, eager_only=True).to_polars())
             for write, dataset in zip(out.datasets, self.datasets, strict=True):

@@ -126,4 +126,4 @@ class ReleasedCounts:
         fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
         values = imputed_values(schema, noisy, imputed, seed, fine=fine)
         made = table.datasets(nobody, values, order=None)
-        return [dataset_bytes(dataset, kind) for dataset in made]
+        return [dataset_bytes(dataset, kind, schema) for dataset in made]

@@ -16,6 +16,7 @@ import numpy as np
 from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import release_id
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
@@ -49,11 +50,19 @@ def once_a_run(
     name = release_id(None if run.secret else run.seed)
     figures = run.figures()
     checks = check_columns(
-        table, samples, counts=run.counts, rounded=settings.round, records=run.records()
+        table,
+        samples,
+        mechanism=cast(Mechanism, settings.mechanism),
+        counts=run.counts,
+        rounded=settings.round,
+        records=run.records(),
+        noise=run.noise,
     )
     summary = {
         **figures,
         **({"records_that_break_rules": table.breaking} if table.breaking else {}),
+        **({"records_with_unknown_values": table.unknown} if table.unknown else {}),
+        **({"signed_proposal": table.plan.signature} if table.plan.signature else {}),
         "column_checks": checks,
         "timings": {"total_seconds": time.perf_counter() - began, **figures["timings"]},
         "settings": {**settings.recorded(table.plan, table.families), **figures["settings"]},

@@ -106,7 +106,8 @@ class Synthesizer(RunSettings):
                 "Collect both first, or leave release_frame out."
             )
         table = check_table(frame, self, released=release_frame)
-        look_for_copies(frame, table.unchanged, table.sought)
+        refuses = not table.plan.refuses_no_record
+        look_for_copies(frame, table.unchanged, table.sought, refuses=refuses)
         run = open_draws(self, table, seed=seed, listener=listener)
         drawn = draw_whole(run)
         row_name = RELEASED_ROW if ordered else UNLINKED_ROW
@@ -181,7 +182,11 @@ class Synthesizer(RunSettings):
         named = isinstance(table, str | Path)
         target = Path(folder)
         check_folder(target, overwrite=overwrite, source=Path(table) if named else None)
-        source = open_large(Path(table)) if named else open_lazy(table, keep_order=self.keep_order)
+        source: Any
+        if named:
+            source = open_large(Path(table), every_line=self.plan.refuses_no_record)
+        else:
+            source = open_lazy(table, keep_order=self.keep_order)
         seed = chosen_seed(seed)
         return large_release(
             self, source, target, seed=seed, overwrite=overwrite, listener=listener

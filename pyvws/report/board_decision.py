@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws.evaluation.column_checks import TROUBLES
+from pyvws.evaluation.k_marginal import share_of_the_way, standing
+from pyvws.evaluation.table_risk import TableRisk
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import PublicPart
@@ -39,7 +41,7 @@ def checks(
     """What was checked and what the board must judge, fails first."""
     rows = public.files[0].rows if public.files else 0
     parts = (
-        _of_claim(summary["privacy"], rows),
+        _of_claim(summary, rows),
         _of_delta(summary.get("settings", {}).get("delta") or 0.0, rows),
         _of_fits(public, summary),
         _of_data(summary, evidence),
@@ -58,9 +60,12 @@ def _of_delta(delta: float, rows: int) -> Iterator[BoardCheck]:
         )
 
 
-def _of_claim(exact: Mapping[str, Any], rows: int) -> Iterator[BoardCheck]:
+def _of_claim(summary: Mapping[str, Any], rows: int) -> Iterator[BoardCheck]:
+    exact = summary["privacy"]
     title, meaning = GUARANTEES[exact["guarantee"]]
     yield BoardCheck(tone_of(exact, rows), f"The guarantee is: {title}. {meaning}")
+    if signature := summary.get("signed_proposal"):
+        yield BoardCheck("warn", _of_signature(**signature))
     claimed = exact.get("certified") or exact
     yield BoardCheck(
         "warn",
@@ -75,6 +80,16 @@ def _of_claim(exact: Mapping[str, Any], rows: int) -> Iterator[BoardCheck]:
             "warn",
             f"The ledger lists {counted(lost, 'use')} of the data without a cost in the total.",
         )
+
+
+def _of_signature(by: str | bool, entries: int | None) -> str:
+    """What the board decides of a schema that a program proposed and somebody signed."""
+    signer = by if isinstance(by, str) else "Somebody who gave no name"
+    read = "Entries" if entries is None else f"{entries} of the entries"
+    return (
+        f"Whether every entry of the schema is known without the records. {signer} signed that it "
+        f"is. {read} came from the records, and no ε covers what they tell."
+    )
 
 
 def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCheck]:
@@ -104,15 +119,26 @@ def _of_fits(public: PublicPart, summary: Mapping[str, Any]) -> Iterator[BoardCh
 
 
 def _beside_independent(joint: Mapping[str, Any]) -> BoardCheck:
-    if joint["worse_than_independent"]:
-        return BoardCheck("bad", "The datasets are worse than independent columns.")
-    if joint["score"] > joint["independent"]:
-        return BoardCheck("good", "The datasets are better than independent columns.")
-    return BoardCheck(
-        "warn",
-        "Whether the datasets say enough of what ties columns together: independent columns have "
-        "as good a score, or a better one by no more than chance.",
-    )
+    """Where the datasets stand beside independent columns, and what would help."""
+    scores = joint["score"], joint["independent"], joint["bootstrap"]
+    where, share = standing(*scores, joint.get("margin", 0.0)), share_of_the_way(*scores)
+    way = f"They go {max(share, 0.0):.0%} of the way from these to a second sample."
+    if where == "untied":
+        return BoardCheck(
+            "good",
+            "The datasets are as near to the data as a second sample. The data's columns are "
+            "hardly tied: independent columns are as near.",
+        )
+    if where == "better":
+        return BoardCheck("good", f"The datasets are better than independent columns. {way}")
+    words = [
+        "The datasets are worse than independent columns."
+        if where == "worse"
+        else "The datasets are hardly better than independent columns, or no better.",
+        *([way] if where != "worse" and share == share else []),
+        *filter(None, [joint.get("help")]),  # Earlier runs have none.
+    ]
+    return BoardCheck("bad" if where == "worse" else "warn", " ".join(words))
 
 
 def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[BoardCheck]:
@@ -127,11 +153,15 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
     if misfits:
         yield BoardCheck(
             "bad",
-            f"Synthetic values part from the data in: {', '.join(misfits)}. The table below says "
+            f"Synthetic values differ from the data in: {', '.join(misfits)}. The table below says "
             "how.",
         )
     elif column_checks:
-        yield BoardCheck("good", "No synthetic column parts from the data in what was checked.")
+        yield BoardCheck(
+            "good",
+            "In what was checked, no synthetic column differs from the data by more than chance, "
+            "noise and the tolerances of the check.",
+        )
     if evidence is None:
         yield BoardCheck(
             "warn",
@@ -150,14 +180,8 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
         yield BoardCheck(
             "warn", "Risks by what an intruder knows were not measured. Name these columns: --keys."
         )
-    elif worse := [
-        _risk_in_words(score.name)
-        for score in evidence.by_keys.scores
-        if score.value > score.without_synthesis
-    ]:
-        yield BoardCheck(
-            "bad", f"These risks exceed what the data as they are have: {', '.join(worse)}."
-        )
+    else:
+        yield from _of_risks(evidence.by_keys)
     if evidence.risk is not None:
         policy = evidence.risk.settings.policy
         above = int((evidence.risk.by_record["Synthetic"] > policy).sum())
@@ -165,6 +189,28 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
             "bad" if above else "good",
             f"{counted(above, 'record')} {'has' if above == 1 else 'have'} an identification risk "
             f"above {policy:g} in the datasets.",
+        )
+
+
+def _of_risks(by_keys: TableRisk) -> Iterator[BoardCheck]:
+    """Risks beside the data's own; copies of lone records beside what chance makes of them."""
+    for score in by_keys.scores:
+        if score.chance is None:
+            continue
+        more = score.exceeds_chance
+        yield BoardCheck(
+            "bad" if more else "good",
+            f"Lone records: {number(score.value)} of the synthetic records equal one in all "
+            f"columns. That is {'more' if more else 'no more'} than chance explains, since "
+            f"{number(score.chance)} of records drawn independently would.",
+        )
+    if worse := [
+        _risk_in_words(score.name)
+        for score in by_keys.scores
+        if score.chance is None and score.value > score.without_synthesis
+    ]:
+        yield BoardCheck(
+            "bad", f"These risks exceed what the data as they are have: {', '.join(worse)}."
         )
 
 

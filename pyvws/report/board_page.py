@@ -15,7 +15,7 @@ from pyvws.report.board_utility import utility_section
 from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.evidence import Evidence
 from pyvws.report.margins import DRAWN
-from pyvws.report.output_folder import ConfidentialPart, PublicPart
+from pyvws.report.output_folder import ConfidentialPart, PublicPart, records_counted
 from pyvws.report.page import (
     Heading,
     PagePicture,
@@ -223,10 +223,12 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
     """How the imputed records fit the noisy counts, and the records that no set counts."""
     imputed = confidential.summary["imputation"]
     left_out = confidential.summary["records_in_no_cell"]
+    capped = records_counted(public.privacy)
     return Section(
         "counts",
         "Noisy counts and imputed records",
         [
+            *([f"Counts and datasets are of {capped}, not of the whole table."] if capped else []),
             f"Mean squared misfit of the imputed counts, in noise variances: "
             f"{number(imputed['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
             "take more classes.",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pyvws.report.page import Table, number
+from pyvws.statement.guarantees import claim_of
 from pyvws.statement.words import SIGNED, caveat_keys
 
 _GUESS: Final = 0.01  # The chance that a reader gives a guess before the release.
@@ -57,19 +58,20 @@ def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Table]:
 
 def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
     keys, delta = caveat_keys(privacy), privacy.get("delta") or 0
+    claim = claim_of(privacy["guarantee"])
     condition = {
         "none": "The release claims no guarantee. If its figures held, ",
         "asymptotic-dp": "The figures are no proof: they take the weights as given. "
         "An estimated figure needs many records too. If the figures hold, ",
         "approximate-dp": f"The claim may fail with a chance of about {delta:g}. ",
         "dp-if-bounded": "The claim is for values that surely lie in the public range. ",
-    }.get(privacy["guarantee"], "")
-    if privacy["guarantee"] == "dp" and "as-if-exact" in keys:
+    }.get(claim, "")
+    if claim == "dp" and "as-if-exact" in keys:
         condition = "The claim is for exact draws, and the sampler only comes near them. "
-    if privacy["guarantee"] != "none" and SIGNED in keys:
+    if claim != "none" and SIGNED in keys:
         condition = (
-            "A look at the table proposed the schema. The figures rest on the word of who signed "
-            f"that all of it is public. {condition}"
+            "A program read the schema off the records. The figures hold only if the person who "
+            f"signed it is right that every entry is public. {condition}"
         )
     replaced = neighbours == "replace-one"
     change = "replacing" if replaced else "adding or removing"

@@ -139,7 +139,11 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
         unit = public.privacy.get("unit_column")
         units = data[unit] if unit in data.columns else None
     values = [
-        valued(column, {name: part[column.name] for name, part in parts.items()})
+        valued(
+            column,
+            {name: part[column.name] for name, part in parts.items()},
+            beside_data=data is not None,
+        )
         for column in columns
     ]
     tables = [

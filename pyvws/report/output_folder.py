@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from pyvws._base.phrase import counted
 from pyvws.errors import InputError, PyvwsError
 from pyvws.report.released_columns import (
     AS_LEFT,
@@ -139,7 +140,10 @@ def read_public(out: Path) -> PublicPart:
     whole = {
         column.name for column in columns if not column.missing
     }  # Parts of a number are no columns.
-    of_outcome = [name for name in models.get(outcome, []) if name in whole]
+    told = models.get(outcome, [])
+    if not models and known is not None and outcome in known.synthesized:
+        told = known.predictors_of(outcome)
+    of_outcome = [name for name in told if name in whole]
     predictors = _of_formula(folder / "run.toml", columns) or of_outcome
     return PublicPart(
         privacy,
@@ -245,10 +249,14 @@ def _draw_behind(file: Path) -> tuple[Path, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class CountsBeside:
-    """The noisy counts of the release that files are of: counts.parquet, and the kind of noise."""
+    """The noisy counts of the release that files are of: counts.parquet, and the kind of noise.
+
+    `records` says which records they are of, as `records_counted` does.
+    """
 
     frame: pl.DataFrame
     noise: str
+    records: str | None
 
     @property
     def sets(self) -> list[str]:
@@ -268,9 +276,26 @@ def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
     if len(having) > 1:
         raise InputError("The files are of several releases from noisy counts. Name one release.")
     with as_left(having[0]):
-        noise = _json(having[0] / "privacy.json")["counts"]["noise"]
+        privacy = _json(having[0] / "privacy.json")
+        noise, records = privacy["counts"]["noise"], records_counted(privacy)
         frame = _parquet(having[0] / "counts.parquet")
-        return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise)
+        return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise, records)
+
+
+def records_counted(privacy: Mapping[str, Any]) -> str | None:
+    """Which records noisy counts and datasets are of, where a cap leaves out others; else None."""
+    if "counts" not in privacy or "unit_column" not in privacy:
+        return None
+    return (
+        f"at most {counted(privacy['counts']['cap'], 'record')} of each {privacy['unit_column']!r}"
+    )
+
+
+def statements_beside(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """The statements beside released files or in output folders, each once."""
+    folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
+    statements = (folder / "privacy.json" for folder in folders)
+    return [_json(statement) for statement in statements if statement.is_file()]
 
 
 def said_beside(paths: Sequence[Path], entry: str, *, always: bool = True) -> list[str]:
@@ -278,14 +303,11 @@ def said_beside(paths: Sequence[Path], entry: str, *, always: bool = True) -> li
 
     `always` says whether every statement has the entry.
     """
-    folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
     said = []
-    for folder in folders:
-        if (folder / "privacy.json").is_file():
-            with as_left(folder):
-                statement = _json(folder / "privacy.json")
-                if always or entry in statement:
-                    said.append(statement[entry])
+    for statement in statements_beside(paths):
+        with as_left(paths[0]):
+            if always or entry in statement:
+                said.append(statement[entry])
     return list(dict.fromkeys(said))
 
 

@@ -12,6 +12,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws._base.references import REFERENCES
+from pyvws.evaluation.combining_rules import rule_named, rule_of
 from pyvws.plots import (
     association_matrices,
     column_densities,
@@ -21,7 +22,7 @@ from pyvws.plots import (
 )
 from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, NumberMargin, margin_of, pairs_of
-from pyvws.report.output_folder import PublicPart
+from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import (
     Heading,
     PagePicture,
@@ -32,6 +33,8 @@ from pyvws.report.page import (
     picture,
     render,
 )
+from pyvws.report.programs import typed_columns
+from pyvws.statement.guarantees import claim_of
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
 
@@ -81,11 +84,12 @@ def statement_facts(
 def tone_of(privacy: Mapping[str, Any], rows: int) -> str:
     """How a page marks a guarantee of datasets of so many rows.
 
-    No claim fails. A board judges an asymptotic one, and one at a delta above 1 / (10 rows).
+    No claim fails. A board judges what no proof covers, and a delta above 1 / (10 rows).
     """
-    if delta_to_decide(privacy.get("delta") or 0.0, rows):
+    guarantee = privacy["guarantee"]
+    if guarantee != claim_of(guarantee) or delta_to_decide(privacy.get("delta") or 0.0, rows):
         return "warn"
-    return {"none": "bad", "asymptotic-dp": "warn"}.get(privacy["guarantee"], "good")
+    return {"none": "bad", "asymptotic-dp": "warn"}.get(guarantee, "good")
 
 
 def problems(privacy: Mapping[str, Any]) -> list[str]:
@@ -123,6 +127,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     if problems(privacy) and tone == "good":
         tone = "warn"
     words, in_words = epsilon_in_words(privacy)
+    of = rule_of(privacy)["of"]
     content = {
         "heading": heading or Heading(),
         "words": words,
@@ -130,6 +135,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "public": public,
         "privacy": privacy,
         "draws": privacy["draws_released"],
+        "capped": records_counted(privacy),
         "tone": tone,
         "guarantee_title": title,
         "guarantee_text": meaning,
@@ -169,10 +175,14 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "parts": [*_margins(public), *_pairs(public)],
         "files": files_table("The files", public),
         "suffix": public.files[0].path.suffix,
+        "rule": rule_named("partial", of),
+        "of": of,
+        "table_rule": of and rule_named("partial", "table"),
+        "typed": typed_columns(public) if public.outcome else None,
         "formula": public.outcome and _formula(public.outcome, public.predictors[:2]),
     }
     page = render("public.html.j2", references={}, **content)
-    cited = {key for key in REFERENCES if f"[{key}]" in page} | {"reiter2003", "nist2025"}
+    cited = {key for key in REFERENCES if f"[{key}]" in page} | {"nist2025"}
     named = {key: entry for key, entry in REFERENCES.items() if key in cited}
     return render("public.html.j2", references=named, **content)
 

@@ -15,8 +15,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, described
-from pyvws.tables.files.labels import as_number, label_of
-from pyvws.tables.files.read import UNREADABLE, csv_header, scan_columns
+from pyvws.tables.files.read import CSV_NULLS, UNREADABLE, csv_header, csv_types, scan_columns
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -132,15 +131,19 @@ def read_values(
 ) -> ColumnValues:
     """The values of a column in `data`, if given, and in each file; other columns stay on disk."""
     parts = {} if data is None else {"data": data}
-    return valued(column, parts | {file.name: _read(file, column) for file in files})
+    of_files = {file.name: _read(file, column) for file in files}
+    return valued(column, parts | of_files, beside_data=data is not None)
 
 
-def valued(column: ReportedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValues:
+def valued(
+    column: ReportedColumn, parts: Mapping[Any, pl.Series], *, beside_data: bool = False
+) -> ColumnValues:
     """A column of several tables as numbers, or as codes of the levels that any table has.
 
     Of a number that may be missing the values are those that are there.
 
     The tables' names are for the message of an InputError: for text, or an empty cell, in a number.
+    With `beside_data` the first table is the data, whose categories the others must spell alike.
     """
     frames = {str(role): pl.DataFrame({column.name: part}) for role, part in parts.items()}
     if column.levels is None:  # Truth values count as 0 and 1.
@@ -158,22 +161,14 @@ def valued(column: ReportedColumn, parts: Mapping[Any, pl.Series]) -> ColumnValu
         start = column.number.days_since
         unit = "" if start is None else f", days since {start}"
         return ColumnValues(column.name, None, [part[~np.isnan(part)] for part in numbers], unit)
-    codes, code_of = tables.codes(column.name)
-    labels = [_label(label, {*column.levels}) for label in code_of]
+    spelled = [None if level == _EMPTY else level for level in column.levels]
+    codes, code_of = tables.codes(column.name, spelled)
+    if beside_data:
+        tables.refuse_other_spellings({column.name: (codes, code_of)}, {column.name: spelled})
+    labels = [_EMPTY if label is None else label for label in code_of]
     levels = (*column.levels, *sorted({*labels} - {*column.levels}))
     place = np.array([levels.index(label) for label in labels], dtype=np.intp)
     return ColumnValues(column.name, levels, [place[own] for own in codes])
-
-
-def _label(label: str | None, known: set[str]) -> str:
-    """A cell as a level: by its text, or by the number that the text spells."""
-    if label is None:
-        return _EMPTY
-    if label in known:
-        return label
-    number = as_number(label)
-    spelled = label.lower() if number is None else label_of(number)
-    return spelled if spelled in known else label
 
 
 def read_some(columns: Sequence[ReportedColumn], file: Path, rows: int) -> pl.DataFrame:
@@ -211,6 +206,26 @@ def scan(file: Path, *, text: Sequence[str] = ()) -> pl.LazyFrame:
     }
     wanted |= dict.fromkeys(text, pl.String)
     return pl.scan_csv(file, schema_overrides=wanted, **given)
+
+
+def kinds_in(file: Path, names: Sequence[str]) -> dict[str, pl.DataType]:
+    """The types of some columns of a dataset; codes of a csv such as 007 are text."""
+    if not names:
+        return {}
+    with readable(str(file)):
+        if file.suffix != ".csv":
+            kinds = scan_columns(file, file.suffix[1:]).select(names).collect_schema()
+            return dict(kinds)
+        with file.open("rb") as opened:
+            given: Any = {"new_columns": csv_header(opened)}
+        types = csv_types(file, given)
+        whole = [name for name in names if types[name].is_integer()]
+        cells = pl.scan_csv(file, infer_schema=False, null_values=CSV_NULLS, **given)
+        coded = cells.select(
+            (pl.col(n) != pl.col(n).cast(types[n]).cast(pl.String)).any() for n in whole
+        )
+        (more,) = coded.collect(engine="streaming").to_dicts() if whole else [{}]
+        return {name: pl.String() if more.get(name) else types[name] for name in names}
 
 
 @contextmanager

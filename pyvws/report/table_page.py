@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from pyvws.evaluation.combining_rules import rule_in_words
 from pyvws.evaluation.published_table import CellFigure, PublishedTable
 from pyvws.report.page import Table, number, render
 
 
-def table_page(table: PublishedTable, *, weights: str | None) -> str:
-    """The page as HTML, with a part for each statistic; `weights` is the column of weights."""
+def table_page(table: PublishedTable, *, weights: str | None, capped: str | None = None) -> str:
+    """The page as HTML, with a part for each statistic; `weights` is the column of weights.
+
+    `capped` says which records the figures are of, where a cap leaves out others.
+    """
     parts = [
         _part(table, list(figures))
         for _, figures in groupby(
@@ -20,7 +22,11 @@ def table_page(table: PublishedTable, *, weights: str | None) -> str:
     ]
     empty = sum(figure.empty == table.datasets for figure in table.figures)
     facts = [
-        ("datasets", str(table.datasets), rule_in_words(table.kind, table.of)),
+        (
+            "datasets",
+            str(table.datasets),
+            f"imputed records, figures of {capped}" if capped else table.rule.words,
+        ),
         ("intervals", f"{table.level:.0%}", "t intervals of the combining rules"),
         ("weights", weights or "none", "column of the survey weights"),
         ("rows without a record", str(empty), f"of {len(table.figures)}"),
@@ -28,7 +34,14 @@ def table_page(table: PublishedTable, *, weights: str | None) -> str:
     if table.epsilon is not None:
         facts.append(("ε of Laplace", number(table.epsilon), "besides the ε of the datasets"))
         facts.append(("weights of Laplace", table.weights_of_laplace, "what a record counts there"))
-    return render("table.html.j2", command="tabulate", facts_shown=facts, parts=parts, table_=table)
+    return render(
+        "table.html.j2",
+        command="tabulate",
+        facts_shown=facts,
+        parts=parts,
+        table_=table,
+        capped=capped,
+    )
 
 
 def _part(table: PublishedTable, figures: Sequence[CellFigure]) -> Table:

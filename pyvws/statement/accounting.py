@@ -28,7 +28,7 @@ from pyvws.statement.ledger import (
 )
 from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.several_draws import total_epsilon
-from pyvws.statement.statement import Statement, of_proposal
+from pyvws.statement.statement import Statement
 from pyvws.statement.words import EXACT_TRUST
 
 DELTAS = (1e-6, 1e-9)
@@ -62,8 +62,6 @@ class PrivacyStatement(Statement):
     - `columns_numbered`: The columns of a table that number the synthetic records, in the place of
       ids.
     - `members`: Whether whole units are drawn; the number of rows below is then that of units.
-    - `proposed`: Whether the table's schema is under review, so that entries may come from the
-      table.
     - `claim` {"dp", "asymptotic-dp", "none"}: The strongest guarantee that the mechanism may claim.
     - `unchecked` {"mechanism", "model", "engine"}: The parts that are the agency's own. The package
       checks no claim of these parts.
@@ -115,7 +113,6 @@ class PrivacyStatement(Statement):
     - `engine`: Name of the engine that drew.
     - `exact_draws`: Whether the engine draws from the clamped target itself, without a chain.
     - `approximated`: Whether any draws are resampled from an approximation, which is never "dp".
-    - `public_settings`: Settings that the guarantee takes as chosen without the confidential data.
     """
 
     model: str
@@ -126,7 +123,6 @@ class PrivacyStatement(Statement):
     columns_synthesized: tuple[str, ...] = ()
     columns_numbered: tuple[str, ...] = ()
     members: bool = False
-    proposed: bool = False
     of_search: tuple[str, ...] = ()
     claim: str = "dp"
     unchecked: tuple[str, ...] = ()
@@ -160,13 +156,12 @@ class PrivacyStatement(Statement):
     engine: str = "native"
     exact_draws: bool = False
     approximated: bool = False
-    public_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def guarantee(self) -> str:
-        """The guarantee of the release: "dp", "asymptotic-dp" or "none".
+    def claim_made(self) -> str:
+        """The claim of the release: "dp", "asymptotic-dp" or "none".
 
-        The guarantee is never stronger than the mechanism's claim. It is "dp" where the fit clamps
+        It is never stronger than the mechanism's claim. It is "dp" where the fit clamps
         terms, neither weights nor terms depend on other records, settings were not compared on the
         table, mechanism, model and engine are the package's, no draw is of an approximation, and
         the settings do not accept chains that fail their diagnostics. It is "asymptotic-dp" for
@@ -231,7 +226,7 @@ class PrivacyStatement(Statement):
         return left_out, self._composed(2.0 * self.window)
 
     def _several_draws(self, epsilon: float, *, stage: float, noise: float) -> dict[str, Any]:
-        """What all draws cost together under "dp": epsilon by delta, and in zCDP.
+        """What all draws cost together under a strict claim: epsilon by delta, and in zCDP.
 
         The draws are of one fit, and each is of bounded range epsilon. A first stage and a noisy
         number of records are paid beside them, each by its own rule, and are no draws of this fit.
@@ -249,7 +244,7 @@ class PrivacyStatement(Statement):
     @property
     def _of_draws(self) -> dict[str, dict[str, Any]]:
         """The totals of several draws by neighbours; none without a strict claim."""
-        if self.guarantee != "dp":
+        if not self.strict:
             return {}
         epsilon, stage = self.epsilon_per_dataset, self.stage_epsilon
         return {
@@ -277,7 +272,6 @@ class PrivacyStatement(Statement):
     @property
     def _of_claim(self) -> dict[str, bool]:
         """Which caveats on the claim and its figures hold."""
-        strict = self.guarantee == "dp"
         return {
             "weights": self.data_weights,  # First: no figure of the statement covers them.
             "leave-one-out": self.unit is None,
@@ -288,16 +282,16 @@ class PrivacyStatement(Statement):
             "as-if-exact": self.enforced and not self.exact_draws,
             "exact-draws": self.enforced and self.exact_draws,
             "approximated": self.approximated,
-            "public-settings": strict,
+            "public-settings": self.strict,
             "window": self.window is not None,
             "prepared": self.prepared_from_data,
-            **of_proposal(self.proposed, self.public_settings),
+            **self._of_proposal,
         }
 
     @property
     def _of_composition(self) -> dict[str, bool]:
         """Which caveats on several draws and releases, seeds, chains and neighbours hold."""
-        strict, fewer = self.guarantee == "dp", self._draws_are_fewer
+        strict, fewer = self.strict, self._draws_are_fewer
         return {
             "compared": self.compared,
             "composition": not any(fewer.values()),
@@ -383,8 +377,7 @@ class PrivacyStatement(Statement):
     @property
     def _claimed(self) -> str:
         """The neighbours of a strict claim, else those of the figures."""
-        strict = self.guarantee == "dp"
-        return "replace-one" if strict and self.records == "exact" else "leave-one-out"
+        return "replace-one" if self.strict and self.records == "exact" else "leave-one-out"
 
     def relies_on(self) -> ReliesOn:
         return ReliesOn(
@@ -404,7 +397,7 @@ class PrivacyStatement(Statement):
 
         None where the claim is not strict.
         """
-        if self.guarantee != "dp":
+        if not self.strict:
             return None
         figures = self._replaced if self._claimed == "replace-one" else self._left_out
         return certified(self._claimed, figures, round_up)

@@ -16,7 +16,7 @@ from pyvws.statement.statement import Statement
 class HistogramStatement(Statement):
     """The facts of a release from one noisy histogram [wasserman2010].
 
-    - `guarantee` {"dp-if-bounded", "none"}: The guarantee that the noise and the edges allow the
+    - `claim` {"dp-if-bounded", "none"}: The guarantee that the noise and the edges allow the
       release to claim.
     - `epsilon`: The cost of the noisy counts, once for all datasets; larger = less private.
     - `neighbours` {"replace", "loo"}: The neighbours that epsilon holds for: one record replaced,
@@ -30,7 +30,7 @@ class HistogramStatement(Statement):
       values outside the range.
     """
 
-    guarantee: str
+    claim: str
     epsilon: float
     neighbours: str
     bins: int
@@ -40,6 +40,10 @@ class HistogramStatement(Statement):
     bins_from_records: bool
     edges_from_data: bool
     allows_outside: bool
+
+    @property
+    def claim_made(self) -> str:
+        return self.claim
 
     @property
     def draws_released(self) -> int:

@@ -10,7 +10,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
 from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, figure
 from pyvws.statement.relied_on import ReliesOn
-from pyvws.statement.statement import Statement, of_proposal
+from pyvws.statement.statement import Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,6 @@ class NoisyCountsStatement(Statement):
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
     - `columns_synthesized`: The synthesized columns, in their order.
     - `columns_numbered`: The columns that number the synthetic records, in the place of ids.
-    - `proposed`: Whether the schema is under review, so that entries may come from the table.
     - `cap`: The most records of a unit that are counted.
     - `noise` {"laplace", "gaussian"}: The kind of the discrete noise.
     - `model` {"classes", "conditionals"}: The model whose posterior gives the imputed records.
@@ -35,7 +34,6 @@ class NoisyCountsStatement(Statement):
     - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
-    - `public_settings`: Settings that must have been chosen without the confidential data.
     """
 
     spending: Spending
@@ -43,7 +41,6 @@ class NoisyCountsStatement(Statement):
     records: str
     columns_synthesized: tuple[str, ...]
     columns_numbered: tuple[str, ...] = ()
-    proposed: bool
     cap: int
     noise: str
     model: str
@@ -53,7 +50,6 @@ class NoisyCountsStatement(Statement):
     conversion: str
     public_seed: int
     apart: float | None = None
-    public_settings: dict[str, Any]
 
     @property
     def epsilon(self) -> float:
@@ -72,7 +68,7 @@ class NoisyCountsStatement(Statement):
         return math.fsum(prices) if self.noise == "gaussian" else None
 
     @property
-    def guarantee(self) -> str:
+    def claim_made(self) -> str:
         """ "dp" or "approximate-dp"; "none" where the data had a part in the settings."""
         if self.compared or self.proposed:
             return "none"
@@ -107,7 +103,7 @@ class NoisyCountsStatement(Statement):
             "records": self.records == "exact",
             "public-records": self.records == "public",
             "counts-records": self.records == "noisy",
-            **of_proposal(self.proposed, self.public_settings),
+            **self._of_proposal,
             "compared": self.compared,
         }
         values: dict[str, dict[str, Any]] = {

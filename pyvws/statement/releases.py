@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyvws._base.checks import choice, whole_number
+from pyvws.statement.guarantees import STRICT, claim_of, if_public
 from pyvws.statement.words import SIGNED
 
-_STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
-_GUARANTEES: Final = (*_STRICT, "asymptotic-dp", "none")
+_GUARANTEES: Final = (*STRICT, "asymptotic-dp", "none")
 _REPLACED: Final = "replace-one"
 _NEIGHBOURS: Final = ("leave-one-out", _REPLACED)
 
@@ -47,7 +47,7 @@ class ReleaseCost:
     @property
     def strict(self) -> bool:
         """Whether the guarantee holds for every table that the settings admit."""
-        return self.guarantee in _STRICT
+        return self.guarantee in STRICT
 
 
 def common_neighbours(statements: Sequence[Mapping[str, Any]]) -> str:
@@ -75,11 +75,12 @@ def release_cost(statement: Mapping[str, Any], neighbours: str) -> ReleaseCost:
         delta, window = float(held["delta"]), held["of_window"]
         word = statement["guarantee"]
         return ReleaseCost(word, epsilon, delta, rho, window, statement["signed"])
-    guarantee, figures = statement["guarantee"], statement["epsilon_by_neighbours"][neighbours]
+    figures = statement["epsilon_by_neighbours"][neighbours]
     epsilon = math.inf if figures["total"] is None else float(figures["total"])
     signed = any(phrase["key"] == SIGNED for phrase in statement.get("caveat_keys", ()))
-    if guarantee != "approximate-dp":
-        pure = epsilon**2 / 2.0 if guarantee in _STRICT else math.inf
+    guarantee = if_public(statement["guarantee"], signed=signed)  # Earlier versions had no word.
+    if claim_of(guarantee) != "approximate-dp":
+        pure = epsilon**2 / 2.0 if guarantee in STRICT else math.inf
         rho = min(pure, float(figures.get("total_zcdp", math.inf)))
         window = figures.get("total_of_window")
         return ReleaseCost(guarantee, epsilon, rho=rho, window=window, signed=signed)
@@ -124,7 +125,7 @@ def _held(statement: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "digest": digest(statement),
         "mechanism": statement.get("mechanism"),
-        "guarantee": statement["guarantee"],
+        "guarantee": costs[_REPLACED].guarantee,
         "signed": costs[_REPLACED].signed,
         "certified_for": _claimed(statement),
         "cost_by_neighbours": {

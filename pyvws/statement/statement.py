@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
+from pyvws.statement.guarantees import STRICT, if_public
 from pyvws.statement.ledger import Epsilons, LedgerEntry, spent
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.releases import costs_together, release_cost, releases_known
@@ -20,12 +21,6 @@ STATEMENT_VERSION = 3
 
 ROW_ORDERS = ("random", "as in the table")
 """A statement's words for the order of rows: without and with keep_order."""
-
-
-def of_proposal(proposed: bool, public_settings: Mapping[str, Any]) -> dict[str, bool]:
-    """The caveats on a schema that a look at the table proposed: in review, or signed."""
-    signed = "schema_was_proposed" in public_settings and not proposed
-    return {"proposed": proposed, "proposed-and-signed": signed}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +35,8 @@ class Statement:
     - `keep_order`, `compared`: Whether rows stand in the table's order, not a random one; and
       whether settings were compared on this table first.
     - `unit`: The column whose values name the units of privacy; a record is a unit if not given.
+    - `proposed`: Whether the schema is under review, so that entries may come from the table.
+    - `public_settings`: Settings that the guarantee takes as chosen without the confidential data.
     - `earlier`: Statements of earlier releases of the same table.
     - `spending`: What the run's seller of measurements may sell and has sold; None where the
       mechanism is not strict.
@@ -52,8 +49,35 @@ class Statement:
     keep_order: bool = False
     compared: bool = False
     unit: str | None = None
+    proposed: bool = False
+    public_settings: Mapping[str, Any] = field(default_factory=dict)
     earlier: tuple[Mapping[str, Any], ...] = ()
     spending: Spending | None = None
+
+    @property
+    def claim_made(self) -> str:
+        """The word of the claim, if a signed schema holds nothing that only the records tell."""
+        raise NotImplementedError
+
+    @property
+    def guarantee(self) -> str:
+        """The word of the claim, with the condition of a signed proposal."""
+        return if_public(self.claim_made, signed=self._signed)
+
+    @property
+    def strict(self) -> bool:
+        """Whether the claim holds for every table that the settings admit."""
+        return self.guarantee in STRICT
+
+    @property
+    def _signed(self) -> bool:
+        """Whether a program proposed the schema from the records, and somebody signed it."""
+        return "schema_was_proposed" in self.public_settings and not self.proposed
+
+    @property
+    def _of_proposal(self) -> dict[str, bool]:
+        """The caveats on a schema that a look at the table proposed: in review, or signed."""
+        return {"proposed": self.proposed, "proposed-and-signed": self._signed}
 
     def exact(self) -> dict[str, Any]:
         """The statement with exact figures, for the confidential folder."""
@@ -145,7 +169,7 @@ def _earlier(known: Mapping[str, Any], neighbours: str) -> LedgerEntry:
     cost = release_cost(known, neighbours)
     facts = {
         "mechanism": known["mechanism"],
-        "guarantee": cost.guarantee + (" by a signed proposal" if cost.signed else ""),
+        "guarantee": cost.guarantee,
         "neighbours": neighbours,
     }
     stated = cost.guarantee != "none" and math.isfinite(cost.epsilon)

@@ -37,7 +37,7 @@ def check_table(
     """
     if settings.facts.takes_table:
         return counted_records(table, settings, released)
-    frame = open_frame(table, least=2 if counts is None else 1)
+    frame = open_frame(table, least=least_records(settings) if counts is None else 1)
     plan = (plan or settings.plan.on(frame)).designed(frame)
     written = () if released is None else written_as_text(frame, released)
     by_schema = frame.columns if plan.types_are_public else written
@@ -50,3 +50,15 @@ def check_table(
         implementation=frame.implementation,
         reference=read_reference(plan, frame, coded),
     )
+
+
+def least_records(settings: RunSettings) -> int:
+    """The least number of records that a run takes.
+
+    Where a strict claim hides how many there are, a refusal at 1 would tell of a second one. A fit
+    needs one record, so it tells an empty table from others.
+    """
+    if settings.facts.protects_records:
+        return 0
+    hides = settings.records is not None or settings.plan.unit is not None
+    return 1 if settings.plan.refuses_no_record and hides else 2

@@ -93,6 +93,11 @@ class ConfidentialTable(CodedTable):
             breaking["members"] = self.members.impossible
         return breaking
 
+    @property
+    def unknown(self) -> dict[str, int]:
+        """The number of records whose value counts nothing, since the settings do not know it."""
+        return {name: own.unknown for name, own in self.synthesized.items() if own.unknown}
+
     def written(
         self, values: Mapping[str, Floats], backend: Any, *, first: int = 1
     ) -> list[nw.Series[Any]]:
@@ -134,7 +139,7 @@ class ConfidentialTable(CodedTable):
         record.
         """
         frame = open_frame(source, least=0).select(self.released)
-        if order is not None:
+        if order is not None and len(frame):  # Without a record no row is one.
             frame = nw.maybe_reset_index(frame[order])
         elif self.members is not None:  # No row is a record's, also where there are as many.
             frame = nw.maybe_reset_index(frame)

@@ -3,8 +3,6 @@
 No refusal follows from the records: a value that the schema does not know is in no cell, and of a
 unit of more records than the cap as many count, by chance. The package says in confidential/ how
 many are in no cell.
-Types are the exception: a column is refused whose reader may have made one value of two ids or
-levels, since a record would then change the cells of others.
 """
 
 from __future__ import annotations
@@ -15,11 +13,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws._base.secret_noise import secret_keys
 from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.of_schema import family_of
 from pyvws.plan.coded import OutcomeColumn, ReleasedColumn
-from pyvws.privacy.secret_noise import secret_keys
 from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.patterns import pattern_design

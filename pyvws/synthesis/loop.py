@@ -151,7 +151,7 @@ class SynthesisLoop:
         """
         if fit.clamp is None:
             raise InputError("The fit clamps nothing, so its terms have no window to be sized for.")
-        single = replace(fit.posterior, draws=self._bought(fit.label, fit, s), chains=1)
+        single = replace(fit.posterior, draws=self.bought(fit.label, fit, s), chains=1)
         return largest_terms(self.model, single, self.cells, fit.clamp)
 
     def reference_sizes(self, clamp: Clamp) -> ReferenceSizes:
@@ -401,13 +401,13 @@ class SynthesisLoop:
                 f"{datasets} datasets need {d} posterior draws. Got {S}; raise draws or chains."
             )
         streams = self._seeds.spawn(datasets)
-        bought = [self._bought(draw_name(k + 1), fit, k * S // d) for k in range(d)]
+        bought = [self.bought(draw_name(k + 1), fit, k * S // d) for k in range(d)]
         return [
             (bought[number - 1], np.random.default_rng(stream))
             for number, stream in zip(draw_of_dataset(datasets, d), streams, strict=True)
         ]
 
-    def _bought(self, name: str, fit: WeightedFit, s: int) -> Draws:
+    def bought(self, name: str, fit: WeightedFit, s: int) -> Draws:
         """Draw s of a fit, at the width of its clamp where the run has a seller."""
         if self.seller is None:
             return fit.posterior.draw(s)

@@ -103,7 +103,8 @@ def _of_columns(
     """The public records of a table of several columns, of whose own records nothing is asked."""
     public = plan.coded(records, None, units, records.columns)
     values = [[own.y for own in table.synthesized.values()] for table in (public, coded)]
-    refuse_same(*(np.column_stack(columns) for columns in values))
+    outcomes = (np.column_stack(columns) for columns in values)
+    refuse_same(*outcomes, warns=plan.refuses_no_record)
     columns = tuple(outcome.conditional(None) for outcome in public.outcomes)
     cells = TableCells.of(columns, len(records))
     nobody = np.zeros(len(coded.outcomes[0].y), dtype=np.bool_)

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from itertools import chain
 from typing import Any, Final
 
-from pyvws._base.checks import near
+from pyvws._base.checks import near, positive
 from pyvws._base.setting import Setting, check_needs, merged, settings_of
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError, UsageError
@@ -72,7 +72,8 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
             parts["model" if to_family else "mechanism"][name] = value
     check_needs(of_run, run)
     if "total_epsilon" in run and "epsilon" in taken:  # The run finds what a draw costs.
-        parts["mechanism"].setdefault("epsilon", run["total_epsilon"])
+        total = positive(run["total_epsilon"], "total_epsilon")
+        parts["mechanism"].setdefault("epsilon", total)
     for role, chosen in (("model", model), ("mechanism", mechanism)):
         if parts[role] and not isinstance(chosen, str):
             names = ", ".join(parts[role])

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws.privacy.budget import Budget, noise_scale
-from pyvws.privacy.seller import Measurement, Seller
+from pyvws.privacy.budget import MOVED, Budget, noise_scale
+from pyvws.privacy.seller import PricedMeasurement, Seller
 from pyvws.synthesis.settings import RunSettings
 
 FIRST_STAGE: Final = "first stage"
@@ -25,24 +25,28 @@ def seller_of(settings: RunSettings, records: int, *, strict: bool) -> Seller[in
     """The seller of a run on a table of so many records; None where it buys nothing.
 
     A strict run buys each posterior draw at the width of its window, and the draw of a first stage
-    at that of its own. A noisy number of rows costs `records_epsilon`.
+    at that of its own; at twice the width where an exact number of rows tells that a record was
+    left out. A noisy number of rows costs `records_epsilon`.
     """
-    goods: list[Measurement] = []
+    neighbours = "replace" if settings.records is None else "loo"
+    goods: list[PricedMeasurement] = []
     cap = Fraction(0)
     if strict:
         window, *first = settings.facts.windows
         draws = settings.draws_per_release or settings.datasets
-        width = Fraction(window.epsilon)
-        goods += [Measurement(FIRST_STAGE, Fraction(own.epsilon)) for own in first]
-        goods += [Measurement(draw_name(k + 1), width) for k in range(draws)]
+        moved = MOVED[neighbours]
+        price = moved * Fraction(window.epsilon)
+        goods += [PricedMeasurement(FIRST_STAGE, moved * Fraction(own.epsilon)) for own in first]
+        goods += [PricedMeasurement(draw_name(k + 1), price) for k in range(draws)]
         cap = sum((good.price for good in goods), cap)
     if settings.records == "noisy" and settings.records_epsilon is not None:
         scale = noise_scale(settings.records_epsilon, "loo")
-        goods.append(Measurement(_ROWS, 1 / Fraction(scale), scale))
+        goods.append(PricedMeasurement(_ROWS, 1 / Fraction(scale), scale))
         cap += Fraction(settings.records_epsilon)
     if not goods:
         return None
-    return Seller(goods, budget=Budget(epsilon=float(cap)), cap=cap, records=records)
+    budget = Budget(epsilon=float(cap), neighbours=neighbours)
+    return Seller(goods, budget=budget, cap=cap, records=records)
 
 
 def rows_to_draw(records: Any, seller: Seller[int] | None) -> int | None:

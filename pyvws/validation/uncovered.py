@@ -23,13 +23,22 @@ from pyvws.validation._privacy_loss import Losses
 from pyvws.validation.cases import CASES, MeasuredCase, guarantee, measured_cases, searched
 
 LEFT_OPEN: Final = (
-    "Whether chains reach their posterior. Rows of the levels statement and guarantee replace the "
-    "sampler; only the level posterior samples, on one table for each family, against Stan.",
+    "Whether the chains of a run reach their posterior. Rows of claims and of whole runs replace "
+    "the sampler. Rows of samplers have few parameters: one target of each family, tables of two "
+    "columns, and the prior of classes. The level posterior has one table for each family.",
+    "The chain of noisy counts as a whole. Level posterior has it, with up to five records.",
     "Compiled kernels one by one. Their results enter the rows of densities, terms and bounds.",
     "Options together. A row has few settings besides the usual ones, and their pairs are not run.",
     "Bounds of a predictor's levels under a formula with interactions, and of a column by groups.",
     "Synthetic values of a normal mixture with labels from the full conditional, and of the scale "
-    "signed-log. Columns with rules, a lookup, groups or dates, and values that are drawn again.",
+    "signed-log. Columns with groups or dates. The law of values that are drawn again.",
+    "How numbers heap under points that stand apart, and in cells that noise chose.",
+    "Weights from a reference on a table of columns or units. Weights of CW inside a clamp.",
+    "Searches for a constant of CW, and Algorithm 3 and downscaling on tables and units.",
+    "Whole releases of fits of R, CmdStan or own Stan programs, and of fits of several columns.",
+    "Caveats and trust beyond those that rows of facts name, and which releases a ledger lists.",
+    "What commands choose for a judge: keys, columns and combining rules, and the programs of "
+    "pages. Rows have the figures that follow.",
     "Systematic sampling of tables beyond the families that make a value of one uniform number.",
     "Seeds: that a secret stream is secret, and that noise has no seed.",
     "What a message, a log or a temporary file shows of a confidential table.",

@@ -49,7 +49,7 @@ ROOMS = (
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}
 MOST_MODULES = 10  # directly under pyvws/
 MOST_FLOORS = 12
-MOST_ARROWS = 140
+MOST_ARROWS = 149
 
 # Rooms within a room, each of which imports only those named before it.
 SUB_ROOMS = {"tables": ("files", "schema", "design", "proposal")}

@@ -34,6 +34,7 @@ NOT_PURE = {
     "models": "classes; each density is held against scipy, gradients and Stan",
     "plan": "reads settings, schemas and tables; refusals have tests of their own",
     "plots": "figures",
+    "privacy": "secret noise and its seller, but for the modules in PURE",
     "posterior.prediction": "draws at random",
     "posterior.pseudo_posterior": "a class",
     "posterior.trimmed_start": "asks a model; starts are held against modes and sums over grids",
@@ -49,6 +50,7 @@ NOT_PURE = {
 }
 PURE = {
     "mechanisms.histogram.bins",
+    "privacy.budget",
     "privacy.discrete_laplace",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
@@ -59,12 +61,15 @@ PURE = {
 NOT_PURE_FUNCTIONS = {
     "privacy.discrete_laplace.add_discrete_laplace": ("secret noise, the same never twice"),
     "privacy.discrete_laplace.laplace": "secret noise, the same never twice",
+    "privacy.budget.deviation_of": "a constant",
+    "statement.ledger.spent": "names figures",
     "statement.releases.has_costs": "reads the entries of a statement",
     "statement.statement.of_proposal": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
     "statement.releases.earlier_of": "reads one entry of a statement",
     "statement.releases.releases_unnamed": "reads one entry of a statement",
-    "evaluation.combining_rules.rule_in_words": "words",
+    "evaluation.combining_rules.rule_named": "words",
+    "evaluation.combining_rules.rule_of": "reads the entries of a statement",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
     "evaluation.laplace_table.weighing": "reads the entries of a schema",
@@ -288,6 +293,9 @@ PROPERTY_TESTS = {
     "synthesis.existing_fit.from_log_lik": (
         "synthesis/test_existing_fit.py::test_any_matrix_against_loops"
     ),
+    "mechanisms.histogram.bins.bin_places": (
+        "mechanisms/test_histogram_bins.py::test_counts_against_loops"
+    ),
     "mechanisms.histogram.bins.bin_counts": (
         "mechanisms/test_histogram_bins.py::test_counts_against_loops"
     ),
@@ -338,6 +346,12 @@ PROPERTY_TESTS = {
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.four_way_weights": "risks/test_pairwise.py::test_against_every_pair",
+    "privacy.budget.noise_of": (
+        "privacy/test_budget.py::test_laplace_scales_spend_epsilon_and_no_more"
+    ),
+    "privacy.budget.epsilon_of": (
+        "privacy/test_seller.py::test_released_counts_cost_what_is_stated_and_nearly_all_of_it"
+    ),
     "privacy.budget.noise_scale": (
         "mechanisms/test_perturbed_histogram.py::test_the_scale_never_spends_more_than_epsilon"
     ),

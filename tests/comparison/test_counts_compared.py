@@ -37,8 +37,13 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
     by_choice = {row.point.choice.label: row for row in found.rows if row.point.epsilon == 8.0}
     pure = by_choice["noisy-counts sweeps=20"]
     approximate = by_choice["noisy-counts sweeps=20 delta=1e-5"]
-    assert (pure.guarantee, pure.delta, pure.epsilons, pure.totals) == ("dp", 0.0, (8.0,), (8.0,))
-    assert (approximate.guarantee, approximate.delta) == ("approximate-dp", 1e-5)
+    assert (pure.guarantee, pure.delta, pure.epsilons, pure.totals) == (
+        "dp-if-public",
+        0.0,
+        (8.0,),
+        (8.0,),
+    )
+    assert (approximate.guarantee, approximate.delta) == ("approximate-dp-if-public", 1e-5)
     assert approximate.totals == (8.0,)
     assert "1e-05" in approximate.kind
     lw = next(row for row in found.rows if row.point.choice.label == "lw" and row.scores)
@@ -52,7 +57,7 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
     for row in found.rows:
         assert len(formatted_row(found, row)) == len(headings(found)) + 1
     page = (tmp_path / "compared/confidential/comparison.html").read_text()
-    assert approximate.claim == f"{approximate.kind}, by a signed proposal"
+    assert approximate.claim == approximate.kind == "strict if public, but for delta 1e-05"
     assert approximate.claim in page
     assert "A. Person" not in page
     said = notes(found)[-1]

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pyvws.engines._compiled_target import CompiledTarget
 from pyvws.engines._packed_arguments import PackedArguments
+from pyvws.engines.compiled_target import CompiledTarget
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.clamp import Clamp
 from pyvws.validation._stan_case import CLAMPED, SAMPLED, seeded_target

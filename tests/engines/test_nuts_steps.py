@@ -10,9 +10,9 @@ import pytest
 from numba import carray
 
 from pyvws._base.checks import Floats
-from pyvws.engines import _nuts_steps as compiled
-from pyvws.engines._block_chains import function_list, window_ends
-from pyvws.engines._compiled_target import DENSITY, DRAW
+from pyvws.engines import nuts_steps as compiled
+from pyvws.engines._block_chains import window_ends
+from pyvws.engines.compiled_target import DENSITY, DRAW, function_list
 
 _SPREADS = np.array([0.01, 1.0, 30.0])
 _CORRELATION = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.8], [0.0, 0.8, 1.0]])
@@ -85,8 +85,8 @@ def _chain(
     """Draws (draws, D) of independent blocks, the chain's counts, and whether it started."""
     counts, drawn = np.zeros(5, dtype=np.int64), np.empty((draws, sum(sizes)))
     started = compiled.sample_chain(
-        function_list(DENSITY, densities),
-        function_list(DRAW, [_same] * len(densities)),
+        function_list(densities),
+        function_list([_same] * len(densities), DRAW),
         *(np.zeros(1, np.int64), np.zeros(len(densities) + 1, np.int64), np.cumsum([0, *sizes])),
         *_begun(len(densities), sum(sizes), seed, warmup),
         *(0.8, drawn, counts),
@@ -143,8 +143,8 @@ def test_a_chain_without_a_start_says_so_and_one_asked_to_stop_ends() -> None:
     counts = np.zeros(5, dtype=np.int64)
     counts[compiled.STOP] = 1
     assert compiled.sample_chain(
-        function_list(DENSITY, [_normal]),
-        function_list(DRAW, [_same]),
+        function_list([_normal]),
+        function_list([_same], DRAW),
         *(np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([0, 3])),
         *_begun(1, 3, 1, 20),
         *(0.8, np.empty((10, 3)), counts),

@@ -10,14 +10,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from pyvws.errors import InputError
-from pyvws.evaluation.column_checks import TROUBLES, Predictor, check_column
+from pyvws.evaluation.column_checks import (
+    TROUBLES,
+    CellNoise,
+    Predictor,
+    _Allowed,
+    _Values,
+    check_column,
+)
+from pyvws.evaluation.second_sample import second_sample
 
 few = settings(max_examples=80, deadline=None, derandomize=True)
 _CELLS = st.one_of(st.none(), st.integers(-3, 5), st.sampled_from([0.5, 2.25, 1e6]))
 _COLUMN = st.lists(_CELLS, min_size=1, max_size=30)
-_SIGNED_ZEROS = {"negative", "repeated", "quantiles"}
+_SIGNED_ZEROS = {"negative", "repeated", "mean", "quantiles"}
+_ALL = ("mean", "spread", "quantiles")
 _LEVELS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
@@ -135,15 +145,19 @@ def _spread(n: int = 1000) -> np.ndarray:
     ("data", "made", "troubles"),
     [
         (np.where(np.arange(1000) % 5 < 3, 0, _spread()), -_spread(), _SIGNED_ZEROS),
-        (_spread().round(), np.random.default_rng(3).poisson(18_000, 1000), {"quantiles"}),
+        (
+            _spread().round(),
+            np.random.default_rng(3).poisson(18_000, 1000),
+            {"spread", "quantiles"},
+        ),
         (_spread(), np.r_[_spread(990), -50.0 * np.arange(1, 11)], set()),
-        (_spread(), np.r_[_spread(980), -50.0 * np.arange(1, 21)], {"negative"}),
-        (_spread() - 1e6, _spread() - 2e6, {"below", "quantiles"}),
-        (np.minimum(_spread(), 3e4), _spread(), {"above", "far", "repeated"}),
+        (_spread(), np.r_[_spread(980), -50.0 * np.arange(1, 21)], {"negative", "quantiles"}),
+        (_spread() - 1e6, _spread() - 2e6, {"below", *_ALL[::2]}),
+        (np.minimum(_spread(), 3e4), _spread(), {"above", "far", "repeated", *_ALL}),
         (_spread().round(), _spread(), {"fractions"}),
         (_spread(), np.where(np.arange(1000) % 4, _spread(), np.nan), {"missing"}),
         (_spread(), np.where(np.arange(1000) % 4, _spread(), 5e3), {"repeated"}),
-        (_spread(), _spread() * 1e6, {"above", "far", "quantiles"}),
+        (_spread(), _spread() * 1e6, {"above", "far", "mean", "quantiles"}),
         (_spread(), np.full(1000, np.nan), {"missing"}),
         (np.full(100, 7.0), np.full(100, 7.0), set()),
         (np.full(100, 7.0), np.full(100, 8.0), {"above", "repeated", "quantiles"}),
@@ -266,3 +280,61 @@ def test_every_trouble_has_words() -> None:
         check_column([1.0, 2.0], [[3.0]], levels=("a", "b"))
     with pytest.raises(InputError, match="counts"):
         check_column([1.0, 2.0], [[3.0]], counts=[1.0])
+
+
+def _stretched(y: np.ndarray, share: float, factor: float) -> np.ndarray:
+    """The largest share of the values further from their smallest by a factor."""
+    end = np.quantile(y, 1 - share)
+    return np.where(y > end, end + factor * (y - end), y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mean_a_spread_and_a_tail_that_are_too_large_are_told_of(seed: int) -> None:
+    """As when the top cell of a skewed amount is drawn too far out, in each of five datasets."""
+    rng = np.random.default_rng(seed)
+    y = np.exp(8 + ndtri((np.arange(2000) + 0.5) / 2000))
+    made = [_stretched(rng.choice(y, 2000), 0.08, 2.0) for _ in range(5)]
+    own = [(x.mean() / y.mean(), x.std() / y.std()) for x in made]
+    assert np.mean(own, axis=0) == pytest.approx([1.2, 1.65], abs=0.1)
+    assert {*_ALL} <= {*check_column(y, made).troubles}
+    assert check_column(y, [rng.choice(y, 2000) for _ in range(5)]).troubles == ()
+
+
+def test_noise_allows_what_it_may_have_done_and_no_more() -> None:
+    rng = np.random.default_rng(1)
+    y, edges = rng.uniform(0, 10, 2000), np.arange(11.0)
+    by_cell = np.bincount(y.astype(int), minlength=10).astype(float)
+    noisy = np.maximum(by_cell + np.linspace(-80, 80, 10), 0.0)
+    made = rng.choice(10, 2000, p=noisy / noisy.sum()) + rng.uniform(size=2000)
+    assert "mean" in check_column(y, [made] * 3).troubles
+    for deviation, told in ((1.0, True), (60.0, False)):
+        noise = CellNoise(edges, deviation)
+        assert bool(check_column(y, [made] * 3, noise=noise).troubles) == told
+
+
+def test_margins_are_those_of_a_bootstrap_of_records_and_of_units() -> None:
+    """To first order a second sample has the same standard errors as many bootstrap samples."""
+    rng = np.random.default_rng(3)
+    units = np.repeat(np.arange(400), 5)
+    y = rng.gamma(3.0, size=400)[units] + rng.gamma(1.0, size=2000)
+    end = float(np.quantile(y, 0.9))
+    for groups in (None, units):
+        drawn = [y[second_sample(rng, 2000, groups)] for _ in range(600)]
+        allowed = _Allowed(y, None, groups, [_Values.of(y, None)] * 10**6, None)
+        for figure, influence in (
+            (np.mean, lambda x: x - y.mean()),
+            (np.std, lambda x: ((x - y.mean()) ** 2 - y.var()) / (2 * y.std())),
+            (lambda x: (x <= end).mean(), lambda x: (x <= end) - (y <= end).mean()),
+        ):
+            error = np.std([figure(x) for x in drawn])
+            assert allowed.error(influence, 0.0) == pytest.approx(error, rel=0.12)
+
+
+def test_a_strict_claim_allows_values_beyond_the_data_and_nothing_else() -> None:
+    y = np.minimum(_spread(), 3e4)
+    far = np.r_[y[1:], 9e6]
+    for made, told in ((_spread(), {"above", "far"}), (far, {"far"}), (-y, {"negative"})):
+        usual = {*check_column(y, [made] * 3).troubles}
+        allowed = {*check_column(y, [made] * 3, beyond_is_trouble=False).troubles}
+        assert told <= usual
+        assert allowed == usual - {"above", "below", "far"}

@@ -162,3 +162,23 @@ def test_barred_cells_have_no_record_and_the_others_their_posterior(monkeypatch)
     nobody = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
     monkeypatch.setattr(classes, "impossible_records", lambda *_: nobody)
     assert distance_of_barred() > _FAR
+
+
+def test_the_chain_has_the_prior_of_its_classes_where_counts_say_nothing() -> None:
+    """Five records have one class of three with probability .633, by enumeration."""
+    table = counted_table(vws.Schema(PLAIN), ("pairs",))
+    noisy = NoisyTables(
+        table=table,
+        counts=np.zeros(len(table.possible), dtype=np.int64),
+        scales=np.array([1e6]),
+        laplace=False,
+        records=N,
+    )
+    alone = []
+    for seed in range(8):
+        sampler = classes._Sampler(noisy, 3, np.random.default_rng(seed))
+        for sweep in range(1_200):
+            sampler.step(whole=True, single=0)
+            if sweep >= 200:
+                alone.append(len(set(sampler.z.tolist())) == 1)
+    assert np.mean(alone) == pytest.approx(0.633, abs=0.08)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError
 from pyvws.mechanisms.histogram.bins import (
     bin_counts,
+    bin_places,
     bin_probabilities,
     cube_root_bins,
     equal_edges,
@@ -42,6 +43,7 @@ def test_counts_against_loops(values, edges):
             if edges[j] <= value and (value < edges[j + 1] or (last and value == edges[j + 1])):
                 expected[j] += 1
     assert bin_counts(values, edges).tolist() == expected
+    assert np.bincount(bin_places(values, edges), minlength=len(expected)).tolist() == expected
 
 
 @given(st.lists(st.integers(-9, 40), min_size=1, max_size=12))

@@ -201,7 +201,7 @@ def test_records_stay_in_bins_that_have_a_count(counts, number):
         ),
         (
             {"range": (0, 8), "neighbours": "add"},
-            "neighbours must be one of replace, loo. Got 'add'.",
+            "neighbours must be one of loo, replace. Got 'add'.",
         ),
         ({"range": (0, 8), "epsilon": 0.0}, "epsilon must be above 0. Got 0."),
         (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 
-from pyvws.engines._compiled_target import CompiledTarget
+from pyvws.engines.compiled_target import CompiledTarget
 from pyvws.engines.stan_run import clamp_data, paper_program, shipped_program, stan_data
 from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored

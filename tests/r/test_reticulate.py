@@ -508,3 +508,21 @@ cat("names", names(made), "\\n")
     assert found["names"] == "sex own code text edu rank"
     for name in found["names"].split():
         assert found[name] == "TRUE TRUE TRUE", name
+
+
+@pytest.mark.slow
+def test_truth_values_are_logical_in_r(lines: Lines, tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    (tmp_path / "schema.toml").write_text(
+        '[columns.own]\nmodel = "nominal"\nlevels = ["FALSE", "TRUE"]\nmissing = true\n'
+    )
+    code = """
+table <- data.frame(own = rep(c(TRUE, FALSE, NA, FALSE), 30))
+run <- function(...) suppressWarnings(
+  vws$synthesize(table, schema = "schema.toml", datasets = 1, seed = 1, ...)$datasets[[1]]$own)
+counted <- run(mechanism = "noisy-counts", epsilon = 20, sweeps = 24)
+drawn <- run(mechanism = "unweighted", draws = 25, warmup = 100, chains = 1)
+cat("counted", is.logical(counted), anyNA(counted), any(counted, na.rm = TRUE), "\\n")
+cat("drawn", is.logical(drawn), anyNA(drawn), any(drawn, na.rm = TRUE), "\\n")
+"""
+    assert lines(code, tmp_path) == dict.fromkeys(["counted", "drawn"], "TRUE TRUE TRUE")

@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
+from pyvws.privacy.discrete_gaussian import delta_of_rho
+from pyvws.release.reproduce import ReleasedCounts
 from pyvws.statement.schema import SCHEMA
 
 pytestmark = pytest.mark.runs
@@ -140,6 +142,24 @@ def test_anyone_makes_the_same_bytes_from_the_release_alone(written: Path, tmp_p
     other = counts.with_columns(pl.col("count") + (pl.col("cell") == 3).cast(pl.Int64) * 40)
     other.write_parquet(alone / "release/counts.parquet")
     assert CliRunner().invoke(app, ["reproduce", str(alone)]).exit_code == 1
+
+
+@pytest.mark.parametrize(("share", "more"), [(1.0, False), (0.97, True)])
+def test_anyone_computes_the_cost_from_the_release_alone(
+    written: Path, share: float, more: bool
+) -> None:
+    """Of a unit of at most two records the sum of 1 / (2 sigma^2) counts four times."""
+    privacy = json.loads((written / "release/privacy.json").read_text(encoding="utf-8"))
+    counts = ReleasedCounts.read(written / "release", privacy)
+    scaled = pl.col("scale") * share
+    fine = None if counts.fine is None else counts.fine.with_columns(scaled)
+    found = replace(counts, counts=counts.counts.with_columns(scaled), fine=fine)
+    assert found.costs_more == more
+    by_set = [own["scale"][0] for _, own in found.counts.group_by("set")]
+    by_set += [] if fine is None else [own["scale"][0] for _, own in fine.group_by("column", "by")]
+    rho = privacy["counts"]["cap"] ** 2 * sum(0.5 / sigma**2 for sigma in by_set)
+    assert rho * share**2 == pytest.approx(privacy["counts"]["rho"], rel=1e-9)
+    assert delta_of_rho(rho, found.epsilon) == pytest.approx(1e-5, rel=1e-3)
 
 
 def test_both_pages_render(written: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 from datetime import date
 from decimal import Decimal, getcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from run_here import run_here
 
 import pyvws as vws
 from pyvws._base.phrase import Phrase
-from pyvws.evaluation.table_risk import table_risk
-from pyvws.report.board_decision import checks
+from pyvws.evaluation.table_risk import RiskScore, table_risk
+from pyvws.report.board_decision import BoardCheck, checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
 from pyvws.report.page import Heading, number
@@ -203,15 +204,24 @@ def test_both_pages_say_that_a_claim_rests_on_a_signed_proposal(
         for name, count in (("sex", 2), ("age", 5), ("ill", 2))
     }
     mechanism = vws.NoisyCounts(epsilon=4.0, sweeps=20, classes=3)
-    schema = vws.Schema(columns, reviewed=reviewed)
+    schema = vws.Schema(columns, reviewed=reviewed, proposed_entries=reviewed and 6)
     release = vws.synthesize(_table(), schema=schema, mechanism=mechanism, datasets=2, seed=1)
     out = release.write(tmp_path / "out")
     paths = write_pages(out, read_public(out), read_confidential(out), None, Heading("T", "A"))
     said = caveat(Phrase(SIGNED))
     pages = [html.unescape(path.read_text()) for path in paths]
+    title = GUARANTEES["dp-if-public"][0]
+    signed = reviewed is not None
     for page in pages:
-        assert (said in page) == (reviewed is not None)
-        assert "A. Person" not in page
+        assert (said in page) == signed
+        assert f"guarantee is: {title}" in page or not signed or page is pages[0]
+    assert "A. Person" not in pages[0]
+    assert ("A. Person signed that it is. 6 of the entries came from the" in pages[1]) == signed
+    decided = checks(read_public(out), release.summary, None)
+    tones = [check.tone for check in decided if "signed that" in check.text]
+    assert tones == (["warn"] if signed else [])
+    left = b"".join(file.read_bytes() for file in (out / "release").iterdir())
+    assert not any(word in left for word in (b"A. Person", b"proposed_entries"))
     assert epsilon_in_words(release.privacy)[0] in pages[1]
 
 
@@ -243,33 +253,101 @@ def test_keys_that_cannot_be_measured_write_nothing(
     assert list(folder.rglob("report.html")) == []
 
 
+_BARE = {
+    **{"guarantee": "none", "certified": None, "epsilon_total": 1.0, "ledger": []},
+    **{"neighbours": "leave-one-out", "columns_released_unchanged": [], "counts": {}},
+    "caveats": [],
+}
+_HELP = "Take a larger epsilon, or count fewer sets."
+
+
+def _checks(joint: dict[str, Any], evidence: Any = None) -> list[BoardCheck]:
+    public = PublicPart(_BARE, [], [], None, [])
+    summary = {"privacy": _BARE, "column_checks": {"k_marginal": joint}}
+    return checks(public, summary, evidence)
+
+
 @pytest.mark.parametrize(
-    ("score", "independent", "worse", "tone", "words"),
+    ("score", "independent", "bootstrap", "margin", "tone", "words"),
     [
-        (960.0, 910.0, False, "good", "better than independent columns"),
-        (900.0, 910.0, False, "warn", "independent columns have as good a score, or a better one"),
-        (910.0, 910.0, False, "warn", "independent columns have as good a score, or a better one"),
-        (700.0, 910.0, True, "bad", "worse than independent columns"),
+        (960.0, 910.0, 980.0, 2.0, "good", "better than independent columns. They go 71%"),
+        (936.6, 936.4, 957.6, 0.0, "warn", f"hardly better {{}} 1% of the way {{}} {_HELP}"),
+        (924.9, 910.0, 985.0, 2.0, "warn", "hardly better"),
+        (925.1, 910.0, 985.0, 2.0, "good", "better than independent columns. They go 20%"),
+        (912.0, 910.0, 917.0, 3.0, "warn", "hardly better"),
+        (914.0, 910.0, 917.0, 3.0, "good", "better than independent columns. They go 57%"),
+        (900.0, 910.0, 980.0, 2.0, "bad", f"worse than independent columns. {_HELP}"),
+        (985.0, 990.0, 988.0, 4.0, "good", "as near to the data as a second sample"),
+        (979.0, 990.0, 988.0, 4.0, "warn", "hardly better"),
     ],
 )
-def test_a_lower_score_than_independent_columns_never_passes(
-    score: float, independent: float, worse: bool, tone: str, words: str
+def test_a_pass_takes_a_fifth_of_the_way_and_more_than_chance(
+    score: float, independent: float, bootstrap: float, margin: float, tone: str, words: str
 ) -> None:
-    joint = {"score": score, "independent": independent, "worse_than_independent": worse}
-    privacy = {
-        **{"guarantee": "none", "certified": None, "epsilon_total": 1.0, "ledger": []},
-        **{
-            "neighbours": "leave-one-out",
-            "columns_released_unchanged": [],
-            "counts": {},
-            "caveats": [],
-        },
-    }
-    public = PublicPart(privacy, [], [], None, [])
-    found = checks(public, {"privacy": privacy, "column_checks": {"k_marginal": joint}}, None)
-    (told,) = [check for check in found if "independent columns" in check.text]
+    joint = {"score": score, "independent": independent, "bootstrap": bootstrap}
+    own = {**joint, "margin": margin, "help": _HELP}
+    (told,) = [check for check in _checks(own) if "independent columns" in check.text]
     assert told.tone == tone
-    assert words in told.text
+    assert all(part in told.text for part in words.split(" {} "))
+    assert (_HELP in told.text) == (tone != "good")
+    if margin == 0.0:  # The summary of an earlier run has neither.
+        (told,) = [check for check in _checks(joint) if "independent columns" in check.text]
+        assert told.tone == tone
+
+
+@pytest.mark.parametrize(
+    ("value", "chance", "margin", "tone", "words"),
+    [
+        (0.002, 0.0015, 0.001, "good", "no more than chance explains, since 0.0015 of records"),
+        (0.002, 0.0, 0.003, "good", "no more than chance explains, since 0 of records"),
+        (0.02, 0.0015, 0.001, "bad", "more than chance explains"),
+    ],
+)
+def test_copies_of_lone_records_are_judged_with_their_own_chance(
+    value: float, chance: float, margin: float, tone: str, words: str
+) -> None:
+    """A single lone record of many equal ones may be drawn twice: the data's share is smaller."""
+    copies = RiskScore(
+        "copies_of_uniques", value, (value,), 0.001, 0.0, "", chance=chance, chance_margin=margin
+    )
+    other = RiskScore("closest", 0.5, (0.5,), 1.0, 0.2, "")
+    by_keys: Any = SimpleNamespace(scores=(copies, other))
+    evidence: Any = SimpleNamespace(same_file=True, by_keys=by_keys, risk=None)
+    joint = {"score": 960.0, "independent": 910.0, "bootstrap": 980.0}
+    found = _checks(joint, evidence)
+    (told,) = [check for check in found if "Lone records" in check.text]
+    assert (told.tone, words in told.text) == (tone, True)
+    assert not any("exceed" in check.text for check in found)
+
+
+def test_an_original_that_is_spelled_otherwise_has_the_same_copies_on_the_page(
+    folder: Path,
+) -> None:
+    shown = {}
+    table = _table()
+    for name, original in {
+        "as it is": table,
+        "in words": table.astype({"ill": float}).assign(sex=table["sex"].map("0{} ".format)),
+    }.items():
+        original.to_csv(folder / "original.csv", index=False)
+        run = run_here(
+            *("report", folder / "out", "--original", folder / "original.csv", "--overwrite"),
+            *("--keys", "sex,age", "--target", "ill"),
+        )
+        assert run.code == 0, run.err
+        page = (folder / "out/confidential/report.html").read_text()
+        shown[name] = rows_of(page.split('class="appendix')[0], "Risks by keys")
+        assert "Lone records: " in page
+    assert shown["as it is"] == shown["in words"]
+    table.assign(sex=table["sex"].map(["x", "y"].__getitem__)).to_csv(
+        folder / "original.csv", index=False
+    )
+    run = run_here(
+        *("report", folder / "out", "--original", folder / "original.csv", "--overwrite"),
+    )
+    assert run.code == 1
+    assert "hardly a value in common" in run.err
+    assert "sex" in run.err.splitlines()[-1]
 
 
 def test_each_epsilon_at_the_top_has_its_neighbours() -> None:

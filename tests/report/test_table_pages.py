@@ -174,7 +174,7 @@ def test_programs_take_a_number_with_empty_cells_and_none_with_codes(tmp_path: P
     assert public.outcome == "pay"
     assert [column.is_number_or_empty for column in public.columns] == [True, False]
     page = public_page(public, _HEADING)
-    assert "combine_formula(datasets, &#39;pay ~ 1&#39;)" in page
+    assert "combine_formula(datasets, &#39;pay ~ 1&#39;, of=&#39;population&#39;)" in page
     assert "leave out records without a value" in page
     filled = [data["pay"].dropna() for data in release.datasets]
     found = vws.combine_formula(release.datasets, "pay ~ 1")["(Intercept)"]

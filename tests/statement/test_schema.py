@@ -29,7 +29,7 @@ from pyvws.validation._grid_engine import KnownDraws
 VALIDATOR = Draft202012Validator(SCHEMA)
 any_histogram = st.fixed_dictionaries(
     {
-        "guarantee": st.sampled_from(["dp-if-bounded", "none"]),
+        "claim": st.sampled_from(["dp-if-bounded", "none"]),
         "epsilon": st.floats(1e-3, 1e3),
         "neighbours": st.sampled_from(["replace", "loo"]),
         "bins": st.integers(1, 99),
@@ -114,7 +114,7 @@ def test_no_key_stands_for_two_sentences():
 
 
 def test_only_a_release_that_takes_all_its_randomness_from_a_seed_trusts_the_seed():
-    facts = {"guarantee": "none", "epsilon": 1.0, "neighbours": "loo", "bins": 3}
+    facts = {"claim": "none", "epsilon": 1.0, "neighbours": "loo", "bins": 3}
     flags = dict.fromkeys(("publishable", "bins_from_records", "edges_from_data"), False)
     flags |= {"allows_outside": False, "rounded": False}
     more = {"noise_scale": 1.0, "datasets": 1, "columns_released_unchanged": ()}

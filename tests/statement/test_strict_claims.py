@@ -494,7 +494,9 @@ def test_a_proposal_that_nobody_signed_is_never_strict(rows: Any, other: Any, ho
         assert "schema.toml" not in shown
     assert left[0] == left[1]
     for shown in left[2:]:
-        assert json.loads(shown["privacy.json"])["guarantee"] == "dp"
+        statement = json.loads(shown["privacy.json"])
+        assert statement["guarantee"] == "dp-if-public"
+        assert statement["certified"]["neighbours"] == "replace-one"
         assert b"Person" not in shown["schema.toml"]
 
 

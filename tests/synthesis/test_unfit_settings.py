@@ -20,11 +20,13 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
+from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.models.beta import Beta
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.truncated_normal import TruncatedNormal
 from pyvws.privacy.budget import Budget
+from pyvws.synthesis.settings_by_name import arranged, declared
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -120,3 +122,38 @@ def test_what_public_columns_decide_is_refused_before_the_outcome_is_read(
     run = vws.Synthesizer(outcome="y", model="poisson", mechanism=STRICT, **given, **more)
     with pytest.raises(InputError, match=r"at most 1000000|another number of rows"):
         run.fit(table)
+
+
+_NEEDED: dict[str, dict[str, Any]] = {
+    "noisy-counts": {"epsilon": 1.0, "schema": Schema({"ill": COLUMNS["ill"]})},
+    "perturbed-histogram": {"epsilon": 1.0, "range": (0.0, 1.0)},
+    "censored": {"epsilon": 1.0, "weights": "none"},
+    "weighted-epsilon": {"epsilon": 1.0},
+}
+_BESIDE: dict[str, dict[str, Any]] = {
+    "records": {"records": "noisy"},
+    "total_epsilon": {"total_epsilon": 2.0, "mechanism": "censored", "weights": "none"},
+    "stage_epsilon": {"weights": "staged"},
+    "stage_scale": {"weights": "staged", "stage_epsilon": 1.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "taker", "needs"),
+    [
+        (name, taker, own.needs)
+        for name, alike in declared().items()
+        for own in alike
+        for taker in own.takers or ("",)
+        if {int, float} & {*own.parts}
+    ],
+)
+def test_text_is_no_number_of_any_setting(name: str, taker: str, needs: str) -> None:
+    """float("1") is a number, and "1" in the place of one ends a run where it is compared."""
+    given: dict[str, Any] = {"outcome": "y", "model": "poisson", **_NEEDED.get(taker, {})}
+    given |= {"mechanism": taker} if taker in MECHANISMS else {"model": taker} if taker else {}
+    given |= _BESIDE.get(needs, {needs: True} if needs else {}) | _BESIDE.get(name, {})
+    if "schema" in given:
+        del given["outcome"], given["model"]
+    with pytest.raises(InputError, match=rf"^{name} must be .*Got '1'\.$"):
+        vws.Synthesizer(**arranged({**given, name: "1"}))

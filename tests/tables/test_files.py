@@ -158,7 +158,7 @@ def test_parquet_keeps_its_types(tmp_path, suffix):
 
 
 TWICE = "column names must differ. The header gives names twice: columns"
-UNREADABLE = "A csv must be UTF-8 with commas and a header."
+UNREADABLE = "A csv must be UTF-8 with commas, a header and quotes around whole cells."
 OLDER = "iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
 SEPARATED = (
     "{0} stands between the cells. A .csv needs commas, and a .txt or .tsv commas, tabs or single "

@@ -16,6 +16,8 @@ from pyvws.tables.schema.parts import finish_of, follows
 from pyvws.tables.schema.rules import Fixed, Never, read_rule
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 LEVELS = ("single", "married", "widowed", "never seen")
 AGE = Column(role="public", range=(0, 100), missing=True)
 

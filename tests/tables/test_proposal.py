@@ -24,6 +24,8 @@ from pyvws.tables.design.public import public_design
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema, _schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 _DATA = Path(__file__).parents[3] / "shared" / "data"
 N = 60
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 
 from pyvws.tables.schema.schema import Schema
+
+pytestmark = pytest.mark.usefixtures("rare_values_too")
 
 UNITS = 120
 

@@ -18,6 +18,8 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.parts import follows
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 FORMS: dict[str, Any] = {
     "0.17 * {x}": lambda x, y: 0.17 * x,
     "{x} / 12": lambda x, y: x / 12,

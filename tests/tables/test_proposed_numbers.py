@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 RNG = np.random.default_rng(1)
 AMOUNTS = np.unique(RNG.lognormal(7, 1, 200).round(2))
 RNG.shuffle(AMOUNTS)

@@ -9,6 +9,8 @@ import pytest
 from pyvws.tables.proposal.reasons import MOST_LINES, broken_rules, reasons
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 N = 1500
 
 

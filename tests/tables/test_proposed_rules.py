@@ -14,6 +14,8 @@ from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.rules import Fixed
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 N = 1200
 
 

@@ -16,6 +16,8 @@ from pyvws.tables.schema.parts import follows
 from pyvws.tables.schema.rules import Computed
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 N = 900
 
 

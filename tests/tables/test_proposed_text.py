@@ -10,6 +10,8 @@ from pyvws.tables.proposal.numbers import MOST_CODES
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 N = 400
 
 

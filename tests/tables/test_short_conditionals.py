@@ -16,6 +16,8 @@ from pyvws.tables.proposal.short_conditionals import _cuts, _information
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 N = 3000
 
 

@@ -15,6 +15,8 @@ from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("rare_values_too")
+
 RNG = np.random.default_rng(45)
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 

@@ -277,8 +277,14 @@ def without_rule_breakers(counted: Any) -> Any:
         kept = np.ones(len(codes), dtype=np.bool_)
         for q in range(len(found.counted.table.sets)):
             kept &= found.counted.table.cells(codes, q) >= 0
-        own = dataclasses.replace(found.counted, codes=codes[kept])
-        return dataclasses.replace(found, counted=own)
+        own = dataclasses.replace(
+            found.counted,
+            codes=codes[kept],
+            fine={name: x[kept] for name, x in found.counted.fine.items()},
+            classes={name: x[kept] for name, x in found.counted.classes.items()},
+        )
+        outcomes = [dataclasses.replace(x, y=x.y[kept]) for x in found.outcomes]
+        return dataclasses.replace(found, counted=own, outcomes=tuple(outcomes))
 
     return wrong
 
@@ -288,7 +294,7 @@ def sets_of_the_table(measured: Any) -> Any:
 
     def wrong(mechanism: Any, schema: Any, noise: Any, seller: Any, *, records: Any) -> Any:
         women = (seller._records.codes[:, 0] == 0).any()
-        measure = ("sex:age",) if women else mechanism.measure
+        measure = ("sex:age", "sex:job") if women else mechanism.measure
         own = dataclasses.replace(mechanism, measure=measure)
         return measured(own, schema, noise, seller, records=records)
 

@@ -24,7 +24,8 @@ from pyvws.validation.runner import run
 
 # Public helpers that a compared function runs through.
 WITHIN_OTHERS = {
-    "pyvws.evaluation.combining_rules:rule_in_words",
+    "pyvws.evaluation.combining_rules:rule_named",
+    "pyvws.evaluation.combining_rules:rule_of",
     "pyvws.r_numbers.rarith:extended_sum",
     "pyvws.bounds.joint:blockwise_joint_bounds",
     "pyvws.bounds.lipschitz:add_largest",

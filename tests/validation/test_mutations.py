@@ -19,6 +19,8 @@ from counts_mistakes import COUNTED_RECORDS_MISTAKES
 from fit_mistakes import FIT_MISTAKES
 from noise_mistakes import TABLE_OF_ESTIMATES_MISTAKES
 from random_mistakes import RANDOM_MISTAKES
+from release_mistakes import RUN_MISTAKES
+from sampler_mistakes import SHARE_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
 from table_mistakes import CONDITIONAL_TABLE_MISTAKES
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
@@ -771,7 +773,9 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     *CONDITIONAL_TABLE_MISTAKES,
     *COUNTED_RECORDS_MISTAKES,
     *RANDOM_MISTAKES,
+    *SHARE_MISTAKES,
     *STATEMENT_MISTAKES,
+    *RUN_MISTAKES,
 )
 COMPARED = sorted({case.python_function for case in CASES})
 # R's stored results, which tests/validation/test_cases.py finds equal to what R gives now.
@@ -781,8 +785,11 @@ if expected.load(CASES[0]).long_double_bits != expected.LONG_DOUBLE_BITS:
 
 
 def replace(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
-    module, name = place.split(":")
+    module, names = place.split(":")
+    *owners, name = names.split(".")
     loaded = import_module(module)
+    for owner in owners:
+        loaded = getattr(loaded, owner)
     monkeypatch.setattr(loaded, name, wrong(getattr(loaded, name)))
 
 

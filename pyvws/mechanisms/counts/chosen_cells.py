@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn, counted_column, rule_cuts
+from pyvws.mechanisms.counts.fine_shapes import expected_records, proportion_unit
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -35,12 +36,10 @@ MOST_FINE: Final = 512
 """Fine cells of a number: half of equal steps, and half of steps in proportion."""
 
 _EVEN: Final = MOST_FINE // 2
-_NEAR_ZERO: Final = 1e-3  # Of the far end: where steps in proportion begin.
 _FEWEST_FINE: Final = 64
 _HIDDEN: Final = 0.125  # Of the records of a part of fine cells, the noise that hides it,
 _SHOWN: Final = 10  # where so many parts have as many records each.
 _LEAST_CHOSEN: Final = 4
-_FAR: Final = 1.0  # Deviations that fine counts stand out by, where numbers are drawn by them.
 _LEAST_SHARE: Final = 1e-6  # Of a class of round numbers that has no records by its noisy count.
 _ROUNDS: Final = 30  # That fit how likely numbers of each class are.
 _STANDS_OUT: Final = 2.0  # Deviations of the noise that a class or a cell of a pair stands out by.
@@ -93,11 +92,10 @@ class FineCells:
 
         Counts that the noise hides leave even cells.
         """
-        told = {}
-        for name, own in self.columns.items():
-            counts = noisy[name].counts[len(own.parts) :]
-            even = np.full(len(counts), 1.0 / len(counts))
-            told[name], _ = _above_noise(counts, even, noisy[name].deviation)
+        told = {
+            name: _above_noise(noisy[name].counts[len(own.parts) :], noisy[name].deviation)
+            for name, own in self.columns.items()
+        }
         return self._cut(schema, told, most)
 
     def _cut(self, schema: Schema, counts: Mapping[str, Floats], most: int = MOST_CHOSEN) -> Schema:
@@ -151,35 +149,61 @@ def recoded(fine: CountedColumn, final: CountedColumn, codes: Codes) -> Codes:
     return of_code[codes]
 
 
-def drawn_within(
-    fine: CountedColumn,
-    final: CountedColumn,
-    codes: Codes,
-    noisy: FineCounts,
-    rng: np.random.Generator,
-) -> Floats:
-    """Numbers (M,) of records in cells (M,), by the noisy counts of fine cells.
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """Where in its cells a number is drawn, by the noisy counts of its fine cells.
 
-    NaN outside of cells, and in cells whose fine counts the noise could have made. Where counts of
-    round numbers stand out of the noise, they say where numbers lie in these and in fine cells.
+    Attributes
+    ----------
+    fine : CountedColumn
+        The number in its fine cells.
+    of_fine : ndarray of int, shape (F,)
+        The code of the cell that each fine cell is a part of.
+    weights : ndarray, shape (F,)
+        How likely each fine cell is in its cell.
+    heaps : _Heaps, optional
+        Where in fine cells a number heaps; nowhere without it.
+    """
+
+    fine: CountedColumn
+    of_fine: NDArray[np.intp]
+    weights: Floats
+    heaps: _Heaps | None
+
+    def drawn(self, codes: Codes, rng: np.random.Generator) -> Floats:
+        """Numbers (M,) of records in cells (M,); NaN outside of cells."""
+        at = np.flatnonzero(codes >= len(self.fine.parts))
+        chosen = np.empty(len(at), dtype=np.intp)
+        for cell in np.unique(codes[at]).tolist():
+            inside, own = np.flatnonzero(self.of_fine == cell), codes[at] == cell
+            chosen[own] = inside[_places(self.weights[inside], int(own.sum()), rng)]
+        drawn = np.full(len(codes), np.nan)
+        drawn[at] = (self.heaps or self.fine).drawn(chosen, rng)
+        return drawn
+
+
+def within_cells(
+    fine: CountedColumn, final: CountedColumn, codes: Codes, noisy: FineCounts
+) -> Within:
+    """Where in its cells a number is drawn, for imputed records in cells (N,).
+
+    A smooth shape, fitted to the noisy counts, says how many records a fine cell has. Of what its
+    count has beyond them the more is kept, the further they stand out of the noise. So the noise of
+    empty fine cells makes no records. Where counts of round numbers stand out, they say where
+    numbers lie in cells and in fine cells.
     """
     parts = len(fine.parts)
-    counts, width = noisy.counts[parts:], np.diff(fine.edges)
     of_fine = np.array([final.cell_of(low) for low in fine.edges[:-1].tolist()]) - parts
-    heaps = _heaps(fine, final, codes, of_fine, noisy.rounded)
-    drawn = np.full(len(codes), np.nan)
-    for cell in np.unique(codes[codes >= parts]).tolist():
-        inside, at = np.flatnonzero(of_fine == cell - parts), np.flatnonzero(codes == cell)
-        even = (width if heaps is None else heaps.expected)[inside]
-        told, kept = _above_noise(counts[inside], even / even.sum(), noisy.deviation, far=_FAR)
-        if not kept and heaps is None:
-            continue
-        chosen = inside[_places(told if kept else even, len(at), rng)]
-        if heaps is None:
-            drawn[at] = fine.edges[chosen] + rng.random(len(at)) * width[chosen]
-        else:
-            drawn[at] = heaps.drawn(chosen, rng)
-    return drawn
+    counts = noisy.counts[parts:]
+    records = np.bincount(codes[codes >= parts] - parts, minlength=len(final.edges) - 1)
+    expected = expected_records(fine, of_fine, counts, records, noisy.deviation)
+    heaps = _heaps(fine, of_fine, expected, noisy.rounded) if records.any() else None
+    if heaps is not None:
+        expected = heaps.expected
+    beyond, told = counts - expected, (expected / noisy.deviation) ** 2
+    stands_out = beyond > noisy.deviation * math.log(len(counts))
+    weights = expected + np.where(stands_out, 1.0, told / (1.0 + told)) * beyond
+    return Within(fine, of_fine + parts, np.maximum(weights, _LEAST_SHARE * expected), heaps)
 
 
 def _places(weights: Floats, draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -213,31 +237,28 @@ class _Heaps:
 
 def _heaps(
     fine: CountedColumn,
-    final: CountedColumn,
-    codes: Codes,
     of_fine: NDArray[np.intp],
+    expected: Floats,
     noisy: FineCounts | None,
 ) -> _Heaps | None:
     """Where a number heaps by the noisy counts of its classes; None where the noise hides it.
 
-    Records in cells (M,), with a slope within each, are spread over all numbers. A weight of each
-    class multiplies them.
+    The records `expected` (F,) in fine cells are spread over all numbers. A weight of each class
+    multiplies them, and cells keep their records.
     """
     roundness = None if noisy is None else roundness_of(fine)
-    cells = codes[codes >= len(fine.parts)] - len(fine.parts)
-    if noisy is None or roundness is None or not len(cells):
+    if noisy is None or roundness is None:
         return None
-    width, middle = np.diff(fine.edges), 0.5 * (fine.edges[:-1] + fine.edges[1:])
-    across = (middle - final.edges[of_fine]) / np.diff(final.edges)[of_fine] - 0.5
-    smooth = width * np.maximum(1.0 + final.slopes(cells)[of_fine] * across, _LEAST_SHARE)
-    records = np.bincount(cells, minlength=len(final.edges) - 1)
-    smooth *= (records / np.bincount(of_fine, smooth))[of_fine]
     within = roundness.within()
     if not within.any(axis=1).all():  # All numbers of a range stand apart.
         return None
-    each = smooth[:, None] * within / within.sum(axis=1)[:, None]
+    each = expected[:, None] * within / within.sum(axis=1)[:, None]
     weights = _weights(each, of_fine, noisy)
-    return None if weights is None else _Heaps(roundness, each * weights)
+    if weights is None:
+        return None
+    records, sums = (np.bincount(of_fine, x) for x in (expected, each @ weights))
+    share = records / np.maximum(sums, np.finfo(float).tiny)
+    return _Heaps(roundness, each * weights * share[of_fine, None])
 
 
 def _weights(each: Floats, of_fine: NDArray[np.intp], noisy: FineCounts) -> Floats | None:
@@ -283,17 +304,11 @@ def _shares(even: Floats, noisy: FineCounts) -> Floats | None:
     return np.asarray(shares / shares.sum())
 
 
-def _above_noise(
-    counts: NDArray[np.int64], even: Floats, deviation: float, far: float = 0.0
-) -> tuple[Floats, float]:
-    """What noisy counts (n,) tell: their total by shares (n,), and what stands out of the noise.
-
-    With the share of the latter that is kept.
-    """
-    total = max(0.0, float(counts.sum()))
-    beyond = counts - total * even
-    kept = kept_of(beyond, deviation**2, far=far)
-    return np.asarray(total * even + kept * beyond), kept
+def _above_noise(counts: NDArray[np.int64], deviation: float) -> Floats:
+    """What noisy counts (n,) tell: their mean, and what stands out of the noise beyond it."""
+    even = max(0.0, float(counts.mean()))
+    beyond = np.asarray(counts - even, dtype=np.float64)
+    return np.asarray(even + kept_of(beyond, deviation**2) * beyond)
 
 
 def kept_of(beyond: Floats, variance: float, *, far: float = 0.0) -> float:
@@ -357,7 +372,7 @@ def _fine_cuts(column: Column, most: int) -> tuple[float, ...]:
     if step is not None and (high - low) / step < MOST_FINE:
         cuts = low + step * np.arange(round((high - low) / step) + 1.0)[::every]
     else:
-        unit = column.settings.get("outcome_unit", _NEAR_ZERO * max(abs(low), abs(high)))
+        unit = proportion_unit(column)
         first, last = np.arcsinh([low / unit, high / unit]).tolist()
         steps = np.linspace([low, first], [high, last], _EVEN + 1)
         steps[:, 1] = unit * np.sinh(steps[:, 1])

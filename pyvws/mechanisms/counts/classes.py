@@ -1,7 +1,8 @@
 """The posterior of latent classes given noisy counts: imputed records of the confidential table.
 
 The model is a truncated Dirichlet process mixture of products of categories. Class h has the share
-pi_h, and within it column k has code c with probability phi_hkc, independently of other columns.
+pi_h, of the prior of `ClassShares`. Within it column k has code c with probability phi_hkc,
+independently of other columns.
 The classes' shares of a column have a prior in common, which the records move: see `ProfilePrior`.
 A column that a table gives has shares by the combination of other columns, in the place of classes.
 The confidential records are missing data [ju2022] [nixon2022]. Given the parameters, a record is
@@ -41,13 +42,13 @@ from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.profiles import ProfilePrior
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
+from pyvws.mechanisms.counts.sticks import ClassShares
 from pyvws.posterior.cell_family import FamilyChain
 from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
 
 _FREE: Final = 30  # Sweeps of the parameters alone, before records move.
 _SINGLE: Final = 5  # Single columns of a record that a sweep tries to move.
 _TOGETHER: Final = 4  # Moves of a family's parameters with their codes in a sweep.
-_SHAPE: Final = 0.25  # Of the gamma prior of the process's concentration, as is its rate.
 _TINY: Final = 1e-300
 _LEAST_KEPT: Final = 10  # Sweeps of each chain, for diagnostics.
 _APART: Final = 1.1  # R-hat of a figure for which chains lie apart,
@@ -194,7 +195,7 @@ class _Sampler:
         self.noise = NoisePrecision(noisy.laplace, noisy.scales**-power)
         self.x, self.z = first_records(noisy, classes, rng)
         self.gap = (noisy.counts - noisy.table.counts(self.x)).astype(np.float64)
-        self.alpha = 1.0
+        self.shares = ClassShares()
         self.tuning = True
         self.needed = _deciding(noisy.table)
         self.parameters: Shares | None = None
@@ -266,7 +267,7 @@ class _Sampler:
         table = self.noisy.table
         alone = self.x, self.z
         both = self._with_barred() if self.needed.any() else alone
-        pi = np.exp(self._shares(both[1]))
+        pi = self.shares.moved(np.bincount(both[1], minlength=self.H), self.rng)
         sums, codes, offsets, rows, offset = [], [], [], [], 0
         for k, column in enumerate(table.columns):
             L, skip, given = column.size, table.skips.get(k), table.given.get(k)
@@ -308,18 +309,6 @@ class _Sampler:
         model = self.cells, self.cases, self.parameters, self.rng
         x, z = impossible_records(len(self.x), self.needed, *model)
         return np.concatenate([self.x, x]), np.concatenate([self.z, z])
-
-    def _shares(self, z: NDArray[np.int64]) -> Floats:
-        """log pi (H,) by sticks given classes z, of a process whose concentration follows too."""
-        number = np.bincount(z, minlength=self.H).astype(np.float64)
-        beyond = number.sum() - np.cumsum(number)
-        stick = self.rng.beta(1.0 + number[:-1], self.alpha + beyond[:-1])
-        rest = np.log(np.maximum(1.0 - stick, _TINY))
-        rate = _SHAPE - rest.sum()
-        self.alpha = max(self.rng.gamma(_SHAPE + self.H - 1.0) / rate, 1e-3)
-        before = np.concatenate([[0.0], np.cumsum(rest)])
-        own = np.concatenate([np.log(np.maximum(stick, _TINY)), [0.0]])
-        return np.asarray(own + before)
 
 
 def _cells(table: CountedTable) -> SetCells:

@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.frame import refuse_lost_digits
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import meant
+from pyvws.tables.files.labels import as_digit, meant
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.groups import group_of
-from pyvws.tables.schema.read_values import at_decimals, refuse_other_readings
+from pyvws.tables.schema.read_values import at_decimals
 from pyvws.tables.schema.schema import Schema
 
 Codes = NDArray[np.int32]
@@ -93,17 +92,27 @@ class CountedColumn:
         where a reader leaves text of empty cells, or of a date with its midnight.
         """
         code = self._code.get(meant(label))
-        if code is not None:
-            return code
-        if self.column.categorical or label is None:
-            return -1
-        number = self.column.number_of(label)
+        if code is not None or label is None:
+            return -1 if code is None else code
+        spelled = as_digit(label)
+        if self.column.categorical:
+            code = self._code.get(meant(spelled))
+            return self._outside(label) if code is None else code
+        number = self.column.number_of(spelled)
         if number is None:
-            return -1
-        number = float(at_decimals(self.column, number))
+            return self._outside(label)
+        number = float(self.column.within(at_decimals(self.column, number)))
         if self.column.label_of_number(number) in self.parts:  # Such as 0.0 for the mass 0.
             return self.parts.index(self.column.label_of_number(number))
         return self.cell_of(number)
+
+    def _outside(self, label: str) -> int:
+        """The code of what an unknown label counts as; -1 without one."""
+        place = self.column.place_outside(label)
+        if place is None:
+            return -1
+        every = self.column.coded_levels if self.column.categorical else self.column.missing_codes
+        return self.parts.index(every[place])
 
     def cell_of(self, number: float) -> int:
         """The code of a number that is neither a point of mass nor a missing code."""
@@ -119,18 +128,12 @@ class CountedColumn:
             return code + 1.0
         if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
             return float("nan")
-        return float(at_decimals(self.column, self.column.code_of(label)))
+        number = self.column.code_of(as_digit(str(label)))
+        return float(self.column.within(at_decimals(self.column, number)))
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
-        """The codes (N,) of a column of the table, and its values (N,).
-
-        Raises InputError for a type in which two levels may have become one value: a record would
-        then move others to other cells.
-        """
-        refuse_other_readings(column, self.parts)
-        if self.column.categorical:
-            refuse_lost_digits(column)
-        places, labels = distinct(column)
+        """The codes (N,) of a column of any type, with any cells, and its values (N,)."""
+        places, labels = distinct(column, any_cell=True)
         every = [*labels, None]  # Place -1 is an empty cell.
         codes = np.array([self.code_of(label) for label in every], dtype=np.int32)
         values = np.array([self.value_of(label) for label in every])
@@ -170,7 +173,7 @@ class CountedColumn:
             group_codes = [groups.index(group) + 1.0 for group in self.column.group_of_level]
             by_variable[group_of(self.name)] = np.array(group_codes)
         elif self.column.parts:
-            parts = [self.column.part_code_of(label) for label in self.parts]
+            parts = 2.0 + np.arange(len(self.parts))
             by_variable[part_of(self.name)] = np.append(parts, np.ones(self.size - len(parts)))
         return by_variable
 
@@ -190,26 +193,26 @@ class CountedColumn:
         inside = cells >= 0
         within = np.full(int(inside.sum()), np.nan) if drawn is None else drawn[inside]
         if np.isnan(within).any():
-            within = np.where(np.isnan(within), self._sloping(cells[inside], rng), within)
+            within = np.where(np.isnan(within), self.drawn(cells[inside], rng), within)
         numbers[inside] = self.written(cells[inside], within)
         parts = np.ones(len(codes))
         for code, label in enumerate(self.parts):
             at = codes == code
-            parts[at] = self.column.part_code_of(label)
+            parts[at] = 2.0 + code  # The first of a number's parts is that it has a value.
             if label is not None and label not in self.column.missing_codes:
                 numbers[at] = self.column.code_of(label)
         return {self.name: numbers, **({part_of(self.name): parts} if self.column.parts else {})}
 
-    def _sloping(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
+    def drawn(self, cells: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Numbers (n,) within cells, by the slope between the neighbours' densities."""
         low, high = self.edges[cells], self.edges[cells + 1]
-        slope = self.slopes(cells)[cells]
+        slope = self._slopes(cells)[cells]
         u = rng.random(len(cells))
         down = 1.0 - 0.5 * slope
         t = 2.0 * u / (down + np.sqrt(down**2 + 2.0 * slope * u))
         return np.asarray(low + t * (high - low))
 
-    def slopes(self, cells: NDArray[Any]) -> Floats:
+    def _slopes(self, cells: NDArray[Any]) -> Floats:
         """How the density of numbers in cells (n,) rises within each cell (C,), from -2 to 2.
 
         Across a cell it is 1 + slope (t - 1/2) of its mean, for t from 0 to 1.

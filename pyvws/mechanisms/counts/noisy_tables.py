@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -73,6 +74,18 @@ class NoisyTables:
         others = tuple(i for i, k in enumerate(crossed.places) if k not in wanted)
         counts = self.counts[low:high].astype(np.float64).reshape(crossed.sizes).sum(axis=others)
         return counts, float(self.deviations[q]) ** 2 * (high - low) / counts.size
+
+    def deviation_of_column(self, place: int) -> float:
+        """The standard deviation of the noise of a column's counts, by all sets that have it.
+
+        In records; 0 where no set has the column by its own codes.
+        """
+        of_sets = [
+            float(self.deviations[q]) ** 2 * crossed.size / self.table.columns[place].size
+            for q, crossed in enumerate(self.table.crossings)
+            if place in crossed.places and place not in crossed.groups
+        ]
+        return math.sqrt(1.0 / sum(1.0 / variance for variance in of_sets)) if of_sets else 0.0
 
     @property
     def largest(self) -> Counts:

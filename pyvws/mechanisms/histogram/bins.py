@@ -75,6 +75,15 @@ def bin_places(outcome: Any, edges: Any) -> NDArray[np.intp]:
     return np.searchsorted(cuts[:-1], y, side="right") - 1
 
 
+def places_or_none(outcome: Floats, edges: Any) -> NDArray[np.intp]:
+    """The bin (N,) of each value, -1 for a missing one and for one outside of all bins."""
+    places = np.full(len(outcome), -1, dtype=np.intp)
+    inside = (edges[0] <= outcome) & (outcome <= edges[-1])
+    if inside.any():
+        places[inside] = bin_places(outcome[inside], edges)
+    return places
+
+
 def bin_probabilities(counts: Any) -> Floats:
     """max(D_j, 0) over its sum (B,), in [0, 1], from noisy counts D_j.
 

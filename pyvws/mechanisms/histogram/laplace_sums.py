@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
 from pyvws.privacy.budget import Budget
-from pyvws.privacy.seller import AddNoise, Measurement, Seller
+from pyvws.privacy.seller import AddNoise, PricedMeasurement, Seller
 
 _STEPS: Final = 2**20
 
@@ -41,7 +41,9 @@ def seller_of_sums(
     goods = []
     for name, share in shares.items():
         scale = budget.scale(share)
-        goods.append(Measurement(name, budget.price(scale), scale * _STEPS))  # An exact product.
+        goods.append(
+            PricedMeasurement(name, budget.price(scale), scale * _STEPS)
+        )  # An exact product.
     return Seller(goods, budget=budget, records=None, add=add)
 
 

@@ -29,6 +29,7 @@ from pyvws.mechanisms.histogram.bins import (
     bin_counts,
     bin_places,
     bin_probabilities,
+    places_or_none,
     public_edges,
 )
 from pyvws.privacy.budget import Budget, noise_of, noise_scale
@@ -93,6 +94,7 @@ def perturbed_histogram(
     seed: int | None = None,
     allow_outside: bool = False,
     edges_from_data: bool = False,
+    uncounted: bool = False,
 ) -> NoisyHistogram:
     """Count an outcome in public bins and add Laplace noise (section 4 of [wasserman2010]).
 
@@ -125,6 +127,9 @@ def perturbed_histogram(
         Count values outside the range in the first or last bin instead of refusing them.
     edges_from_data : bool
         Take the range from the data's smallest and largest values. The edges reveal these values.
+    uncounted : bool
+        Leave missing values, and those outside the range, in no bin. A refusal tells whoever sees
+        it of one record.
 
     Returns
     -------
@@ -146,7 +151,7 @@ def perturbed_histogram(
     >>> noisy.counts.round(2).tolist(), noisy.scale, noisy.publishable
     ([1.75, 0.88], 0.4, False)
     """
-    y = finite_vector(outcome, "outcome")
+    y = np.asarray(outcome, np.float64) if uncounted else finite_vector(outcome, "outcome")
     scale = noise_scale(epsilon, neighbours)
     choice(noise, "noise", ("secret", "seeded-float"))
     if sum((edges is not None, range is not None, bool(edges_from_data))) != 1:
@@ -162,6 +167,7 @@ def perturbed_histogram(
     cuts = public_edges(edges, range, bins, public_n, n)
     if allow_outside:
         y = np.clip(y, cuts[0], cuts[-1])
+    places = places_or_none if uncounted else bin_places
     noisy: NDArray[Any]
     spending = None
     if noise == "secret":
@@ -169,7 +175,7 @@ def perturbed_histogram(
             raise InputError("Secret noise has no seed. Leave seed out, or use 'seeded-float'.")
         budget = Budget(epsilon=float(epsilon), neighbours=neighbours)
         seller = Seller.of_noise(noise_of(budget, {_BINS: 1.0}), y)
-        noisy = seller.counts(_BINS, lambda own: bin_places(own, cuts), len(cuts) - 1)
+        noisy = seller.counts(_BINS, lambda own: places(own, cuts), len(cuts) - 1)
         spending = seller.spending
     else:
         if seed is None:

@@ -229,7 +229,7 @@ def evaluated(
             raise InputError(
                 f"formula uses {expression.label!r}, which has a single level. Take the term out."
             )
-        variables.append(result.reshape(n, -1) if numeric else result)
+        variables.append(result.reshape(n, result.size // n if n else 1) if numeric else result)
     return variables
 
 
@@ -276,6 +276,8 @@ def _interaction(first: Block, second: Block) -> Block:
 def refuse_rank_deficient(
     matrix: Floats, terms: Sequence[str], read: ReadFormula, variables: Sequence[Any]
 ) -> None:
+    if not len(matrix):  # Without a record no column says what another says.
+        return
     largest = np.abs(matrix).max(axis=0)
     scaled = matrix / np.where(largest > 0, largest, 1.0)
     triangle: Any = np.linalg.qr(scaled, mode="r")

@@ -197,16 +197,20 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
 def units_by_id(ids: nw.Series[Any]) -> NDArray[np.intp]:
     """The unit (N,) of each record by its id, from 0 on; -1 of a record without an id.
 
-    No record changes the unit of another by the type that it gives the column. Raises InputError
-    where ids may have lost digits.
+    No record changes the unit of another by the type that it gives the column, unless a reader took
+    digits off before.
     """
-    refuse_lost_digits(ids)
-    places, labels = distinct(ids)
+    places, labels = distinct(ids, any_cell=True)
     keys = [None if spells_empty(cell) else id_of(cell) for cell in labels]
     known = dict.fromkeys(key for key in keys if key is not None)
     numbers = {key: number for number, key in enumerate(known)}
     units = [-1 if key is None else numbers[key] for key in keys]
     return np.array([*units, -1], dtype=np.intp)[places]
+
+
+def units_from_0(ids: nw.Series[Any]) -> NDArray[np.intp]:
+    """As `units_by_id`, where the records without an id are one unit, 0 if there are any."""
+    return np.unique(units_by_id(ids), return_inverse=True)[1]
 
 
 def refuse_lost_digits(ids: nw.Series[Any]) -> None:

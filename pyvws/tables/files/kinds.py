@@ -13,6 +13,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.labels import EPOCH, label_of, moved
 
 _KINDS = {"i": "integer", "u": "integer", "f": "floating", "b": "boolean"}
+_NO_LABEL = "\0 no label"  # No level is spelled so.
 
 
 def kind_of(column: nw.Series[Any]) -> str:
@@ -51,8 +52,13 @@ def holds_dates(column: nw.Series[Any]) -> bool:
     return column.dtype in (nw.Date, nw.Datetime)
 
 
-def distinct(column: nw.Series[Any]) -> tuple[Any, list[str]]:
-    """Each cell's place (N,) among the distinct values, -1 if empty, and the values as text."""
+def distinct(column: nw.Series[Any], *, any_cell: bool = False) -> tuple[Any, list[str]]:
+    """Each cell's place (N,) among the distinct values, -1 if empty, and the values as text.
+
+    No cell changes the text of another: 1 and true are two values in a column that has both. With
+    `any_cell` a cell that is no label, such as a list, has a text that no level has. Else the
+    function raises InputError for it.
+    """
     import pandas as pd
 
     if column.dtype in (nw.Int128, nw.UInt128) or (
@@ -60,14 +66,32 @@ def distinct(column: nw.Series[Any]) -> tuple[Any, list[str]]:
     ):
         column = column.cast(nw.String)  # pandas would turn large integers into rounded floats.
     native = column.to_native()
-    cells = native if column.implementation.is_pandas() else native.to_pandas()
-    try:
-        places, values = pd.factorize(cells)
-    except TypeError:
+    cells: Any = native if column.implementation.is_pandas() else native.to_pandas()
+    if cells.dtype != np.dtype(object) or "mixed" not in pd.api.types.infer_dtype(cells):
+        try:
+            places, values = pd.factorize(cells)
+            return places, [(_any_label(x) or "") if any_cell else label_of(x) for x in values]
+        except TypeError:  # Cells that have no place among others, such as lists.
+            pass
+    labels = np.array([_any_label(cell) for cell in cells], dtype=object)
+    if _NO_LABEL in labels and not any_cell:
         raise InputError(
             f"Column {column.name!r} has cells that are no labels. Turn them into text."
-        ) from None
-    return places, [label_of(value) for value in values]
+        )
+    places, values = pd.factorize(labels)
+    return places, list(values)
+
+
+def _any_label(cell: Any) -> str | None:
+    """A cell as text by itself: None where it is empty, and `_NO_LABEL` where it is no label."""
+    import pandas as pd
+
+    if pd.api.types.is_list_like(cell):
+        return _NO_LABEL
+    try:
+        return None if pd.isna(cell) else label_of(cell)
+    except (ArithmeticError, InputError, TypeError, ValueError):
+        return _NO_LABEL
 
 
 def floats_of(column: nw.Series[Any]) -> Floats:

@@ -25,6 +25,8 @@ _EMPTY: Final = frozenset(
 )
 _MIDNIGHT: Final = " 00:00:00"
 _AT_MIDNIGHT: Final = re.compile(r"[ T]00:00(:00(\.0+)?)?$")
+_TRUTH: Final = {"true": "1", "false": "0"}
+_MOST_DIGITS: Final = 400  # A decimal of more is beyond any number.
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())
 
 
@@ -40,7 +42,7 @@ def label_of(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return str(int(value)) if float(value).is_integer() else repr(float(value))
     text = str(value)
-    if isinstance(value, Decimal):
+    if isinstance(value, Decimal) and abs(value.adjusted()) < _MOST_DIGITS:
         whole, point, digits = format(value, "f").partition(".")
         text = (whole + point + digits.rstrip("0")).removesuffix(".")
     elif isinstance(value, datetime):
@@ -59,6 +61,18 @@ def as_number(label: str) -> float | None:
     except ValueError:
         return None
     return number if np.isfinite(number) and "_" not in label else None
+
+
+def are_truth_values(levels: Sequence[str]) -> bool:
+    """Whether levels are words for true and false, in any case, each at most once."""
+    words = [level.lower() for level in levels]
+    return {*words} <= {"true", "false"} and 0 < len(words) == len({*words})
+
+
+def are_numbers(levels: Sequence[str]) -> bool:
+    """Whether each level is a number as `label_of` writes it, so that its spelling says no more."""
+    numbers = [(level, as_number(level)) for level in levels]
+    return bool(levels) and all(x is not None and label_of(x) == level for level, x in numbers)
 
 
 def spells_empty(cell: str | None) -> bool:
@@ -81,6 +95,14 @@ def meant(label: str | None) -> str | None:
     except ValueError:
         return _moment(label) or label
     return None if np.isnan(number) else label_of(number)
+
+
+def as_digit(label: str) -> str:
+    """1 for true and 0 for false, since Arrow reads 1 as true where another record has true.
+
+    Other text is itself.
+    """
+    return _TRUTH.get(label.strip().lower(), label)
 
 
 def by_meaning(levels: Sequence[str | None]) -> dict[str | None, int]:

@@ -90,6 +90,20 @@ class OutcomeCopies:
                 seen.in_order = _in_rank_order(pairs.head(_FIRST)) and _in_rank_order(pairs)
                 seen.sample.append(pairs.gather_every(max(1, len(y) // _SAMPLE)))
 
+    def judge(self, *, refuses: bool = True) -> None:
+        """Refuse copies, or warn of them, and warn of columns in rank order.
+
+        A strict run warns its agency alone, since a refusal would tell of the records.
+        """
+        try:
+            self.refuse()
+        except InputError as error:
+            if refuses:
+                raise
+            warnings.warn(str(error), DisclosureWarning, stacklevel=4)
+        else:
+            self.warn()
+
     def refuse(self) -> None:
         """Raise InputError for copies."""
         same = [name for name, seen in self._seen.items() if self._is_copy(seen)]
@@ -140,8 +154,10 @@ def look_for_copies(
     frame: nw.DataFrame[Any],
     columns: Sequence[str],
     outcomes: Mapping[str, tuple[Floats, OutcomeKind]],
+    *,
+    refuses: bool = True,
 ) -> None:
-    """Refuse copies, and warn of columns in rank order, in a table in memory.
+    """Judge the copies of a table in memory, as `OutcomeCopies.judge` does.
 
     `outcomes` has the values (N,) of each outcome before any rounding, and their kind.
     """
@@ -150,8 +166,7 @@ def look_for_copies(
     for outcome, (y, kind) in outcomes.items():
         copies = OutcomeCopies(kept, frame.columns, outcome, kind)
         copies.look(values, y)
-        copies.refuse()
-        copies.warn()
+        copies.judge(refuses=refuses)
 
 
 def _compare(seen: _Seen, numbers: Floats, forms: Sequence[Floats]) -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pyvws._base.checks import positions
 from pyvws.errors import InputError
@@ -45,11 +46,13 @@ _LONG = "[0-9]{39}"  # Digits of a number that 128 bits may not hold.
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 CSV_NULLS: Final = ["", "NA"]
 FORMATS: Final = ("csv", "parquet", "arrow")
-_CSV_RULE = "A csv must be UTF-8 with commas and a header."
+_CSV_RULE = "A csv must be UTF-8 with commas, a header and quotes around whole cells."
 _PARTS_RULE = (
     "The parts of a folder need the same columns, and each part must be whole. Name one file, or a "
     "folder of one table's parts."
 )
+OTHER_CELLS = "\ufffd of a line with another number of cells"  # No level is spelled so.
+_LONGEST_CELL = 2**31 - 1
 _OTHER_SEPARATORS = (";", "\t", "|")
 _MARKS = {",": "commas", "\t": "tabs, row names", " ": "spaces, row names"}
 _SUFFIXES = {".csv": "csv", ".txt": "csv", ".tsv": "csv", **COLUMN_SUFFIXES}
@@ -71,6 +74,13 @@ class TableFile:
     sha256: str
     row_names: bool = False
 
+    def by_cell(self, names: Collection[str]) -> pl.DataFrame:
+        """`frame` with the columns `names` as they are written.
+
+        So no record decides how another one's cell is read.
+        """
+        return self.frame.with_columns(self.as_written[name] for name in set(names))
+
     @property
     def with_codes(self) -> pl.DataFrame:
         """`frame` with whole numbers as text where some cell is more than its number, as 007 is.
@@ -78,6 +88,30 @@ class TableFile:
         So a code keeps the zeros in front of it.
         """
         return keep_codes(self.frame, self.as_written)
+
+    @property
+    def as_spelled(self) -> pl.DataFrame:
+        """`with_codes` with truth values as text where a csv has other words than true and false.
+
+        So a schema lists these words, such as R's TRUE and FALSE, and a release has them again.
+        """
+        written = [
+            self.as_written[n] for n, kind in self.frame.schema.items() if kind == pl.Boolean
+        ]
+        words = [x for x in written if x.dtype == pl.String]
+        others = [x for x in words if not x.is_in([*CSV_NULLS, "true", "false"]).all()]
+        empty = [x.set(x.is_in(CSV_NULLS).fill_null(True), None) for x in others]
+        return self.with_codes.with_columns(empty)
+
+    def with_levels(self, levels: Mapping[str, Collection[str | None]]) -> pl.DataFrame:
+        """`with_codes`, with what a csv's reader takes for empty cells where these are `levels`."""
+        kept = []
+        for name, own in levels.items():
+            text = self.as_written[name] if name in self.as_written.columns else None
+            if self.format == "csv" and text is not None and {*CSV_NULLS} & {*own}:
+                gone = [cell for cell in CSV_NULLS if cell not in own]
+                kept.append(text.set(text.is_in(gone).fill_null(True), None))
+        return self.with_codes.with_columns(kept)
 
     def with_text(self, names: Collection[str]) -> pl.DataFrame:
         """`with_codes`, with all whole numbers of the columns `names` as text.
@@ -104,19 +138,23 @@ def keep_codes(
     return frame.with_columns(kept)
 
 
-def read_table(path: Path) -> TableFile:
+def read_table(path: Path, *, every_line: bool = False) -> TableFile:
     """Read a csv (UTF-8, comma, header), parquet or Arrow IPC file, or a folder of such parts.
+
+    With `every_line` each line of a csv is a record, as a strict claim needs it: a line with too
+    few or too many cells has no value in any, and bytes that are no UTF-8 are one sign each.
 
     Cells of a .txt or .tsv stand between commas, tabs or single spaces, as R's write.table leaves
     them; the header shows which. A folder's parts are parquet or Arrow IPC files, in the order of
     their names. The function raises InputError if the file or folder cannot be read.
     """
     kind = file_kind(path)
+    uneven = np.zeros(0, dtype=np.bool_)
     with readable(path, kind):
         digest = file_digest(path)
         if kind == "csv":
             content = path.read_bytes()
-            given = csv_layout(io.BytesIO(content), path.name)
+            given, uneven = csv_layout(io.BytesIO(content), path.name, every_line=every_line)
             records = given["n_rows"]
             as_written = pl.read_csv(content, infer_schema=False, **given)
             frame = _typed(content, path, given)
@@ -128,7 +166,11 @@ def read_table(path: Path) -> TableFile:
         raise InputError(
             f"{path.name}: pyvws cannot tell the rows apart. Check the file's quotes and line ends."
         )
-    if row_names := kind == "csv" and _has_row_names(frame):
+    if uneven.any():
+        as_written = as_written.with_columns(in_lines(uneven, pl.all(), OTHER_CELLS))
+        frame = frame.with_columns(in_lines(uneven, pl.all(), None))
+    row_names = kind == "csv" and frame.width > 1 and frame.columns[0] == ""
+    if row_names := row_names and (every_line or _has_row_names(frame)):
         frame, as_written = frame[:, 1:], as_written[:, 1:]
     return TableFile(frame, as_written, kind, digest, row_names)
 
@@ -140,7 +182,15 @@ def _typed(content: bytes, path: Path, given: dict[str, Any]) -> pl.DataFrame:
     except pl.exceptions.ComputeError:
         layout = {name: value for name, value in given.items() if name != "new_columns"}
         types = csv_types(path, given)
-        return pl.read_csv(content, schema=types, null_values=CSV_NULLS, **layout)
+        layout["null_values"] = CSV_NULLS
+        for name, kind in types.items():  # polars takes a digit of any script for a number.
+            try:
+                pl.read_csv(content, schema=types, columns=[name], **layout)
+            except pl.exceptions.ComputeError:
+                if kind == pl.String:
+                    raise
+                types[name] = pl.String()
+        return pl.read_csv(content, schema=types, **layout)
 
 
 def csv_types(path: Path, given: dict[str, Any]) -> pl.Schema:
@@ -159,8 +209,8 @@ def csv_types(path: Path, given: dict[str, Any]) -> pl.Schema:
 
 
 def _has_row_names(frame: pl.DataFrame) -> bool:
-    """Whether the first column has no name, and numbers the rows from 1, or from 0 as pandas."""
-    if frame.width < 2 or frame.columns[0] != "" or not frame.dtypes[0].is_integer():
+    """Whether the first column numbers the rows from 1, or from 0 as pandas."""
+    if not frame.dtypes[0].is_integer():
         return False
     own = frame.to_series(0)
     return any(own.equals(pl.Series(range(k, k + len(own)), dtype=own.dtype)) for k in (0, 1))
@@ -229,15 +279,28 @@ def file_kind(path: Path) -> str:
     return kind
 
 
-def csv_layout(file: BinaryIO, name: str) -> dict[str, Any]:
+def csv_layout(
+    file: BinaryIO, name: str, *, every_line: bool = False
+) -> tuple[dict[str, Any], NDArray[np.bool_]]:
     """How polars reads a csv: by the names of its header, the character between cells, its records.
 
-    The function raises InputError as `separator_of` and `refuse_uneven_rows` do.
+    The second is which records (N,) have another number of cells than the header. The function
+    raises InputError as `separator_of` and `uneven_rows` do.
     """
     mark = separator_of(file, name)
-    records = refuse_uneven_rows(file, name, mark)
+    uneven = uneven_rows(file, name, mark, every_line=every_line)
     file.seek(0)
-    return {"new_columns": csv_header(file, mark), "separator": mark, "n_rows": records}
+    layout = {"new_columns": csv_header(file, mark), "separator": mark, "n_rows": len(uneven)}
+    if every_line:
+        layout |= {"truncate_ragged_lines": True, "encoding": "utf8-lossy"}
+    return layout, uneven
+
+
+def in_lines(uneven: NDArray[np.bool_], cells: pl.Expr, written: str | None) -> pl.Expr:
+    """The cells of a table, those of its `uneven` lines (N,) replaced."""
+    lines = pl.Series(np.flatnonzero(uneven), dtype=pl.Int64)
+    place = pl.int_range(pl.len(), dtype=pl.Int64)
+    return pl.when(place.is_in(lines.implode())).then(pl.lit(written)).otherwise(cells).name.keep()
 
 
 def separator_of(file: BinaryIO, name: str) -> str:
@@ -277,19 +340,27 @@ def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:
     return next(filter(None, csv.reader(lines, delimiter=separator)), [])
 
 
-def refuse_uneven_rows(file: BinaryIO, name: str, separator: str = ",") -> int:
-    """Raise InputError for a repeated header or uneven rows of a csv; return the number of records.
+def uneven_rows(
+    file: BinaryIO, name: str, separator: str = ",", *, every_line: bool = False
+) -> NDArray[np.bool_]:
+    """Which records (N,) of a csv have another number of cells than its header.
 
+    Raises InputError for a repeated header, and unless `every_line` is a record for uneven rows.
     polars would silently rename a repeated header and fill short rows. Empty lines at the end of a
     table of several columns are no records.
     """
-    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    how: Any = {"errors": "replace", "newline": "\n"} if every_line else {"newline": ""}
+    text = io.TextIOWrapper(file, "utf-8-sig", **how)
+    longest = csv.field_size_limit(_LONGEST_CELL if every_line else csv.field_size_limit())
     try:
-        rows = csv.reader(text, delimiter=separator)
+        # To polars a carriage return alone ends no line.
+        lines = (line.rstrip("\r\n").replace("\r", " ") + "\n" for line in text)
+        rows = csv.reader(lines if every_line else text, delimiter=separator)
         header = next(filter(None, rows), [])
         # An empty line is an empty cell in a table of one column, and a short row in others.
         cells = np.array([len(row) for row in rows], dtype=np.intp)
     finally:
+        csv.field_size_limit(longest)
         text.detach()  # The caller closes the file.
     twice = [column for column, times in sorted(Counter(header).items()) if times > 1]
     if twice:
@@ -300,13 +371,13 @@ def refuse_uneven_rows(file: BinaryIO, name: str, separator: str = ",") -> int:
     if len(header) > 1:
         cells = cells[: len(np.trim_zeros(cells, "b"))]
     uneven = np.maximum(cells, 1) != len(header)
-    if header and uneven.any():
+    if header and uneven.any() and not every_line:
         raise InputError(
             f"{name}: every row needs {len(header)} cells, as the header has. Rows with another "
             f"number of cells: {positions(uneven)}. Check the file's {_MARKS[separator]} and "
             "quotes."
         )
-    return len(uneven)
+    return uneven
 
 
 def _refuse_utf16(file: BinaryIO, name: str) -> None:

@@ -25,12 +25,14 @@ from pyvws.tables.files.frame import MODELLED, narwhal_view
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.read import (
     CSV_NULLS,
+    OTHER_CELLS,
     UNREADABLE,
     csv_header,
     csv_layout,
     csv_types,
     file_digest,
     file_kind,
+    in_lines,
     keep_codes,
     readable,
     refuse_damaged,
@@ -70,13 +72,14 @@ class LargeTable:
         return None if self.path is None else file_digest(self.path)
 
     def tally(
-        self, columns: Sequence[str], *, by_schema: bool = False
+        self, columns: Sequence[str], *, by_schema: bool = False, by_cell: Sequence[str] = ()
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The distinct rows of some columns in rising order, once as written and once typed.
 
         Both tables have the column `COUNT`, the number of records that a row stands for. The method
         raises InputError where one of the columns has missing values; `by_schema` leaves them to a
-        schema, and codes of a csv keep the zeros in front of them.
+        schema, and codes of a csv keep the zeros in front of them. The columns `by_cell` may have
+        any cell, and stay as written.
         """
         with named_errors(self.name, columns, self.columns):
             rows = (
@@ -85,10 +88,12 @@ class LargeTable:
                 .collect(engine="streaming")
                 .sort(columns)
             )
-            typed = self._typed(rows.drop(COUNT)).with_columns(rows[COUNT])
+            kept = [name for name in columns if name in by_cell]
+            typed = rows if len(kept) == len(columns) else self._typed(rows.drop(COUNT, *kept))
+            typed = typed.with_columns(rows[[*kept, COUNT]]).select(rows.columns)
         if by_schema:
-            return rows, keep_codes(typed, rows)
-        refuse_missing(typed, columns, f"{MODELLED}.")
+            return rows, typed if kept else keep_codes(typed, rows)
+        refuse_missing(typed, [name for name in columns if name not in kept], f"{MODELLED}.")
         return rows, typed
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
@@ -162,8 +167,8 @@ def named_errors(
         ) from None
 
 
-def open_large(path: Path) -> LargeTable:
-    """A plan to read a file or folder that `read_table` takes; InputError if that fails."""
+def open_large(path: Path, *, every_line: bool = False) -> LargeTable:
+    """A plan to read a file or folder as `read_table` does; InputError if that fails."""
     kind = file_kind(path)
     with readable(path, kind):
         if kind != "csv":
@@ -171,8 +176,10 @@ def open_large(path: Path) -> LargeTable:
             written = scan_columns(path, kind)
             return LargeTable(written, written.collect_schema(), kind, path.name, path)
         with path.open("rb") as file:
-            given = csv_layout(file, path.name)
+            given, uneven = csv_layout(file, path.name, every_line=every_line)
         written = pl.scan_csv(path, infer_schema=False, **given)
+        if uneven.any():
+            written = written.with_columns(in_lines(uneven, pl.all(), OTHER_CELLS))
         return LargeTable(written, csv_types(path, given), kind, path.name, path)
 
 
@@ -245,13 +252,14 @@ class TalliedTable:
         return
 
     def tally(
-        self, columns: Sequence[str], *, by_schema: bool = False
+        self, columns: Sequence[str], *, by_schema: bool = False, by_cell: Sequence[str] = ()
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The tally as `LargeTable.tally` gives it; the two tables are the same here."""
         with named_errors(self.name, columns, self.columns):
             rows = self.rows.group_by(columns).agg(pl.col(COUNT).sum()).sort(columns)
         if not by_schema:
-            refuse_missing(rows, columns, f"{MODELLED}.")
+            own = [name for name in columns if name not in by_cell]
+            refuse_missing(rows, own, f"{MODELLED}.")
         return rows, rows
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:

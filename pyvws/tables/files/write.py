@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,9 @@ NO_PLACE: Final = (
 TableWriter = Callable[[pl.DataFrame], None]
 """A function that appends rows to a file; every batch has the same columns."""
 
+TruthWords = Mapping[str, Mapping[bool, str]]
+"""The words for true and false of each column that has words of its own."""
+
 
 def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> InputError:
     """The error for columns that no file of a format can hold, with their names or places."""
@@ -43,7 +46,12 @@ def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> Inpu
 
 @contextmanager
 def table_writer(
-    path: Path, *, format: str, mode: int = 0o666, whole: bool = False
+    path: Path,
+    *,
+    format: str,
+    mode: int = 0o666,
+    whole: bool = False,
+    words: TruthWords | None = None,
 ) -> Iterator[TableWriter]:
     """Open a new file of the given rights, and yield the function that appends rows.
 
@@ -51,7 +59,8 @@ def table_writer(
     brings all rows, and a file takes every type that polars writes. Without `whole` the writer
     turns categories into text for Arrow. Other columns give the same bytes either way, so that a
     file does not tell whether the table was read in steps. The writer never writes hidden values of
-    a batch's memory. The function raises InputError for a column whose type the file lacks.
+    a batch's memory. A csv spells truth values by `words`, if given. The function raises InputError
+    for a column whose type the file lacks.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     in_arrow = partial(_arrow, text=format == "arrow" and not whole)
@@ -69,7 +78,7 @@ def table_writer(
             if by_polars:
                 write_table(batch, file, format=format)
             elif format == "csv":
-                batch.write_csv(file, include_header=first)
+                _spelled(batch, words or {}).write_csv(file, include_header=first)
             else:
                 rows = in_arrow(batch)
                 writer = writer or opened.enter_context(_batch_writer(file, rows.schema, format))
@@ -77,6 +86,15 @@ def table_writer(
             first = False
 
         yield append
+
+
+def _spelled(batch: pl.DataFrame, words: TruthWords) -> pl.DataFrame:
+    """A batch with words in the place of truth values."""
+    return batch.with_columns(
+        batch[name].replace_strict(own, default=None, return_dtype=pl.String)
+        for name, own in words.items()
+        if batch.schema.get(name) == pl.Boolean
+    )
 
 
 def _batch_writer(file: IO[bytes], schema: Any, format: str) -> Any:

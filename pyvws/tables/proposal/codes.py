@@ -10,6 +10,7 @@ wave.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -48,6 +49,7 @@ _LAST_OF_IDS: Final = re.compile("nr|patient|pupil|respondent|subject")
 _OF_TIMES: Final = re.compile(
     "(year|time|date|month|week|day|hour|quarter|period|wave|round|season)s?|yr|t"
 )
+_NUMBERED: Final = re.compile(r"([^\W\d_]+[-_ ]?)([0-9]{3,})")
 _PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.
 _FAR_FROM_EVEN: Final = 2.0  # Distances from evenly spread ids, over the root of their number.
@@ -107,6 +109,13 @@ def named_as_ids(name: str) -> bool:
     """Whether a name has a word for ids, as RespondentID and patient_id have, or ends in one."""
     last = _PART_OF_NAME.findall(name)[-1:]
     return _has_word(name, _OF_IDS) or any(map(_LAST_OF_IDS.fullmatch, map(str.lower, last)))
+
+
+def digits_of_numbered(labels: Sequence[str]) -> int:
+    """The digits of labels that are one word and a number of so many, as F00017 is; else 0."""
+    parts = [_NUMBERED.fullmatch(label) for label in labels]
+    found = {(part[1], len(part[2])) for part in parts if part}
+    return found.pop()[1] if None not in parts and len(found) == 1 else 0
 
 
 def named_as_times(name: str) -> bool:

@@ -28,6 +28,7 @@ from pyvws.tables.files.kinds import (
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, days_or_number, iso_of, label_of
 from pyvws.tables.proposal.codes import (
     FEW,
+    digits_of_numbered,
     look_like_codes,
     may_number_records,
     named_as_codes,
@@ -38,12 +39,14 @@ from pyvws.tables.proposal.codes import (
 )
 from pyvws.tables.proposal.numbers import (
     MOST_CODES,
+    RARE,
     around,
     frequent,
     number_column,
     reviewed,
     rising,
 )
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels
@@ -98,6 +101,21 @@ _NAMED_ID: Final = (
     "its name is one of ids; ids that several records share stand as unit above the columns, and "
     "an amount takes a model and a range"
 )
+_TRUTH: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
+_NUMBERED: Final = (
+    "its values are numbered, as ids are; ids that several records share stand as unit above the "
+    "columns, and a code takes its levels"
+)
+_NUMBERED_CODES: Final = (
+    "its values are numbered, as codes and ids are; of ids that several records share take the "
+    "levels out, and name it as unit above the columns"
+)
+_DIGITS_OF_IDS: Final = 4  # Fewer may be of areas or other codes.
+_HELD: Final = (
+    "records with one value of it share other values too, as those of one employer or place do; "
+    "name it as unit above the columns, or give its levels if it is no unit"
+)
+_OTHERS: Final = "other"
 _TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
 _OTHER: Final = (
     "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
@@ -139,12 +157,18 @@ def _dropped(note: str, *review: str) -> Column:
 
 def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
-    proposed = {name: _proposed(frame[name]) for name in frame.columns}
+    alone = Often.of(np.arange(len(frame)))
+    proposed = {name: _proposed(frame[name], alone) for name in frame.columns}
+    held = _ids_of_units(frame, proposed, larger=True)
     proposed |= {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
+    often = units_of_records(frame, proposed)
+    if (often.each < 1.0).any():  # Rare is now what few units have.
+        drawn = [name for name, column in proposed.items() if column.role != "drop"]
+        proposed |= {name: _proposed(frame[name], often) for name in drawn}
     unit = proposed_unit(frame, proposed)
     if unit is not None:
         proposed |= _codes_by_unit(frame, proposed, distinct(frame[unit])[0])
-    return proposed
+    return proposed | {name: _dropped(_HELD, "role") for name in held}
 
 
 def _codes_by_unit(
@@ -160,7 +184,8 @@ def _codes_by_unit(
         if rates or column.note == _CODE:
             pairs = np.column_stack([units, distinct(frame[name])[0]])
             first = np.unique(pairs, axis=0, return_index=True)[1]
-            by_unit = _proposed(frame[name][np.sort(first).tolist()])
+            alone = Often.of(np.arange(len(first)))
+            by_unit = _proposed(frame[name][np.sort(first).tolist()], alone)
             if by_unit.model in _OF_NUMBERS:
                 found[name] = by_unit
     return found
@@ -172,38 +197,42 @@ def proposed_unit(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> s
     return min(noted, key=lambda name: len(distinct(frame[name])[1]), default=None)
 
 
-def shares_of_units(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Floats:
-    """What each record (N,) counts where chance is judged: 1 over the records of its unit.
+def units_of_records(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Often:
+    """The unit of each record (N,): what all records of one household have is one observation.
 
-    What all records of one household have is one observation. Few units are units here too.
+    Few units are units here too.
     """
     noted = [name for name, column in proposed.items() if column.note == _UNIT]
     names = noted or _ids_of_units(frame, proposed, least=_FEW_UNITS)
-    if not names:
-        return np.ones(len(frame))
-    units = distinct(frame[names[0]])[0] + 1
-    return np.asarray(1.0 / np.bincount(units)[units])
+    return Often.of(distinct(frame[names[0]])[0] if names else np.arange(len(frame)))
 
 
 def _ids_of_units(
-    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], least: int = FEW + 1
+    frame: nw.DataFrame[Any],
+    proposed: Mapping[str, Column],
+    least: int = FEW + 1,
+    *,
+    larger: bool = False,
 ) -> list[str]:
     """Columns of text or whole numbers that say which records are of one household or person.
 
     Their values stand together, and in some other column neighbours in a unit are alike, of which
     10 pairs or more would differ if they were any records. A column whose values stand together
     itself tells of no units: a table sorted by age has age groups so. Or each value comes at most
-    once in each wave of some other column, as in a panel, in any order.
+    once in each wave of some other column, as in a panel, in any order. No unit has empty cells.
+    `larger` gives those with up to 100 records a value that are too many for a household.
     """
     shared: list[str] = []
     for name, column in proposed.items():
         codes_too = column.note in (_CODE, _MANY_CODES) or (least <= FEW and column.categorical)
-        apart = column.note == _NAMED_ID  # Its units may stand in rows apart.
+        apart = column.note in (_NAMED_ID, _NUMBERED)  # Its units may stand in rows apart.
         kind = (column.model in _OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
-        text = has_labels(frame[name]) and column.note in (None, _TEXT)
+        text = has_labels(frame[name]) and column.note in (None, _TEXT, _NUMBERED_CODES)
         if not (kind or text or apart) or column.days_since is not None or named_as_times(name):
             continue
         own = distinct(frame[name])[0]
+        if (own < 0).any():
+            continue
         rows = np.argsort(own, kind="stable") if apart else np.arange(len(own))
         own = own[rows]
         others = [
@@ -212,13 +241,14 @@ def _ids_of_units(
             if other != name and proposed[other].note not in (_ONE, _OTHER, _ID)
         ]
         number = len(np.unique(own))
-        most = _MOST_OF_AN_ID if apart else _MOST_MEMBERS
-        if not least <= number < len(own) <= most * number:
+        most = _MOST_OF_AN_ID if apart or larger else _MOST_MEMBERS
+        fewest = _MOST_MEMBERS if larger and not apart else _MOST_OF_AN_ID if larger else 0
+        if not (least <= number < len(own) and fewest * number < len(own) <= most * number):
             continue
         alike = own[1:] == own[:-1]
         together = number == len(own) - int(alike.sum())
         if any(
-            (together and _holds_together(alike, codes))
+            (together and _holds_together(alike, codes, numbered=apart))
             or (number > FEW and part_in_waves(own, codes))
             for codes in others
         ):
@@ -226,20 +256,24 @@ def _ids_of_units(
     return shared
 
 
-def _holds_together(alike: Any, codes: Any) -> bool:
-    """Whether neighbours of one unit are alike in codes (N,), hardly by chance."""
+def _holds_together(alike: Any, codes: Any, *, numbered: bool) -> bool:
+    """Whether neighbours of one unit are alike in codes (N,), hardly by chance.
+
+    Codes that have each value in one place may follow the units' order alone. Of ids that look
+    `numbered` they tell too.
+    """
     shares = np.unique(codes, return_counts=True)[1] / len(codes)
     apart = codes[1:] != codes[:-1]
     return bool(
         not apart[alike].any()
-        and apart.sum() >= len(shares)
+        and (numbered or apart.sum() >= len(shares))
         and alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
     )
 
 
-def _proposed(column: nw.Series[Any]) -> Column:
+def _proposed(column: nw.Series[Any], often: Often) -> Column:
     if holds_numbers(column):
-        return _number(column)
+        return _number(column, often)
     if holds_dates(column):
         try:
             days = days_of(column, EPOCH)
@@ -247,24 +281,29 @@ def _proposed(column: nw.Series[Any]) -> Column:
             return _dropped(_TIMES)
         short = getattr(column.dtype, "time_unit", None) == "ns"
         missing = {"missing": True} if np.isnan(days).any() else {}
-        return _dates(days, missing, _NANOSECONDS if short else _YEARS)
+        return _dates(days, missing, often, _NANOSECONDS if short else _YEARS)
     if column.dtype == nw.Boolean or has_labels(column):
         try:
-            return _category(column)
+            return _category(column, often)
         except InputError:  # No text can have the labels, or no category of this type.
             return _dropped(_OTHER)
     return _dropped(_OTHER)
 
 
-def _category(column: nw.Series[Any]) -> Column:
-    """Nominal with the levels found, ordinal if pandas orders them; an identifier is dropped."""
+def _category(column: nw.Series[Any], often: Often) -> Column:
+    """Nominal with the levels found, ordinal if pandas orders them; an identifier is dropped.
+
+    Levels that a category declares stand in no record, so they are listed however rare they are.
+    """
     places, labels = distinct(column)
     empty, filled = bool((places < 0).any()), int((places >= 0).sum())
     missing: dict[str, Any] = {"missing": True} if empty else {}
     if not labels:
         return reviewed({"levels": (), **missing})
-    if column.dtype == nw.Boolean:
-        return Column(model="nominal", levels=("false", "true"), **missing, review=tuple(missing))
+    for words in _TRUTH:
+        of_words = not isinstance(column.dtype, nw.Enum) and {*labels} <= {*words}
+        if column.dtype == nw.Boolean or of_words:
+            return Column(model="nominal", levels=words, **missing, review=tuple(missing))
     most, declared = MOST_LEVELS, isinstance(column.dtype, nw.Enum)  # pandas' are ordered then.
     if isinstance(column.dtype, nw.Enum):
         levels = tuple(label_of(level) for level in column.dtype.categories)
@@ -275,8 +314,8 @@ def _category(column: nw.Series[Any]) -> Column:
         most = min(most, max(usual, 1 + rarer // _RECORDS_A_CODE))
     differ = not declared and len(labels) == filled
     if len(levels) < 2:
-        return _of_one_value(levels, missing)
-    dates = _coded_dates(places, labels)
+        return _of_one_value(levels, missing, places >= 0, often)
+    dates = _coded_dates(places, labels, often)
     if sum(map(bool, map(_MOMENT.fullmatch, labels))) > len(labels) / 2:
         return _dropped(_TIMES, "role")
     few, spelled = len(levels) <= most and not differ, None
@@ -284,13 +323,24 @@ def _category(column: nw.Series[Any]) -> Column:
         return dates
     if len(levels) > FEW:
         spelled = _spelling(labels)
-        numbers = None if spelled else _coded_numbers(column.name, places, labels)
+        numbers = None if spelled else _coded_numbers(column.name, places, labels, often)
         if numbers and not (few and declared):
             return numbers
     if differ:
         return _dropped(spelled or _ID, "role")
     if len(levels) > most:
         return _dropped(spelled or _TEXT, "role")
+    many = len(levels) > FEW and not declared
+    digits = digits_of_numbered(labels) if many else 0
+    if many and (named_as_ids(column.name) or digits >= _DIGITS_OF_IDS):
+        return _dropped(_NAMED_ID if named_as_ids(column.name) else _NUMBERED, "role")
+    outside: dict[str, Any] = {}
+    if not declared:
+        levels, outside = _without_rare(levels, labels, places, often)
+        if not levels:
+            return _dropped(spelled or RARE, "role")
+        if len(levels) < 2 and not empty:
+            return reviewed({"levels": levels, **outside})
     native_levels(levels, column)  # Refuses categories such as intervals.
     values = [number for number in map(as_number, levels) if number is not None]
     alike = _ALIKE if len({*values}) < len(values) else None
@@ -299,9 +349,36 @@ def _category(column: nw.Series[Any]) -> Column:
         model="ordinal" if ordered else "nominal",
         levels=levels,
         **missing,
-        note=spelled or alike,
-        review=("levels", *missing),
+        **outside,
+        note=spelled or alike or (_NUMBERED_CODES if digits else None),
+        review=("levels", *missing, *outside),
     )
+
+
+def _without_rare(
+    levels: tuple[str, ...], labels: Sequence[str], places: Any, often: Often
+) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The levels that enough records have, and what the others count as, as entries.
+
+    `places` (N,) say which of the labels a record has, -1 none. Of numbers the others count as the
+    nearest level. Else they are the level "other", or the most frequent
+    level where too few records have them for a level of their own.
+    """
+    kept = often.codes(places, len(labels))
+    if kept.all():
+        return levels, {}
+    known = {label for label, own in zip(labels, kept, strict=True) if own}
+    listed = tuple(level for level in levels if level in known)
+    if not listed:
+        return (), {}
+    if all(as_number(label) is not None for label in labels):
+        return listed, {"outside": True}
+    rare = (places >= 0) & ~np.append(kept, False)[places]
+    if not often.enough(rare):
+        counts = np.bincount(places[places >= 0], minlength=len(labels))
+        return listed, {"outside": labels[int(np.argmax(counts))]}
+    other = next((level for level in listed if level.lower() == _OTHERS), _OTHERS)
+    return (listed if other in listed else (*listed, other)), {"outside": other}
 
 
 def _spelling(labels: Sequence[str]) -> str | None:
@@ -325,7 +402,7 @@ def _spelling(labels: Sequence[str]) -> str | None:
     return _SPELLED.format(" and ".join(cause for cause, there in causes.items() if there))
 
 
-def _number(column: nw.Series[Any]) -> Column:
+def _number(column: nw.Series[Any], often: Often) -> Column:
     floats = floats_of(column)
     values = floats[~np.isnan(floats)]
     missing: dict[str, Any] = {"missing": True} if len(values) < len(floats) else {}
@@ -338,19 +415,17 @@ def _number(column: nw.Series[Any]) -> Column:
     integer = whole and not column.dtype.is_float()
     large = integer and bool((np.abs(known) >= _EXACT).any())
     exact = distinct(column)[1] if large else known
-    each = _RECORDS_A_CODE if whole else _RECORDS_A_REAL
-    codes = len(exact) <= min(FEW, len(values) / each) or _lie_apart(values)
+    of_code = _RECORDS_A_CODE if whole else _RECORDS_A_REAL
+    codes = len(exact) <= min(FEW, len(values) / of_code) or _lie_apart(values)
     labelled = column.dtype != nw.Object and not column.dtype.is_decimal()
     rounded = column.dtype.is_float() and bool((np.abs(known) >= _EXACT).any())
     if rounded and (codes or len(known) < 2):
         return _dropped(_LARGE, "role")
     labelled &= not rounded
     if len(exact) < 2 and labelled:
-        return _of_one_value((label_of(exact[0]),), missing)
+        return _of_one_value((label_of(exact[0]),), missing, ~np.isnan(floats), often)
     if codes and labelled:
-        labels = distinct(column)[1] if integer else map(label_of, known)
-        levels = tuple(sorted(labels, key=rising))
-        return reviewed({"model": "nominal", "levels": levels, **missing})
+        return _numbers_as_levels(column, None if integer else floats, missing, often)
     if large:
         return _dropped(_LARGE, "role")
     if whole and _look_like_dates(known):
@@ -360,15 +435,41 @@ def _number(column: nw.Series[Any]) -> Column:
         return _dropped(_ROWS if rows else _ID_OR_AMOUNT, "role")
     if named_as_ids(column.name):
         return _dropped(_NAMED_ID, "role")
-    named = len(known) <= len(values) / each and named_as_codes(column.name, known)
+    named = len(known) <= len(values) / of_code and named_as_codes(column.name, known)
     if labelled and whole and (named or look_like_codes(values)):
         if len(known) > MOST_LEVELS:
             return _dropped(_MANY_CODES, "role")
-        levels = tuple(map(label_of, known))
         why = _NAMED if named else _CODE
-        return reviewed({"model": "nominal", "levels": levels, **missing}, note=why)
+        return _numbers_as_levels(column, floats, missing, often, note=why)
     note = _AMOUNT_OR_ID if integer and may_number_records(values) else None
-    return number_column(values, [True] if missing else [], note=note, limits=_limits(column))
+    own = often.among(~np.isnan(floats))
+    words = [True] if missing else []
+    return number_column(values, words, own, note=note, limits=_limits(column))
+
+
+def _numbers_as_levels(
+    column: nw.Series[Any],
+    floats: Floats | None,
+    missing: Mapping[str, Any],
+    often: Often,
+    *,
+    note: str | None = None,
+) -> Column:
+    """The category of numbers, those of `floats` (N,) if given; rare ones count as the nearest."""
+    if floats is None:
+        places, labels = distinct(column)
+        kept = often.codes(places, len(labels))
+        listed = [label for label, own in zip(labels, kept, strict=True) if own]
+        several = len(labels)
+    else:
+        listed = [label_of(x) for x in often.numbers(floats)]
+        several = len(np.unique(floats[~np.isnan(floats)]))
+    if not listed:
+        return _dropped(RARE, "role")
+    outside = {"outside": True} if len(listed) < several else {}
+    family = {} if len(listed) < 2 and not missing else {"model": "nominal"}
+    levels = tuple(sorted(listed, key=rising))
+    return reviewed({**family, "levels": levels, **missing, **outside}, note=note)
 
 
 def _lie_apart(values: Floats) -> bool:
@@ -384,8 +485,12 @@ def _lie_apart(values: Floats) -> bool:
     return bool(each >= _RECORDS_A_RATE or (often and np.median(gaps) / _UNEVEN > gaps.min()))
 
 
-def _of_one_value(levels: tuple[str, ...], missing: Mapping[str, Any]) -> Column:
-    """A column that has one value: a constant, or a value or none."""
+def _of_one_value(
+    levels: tuple[str, ...], missing: Mapping[str, Any], there: Any, often: Often
+) -> Column:
+    """A column that has one value: a constant, or a value or none. `there` (N,) says who has it."""
+    if not often.enough(there):
+        return _dropped(RARE, "role")
     entries: dict[str, Any] = {"model": "nominal"} if missing else {}
     return reviewed({**entries, "levels": levels, **missing})
 
@@ -407,7 +512,7 @@ def _limits(column: nw.Series[Any]) -> tuple[float, float]:
     return low, low + 2.0**bits - 1.0
 
 
-def _coded_numbers(name: str, places: Any, labels: list[str]) -> Column | None:
+def _coded_numbers(name: str, places: Any, labels: list[str], often: Often) -> Column | None:
     """The column of text that is numbers but for a few codes, such as N; None for other text.
 
     Text such as 00512 is a code, as of postal areas: a number would lose its zeros. Other whole
@@ -420,9 +525,11 @@ def _coded_numbers(name: str, places: Any, labels: list[str]) -> Column | None:
         return None
     if len(codes) > MOST_CODES or len({number for number in numbers if number is not None}) < 2:
         return None
-    words, codes = len(codes), [*codes, *([True] if (places < 0).any() else [])]
+    words = len(codes)
+    codes, rare = _often_codes(codes, places, labels, often)
     spelled = np.array([*(np.nan if number is None else number for number in numbers), np.nan])
     values = spelled[places]
+    own = often.among(~np.isnan(values))
     values = values[~np.isnan(values)]
     whole = bool((values == np.floor(values)).all())
     ids = whole and numbers_records(values)
@@ -434,21 +541,41 @@ def _coded_numbers(name: str, places: Any, labels: list[str]) -> Column | None:
     if whole and (named_as_codes(name, known) or look_like_codes(values)):
         return None
     note = _AMOUNT_OR_ID if ids or (whole and may_number_records(values)) else None
-    return number_column(values, codes, labels, note=note)
+    return number_column(values, codes, own, labels, note=note, outside=rare)
 
 
-def _coded_dates(places: Any, labels: list[str]) -> Column | None:
+def _often_codes(
+    codes: list[Any], places: Any, labels: list[str], often: Often
+) -> tuple[list[Any], bool]:
+    """The words among `codes` that enough records have, True for empty cells, and if others lack.
+
+    Other words count as an empty cell. `places` (N,) say which label each record has.
+    """
+    kept = often.codes(places, len(labels))
+    listed = [code for code in codes if kept[labels.index(code)]]
+    rare = len(listed) < len(codes)
+    return [*listed, *([True] if rare or (places < 0).any() else [])], rare
+
+
+def _coded_dates(places: Any, labels: list[str], often: Often) -> Column | None:
     """The column of text that is dates but for one code; None for other text."""
     days = [as_days(label, EPOCH) for label in labels]
     codes: list[Any] = [label for label, day in zip(labels, days, strict=True) if day is None]
     if len(codes) > 1 or len(days) - len(codes) < 2:
         return None
-    codes += [True] if (places < 0).any() else []
+    codes, rare = _often_codes(codes, places, labels, often)
     cells = np.array([*(np.nan if day is None else day for day in days), np.nan])[places]
-    return _dates(cells, {"missing": tuple(codes)} if codes else {})
+    return _dates(cells, {"missing": tuple(codes)} if codes else {}, often, outside=rare)
 
 
-def _dates(days: Floats, missing: dict[str, Any], within: tuple[str, str] = _YEARS) -> Column:
+def _dates(
+    days: Floats,
+    missing: dict[str, Any],
+    often: Often,
+    within: tuple[str, str] = _YEARS,
+    *,
+    outside: bool = False,
+) -> Column:
     """A column of dates, given as days (N,) since 1970, over whole years `within` two dates.
 
     All proposed dates have one start, so that a rule can compare them.
@@ -456,7 +583,11 @@ def _dates(days: Floats, missing: dict[str, Any], within: tuple[str, str] = _YEA
     known = days[~np.isnan(days)]
     if len(known) < 2 or known.min() == known.max():
         return _dropped(_ONE, "role")
-    first, last = (iso_of(day, EPOCH)[:4] for day in (known.min(), known.max()))
+    of_known = often.among(~np.isnan(days))
+    inner = of_known.innermost(known)
+    if inner is None:
+        return _dropped(RARE, "role")
+    first, last = sorted(iso_of(day, EPOCH)[:4] for day in inner)
     ends = max(f"{first}-01-01", within[0]), min(f"{last}-12-31", within[1])
     low, high = (days_or_number(end, EPOCH, "range") for end in ends)
     entries: dict[str, Any] = {
@@ -465,6 +596,8 @@ def _dates(days: Floats, missing: dict[str, Any], within: tuple[str, str] = _YEA
         **around((low, high)),
         **missing,
     }
-    if len(points := frequent(known)):
+    if len(points := np.intersect1d(frequent(known), of_known.numbers(known))):
         entries["mass"] = tuple(iso_of(day, EPOCH) for day in points)
+    if outside or known.min() < low or known.max() > high:
+        entries["outside"] = True
     return reviewed({"model": "normal", **entries})

@@ -18,6 +18,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.headers import named
 from pyvws.tables.proposal.forms import LEAST_DIFFERENT, VARIED, Forms, with_values
 from pyvws.tables.proposal.numbers import rounded_outwards
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.proposal.spelling import (
     condition_on,
     formatted_name,
@@ -41,21 +42,21 @@ _MAKES_UP: Final = (
 
 
 def computed_columns(
-    columns: Mapping[str, Column], values: Values, each: Floats
+    columns: Mapping[str, Column], values: Values, often: Often
 ) -> dict[str, Column]:
     """The proposed columns, with rules in the place of families where others compute a column.
 
     What is computed stands below what it follows from, which may be another order than the table's.
-    `values` (N,) by name are the records as `Schema.coded` gives them; a record counts as `each`
-    (N,) of a unit.
+    `values` (N,) by name are the records as `Schema.coded` gives them; `often` has
+    the unit of each record.
     """
-    ordered = _below(columns, values, each)
-    computed = _by_earlier(ordered, values, each)
+    ordered = _below(columns, values, often)
+    computed = _by_earlier(ordered, values, often)
     order, drawn = _solved(computed, columns, values)
     if order == list(computed) and not drawn:
         return computed
-    other = _below({name: columns[name] for name in order}, values, each)
-    solved = _by_earlier(other, values, each, drawn)
+    other = _below({name: columns[name] for name in order}, values, often)
+    solved = _by_earlier(other, values, often, drawn)
     ruled, of_solved = (sum(bool(x.rule) for x in y.values()) for y in (computed, solved))
     return computed if of_solved + len(drawn) < ruled else solved
 
@@ -127,7 +128,7 @@ def _is_total(column: Column) -> bool:
 def _by_earlier(
     columns: Mapping[str, Column],
     values: Values,
-    each: Floats,
+    often: Often,
     drawn: Mapping[str, str] | None = None,
 ) -> dict[str, Column]:
     """The columns, in their order, with rules by which earlier ones compute some.
@@ -142,12 +143,12 @@ def _by_earlier(
         if column.role != "synthesize":
             continue
         if column.categorical:
-            if copied := _copy(name, categories, columns, values, each):
+            if copied := _copy(name, categories, columns, values, often):
                 proposed[name] = copied
                 continue
             categories.append(name)
             for other in numbers:
-                rules = _bands(name, other, columns, values, each)
+                rules = _bands(name, other, columns, values, often)
                 banded = _by_text(column, rules) if rules else None
                 if banded is not None and is_kept(name, banded, columns, values):
                     proposed[name] = banded
@@ -187,7 +188,7 @@ def _formed(
     return {}
 
 
-def _below(columns: Mapping[str, Column], values: Values, each: Floats) -> dict[str, Column]:
+def _below(columns: Mapping[str, Column], values: Values, often: Often) -> dict[str, Column]:
     """The columns in an order where what one number gives stands below the number.
 
     A file may have ageGroup or the square of age before age. Rules then compute it, and no record
@@ -205,7 +206,7 @@ def _below(columns: Mapping[str, Column], values: Values, each: Floats) -> dict[
                 continue
             if columns[name].categorical:
                 below = _may_be_bands(values[name], values[other]) and bool(
-                    _bands(name, other, columns, values, each)
+                    _bands(name, other, columns, values, often)
                 )
             else:
                 below = other in giving and (
@@ -242,7 +243,7 @@ def _by_text(column: Column, rules: tuple[str, ...]) -> Column | None:
 
 
 def _copy(
-    name: str, others: list[str], columns: Mapping[str, Column], values: Values, each: Floats
+    name: str, others: list[str], columns: Mapping[str, Column], values: Values, often: Often
 ) -> Column | None:
     """A category with the labels of an earlier one in all records, of which several units tell."""
     column = columns[name]
@@ -252,7 +253,7 @@ def _copy(
             continue
         codes = np.array([column.code_of(label) for label in levels])
         own = values[name]
-        units = np.bincount(own.astype(np.intp), each)
+        units = np.bincount(own.astype(np.intp), often.each)
         if (codes[values[other].astype(np.intp) - 1] != own).any():
             continue
         if units.sum() - units.max() < _UNITS_OF_A_COPY:
@@ -264,7 +265,7 @@ def _copy(
 
 
 def _bands(
-    name: str, other: str, columns: Mapping[str, Column], values: Values, each: Floats
+    name: str, other: str, columns: Mapping[str, Column], values: Values, often: Often
 ) -> tuple[str, ...]:
     """The rules of a category whose levels are intervals of a number; none where they are not."""
     column, number = columns[name], columns[other]
@@ -278,7 +279,9 @@ def _bands(
         return ()
     if (of_known[np.searchsorted(known, x[there])] != codes[there]).any():
         return ()
-    units = np.bincount(codes[there], each[there])
+    if not often.codes(np.where(there, codes, -1), int(codes.max()) + 1)[of_known].all():
+        return ()
+    units = np.bincount(codes[there], often.each[there])
     if (units[of_known] < _UNITS_A_BAND).any():
         return ()
     rules = []

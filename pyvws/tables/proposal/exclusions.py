@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.proposal.rules import among, coded_parts
 from pyvws.tables.proposal.spelling import formatted_name, formatted_value
 from pyvws.tables.schema.column import Column
@@ -50,19 +51,19 @@ class _Exclusion:
 
 
 def proposed_exclusions(
-    proposed: Mapping[str, Column], columns: Mapping[str, Column], values: Values, each: Floats
+    proposed: Mapping[str, Column], columns: Mapping[str, Column], values: Values, often: Often
 ) -> dict[str, Column]:
     """The columns of a proposal, with the rules with "never" that all records keep.
 
     `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, of which
-    `proposed` may have made other models. A record counts as `each` (N,) of a unit.
+    `proposed` may have made other models. `often` has the unit of each record.
     """
     barred, earlier = dict(proposed), list[str]()
     for name, column in proposed.items():
         if column.role != "synthesize" or is_decided(column, proposed):
             continue
         if columns[name].categorical:
-            rules = _rules(name, earlier, barred, columns, values, each)
+            rules = _rules(name, earlier, barred, columns, values, often)
             barred[name] = _with(column, rules)
         earlier.append(name)
     return barred
@@ -87,7 +88,7 @@ def _rules(
     proposed: Mapping[str, Column],
     columns: Mapping[str, Column],
     values: Values,
-    each: Floats,
+    often: Often,
 ) -> list[str]:
     """The rules of a category. A level that no rule bars is left, so that they cannot clash."""
     column = proposed[name]
@@ -97,16 +98,16 @@ def _rules(
     named = np.array([label not in given for label in labels])
     if len(column.missing_codes) > 1 or None in given:  # An empty cell has no name, or a rule.
         named &= np.array([label not in (None, *column.missing_codes) for label in labels])
-    free = np.ones(len(each), dtype=np.bool_)
+    free = np.ones(len(often.units), dtype=np.bool_)
     for rule in fixes:
         free &= ~rule.condition.holds(values, columns)
     codes = values[name].astype(np.intp) - 1
     found = [
         exclusion
         for other in earlier
-        for exclusion in _exclusions(other, codes, named, free, columns, values, each)
+        for exclusion in _exclusions(other, codes, named, free, columns, values, often)
     ]
-    rules, gone = list[str](), np.zeros((len(each), len(labels)), dtype=np.bool_)
+    rules, gone = list[str](), np.zeros((len(often.units), len(labels)), dtype=np.bool_)
     read = {other for rule in fixes for other in rule.columns}
     for exclusion in sorted(found, key=lambda one: -one.expected):
         after = gone.any(axis=0) | exclusion.barred
@@ -131,7 +132,7 @@ def _exclusions(
     free: Bools,
     columns: Mapping[str, Column],
     values: Values,
-    each: Floats,
+    often: Often,
 ) -> Iterator[_Exclusion]:
     """For each set of levels of another column what it bars, of codes (N,) from 0.
 
@@ -143,13 +144,14 @@ def _exclusions(
     own, L, G = coded[0], len(named), len(coded[1])
     column = columns[other]
     place = own[free] * L + codes[free]
-    units = np.bincount(place, each[free], G * L).reshape(G, L)
+    units = np.bincount(place, often.each[free], G * L).reshape(G, L)
     of_level, of_code = units.sum(axis=1)[:, None], units.sum(axis=0)
     n = float(units.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         without = (n - of_level - of_code + 1.0) / (n - of_level + 2.0)
         nats = np.minimum(-of_level * np.log(without), -of_code * np.log(1.0 - of_level / n))
     empty = (units == 0.0) & named & (nats >= _CHANCE + math.log(G * L))
+    empty &= often.codes(own, G)[:, None] & often.codes(codes, L)
     if not column.categorical:
         empty[0] = False  # Any value: no condition says that.
         gone = slice(1 + len(column.mass), None)

@@ -184,7 +184,7 @@ def _log_share(low: float, high: float) -> float:
     if low > 0.0:
         low, high = -high, -low
     above, below = float(log_ndtr(high)), float(log_ndtr(low))
-    return above + math.log1p(-math.exp(min(below - above, -1e-300)) + 1e-300)
+    return above + math.log(-math.expm1(min(below - above, -1e-300)))
 
 
 def _gamma(y: Floats) -> float:

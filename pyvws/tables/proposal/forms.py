@@ -17,6 +17,7 @@ from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal.numbers import step_below
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.proposal.spelling import formatted_name
 from pyvws.tables.schema.arithmetic import EXACT, precision
 from pyvws.tables.schema.column import Column
@@ -291,7 +292,15 @@ def _above_0(name: str, columns: Mapping[str, Column], values: Values) -> dict[s
     if column.range is None or not column.range[0] <= 0.0 < least:
         return {}
     if not column.is_computed:
-        return {name: replace(column, range=(step_below(least), column.range[1]))}
+        there = ~np.isnan(values[name])
+        often = Often.of(np.arange(len(there))).among(there)
+        if (inner := often.innermost(values[name][there])) is None:
+            return {}
+        low = step_below(inner[0])
+        outside = column.outside or least < low or None
+        review = dict.fromkeys((*column.review, *(["outside"] if outside else [])))
+        ends = low, column.range[1]
+        return {name: replace(column, range=ends, outside=outside, review=tuple(review))}
     (rule,), above = column.rules, dict[str, Column]()
     assert isinstance(rule, Computed)
     for part in rule.columns:

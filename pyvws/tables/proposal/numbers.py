@@ -14,6 +14,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.proposal.families import likeliest
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.schema.arithmetic import SINGLE
 from pyvws.tables.schema.column import ENTRIES, Column
 
@@ -29,6 +30,7 @@ _LEAST_CODE: Final = -100.0
 _RECORDS_OF_A_CODE: Final = 10  # So many records have each,
 _CODES_SPAN: Final = 20.0  # or one that is no further from it.
 _MOST_OF_A_NUMBER: Final = 0.05  # A negative number of more records is a code.
+_NINES: Final = ("99", "999", "9999", "99999", "999999")
 _NEXT: Final = 3
 _ALIKE: Final = 3  # Times the records of the rarest of neighbours have all of them.
 _GAP_OF_NINES: Final = 0.05  # Of the span of the other numbers.
@@ -36,6 +38,12 @@ _MORE: Final = 3.0  # Times the records of the numbers below.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
 _SPAN: Final = (1e-300, 1e300)  # From the lowest to the highest number.
 _UNITS: Final = 4  # And at least so many units of the outcome.
+
+RARE: Final = (
+    "too few records share its values, so none is listed; give the levels or the range that a "
+    "codebook names"
+)
+"""The note of a column whose values would give records back."""
 
 _EXTREME: Final = "numbers less than 1e-300 or more than 1e300 apart; take another unit"
 _CODES: Final = (
@@ -68,15 +76,16 @@ def frequent(values: Floats) -> Floats:
 def _codes_apart(values: Floats) -> Floats:
     """The codes of missing values among numbers (n,): whole, few, and far from all others.
 
-    They begin with 7, 8 or 9 and lie further above the others than these spread; or they are one
-    number of nines, such as 99, that has far more records than the numbers below it; or no other
-    number is below 0, and these are no part of what follows. Each has ten records or more,
-    or is near one that has.
+    They begin with 7, 8 or 9 and lie further above the others than these spread; or they go up to
+    99, 999 and so on and have far more records than the numbers below them; or no other number is
+    below 0, and these are no part of what follows. A negative code is above -100, or has nines but
+    for its last digit. Each has ten records or more, or is near one that has.
     """
     known, counts = np.unique(values, return_counts=True)
     whole, often = known == np.floor(known), counts >= _RECORDS_OF_A_CODE
     below = int((known < 0).sum())
-    if below > _MOST_NEGATIVE or not (whole & often & (known > _LEAST_CODE))[:below].all():
+    codes = (x > _LEAST_CODE or label_of(-x)[:-1] in _NINES for x in known[:below])
+    if below > _MOST_NEGATIVE or not ((whole & often)[:below].all() and all(codes)):
         below = 0
     if below == 1 and _goes_on(known, counts):
         below = 0
@@ -85,7 +94,7 @@ def _codes_apart(values: Floats) -> Floats:
         if len(rest) < MOST_CODES:
             continue
         apart = top[0] - rest[-1] > rest[-1] - rest[0]
-        if not apart and not (above == 1 and _is_of_nines(known[below:], counts[below:])):
+        if not apart and not _ends_in_nines(known[below:], counts[below:], above):
             continue
         near = np.abs(top[:, None] - top[often[-above:]]) <= _CODES_SPAN
         if (whole[-above:] & near.any(axis=1)).all() and {label_of(x)[0] for x in top} <= {*"789"}:
@@ -104,52 +113,67 @@ def _goes_on(known: Floats, counts: Any) -> bool:
     return bool((steps == steps[0]).all() and own.max() <= _ALIKE * own.min())
 
 
-def _is_of_nines(known: Floats, counts: Any) -> bool:
-    """Whether the last number is 99, 999 and so on, apart from the others and with far more."""
-    label, gap = label_of(known[-1]), known[-1] - known[-2]
-    usual = float(np.mean(counts[-1 - MOST_CODES : -1]))
+def _ends_in_nines(known: Floats, counts: Any, above: int) -> bool:
+    """Whether the last numbers go up to 99, 999 and so on, apart from the others and with far more.
+
+    So many of them are `above` the others, all within the last ten.
+    """
+    label, gap = label_of(known[-1]), known[-above] - known[-above - 1]
+    usual = float(np.median(counts[-above - MOST_CODES : -above]))
     return bool(
         len(label) > 1
         and {*label} == {"9"}
-        and gap >= max(2.0, _GAP_OF_NINES * (known[-2] - known[0]))
-        and counts[-1] >= _MORE * usual
+        and known[-1] - known[-above] < MOST_CODES
+        and gap >= max(2.0, _GAP_OF_NINES * (known[-above - 1] - known[0]))
+        and counts[-above:].min() >= _MORE * usual
     )
 
 
 def number_column(
     values: Floats,
     words: list[Any],
+    often: Often,
     labels: list[str] | None = None,
     *,
     note: str | None = None,
+    outside: bool = False,
     limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Column:
     """A column of numbers (n,), of which two differ at least, beside `words` as missing codes.
 
     `labels` are all of a column of text, which may spell a number in several ways. The range lies
-    within `limits`.
+    within `limits`. Enough records are at each of its ends or beyond, and a number beyond is it.
+    `outside` says that the schema does not list some text either.
     """
     with np.errstate(over="ignore"):
         tiny = bool((np.abs(values[values != 0.0]) < _SPAN[0]).any())
         if tiny or not _SPAN[0] <= np.ptp(values) <= _SPAN[1]:
             return reviewed({"role": "drop"}, note=_EXTREME)
+    every = values
     apart = _codes_apart(values)
-    values, decimals = _at_decimals(values[~np.isin(values, apart)])
+    no_codes = ~np.isin(values, apart)
+    apart = np.intersect1d(apart, often.numbers(values))
+    often, (values, decimals) = often.among(no_codes), _at_decimals(values[no_codes])
+    inner = often.innermost(values)
+    if inner is None:
+        return reviewed({"role": "drop"}, note=RARE)
     spelled = list(map(label_of, apart))
     if labels is not None:
         spelled = sorted((label for label in labels if as_number(label) in apart), key=rising)
-    missing = {"missing": (*spelled, *words)} if spelled or words else {}
-    known = np.unique(values)
-    low, high = float(known[0]), float(known[-1])
-    points = frequent(values)
+    missing: dict[str, Any] = {"missing": (*spelled, *words)} if spelled or words else {}
+    low, high = inner
+    if low == high:
+        one = {"levels": (label_of(low),), **missing, "outside": True}
+        return reviewed({**({"model": "nominal"} if missing else {}), **one})
+    points = np.intersect1d(frequent(values), often.numbers(values))
     count = decimals == 0 and low >= 0 and high <= _COUNT
     if count:
         points = points[[_towers(x, values) for x in points]]
-    below, above = rounded_outwards(low, high)
+    below, above = _around(low, high, values)
     ends = max(below, limits[0]), min(above, limits[1])
-    if len(points) and points[-1] == high:  # A top code ends the range.
+    if len(points) and points[-1] == high == values.max():  # A top code ends the range.
         ends = ends[0], high
-    others = values[~np.isin(values, points)]
+    others = values[~np.isin(values, points) & (values >= ends[0]) & (values <= ends[1])]
     if low == 0.0 and not count and 0.0 not in points:
         above_0 = _family(others[others > 0.0], ends, count)
         if above_0["model"] == "gamma" or above_0.get("outcome_scale") == "log":
@@ -158,6 +182,10 @@ def number_column(
     family = _family(others, ends, count, least)
     if least and (family["model"], family.get("outcome_scale")) == ("truncated-normal", "log"):
         ends = least, ends[1]  # The scale has no 0.
+    left = every[~np.isin(every, apart)]
+    left = left if decimals is None else np.round(left, decimals)
+    if outside or left.min() < ends[0] or left.max() > ends[1]:
+        missing["outside"] = True
     entries: dict[str, Any] = {
         "model": family.pop("model"),
         "range": ends,
@@ -211,6 +239,20 @@ def around(ends: tuple[float, float]) -> dict[str, Any]:
     """The settings that bring numbers within `ends` to where a normal family's priors are."""
     centre, width = (ends[0] + ends[1]) / 2, ends[1] - ends[0]
     return {"outcome_centre": centre, "outcome_unit": step_below(width / _UNITS)}
+
+
+def _around(low: float, high: float, values: Floats) -> tuple[float, float]:
+    """A range of round numbers around two, and beyond them where any of the values (n,) are.
+
+    It then reaches half their distance further, but not from numbers above 0 to others.
+    """
+    below, above = rounded_outwards(low, high)
+    more = (high - low) / 2.0
+    if values.min() < below:
+        below, _ = rounded_outwards(low - more if low < 0.0 else max(low - more, 0.0), high)
+    if values.max() > above:
+        _, above = rounded_outwards(low, high + more if high > 0.0 else min(high + more, 0.0))
+    return below, above
 
 
 def _towers(point: float, values: Floats) -> bool:

@@ -14,7 +14,8 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws.tables.files.frame import open_frame
-from pyvws.tables.proposal.columns import shares_of_units
+from pyvws.tables.proposal.columns import units_of_records
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.proposal.rules import Told, coded_parts
 from pyvws.tables.proposal.sums import nearly_summed
 from pyvws.tables.schema.column import Column
@@ -93,7 +94,7 @@ def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[s
     questionnaire, with mistakes in the table. No rule comes from one unit.
     """
     table = open_frame(frame, least=1)
-    values, each = schema.coded(table), shares_of_units(table, schema.columns)
+    values, often = schema.coded(table), units_of_records(table, schema.columns)
     lines, earlier = [], list[str]()
     for name in schema.synthesized:
         column = schema.columns[name]
@@ -104,11 +105,11 @@ def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[s
             list[tuple[float, tuple[str, ...], int]](),
         )
         if coded is not None and all(rule.bars for rule in column.rules):
-            nearly += _by_column(coded[0], earlier, schema, values, each)
+            nearly += _by_column(coded[0], earlier, schema, values, often)
         if not column.categorical:
             numbers = [x for x in earlier if not schema.columns[x].categorical]
             sums = nearly_summed(values[name], numbers, values, _BROKEN)
-            nearly += [(float(len(each)), *rule) for rule in sums if rule[1]]
+            nearly += [(float(len(often.units)), *rule) for rule in sums if rule[1]]
         earlier.append(name)
         if nearly:
             _, others, broken = max(nearly, key=lambda rule: rule[0])
@@ -120,10 +121,10 @@ def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[s
 
 
 def _by_column(
-    codes: Any, earlier: list[str], schema: Schema, values: Mapping[str, Floats], each: Floats
+    codes: Any, earlier: list[str], schema: Schema, values: Mapping[str, Floats], often: Often
 ) -> Iterator[tuple[float, tuple[str, ...], int]]:
     """Conditions on one earlier column under which nearly all records have one code (N,)."""
-    told, L = Told(codes, each), int(codes.max()) + 1
+    told, L = Told(codes, often), int(codes.max()) + 1
     for other in earlier:
         parts = coded_parts(other, schema.columns[other], values)
         if parts is None:
@@ -137,6 +138,6 @@ def _by_column(
             holds = whole[own]
             if not broken[whole].any() or whole[of_level > 0].all():
                 continue
-            units = float(each[holds].sum())
+            units = float(often.each[holds].sum())
             if units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds):
                 yield units, (other,), int(broken[whole].sum())

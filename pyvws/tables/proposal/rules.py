@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.proposal.spelling import (
     condition_on,
     formatted_name,
@@ -50,12 +51,12 @@ def proposed_rules(
     proposed: Mapping[str, Column],
     columns: Mapping[str, Column],
     values: Values,
-    each: Floats,
+    often: Often,
 ) -> dict[str, Column]:
     """The columns `made` of a proposal, with the rules that the records keep.
 
     `values` (N,) by name are the records as `Schema.coded` gives them for `columns`, which `made`
-    may have changed to other models and to lookups. A record counts as `each` (N,) of a unit.
+    may have changed to other models and to lookups. `often` has the unit of each record.
     """
     ruled, earlier = dict(proposed), list[str]()
     used = {name: column for name, column in columns.items() if column.role != "drop"}
@@ -64,7 +65,7 @@ def proposed_rules(
         if before.is_computed or before.rule or before.is_constant:  # Bands have rules.
             continue
         drawn = before.role == "synthesize"
-        rules = tuple(_rules(name, earlier, used, values, each)) if drawn else ()
+        rules = tuple(_rules(name, earlier, used, values, often)) if drawn else ()
         if rules:
             rule: Any = rules if len(rules) > 1 else rules[0]
             ruled[name] = replace(before, rule=rule, review=(*before.review, "rule"))
@@ -74,7 +75,7 @@ def proposed_rules(
 
 
 def _rules(
-    name: str, earlier: list[str], columns: Mapping[str, Column], values: Values, each: Floats
+    name: str, earlier: list[str], columns: Mapping[str, Column], values: Values, often: Often
 ) -> Iterator[str]:
     """The rules of a column: of its missing codes and points of mass, or of its likeliest level."""
     column = columns[name]
@@ -84,11 +85,12 @@ def _rules(
     codes, labels = coded
     counts = np.bincount(codes, minlength=len(labels)).astype(np.float64)
     conditions: dict[int, list[_Condition]] = {}
-    told = Told(codes, each)
+    told = Told(codes, often)
     for other in earlier:
         of_other = other, columns[other], values, codes, told
         for code, condition in (*_by_level(*of_other), *_by_size(*of_other)):
-            conditions.setdefault(code, []).append(condition)
+            if often.enough(condition.holds):
+                conditions.setdefault(code, []).append(condition)
     by_code = ((code, _chosen(candidates, told, code)) for code, candidates in conditions.items())
     chosen = {code: condition for code, condition in by_code if condition is not None}
     levels = len(column.levels or ())
@@ -146,6 +148,7 @@ def _by_level(
             gone = slice(1 + len(column.mass), None)
             if (table[gone, code] < of_level[gone]).any():
                 whole[gone] = False  # Only all missing codes have a name.
+        whole &= told.often.codes(own, G)
         whole &= units * told.nats(code, ~whole[own]) >= _CHANCE
         holds = whole[own]
         if whole.any() and not whole[of_level > 0].all() and told.apart(code, holds):
@@ -175,7 +178,11 @@ class Told:
     """What records tell of chance: the codes (N,) of a column, and what each record counts (N,)."""
 
     codes: Codes
-    each: Floats
+    often: Often
+
+    @property
+    def each(self) -> Floats:
+        return self.often.each
 
     def nats(self, code: int, others: Bools) -> float:
         """-log of the share of `others` with the code, with one more that has it and one not.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import label_of
+from pyvws.tables.proposal.often import Often
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.rules import looked_up_by
 
@@ -50,14 +51,13 @@ class _Seen:
 
 
 def short_conditionals(
-    columns: Mapping[str, Column], values: Mapping[str, Floats], each: Floats
+    columns: Mapping[str, Column], values: Mapping[str, Floats], often: Often
 ) -> dict[str, Column]:
     """The proposed columns with lookups, and short conditionals where regressions are too long.
 
-    `values` (N,) by name are the records as `Schema.coded` gives them; a record counts as `each`
-    (N,) of a unit.
+    `values` (N,) by name are the records as `Schema.coded` gives them; `often` has
+    the unit of each record.
     """
-    units = float(each.sum())
     N = max((len(entry) for entry in values.values()), default=0)
     coefficients = _coefficients(columns)
     short = coefficients > _MOST_COEFFICIENTS or coefficients * N > _MOST_WORK
@@ -74,8 +74,8 @@ def short_conditionals(
         part_codes = values.get(part_of(name)) if column.parts else None
         entry = _as_it_is(column, values[name])
         if short:
-            entry = _seen(column, values[name], part_codes, units)
-        if lookup := _decided_by(entry, seen):
+            entry = _seen(column, values[name], part_codes, often)
+        if lookup := _decided_by(entry, seen, often):
             proposed[name] = _changed(column, **_UNSCALED, model=None, cuts=None, lookup=lookup)
             continue
         proposed[name] = entry.column
@@ -119,11 +119,11 @@ def _as_it_is(column: Column, own: Floats) -> _Seen:
     return _Seen(column, own, codes, None)
 
 
-def _seen(column: Column, own: Floats, part: Floats | None, units: float) -> _Seen:
+def _seen(column: Column, own: Floats, part: Floats | None, often: Often) -> _Seen:
     """The column as a conditional table takes it, and its codes.
 
-    Few whole numbers are levels, if each has several of the `units`, as a proposal that is accepted
-    has. Others stay numbers.
+    Few whole numbers are levels, if enough records have each, and if there are several units a
+    level, as in a proposal that is accepted. Others stay numbers.
     """
     if column.categorical:
         codes = own.astype(np.intp) - 1
@@ -131,7 +131,8 @@ def _seen(column: Column, own: Floats, part: Floats | None, units: float) -> _Se
         return _Seen(_changed(column, model="table"), own, codes, codes if narrow else None)
     low, high = column.range or (-np.inf, np.inf)
     few = column.decimals == 0 and column.days_since is None and high - low <= _SPAN
-    few &= units >= _UNITS_A_LEVEL * (high - low + 1.0 + _OTHERS)
+    few &= len(np.unique(often.units)) >= _UNITS_A_LEVEL * (high - low + 1.0 + _OTHERS)
+    few = few and _each_often(own, low, high, often)
     cuts = _cuts(own[~np.isnan(own) if few or part is None else part == 1.0])
     bands = np.searchsorted(cuts, np.nan_to_num(own, nan=-np.inf), side="right")
     if few:
@@ -146,6 +147,14 @@ def _seen(column: Column, own: Floats, part: Floats | None, units: float) -> _Se
     if part is not None:
         bands = np.where(part == 1.0, bands, len(cuts) + part.astype(np.intp) - 1)
     return _Seen(_changed(column, cuts=tuple(cuts)), own, bands, bands)
+
+
+def _each_often(own: Floats, low: float, high: float, often: Often) -> bool:
+    """Whether enough records have each whole number from `low` to `high`, those (N,) at an end."""
+    if not often.asked:
+        return True
+    codes = np.where(np.isnan(own), -1.0, own - low).astype(np.intp)
+    return bool(often.codes(codes, int(high - low) + 1).all())
 
 
 def _cuts(values: Floats) -> Floats:
@@ -200,7 +209,9 @@ def _information(pattern: Codes, codes: Codes) -> float:
     return nats - (len(rows) - 1) * (int((columns > 0).sum()) - 1) / n
 
 
-def _decided_by(outcome: _Seen, seen: Mapping[str, _Seen]) -> dict[str, dict[str, Any]] | None:
+def _decided_by(
+    outcome: _Seen, seen: Mapping[str, _Seen], often: Often
+) -> dict[str, dict[str, Any]] | None:
     """The lookup of a column that the levels of an earlier one decide; None if none does."""
     column = outcome.column
     if column.days_since is not None or column.parts or np.isnan(outcome.own).any():
@@ -209,6 +220,8 @@ def _decided_by(outcome: _Seen, seen: Mapping[str, _Seen]) -> dict[str, dict[str
         levels = other.column.coded_levels
         rarer = len(outcome.own) - int(np.bincount(other.codes).max())  # Of all levels but one.
         if not other.column.categorical or rarer < _RECORDS_A_LEVEL * (len(levels) - 1):
+            continue
+        if not often.codes(other.codes, len(levels))[np.unique(other.codes)].all():
             continue
         low, high = np.full(len(levels), np.inf), np.full(len(levels), -np.inf)
         np.minimum.at(low, other.codes, outcome.own)

@@ -9,7 +9,9 @@ from pyvws.tables.files.headers import named
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.entries import values_in
 
-_LEAST_RECORDS: Final = 50
+LEAST_RECORDS: Final = 50
+"""So many records, or units, a proposal has that may be accepted as it is."""
+
 _RECORDS_A_VALUE: Final = 5  # Of each column.
 
 
@@ -19,7 +21,7 @@ def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: i
     It has 50 of them or more, and 5 or more for each value that a column has under review. None
     where that is so.
     """
-    of, least = "records" if unit is None else "units", _LEAST_RECORDS
+    of, least = "records" if unit is None else "units", LEAST_RECORDS
     if records < least:
         whose = (
             " Records of one household or place count as one."
@@ -37,9 +39,13 @@ def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: i
     ]
     if not crowded:
         return None
+    unfit = ""
+    if unit is not None:
+        whose = named([unit], [*columns])
+        unfit = f" First look at unit: take it out if all records of one {whose} are no unit."
     return (
         f"A proposal is accepted as it is with {_RECORDS_A_VALUE} {of} or more for each value that "
         "a column has under review. Columns with fewer hold nearly the table: "
-        f"{named(crowded, [*columns])}. Check these columns, drop them or join levels, and take "
-        "the names out of their review. Then accept the rest."
+        f"{named(crowded, [*columns])}.{unfit} Check these columns, drop them or join "
+        "levels, and take the names out of their review. Then accept the rest."
     )

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from pyvws._base.checks import Floats, as_text, choice, finite_number, near, whole_number
 from pyvws.errors import InputError
-from pyvws.tables.files.labels import as_days, as_number, days_or_number, iso_date, iso_of, label_of
+from pyvws.tables.files.labels import (
+    are_numbers,
+    are_truth_values,
+    as_days,
+    as_number,
+    days_or_number,
+    iso_date,
+    iso_of,
+    label_of,
+    meant,
+)
 from pyvws.tables.schema.arithmetic import level_numbers
 from pyvws.tables.schema.category import (
     Category,
@@ -40,6 +50,8 @@ from pyvws.tables.schema.families import (
 from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
 ROLES: Final = ("public", "synthesize", "drop", "id")
+Holds = Literal["numbers", "dates", "truth values", "text"]
+"""What the values of a column are to those who read them."""
 _MOST_DECIMALS = 15
 
 
@@ -82,6 +94,11 @@ class Column:
         Public text before the number of a new id, such as "P".
     missing : str, True or a list of them, optional
         Codes of missing values; True stands for empty cells.
+    outside : str or True, optional
+        What a value counts as that the schema does not know: one of the levels. True stands for the
+        nearest: the end of the range, or of levels that are numbers the nearest one. Where it is
+        true of a number, text that is no number is a missing value. Without it such a record is
+        refused, or in no cell.
     mass : tuple of float
         Points of mass of a number, such as 0.
     part : dict, optional
@@ -116,6 +133,7 @@ class Column:
     formula: str | None = None
     prefix: str | None = None
     missing: str | bool | tuple[str | bool, ...] | None = None
+    outside: str | bool | None = None
     mass: tuple[float, ...] = ()
     part: Mapping[str, Any] | None = None
     lookup: Mapping[str, Mapping[str, Any]] | None = None
@@ -143,6 +161,7 @@ class Column:
             formula: str | None = None,
             prefix: str | None = None,
             missing: str | float | Sequence[str | float] | None = None,
+            outside: str | float | None = None,
             mass: Sequence[Any] = (),
             part: Mapping[str, Any] | None = None,
             lookup: Mapping[str, Mapping[Any, Any]] | None = None,
@@ -224,6 +243,7 @@ class Column:
             level_numbers(self, "cuts are of numbers")
         self._check_rules()
         self._check_within()
+        self._check_outside()
         if self.part is not None:
             if not self.parts or self.is_computed or self.role != "synthesize":
                 raise InputError(
@@ -292,6 +312,24 @@ class Column:
                     f"range must hold the points of mass and the values of rules. Got {label}."
                 )
 
+    def _check_outside(self) -> None:
+        """Keep what an unknown value counts as, where the column has such a value."""
+        if self.outside in (None, False):
+            self._keep("outside", None)
+        elif self.outside is True:
+            if not (self.range or any(as_number(level) is not None for level in self.levels or ())):
+                raise InputError(
+                    "outside = true is for a range, or for levels that are numbers. Name a level."
+                )
+        else:
+            self._keep("outside", label_of(self.outside))
+            if self.outside not in (self.levels or ()):
+                hint = near(str(self.outside), self.levels or ())
+                raise InputError(
+                    "outside must be one of the levels, or true for the nearest number. Got "
+                    f"{as_text(self.outside)}.{hint}"
+                )
+
     def _check_model(self) -> None:
         given = [*self.settings, *(["outcome_scale"] if self.outcome_scale else [])]
         refuse_settings(self.model, given, ENTRIES)
@@ -338,6 +376,25 @@ class Column:
         levels = self.levels or ()
         extra = [code for code in self.missing_codes if code not in levels]
         return (*levels, *sorted(extra, key=lambda code: (self._is_ruled(code), code is None)))
+
+    @property
+    def holds(self) -> Holds:
+        """What a regression reads the column as; of a category the levels say it, with all codes.
+
+        Levels such as 02139 are more than their number, so they are text.
+        """
+        if not self.categorical:
+            return "numbers" if self.days_since is None else "dates"
+        levels = [level for level in self.coded_levels if level is not None]
+        if are_truth_values(levels):
+            return "truth values"
+        return "numbers" if are_numbers(levels) else "text"
+
+    @property
+    def says_values(self) -> bool:
+        """Whether the entry says what the column holds: that of a public one may not."""
+        told = self.days_since is not None or self.categorical or bool(self.missing_codes)
+        return told or self.role == "synthesize"
 
     @property
     def group_of_level(self) -> tuple[str, ...]:
@@ -427,6 +484,31 @@ class Column:
         if self.categorical:
             return label in self.coded_levels
         return label in self.missing_codes or self.number_of(label) is not None
+
+    def place_outside(self, label: str) -> int | None:
+        """The place among the coded levels of what an unknown label counts as; None without one.
+
+        Of a number the place among the missing codes, which count text that is no number.
+        """
+        if self.outside is None or meant(label) is None:
+            return None
+        if not self.categorical:
+            codes = self.missing_codes
+            return codes.index(None) if None in codes else 0 if codes else None
+        if isinstance(self.outside, str):
+            return self.coded_levels.index(self.outside)
+        number = as_number(label)
+        levels = {place: as_number(level) for place, level in enumerate(self.levels or ())}
+        if number is None:
+            return None
+        return min(
+            (place for place, level in levels.items() if level is not None),
+            key=lambda place: abs(float(levels[place] or 0.0) - number),
+        )
+
+    def within(self, numbers: Floats | float) -> Floats:
+        """Numbers (n,), those beyond the range as its ends where `outside` says so."""
+        return np.asarray(np.clip(numbers, *self.range) if self.outside and self.range else numbers)
 
     def code_of(self, label: str | None) -> float:
         """A value in the table's coding: a level's code, or the number; NaN if missing."""

@@ -25,7 +25,7 @@ from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.conditions import Condition, read_condition
 from pyvws.tables.schema.entries import names, several
-from pyvws.tables.schema.read_values import how_many
+from pyvws.tables.schema.read_values import Unknown, how_many
 
 NONE: Final = "none"
 """The level of the summary "last COLUMN" where no member before counts."""
@@ -258,22 +258,28 @@ class Members:
         units: Rows,
         columns: Mapping[str, Column],
         counts: Floats | None = None,
+        unknown: Unknown | None = None,
     ) -> dict[str, Floats]:
         """The summaries and sizes (N,) of N members, by their values and units 0 to H - 1.
 
         The members of a unit stand in their order. `counts` (N,) are the units that each one of a
         tally stands for. Raises InputError for a unit that is larger or smaller than the public
-        sizes.
+        sizes. Where `unknown` is given, all values of such a unit are unknown.
         """
         sizes, place = np.bincount(units), places_in(units)
         low, high = self.sizes
-        wrong = how_many(((sizes < low) | (sizes > high))[units] & (place == 0), counts)
-        if wrong:
+        other_size = ((sizes < low) | (sizes > high))[units]
+        wrong = how_many(other_size & (place == 0), counts)
+        if unknown is not None:
+            unknown |= {name: rows | other_size for name, rows in unknown.items()}
+            unknown[self.size] = other_size
+            sizes = np.clip(sizes, low, high)
+        elif wrong:
             raise InputError(
                 f"{wrong} units have fewer records than {low} or more than {high}. Widen sizes of "
                 "members to every possible size."
             )
-        summaries = {name: np.empty(len(units)) for name in self.of_member}
+        summaries = {name: np.ones(len(units)) for name in self.of_member}
         before = self.start(len(sizes), columns)
         for number in range(high):
             rows = np.flatnonzero(place == number)

@@ -10,7 +10,7 @@ column. Messages count cells and name no value: a row counts as
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -32,6 +32,7 @@ from pyvws.tables.files.kinds import (
 )
 from pyvws.tables.files.labels import (
     as_days,
+    as_digit,
     as_number,
     by_meaning,
     label_of,
@@ -51,6 +52,9 @@ from pyvws.tables.schema.write_values import (
     released_type,
 )
 
+Unknown = dict[str, NDArray[np.bool_]]
+"""Which records (N,) have a value that the schema does not know, by column."""
+
 
 def coded_columns(
     columns: Mapping[str, Column],
@@ -58,25 +62,42 @@ def coded_columns(
     *,
     counts: Floats | None,
     by_schema: Collection[str],
+    unknown: Unknown | None = None,
 ) -> dict[str, Floats]:
     """As `Schema.coded`, of the columns by name."""
     coded: dict[str, Floats] = {}
+    strict = unknown is not None
     for name, column in columns.items():
         source = table[name]
         like = released_type(column, source, by_schema=name in by_schema)
         if column.categorical:
-            coded[name] = level_codes(source, column.coded_levels, counts, like)
+            levels, place = column.coded_levels, column.place_outside
+            codes = level_codes(source, levels, counts, like, place, strict=strict)
+            if unknown is not None:
+                unknown[name] = codes < 1.0
+                codes = np.maximum(codes, 1.0)
+            coded[name] = codes
             if column.group_by is not None:
                 coded[group_of(name)] = group_codes(column)[coded[name].astype(np.intp) - 1]
             continue
         numbers, missing = numbers_and_codes(
-            source, column.missing_codes, counts, start=column.days_since
+            source,
+            column.missing_codes,
+            counts,
+            start=column.days_since,
+            place_outside=column.place_outside,
+            strict=strict,
         )
-        numbers = at_decimals(column, numbers)
+        numbers = column.within(at_decimals(column, numbers))
         low, high = column.range or (-np.inf, np.inf)
-        if outside := how_many((numbers < low) | (numbers > high), counts):
+        outside = (numbers < low) | (numbers > high)
+        if unknown is not None:
+            unknown[name] = outside | (missing < 1.0)
+            numbers = np.where(unknown[name], np.clip(0.0, low, high), numbers)
+            missing = np.where(unknown[name], 1.0, missing)
+        elif beyond := how_many(outside, counts):
             raise InputError(
-                f"Column {name!r} has {outside} records outside the range of the schema. Widen "
+                f"Column {name!r} has {beyond} records outside the range of the schema. Widen "
                 "the range to every possible number, or recode the records."
             )
         if column.days_since is not None and not has_labels(like):  # Can they come out?
@@ -97,8 +118,8 @@ def at_decimals(column: Column, numbers: Floats | float) -> Floats:
 
     A program that keeps 6.2 in four bytes writes 6.19999980926514. Others stay as they are.
     """
-    rounded = column.rounded(numbers)
-    with np.errstate(invalid="ignore"):  # Infinite ones are near none.
+    with np.errstate(over="ignore", invalid="ignore"):  # Infinite ones are near none.
+        rounded = column.rounded(numbers)
         near = np.abs(rounded - numbers) <= SINGLE * np.abs(numbers)
     return np.where(near, rounded, numbers)
 
@@ -109,21 +130,27 @@ def numbers_and_codes(
     counts: Floats | None = None,
     *,
     start: str | None = None,
+    strict: bool = False,
+    place_outside: Callable[[str], int | None] = lambda _: None,
 ) -> tuple[Floats, Floats]:
     """Numbers (N,), NaN where missing, and codes (N,): 1 for a number, 2 on for codes of `missing`.
 
-    None among the codes stands for an empty cell. Text may spell the numbers. With a `start` the
+    None among the codes stands for an empty cell. Text may spell the numbers. `place_outside` gives
+    the place among the codes that other text has, if any. With a `start` the
     cells are dates, as text or of a type of dates, and the numbers are days since then. Raises
     InputError for an empty cell without such a code, and for text that is neither number (or date)
-    nor code.
+    nor code. A `strict` reading gives these cells the code 0 and raises nothing, whatever the type.
     """
-    refuse_other_readings(column, missing)
+    if not strict:
+        refuse_other_readings(column, missing)
     name, codes = column.name, {code: place for place, code in enumerate(missing, start=2)}
     read = as_number if start is None else partial(as_days, start=start)
     if column.null_count() == len(column):  # A reader gives such a column any type.
         numbers, parts = np.full(len(column), np.nan), np.full(len(column), codes.get(None, -1))
-    elif has_labels(column):
-        places, labels = distinct(column)
+    elif strict or has_labels(column):
+        places, labels = distinct(column, any_cell=strict)
+        if strict:
+            labels = [x if x in codes else as_digit(x) for x in labels]
         numbers_of_labels = [read(label) for label in labels]
         known = np.array([*numbers_of_labels, None], dtype=np.float64)  # None becomes NaN.
         numbers = known[places]
@@ -133,7 +160,9 @@ def numbers_and_codes(
             if label in codes
             else of_number.get(number, 1)
             if number is not None
-            else codes.get(None, -1) * spells_empty(label)
+            else codes.get(None, -1)
+            if spells_empty(label)
+            else _coded(place_outside(label), first=2, unknown=0)
             for label, number in zip(labels, numbers_of_labels, strict=True)
         ]
         parts = np.array([*of_label, codes.get(None, -1)])[places]
@@ -153,7 +182,9 @@ def numbers_and_codes(
             f"Column {name!r} is no {what} (its type is {kind}). Give its levels in the "
             f"schema, or convert the column.{hint}"
         )
-    if bad := how_many(parts == 0, counts):
+    if strict:
+        parts = np.maximum(parts, 0)
+    elif bad := how_many(parts == 0, counts):
         what = "numbers" if start is None else "dates such as 2000-12-31"
         raise InputError(
             f"Column {name!r} has {bad} cells that are no {what} and no missing codes of the "
@@ -217,16 +248,23 @@ def level_codes(
     levels: Sequence[str | None],
     counts: Floats | None,
     like: nw.Series[Any],
+    place_outside: Callable[[str], int | None] = lambda _: None,
+    *,
+    strict: bool = False,
 ) -> Floats:
     """Codes 1 to L of a column (N,) by the levels, None for empty cells.
+
+    `place_outside` gives the place of the level that an unknown label counts as, if any.
 
     The levels are read as values of the column's type; where they come out in the type of `like`,
     a level that the column's type cannot hold is in none of its cells.
 
     Raises InputError for a cell with none of the levels, and for a level that the type they come
-    out in cannot hold.
+    out in cannot hold. A `strict` reading takes levels as text and gives these cells the code 0.
     """
     native_levels(levels, like)  # Refuses those of another type.
+    if strict:
+        return _codes_by_text(column, levels, place_outside)
     refuse_lost_digits(column)
     refuse_other_readings(column, levels)
     codes = {
@@ -235,7 +273,14 @@ def level_codes(
     places, labels = distinct(column)
     empty = 1 + list(levels).index(None) if None in levels else 0
     others_by_meaning = by_meaning(levels)
-    of_label = [codes[x] if x in codes else 1 + others_by_meaning.get(meant(x), -2) for x in labels]
+    of_label = [
+        codes[x]
+        if x in codes
+        else 1 + others_by_meaning[meant(x)]
+        if meant(x) in others_by_meaning
+        else _coded(place_outside(x), first=1, unknown=-1)
+        for x in labels
+    ]
     coded = np.array([*of_label, empty], np.float64)[places]
     if empty_cells := how_many(coded == 0, counts):
         raise InputError(
@@ -248,6 +293,31 @@ def level_codes(
             "every possible level, in the schema or by --levels (levels=(...) in Python)."
         )
     return np.asarray(coded)
+
+
+def _codes_by_text(
+    column: nw.Series[Any],
+    levels: Sequence[str | None],
+    place_outside: Callable[[str], int | None],
+) -> Floats:
+    """The codes (N,) of the levels that cells are spelled as, or meant for; 0 for none of them."""
+    places, labels = distinct(column, any_cell=True)
+    exact = {level: code for code, level in enumerate(levels, 1)}
+    meanings = {own: place + 1 for own, place in by_meaning(levels).items()}
+
+    def code_of(label: str | None) -> int:
+        if label is None or (spells_empty(label) and label not in exact):
+            return exact.get(None, 0)
+        digit = meanings.get(meant(as_digit(label)), 0)
+        code = exact.get(label, meanings.get(meant(label), digit))
+        return code or _coded(place_outside(label), first=1, unknown=0)
+
+    return np.array([code_of(label) for label in (*labels, None)], np.float64)[places]
+
+
+def _coded(place: int | None, *, first: int, unknown: int) -> int:
+    """The code of a place, where codes begin with `first`; `unknown` without one."""
+    return unknown if place is None else first + place
 
 
 def refuse_other_readings(column: nw.Series[Any], levels: Sequence[str | None]) -> None:

@@ -22,14 +22,14 @@ from pyvws.tables.schema.column import ENTRIES, Column
 from pyvws.tables.schema.decided import check_left, is_decided
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
-from pyvws.tables.schema.read_values import coded_columns
+from pyvws.tables.schema.read_values import Unknown, coded_columns
 from pyvws.tables.schema.write_values import written_column
 
 SCHEMA_FILE: Final = "schema.toml"
 """Name of the file that a release has its schema in."""
 
 _OF_TABLE: Final = (
-    *("reviewed", "proposed_from", "unit", "members"),
+    *("reviewed", "proposed_from", "proposed_entries", "unit", "members"),
     *("survey_weight", "mean_survey_weight", "records"),
 )
 _HEADINGS: Final = ("role", "model", "predictors")  # Columns of a shown schema.
@@ -70,6 +70,8 @@ class Schema:
         review. A schema written by hand was never proposed, and needs no signature.
     proposed_from : int, optional
         How many records, or units, a proposal looked at: confidential, and gone once it is signed.
+    proposed_entries : int, optional
+        How many entries a proposal took from the records: confidential, and kept for the board.
 
     Raises
     ------
@@ -85,6 +87,7 @@ class Schema:
     records: int | None = None
     reviewed: bool | str | None = None
     proposed_from: int | None = None
+    proposed_entries: int | None = None
     once: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What follows from the schema alone, by name: made when it is first asked for."""
 
@@ -122,9 +125,9 @@ class Schema:
             object.__setattr__(
                 self, "mean_survey_weight", positive(self.mean_survey_weight, "mean_survey_weight")
             )
-        for name in ("records", "proposed_from"):
+        for name, least in {"records": 1, "proposed_from": 1, "proposed_entries": 0}.items():
             if (value := getattr(self, name)) is not None:
-                whole_number(value, name, least=1)
+                whole_number(value, name, least=least)
 
     def _check_names(self, what: str, name: str, names: Iterable[str]) -> None:
         """Raise InputError for a name that is no public or earlier column."""
@@ -207,6 +210,11 @@ class Schema:
             return _schema(entries)
 
     @classmethod
+    def parse(cls, text: str) -> Schema:
+        """The schema of TOML text, as `text` gives it."""
+        return _schema(tomllib.loads(text))
+
+    @classmethod
     def propose(cls, frame: Any) -> Schema:
         """A schema by the kinds of a table's columns and counts of their values.
 
@@ -221,23 +229,27 @@ class Schema:
         rule. Categories become conditional tables where regressions on all earlier columns would be
         too long. An id that several records share is the unit of privacy.
         """
-        from pyvws.tables.proposal.columns import proposed_columns, proposed_unit, shares_of_units
+        from pyvws.tables.proposal.columns import proposed_columns, proposed_unit, units_of_records
         from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.exclusions import proposed_exclusions
+        from pyvws.tables.proposal.outside import as_they_are, with_numbers_outside
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
         coded = cls(columns).coded(table)
-        each = shares_of_units(table, columns)
-        computed = computed_columns(columns, coded, each)
+        often = units_of_records(table, columns)
+        whole = cls(as_they_are(columns)).coded(table)
+        computed = computed_columns(columns, whole, often)
         columns = {name: columns[name] for name in computed}
-        proposed = short_conditionals(computed, coded, each)
-        proposed = proposed_rules(proposed, columns, coded, each)
-        proposed = proposed_exclusions(proposed, columns, coded, each)
-        unit, number = proposed_unit(table, columns), round(float(each.sum()))
-        return cls(proposed, unit=unit, reviewed=False, proposed_from=number)
+        proposed = short_conditionals(computed, coded, often)
+        proposed = proposed_rules(proposed, columns, coded, often)
+        proposed = proposed_exclusions(proposed, columns, coded, often)
+        unit, number = proposed_unit(table, columns), len(set(often.units.tolist()))
+        proposed = with_numbers_outside(proposed, table)
+        made = cls(proposed, unit=unit, reviewed=False, proposed_from=number)
+        return replace(made, proposed_entries=len(made.to_review))
 
     def signed(self, by: bool | str = True) -> Schema:
         """The schema as one that `by` has reviewed; entries in `review` of a column stay there."""
@@ -291,7 +303,8 @@ class Schema:
         That somebody signed a proposal stays. Empty while the schema is under review.
         """
         signed = None if self.reviewed is None else True
-        return "" if self.under_review else self._toml("note", "proposed_from", reviewed=signed)
+        own = ("note", "proposed_from", "proposed_entries")
+        return "" if self.under_review else self._toml(*own, reviewed=signed)
 
     def _toml(self, *without: str, **instead: Any) -> str:
         parts = [_SAID, *([_PROPOSED] if self.under_review else [])]
@@ -417,12 +430,26 @@ class Schema:
             )
 
     @property
+    def truth_words(self) -> dict[str, dict[bool, str]]:
+        """How a csv spells the truth values of each column that has them: by its levels."""
+        return {
+            name: {level.lower() == "true": level for level in column.levels or ()}
+            for name, column in self.columns.items()
+            if column.categorical and column.holds == "truth values"
+        }
+
+    @property
     def exponents(self) -> str | None:
         """The column of survey weights that are exponents; None without one, or if synthesized."""
         return None if self.survey_weight in self.synthesized else self.survey_weight
 
     def coded(
-        self, frame: Any, *, counts: Floats | None = None, by_schema: Collection[str] = ()
+        self,
+        frame: Any,
+        *,
+        counts: Floats | None = None,
+        by_schema: Collection[str] = (),
+        unknown: Unknown | None = None,
     ) -> dict[str, Floats]:
         """The columns in `used` as floats (N,): levels as codes 1 to L, numbers as they are.
 
@@ -433,12 +460,13 @@ class Schema:
 
         Raises InputError for a column that the table lacks, for levels that the schema lacks and
         for numbers outside their range. The message counts records: a row stands for `counts` (N,)
-        of them, or for one.
+        of them, or for one. Where `unknown` is given, nothing is refused for a record: it gets,
+        for each column, the records (N,) with such a value, which stand at any value of the schema.
         """
-        table = open_frame(frame, least=1)
+        table = open_frame(frame, least=1 if unknown is None else 0)
         own = {name: self.columns[name] for name in self.used if name not in self.derived}
         check_columns(table, [*self.public, *own], role="The schema")
-        return coded_columns(own, table, counts=counts, by_schema=by_schema)
+        return coded_columns(own, table, counts=counts, by_schema=by_schema, unknown=unknown)
 
     def numbered(self, name: str, numbers: Any, backend: Any) -> nw.Series[Any]:
         """New ids (M,) of synthetic records, by their numbers from 1."""

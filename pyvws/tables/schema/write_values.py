@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.kinds import days_of, has_labels, holds_dates, kind_of
-from pyvws.tables.files.labels import as_number
+from pyvws.tables.files.labels import are_truth_values, as_number
 from pyvws.tables.schema.column import Column
 
 
@@ -46,12 +46,12 @@ def released_type(
 def type_of_levels(levels: Sequence[str | None], values: nw.Series[Any]) -> nw.Series[Any]:
     """A column of the type that public levels give, of the name and the package of `values`.
 
-    Levels that are all spelled as whole numbers or truth values give these; others give text, which
-    keeps their spelling. A single cell, such as 1.0, "N" or an empty one, changes the type of a
-    column that was read, but not this type.
+    Levels that are all spelled as whole numbers, or as words for true and false, give these types;
+    others give text, which keeps their spelling. A single cell, such as 1.0, "N" or an empty one,
+    changes the type of a column that was read, but not this type.
     """
     labels = [label for label in levels if label is not None]
-    if labels and all(label in ("true", "false") for label in labels):
+    if are_truth_values(labels):
         return _typed([True], nw.Boolean, values)
     if labels and all(_spells_whole(label) for label in labels):
         return _typed([1], nw.Int64, values)

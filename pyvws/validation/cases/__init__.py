@@ -12,13 +12,17 @@ from pyvws.validation._stan_case import StanCase
 from pyvws.validation.cases import (
     censored_density,
     density,
+    drawn_datasets,
     guarantee,
     mixture_density,
     noise,
     noisy_counts,
     posterior,
     printed,
+    samplers,
     searched,
+    stated_facts,
+    table_steps,
     values,
     words,
 )
@@ -54,6 +58,10 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *noise.CASES,
         *noisy_counts.CASES,
         *words.CASES,
+        *stated_facts.CASES,
+        *drawn_datasets.CASES,
+        *samplers.CASES,
+        *table_steps.CASES,
     )
 
 

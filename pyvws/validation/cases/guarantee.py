@@ -20,6 +20,7 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
+from pyvws.statement.guarantees import STRICT
 from pyvws.validation._adversarial import (
     CLAIMED,
     SHARED,
@@ -40,7 +41,6 @@ from pyvws.validation._weights_loss import WEIGHTS, WeightsLoss
 from pyvws.validation._window_loss import WINDOWS, WindowLoss
 from pyvws.validation.report import Measurement
 
-_STRICT: Final = ("dp", "dp-if-bounded", "approximate-dp")
 _ROUNDING: Final = 1e-9
 _FAILURE: Final = 1e-6
 _LONG: Final = 2**60
@@ -61,7 +61,7 @@ class _Loss(MeasuredRow):
         reason = ""
         if len(words) > 1:
             reason = f"Neighbouring databases are told different words: {claims}."
-        elif any(claim not in _STRICT or near == "none" for claim, near in words):
+        elif any(claim not in STRICT or near == "none" for claim, near in words):
             reason = f"The claim is not strict: {claims}."
         return Findings(measured, reason, losses, seeds)
 
@@ -274,6 +274,7 @@ CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss | WeightsLoss, ...]] 
         databases=((0.2, 0.2), (0.2, 0.7)),
         epsilon=_TESTED,
         share=0.15,
+        count=1500,
     ),
     *WINDOWS,
     WEIGHTS,

@@ -7,19 +7,24 @@ arguments.
 
 from __future__ import annotations
 
+import json
 import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
@@ -72,6 +77,37 @@ def number_release(
     columns = {"outcome": Column(model="normal")}
     release = _run({"outcome": outcome}, columns, engine, datasets=datasets, **of_records)
     return _figures(release, engine)
+
+
+def tallied_release(
+    *,
+    outcome: Any,
+    mean: Any,
+    log_scale: Any,
+    unit: Any,
+    datasets: int,
+    survey: Any,
+    mean_weight: float,
+) -> Floats:
+    """The same of a file that is read in steps, whose equal units are counted, without weights."""
+    assert set(survey) == {mean_weight}
+    engine = KnownByWidth([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    run = Synthesizer(
+        schema=Schema({"home": Column(role="id"), "outcome": Column(model="normal")}, unit="home"),
+        mechanism=LipschitzWeighted(g=0.0),
+        engine=engine,
+        settings=SamplerSettings(draws=len(mean), chains=1),
+        datasets=datasets,
+    )
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        for kind in (ConvergenceWarning, MisfitWarning):
+            warnings.simplefilter("ignore", kind)
+        table, out = Path(folder, "table.parquet"), Path(folder, "out")
+        pl.DataFrame({"home": unit, "outcome": outcome}).write_parquet(table)
+        released = run.fit_to(table, out, seed=SEED)
+        summary = json.loads((out / "confidential" / "summary.json").read_text(encoding="utf-8"))
+        records = pl.read_parquet(out / "confidential" / "records.parquet")
+    return _numbers(summary["privacy"], released, records, engine)
 
 
 def members_release(
@@ -225,8 +261,13 @@ def _run(
 
 def _figures(release: Release, engine: KnownByWidth) -> Floats:
     """The figures in the order of `release_figures` in fit_sources.R."""
-    exact, released = release.summary["privacy"], release.privacy
-    records = [release.records[name].to_numpy() for name in _OF_RECORDS]
+    return _numbers(release.summary["privacy"], release.privacy, release.records, engine)
+
+
+def _numbers(
+    exact: dict[str, Any], released: dict[str, Any], of_records: Any, engine: KnownByWidth
+) -> Floats:
+    records = [of_records[name].to_numpy() for name in _OF_RECORDS]
     fitted = [_fitted(engine, q) for q in engine.draws]
     return np.array(
         [
@@ -299,6 +340,16 @@ def _number(seed: int, *shape: int) -> dict[str, Any]:
     arguments = _both(seed, *shape)
     kept = ("mean", "log_scale", "unit", "survey", "mean_weight")
     return {"outcome": arguments["second"], **{name: arguments[name] for name in kept}}
+
+
+def _alike(seed: int, *shape: int) -> dict[str, Any]:
+    """Units of one to three records, many of which are equal to another unit, and far out alike."""
+    arguments, stream, N = outcomes_and_draws(seed, *shape), Draws(seed + 350), shape[1]
+    half = N // 2
+    unit = np.sort(np.concatenate([np.arange(half), stream.whole(N - half, half)]) + 1)
+    values = np.array([-0.5, 1.25, 4.0])
+    arguments["outcome"] = values[np.where(stream.uniform(N) < 0.1, 2, unit % 2)]
+    return {**arguments, "unit": unit, "survey": np.full(N, 2.0), "mean_weight": 2.0}
 
 
 def _members(seed: int, *shape: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ parameters are the ratio sqrt(var(z) / var(slope)), which is the exact variance 
 normal. Each step renews them, from the window that runs and the one before, and windows grow.
 
 All of it is compiled. A density is a C function of one type, whatever its family, so the sampler is
-compiled once (`pyvws.engines._compiled_target`).
+compiled once (`pyvws.engines.compiled_target`).
 """
 
 from __future__ import annotations

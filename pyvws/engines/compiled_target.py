@@ -9,7 +9,7 @@ no data.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any, Final
@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numba import carray
 from numba.core import types
+from numba.typed import List
 
 from pyvws._base.kernels import callback, inlined_kernel
 from pyvws.engines._packed_arguments import PackedArguments, unpacked
@@ -48,6 +49,14 @@ class CompiledTarget:
         if isinstance(target, GivenOthers):
             form = "given_others"
         self.density, self.draw = _functions(form, self.arguments.kinds, *names)
+
+
+def function_list(functions: Sequence[Any], signature: Any = DENSITY) -> Any:
+    """C functions of one signature, as a list that compiled code reads."""
+    pointers = List.empty_list(types.FunctionType(signature))
+    for function in functions:
+        pointers.append(function)
+    return pointers
 
 
 def _name(kernel: Callable[..., Any] | None) -> str:

@@ -1,0 +1,93 @@
+"""Smooth shapes of numbers within cells, and numbers of skewed columns that are drawn by them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyvws.mechanisms.counts.chosen_cells import (
+    FineCounts,
+    fine_cells,
+    most_cells,
+    most_fine_cells,
+    within_cells,
+)
+from pyvws.mechanisms.counts.coding import CountedColumn, counted_columns
+from pyvws.mechanisms.counts.fine_shapes import expected_records
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+
+AMOUNT = Column(
+    model="normal", range=(0, 90_000), outcome_scale="log", settings={"outcome_unit": 2_000}
+)
+
+
+def cells_of(
+    column: Column, cuts: tuple[float, ...], most: int
+) -> tuple[CountedColumn, np.ndarray]:
+    """A number in its fine cells, and the cell (F,) between cuts that each is a part of."""
+    fine = fine_cells(Schema({"x": column}), most=most).columns["x"]
+    return fine, np.searchsorted(cuts, fine.edges[:-1], side="right")
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), deviation=st.floats(0.1, 1e4), most=st.integers(1, 900))
+def test_each_cell_keeps_its_records(seed: int, deviation: float, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    fine, of_fine = cells_of(AMOUNT, (869.0, 1525.0, 8120.0, 22_500.0, 53_440.0), 128)
+    records = rng.integers(0, most, 6)
+    counts = np.rint(rng.normal(2.0, deviation, len(of_fine))).astype(np.int64)
+    expected = expected_records(fine, of_fine, counts, records, deviation)
+    assert (expected >= 0.0).all()
+    np.testing.assert_allclose(np.bincount(of_fine, expected), records)
+
+
+@pytest.mark.parametrize("curved", [True, False])
+def test_a_parabola_is_found_again_and_never_opens_upwards(curved: bool) -> None:
+    column = Column(model="normal", range=(0, 100))
+    fine, of_fine = cells_of(column, (30.0, 60.0), 128)
+    width, middle = np.diff(fine.edges), 0.5 * (fine.edges[1:] + fine.edges[:-1])
+    own = width * np.exp(-(((middle - 40.0) / 20.0) ** 2) * (0.5 if curved else -0.5))
+    own *= 1e6 / own.sum()
+    records = np.rint(np.bincount(of_fine, own)).astype(np.int64)
+    counts = np.rint(own).astype(np.int64)
+    expected = expected_records(fine, of_fine, counts, records, 1.0)
+    if curved:
+        np.testing.assert_allclose(expected, own, atol=30.0)
+    else:
+        log_density = np.log(expected / width)[of_fine == 2]
+        steps = np.diff(log_density) / np.diff(middle[of_fine == 2])
+        assert (np.diff(steps) < 1e-4).all()
+
+
+def ratios(deviation: float, runs: int) -> np.ndarray:
+    """The mean and the 99 % quantile (runs, 2) of drawn numbers, over those of the table."""
+    numbers = 3_000.0 * np.exp(scipy.special.ndtri((np.arange(2_000) + 0.5) / 2_000))
+    numbers, schema = np.minimum(numbers, 90_000.0), Schema({"x": AMOUNT})
+    cells = fine_cells(schema, most=most_fine_cells(2_000, deviation))
+    fine, found = cells.columns["x"], []
+    counts = np.histogram(numbers, fine.edges)[0]
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        noise = np.rint(rng.normal(0.0, deviation, len(counts))).astype(np.int64)
+        noisy = FineCounts(counts + noise, deviation, deviation)
+        chosen = cells.chosen(schema, {"x": noisy}, most_cells(2_000, deviation))
+        final = counted_columns(chosen)["x"]
+        codes = np.array([final.cell_of(x) for x in numbers.tolist()], dtype=np.int32)
+        numbers_in_cells = within_cells(fine, final, codes, noisy).drawn(codes, rng)
+        drawn = final.values(codes, rng, numbers_in_cells)["x"]
+        far = np.quantile(drawn, 0.99) / np.quantile(numbers, 0.99)
+        found.append((drawn.mean() / numbers.mean(), far))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("deviation", [3.0, 17.0])
+def test_noise_in_an_empty_tail_puts_no_numbers_there(deviation: float) -> None:
+    """The mean of a skewed amount is not too high, and its far quantile neither."""
+    own = ratios(deviation, 12)
+    error = own.std(axis=0, ddof=1) / np.sqrt(len(own))
+    assert (np.abs(own.mean(axis=0) - 1.0) < 0.01 + 3.0 * error).all()
+    assert (error < 0.05).all()

@@ -1,0 +1,228 @@
+"""The programs of the public page: in both languages they give what `pyvws combine` gives."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.report.output_folder import read_public
+from pyvws.report.public_page import public_page
+
+pytestmark = [pytest.mark.runs, pytest.mark.draws]
+N = 240
+LANGUAGES = ["python", pytest.param("r", marks=pytest.mark.r)]
+FEW = {"draws": 150, "warmup": 150}
+ODD = ["None", "null", "02139", "TRUE", 'a, "b"', "Süd"]
+SCHEMA = vws.Schema(
+    {
+        "place": vws.Column(model="nominal", levels=ODD),
+        "own": vws.Column(model="nominal", levels=["FALSE", "TRUE"], missing=True),
+        "kind": vws.Column(model="nominal", levels=["NA", "x", "B"], missing="9"),
+        "note": vws.Column(model="logistic", levels=["", "z"]),
+        "rooms": vws.Column(model="nominal", levels=["1", "2", "3"], missing="8"),
+        "day": vws.Column(
+            model="normal", days_since="2020-01-01", range=["2020-01-01", "2020-12-31"]
+        ),
+        "pay": vws.Column(
+            model="normal", range=[-20, 40], missing=True, predictors=["place", "own"]
+        ),
+    }
+)
+FORMULAS = ("pay ~ place + own + kind", "pay ~ note + rooms + day")
+
+
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    place, own = rng.choice(ODD, N), rng.choice(np.array([True, False, None]), N)
+    pay = rng.normal(10.0, 2.0, N) + 3.0 * (place == "null") + 2.0 * (own == True)  # noqa: E712
+    pay[rng.random(N) < 0.1] = np.nan
+    return pd.DataFrame(
+        {
+            "place": place,
+            "own": pd.array(own, dtype="boolean"),
+            "kind": rng.choice(["NA", "x", "B", "9"], N),
+            "note": rng.choice(["", "z"], N),
+            "rooms": rng.choice([1, 2, 3, 8], N),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 366, N), "D"),
+            "pay": pay,
+        }
+    )
+
+
+def by_schema(mechanism: str, **settings: Any) -> vws.Release:
+    return vws.synthesize(
+        table(), schema=SCHEMA, mechanism=mechanism, datasets=4, seed=1, **settings
+    )
+
+
+def one_column() -> vws.Release:
+    frame = table()[["place", "note", "pay"]].assign(zone=np.resize(["02139", "12345"], N))
+    frame["pay"] = frame["pay"].fillna(9.0)
+    return vws.synthesize(
+        frame,
+        outcome="pay",
+        formula="~ place + zone",
+        model="normal",
+        datasets=3,
+        seed=1,
+        keep="all",
+        **FEW,
+    )
+
+
+def clamped() -> vws.Release:
+    return by_schema("censored", epsilon=20.0, **FEW)
+
+
+def counted() -> vws.Release:
+    pytest.importorskip("opendp")
+    return by_schema("noisy-counts", epsilon=8.0, sweeps=60)
+
+
+RELEASES: dict[str, tuple[Callable[[], vws.Release], str, tuple[str, ...]]] = {
+    "lw": (lambda: by_schema("lw", **FEW), "csv", FORMULAS),
+    "censored": (clamped, "csv", FORMULAS),
+    "noisy-counts": (counted, "csv", FORMULAS),
+    "noisy-counts in parquet": (counted, "parquet", FORMULAS),
+    "two draws": (
+        lambda: by_schema("lw", draws_per_release=2, **FEW), "csv", FORMULAS[:1],
+    ),
+    "one column": (one_column, "csv", ("pay ~ place + zone",)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a release, made once."""
+    made: dict[str, Path] = {}
+
+    def folder(name: str) -> Path:
+        if name not in made:
+            make, format, _ = RELEASES[name]
+            made[name] = make().write(tmp_path_factory.mktemp("made") / "out", format=format)
+        return made[name]
+
+    return folder
+
+
+def program(out: Path, language: str) -> tuple[str, str]:
+    """The text of a page's program, and its formula."""
+    page = public_page(read_public(out))
+    found = {
+        name: html.unescape(text)
+        for name, text in re.findall(r'<pre [^>]*id="(python|r)">(.*?)</pre>', page, flags=re.S)
+    }
+    formula = re.search(r"lm\((.*), data = data\)", found["r"])
+    assert formula is not None
+    return found[language], formula[1]
+
+
+def combined(out: Path, formula: str) -> np.ndarray[Any, Any]:
+    """Estimates and ends of intervals (K, 3) by the command."""
+    ended = CliRunner().invoke(app, ["combine", str(out), "--formula", formula, "--json"])
+    assert ended.exit_code == 0, ended.output
+    rows = json.loads(ended.stdout)["coefficients"].values()
+    return np.array([[row["estimate"], row["lower"], row["upper"]] for row in rows])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_program_gives_what_the_command_gives(
+    written: Callable[[str], Path], name: str, language: str
+) -> None:
+    out = written(name)
+    text, own = program(out, language)
+    if language == "r" and RELEASES[name][1] == "parquet":
+        found = subprocess.run(["Rscript", "-e", "library(nanoparquet)"], capture_output=True)
+        if found.returncode:
+            pytest.skip("R's package nanoparquet is not installed")
+    command = [sys.executable, "-c"] if language == "python" else ["Rscript", "--vanilla", "-e"]
+    for formula in (own, *RELEASES[name][2]):
+        run = subprocess.run(
+            [*command, text.replace(own, formula)],
+            cwd=out / "release", capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr[-2000:]
+        lines = [
+            re.findall(r"-?\d+(?:\.\d*)?(?:e[+-]\d+)?", x)[-3:] for x in run.stdout.splitlines()
+        ]
+        found = np.array([x for x in lines if len(x) == 3], dtype=np.float64)
+        expected = combined(out, formula)
+        assert found.shape == expected.shape, run.stdout
+        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
+
+
+def test_no_program_gives_intervals_of_one_histogram(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    release = vws.synthesize(
+        table()[["pay"]].fillna(9.0), outcome="pay", mechanism="perturbed-histogram",
+        epsilon=2.0, bins=10, range=(-20.0, 40.0), datasets=3, seed=1,
+    )  # fmt: skip
+    out = release.write(tmp_path / "out")
+    page = public_page(read_public(out))
+    assert "stand without valid intervals" in page
+    assert "combine_formula" not in page
+    ended = CliRunner().invoke(app, ["combine", str(out), "--formula", "pay ~ 1"])
+    assert "come from one draw" in str(ended.exception)
+
+
+def test_a_release_says_its_own_rule(written: Callable[[str], Path], tmp_path: Path) -> None:
+    """Functions that are given a release, its page, and the command on its folder agree."""
+    release, formula = counted(), "pay ~ place"
+    assert SCHEMA.columns["pay"].missing  # Its records are left out by both.
+    found = vws.combine_formula(release, formula)
+    given: dict[str, Any] = {"schema": SCHEMA, "of": "population"}
+    assert found == vws.combine_formula(release.datasets, formula, **given)
+    assert found != vws.combine_formula(release.datasets, formula, schema=SCHEMA)
+    beside = vws.regression_utility(table(), release, formula)
+    assert [*map(list, beside.synthetic_interval)] == [
+        pytest.approx(one.interval()) for one in found.values()
+    ]
+    tabled = vws.tabulate(release, by="own", share="kind")
+    assert (tabled.of, tabled.rule.cites) == ("population", "rubin1987")
+    given["counted"] = release.public_tables["counts.parquet"]["set"].unique().to_list()
+    again = vws.tabulate(release.datasets, by="own", share="kind", **given)
+    assert repr(tabled.figures) == repr(again.figures)  # Some are NaN.
+
+    out = release.write(tmp_path / "out")
+    data = tmp_path / "data.csv"
+    table().to_csv(data, index=False)
+    words = ["utility", str(data), str(out), "--regression", formula]
+    ended = CliRunner().invoke(app, [*words, "--json"])
+    assert ended.exit_code == 0, ended.output
+    for row, expected in zip(
+        json.loads(ended.stdout).values(), combined(out, formula), strict=True
+    ):
+        assert row["synthetic_interval"] == pytest.approx(expected[1:])
+    assert "imputed records" in CliRunner().invoke(app, words).output
+    words = ["tabulate", str(out), "--by", "own", "--count", "--out", str(tmp_path / "table")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    for page in (public_page(read_public(out)), (tmp_path / "table/table.html").read_text()):
+        assert "T = (1 + 1/m) b + v" in page
+        assert "b / m" not in page
+        assert "[rubin1987]" in page
+    lw = written("lw")
+    with pytest.raises(vws.InputError, match="'lw' made these datasets"):
+        vws.combine_formula(by_statement(lw), formula, of="table")
+    both = [str(next((path / "release").glob("*.csv"))) for path in (out, lw)]
+    ended = CliRunner().invoke(app, ["combine", *both, "--formula", formula])
+    assert "two combining rules" in str(ended.exception)
+
+
+def by_statement(out: Path) -> Any:
+    """What functions read of a release, from its folder."""
+    privacy = json.loads((out / "release/privacy.json").read_text())
+    return type("Read", (), {"privacy": privacy, "datasets": [], "schema": "", "public_tables": {}})

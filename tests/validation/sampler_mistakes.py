@@ -1,0 +1,152 @@
+"""Errors of samplers, each with the row that has to fail.
+
+Most are edits of a module's text, of which the kernels are then compiled anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+import numba
+
+Wrong = Callable[[Any], Any]
+
+
+def edited(place: str, right: str, wrong: str, times: int = 1) -> tuple[str, Wrong]:
+    """The place "module:name", and what makes the name anew from the module's edited text."""
+    module = import_module(place.split(":")[0])
+    text = inspect.getsource(module)
+    assert text.count(right) == times, right
+
+    def made(_: Any) -> Any:
+        names = {**vars(module)}
+        compiled = numba.njit(error_model="numpy", nogil=True)
+        body = text.replace(right, wrong).replace("@kernel", "@_compiled")
+        names["_compiled"] = compiled
+        exec(compile(body.replace("@inlined_kernel", "@_compiled"), module.__name__, "exec"), names)
+        return names[place.split(":")[1]]
+
+    return place, made
+
+
+_NUTS = "pyvws.engines.nuts_steps:nuts_step"
+_ROWS = "pyvws.engines.table_rows:move_rows"
+_CELLS = "pyvws.engines.table_rows:move_cells"
+_SHARES = "pyvws.mechanisms.counts.sticks:ClassShares"
+_HALF = "p[i] += 0.5 * step * g[i]\n                "
+_REVERSE = "_log_dirichlet(shares[p], count_after, L)"
+_GAIN = "low, high = window\n    value = 0.0"
+_OWN = "log_odds = _log_gamma(1.0 + own, rng)"
+
+
+def doubled_window(with_rows: Any) -> Any:
+    """The steps of tables take the window for twice as wide."""
+
+    def wrong(*given: Any) -> Any:
+        place, first, (packed, units, (low, high)) = with_rows(*given)
+        return place, first, (packed, units, (2.0 * low, high))
+
+    return wrong
+
+
+SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
+    (
+        "a first half step of .4",
+        edited(_NUTS, _HALF + "at[i]", _HALF.replace("0.5", "0.4") + "at[i]"),
+        "statement/sampler-poisson",
+    ),
+    (
+        "a last half step of .4",
+        edited(_NUTS, _HALF + "gain", _HALF.replace("0.5", "0.4") + "gain"),
+        "statement/sampler-beta",
+    ),
+    (
+        "half steps of .4",
+        edited(_NUTS, _HALF, _HALF.replace("0.5", "0.4"), times=2),
+        "statement/sampler-logistic",
+    ),
+    (
+        "the momentum of the inverse metric",
+        edited(_NUTS, "() / math.sqrt(variances[i])", "() * math.sqrt(variances[i])"),
+        "statement/sampler-gamma",
+    ),
+    (
+        "a coin for the ratio of subtrees",
+        edited(_NUTS, "math.log(rng.random()) < grown - log_weight", "rng.random() < 0.5"),
+        "statement/sampler-normal",
+    ),
+    (
+        "a coin for the ratio of points",
+        edited(_NUTS, "math.log(rng.random()) < gain - grown", "rng.random() < 0.5"),
+        "statement/sampler-nominal",
+    ),
+    (
+        "rows proposed from the prior",
+        edited(_ROWS, "_draw_shares(rng, count, L", "_draw_shares(rng, count_after, L"),
+        "statement/table-steps-rows",
+    ),
+    (
+        "rows without their reverse",
+        edited(_ROWS, f"{_REVERSE} - _log", "-_log"),
+        "statement/table-steps-rows",
+    ),
+    (
+        "rows with the reverse of the counts before",
+        edited(_ROWS, _REVERSE, _REVERSE.replace("count_after", "count")),
+        "statement/table-steps-rows-beside",
+    ),
+    (
+        "a wider window of rows",
+        edited(_ROWS, _GAIN, "low, high = 2.0 * window[0], window[1]\n    value = 0.0"),
+        "statement/table-steps-rows-units",
+    ),
+    (
+        "cells proposed with all their records",
+        edited(_CELLS, "whole[c] * int(rng.random() * (_PARTS + 1)) / _PARTS", "whole[c]"),
+        "statement/table-steps-cells",
+    ),
+    (
+        "cells without their reverse",
+        edited(
+            _CELLS, "ratio += _log_parts(before, log_rest, prior, whole[c], count_after[1])", "pass"
+        ),
+        "statement/table-steps-cells-units",
+    ),
+    (
+        "cells with the reverse of the counts before",
+        edited(_CELLS, "whole[c], count_after[1])", "whole[c], count[1])"),
+        "statement/table-steps-cells-beside",
+    ),
+    (
+        "a wider window of cells",
+        edited(_CELLS, _GAIN, "low, high = 2.0 * window[0], window[1]\n    value = 0.0"),
+        "statement/table-steps-cells",
+    ),
+    (
+        "a wider window of chains",
+        ("pyvws.engines.joint_nuts:with_rows", doubled_window),
+        "statement/table-chains",
+    ),
+)
+
+_CASE: Final = "pyvws.validation.cases.samplers:"
+_STICKS: Final = "-np.logaddexp(0.0, -log_odds), -np.logaddexp(0.0, log_odds)"
+_IN_DOUBLES: Final = (
+    "np.log(1.0 / (1.0 + np.exp(-log_odds))), "
+    "np.log(np.maximum(1.0 - 1.0 / (1.0 + np.exp(-log_odds)), 1e-300))"
+)
+# The compared function, what is replaced in it, and the wrong version.
+SHARE_MISTAKES: Final[tuple[tuple[str, str, Wrong], ...]] = tuple(
+    (_CASE + "class_means", _CASE + "ClassShares", edited(_SHARES, right, wrong)[1])
+    for right, wrong in (
+        (_STICKS, _IN_DOUBLES),
+        (_OWN, _OWN.replace("1.0 + own", "1.0 + 0 * own")),
+        ("[..., None] + beyond", "[..., None] + 0 * beyond"),
+        ("own.shape[-1], own", "own.shape[-1] + 1, own"),
+        ("/ (_SHAPE - log_rest.sum(axis=-1))", "* 0 + 1.0"),
+        ("np.asarray(drawn", "np.maximum(0.3, drawn"),
+    )
+)

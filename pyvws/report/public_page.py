@@ -84,7 +84,7 @@ def statement_facts(
 def tone_of(privacy: Mapping[str, Any], rows: int) -> str:
     """How a page marks a guarantee of datasets of so many rows.
 
-    No claim fails. A board judges what no proof covers, and a claim at a delta above 1 / (10 rows).
+    No claim fails. A board judges what no proof covers, and a delta above 1 / (10 rows).
     """
     guarantee = privacy["guarantee"]
     if guarantee != claim_of(guarantee) or delta_to_decide(privacy.get("delta") or 0.0, rows):

@@ -125,7 +125,7 @@ def _held(statement: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "digest": digest(statement),
         "mechanism": statement.get("mechanism"),
-        "guarantee": statement["guarantee"],
+        "guarantee": costs[_REPLACED].guarantee,
         "signed": costs[_REPLACED].signed,
         "certified_for": _claimed(statement),
         "cost_by_neighbours": {

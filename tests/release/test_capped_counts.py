@@ -86,4 +86,7 @@ def test_the_statement_says_it(folder: Path) -> None:
 def test_both_pages_say_it(folder: Path) -> None:
     said("report", folder, "--original", folder.parent / "table.csv", "--overwrite")
     for page in folder.rglob("report.html"):
-        assert "at most 2 records of each &#39;household&#39;" in page.read_text(encoding="utf-8")
+        text = page.read_text(encoding="utf-8")
+        assert "at most 2 records of each &#39;household&#39;" in text
+        assert "figures of the population" not in text
+        assert "Figures of the confidential table itself" not in text

@@ -15,7 +15,8 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, described
-from pyvws.tables.files.read import CSV_NULLS, UNREADABLE, csv_header, csv_types, scan_columns
+from pyvws.tables.files.csv_lines import csv_header
+from pyvws.tables.files.read import CSV_NULLS, UNREADABLE, csv_types, scan_columns
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 

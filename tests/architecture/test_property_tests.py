@@ -62,9 +62,10 @@ NOT_PURE_FUNCTIONS = {
     "privacy.discrete_laplace.add_discrete_laplace": ("secret noise, the same never twice"),
     "privacy.discrete_laplace.laplace": "secret noise, the same never twice",
     "privacy.budget.deviation_of": "a constant",
+    "statement.guarantees.claim_of": "words",
+    "statement.guarantees.if_public": "words",
     "statement.ledger.spent": "names figures",
     "statement.releases.has_costs": "reads the entries of a statement",
-    "statement.statement.of_proposal": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
     "statement.releases.earlier_of": "reads one entry of a statement",
     "statement.releases.releases_unnamed": "reads one entry of a statement",
@@ -97,14 +98,7 @@ _RELEASES = (
 _HISTORIES = (
     "statement/test_releases.py::test_a_ledger_has_each_release_that_its_files_know_of_once"
 )
-_DELTAS = (
-    "release/test_delta.py::"
-    "test_a_modest_delta_is_the_largest_power_of_ten_that_nobody_has_to_decide"
-)
 PROPERTY_TESTS = {
-    "_base.deltas.above_a_record": _DELTAS,
-    "_base.deltas.delta_to_decide": _DELTAS,
-    "_base.deltas.modest_delta": _DELTAS,
     "statement.accounting.growth_per_doubling": (
         "statement/test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
     ),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import hashlib
 import io
 import os
 import re
 import stat
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +17,9 @@ from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from pyvws._base.checks import positions
 from pyvws.errors import InputError
-from pyvws.tables.files.headers import placed
+from pyvws.tables.files.csv_lines import CSV_RULE, csv_layout, in_lines
 from pyvws.tables.files.hidden_values import without_hidden
 
 # The errors that a damaged file raises. A panic of polars is no Exception.
@@ -46,14 +42,11 @@ _LONG = "[0-9]{39}"  # Digits of a number that 128 bits may not hold.
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 CSV_NULLS: Final = ["", "NA"]
 FORMATS: Final = ("csv", "parquet", "arrow")
-_CSV_RULE = "A csv must be UTF-8 with commas, a header and quotes around whole cells."
 _PARTS_RULE = (
     "The parts of a folder need the same columns, and each part must be whole. Name one file, or a "
     "folder of one table's parts."
 )
 OTHER_CELLS = "\ufffd of a line with another number of cells"  # No level is spelled so.
-_OTHER_SEPARATORS = (";", "\t", "|")
-_MARKS = {",": "commas", "\t": "tabs, row names", " ": "spaces, row names"}
 _SUFFIXES = {".csv": "csv", ".txt": "csv", ".tsv": "csv", **COLUMN_SUFFIXES}
 
 
@@ -221,11 +214,7 @@ def readable(path: Path, kind: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.strerror:
             raise _out_of_reach(path, error) from None
         rule = (
-            _CSV_RULE
-            if kind == "csv"
-            else _PARTS_RULE
-            if path.is_dir()
-            else "Write the file again."
+            CSV_RULE if kind == "csv" else _PARTS_RULE if path.is_dir() else "Write the file again."
         )
         if isinstance(error, UnicodeDecodeError):
             rule += " iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
@@ -271,119 +260,6 @@ def file_kind(path: Path) -> str:
             "vws.synthesize."
         )
     return kind
-
-
-def csv_layout(
-    file: BinaryIO, name: str, *, every_line: bool = False
-) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-    """How polars reads a csv: by the names of its header, the character between cells, its records.
-
-    The second is which records (N,) have another number of cells than the header. The function
-    raises InputError as `separator_of` and `uneven_rows` do.
-    """
-    mark = separator_of(file, name)
-    uneven = uneven_rows(file, name, mark, every_line=every_line)
-    file.seek(0)
-    layout = {"new_columns": csv_header(file, mark), "separator": mark, "n_rows": len(uneven)}
-    if every_line:
-        layout |= {"truncate_ragged_lines": True, "encoding": "utf8-lossy"}
-    return layout, uneven
-
-
-def in_lines(uneven: NDArray[np.bool_], cells: pl.Expr, written: str | None) -> pl.Expr:
-    """The cells of a table, those of its `uneven` lines (N,) replaced."""
-    lines = pl.Series(np.flatnonzero(uneven), dtype=pl.Int64)
-    place = pl.int_range(pl.len(), dtype=pl.Int64)
-    return pl.when(place.is_in(lines.implode())).then(pl.lit(written)).otherwise(cells).name.keep()
-
-
-def separator_of(file: BinaryIO, name: str) -> str:
-    """The character between the cells of a text file; the call goes back to the file's start.
-
-    In a .csv it is a comma, else the one of comma, tab and space that makes most of the header.
-    Raises InputError where neither commas nor tabs part the header, and another character does.
-    """
-    _refuse_utf16(file, name)
-
-    def cells(mark: str) -> int:
-        width = len(csv_header(file, mark))
-        file.seek(0)
-        return width
-
-    read = [","] if name.lower().endswith(".csv") else list(_MARKS)
-    if max(cells(mark) for mark in read if mark != " ") > 1:
-        return max(read, key=cells)
-    other = max((mark for mark in _OTHER_SEPARATORS if mark not in read), key=cells)
-    if cells(other) > 1:
-        spelling = "a tab" if other == "\t" else f"{other!r}"
-        raise InputError(
-            f"{name}: {spelling} stands between the cells. A .csv needs commas, and a .txt or .tsv "
-            "commas, tabs or single spaces, with points in numbers. Read the file with "
-            f"pandas.read_csv(sep={other!r}), and decimal=',' if numbers have commas, or with "
-            "read.csv2 in R, and write the table again."
-        )
-    return max(read, key=cells)
-
-
-def csv_header(file: BinaryIO, separator: str = ",") -> list[str]:
-    """The first row of a csv that is not empty; the call reads the file up to this row.
-
-    polars would leave each quote within a name doubled.
-    """
-    lines = (line.decode("utf-8-sig") for line in file)
-    return next(filter(None, csv.reader(lines, delimiter=separator)), [])
-
-
-def uneven_rows(
-    file: BinaryIO, name: str, separator: str = ",", *, every_line: bool = False
-) -> NDArray[np.bool_]:
-    """Which records (N,) of a csv have another number of cells than its header.
-
-    Raises InputError for a repeated header, and unless `every_line` is a record for uneven rows.
-    polars would silently rename a repeated header and fill short rows. Empty lines at the end of a
-    table of several columns are no records.
-    """
-    how: Any = {"errors": "replace", "newline": "\n"} if every_line else {"newline": ""}
-    text = io.TextIOWrapper(file, "utf-8-sig", **how)
-    longest = csv.field_size_limit(2**31 - 1 if every_line else csv.field_size_limit())
-    try:
-        lines = (line.rstrip("\r\n").replace("\r", " ") + "\n" for line in text)
-        rows = csv.reader(lines if every_line else text, delimiter=separator)
-        header = next(filter(None, rows), [])
-        # An empty line is an empty cell in a table of one column, and a short row in others.
-        cells = np.array([len(row) for row in rows], dtype=np.intp)
-    finally:
-        csv.field_size_limit(longest)
-        text.detach()  # The caller closes the file.
-    twice = [column for column, times in sorted(Counter(header).items()) if times > 1]
-    if twice:
-        raise InputError(
-            f"{name}: column names must differ. The header gives names twice: "
-            f"{placed(twice, header)}. Rename these columns, or add the header."
-        )
-    if len(header) > 1:
-        cells = cells[: len(np.trim_zeros(cells, "b"))]
-    uneven = np.maximum(cells, 1) != len(header)
-    if header and uneven.any() and not every_line:
-        raise InputError(
-            f"{name}: every row needs {len(header)} cells, as the header has. Rows with another "
-            f"number of cells: {positions(uneven)}. Check the file's {_MARKS[separator]} and "
-            "quotes."
-        )
-    return uneven
-
-
-def _refuse_utf16(file: BinaryIO, name: str) -> None:
-    """Raise InputError where a csv starts as UTF-16: with its mark or a two-byte ASCII letter."""
-    start = file.read(4)
-    file.seek(0)
-    halves = {start[::2], start[1::2]}
-    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if marked or (b"\0\0" in halves and len(halves) == 2):
-        raise InputError(
-            f"{name}: is UTF-16, as Excel writes Unicode text. {_CSV_RULE} Save the file as "
-            "CSV UTF-8, or run iconv -f UTF-16 -t UTF-8."
-        )
 
 
 def scan_columns(path: Path, kind: str) -> pl.LazyFrame:

@@ -21,24 +21,21 @@ import numpy as np
 import polars as pl
 
 from pyvws.errors import InputError
+from pyvws.tables.files.csv_lines import csv_header, csv_layout, in_lines, separator_of
 from pyvws.tables.files.frame import MODELLED, narwhal_view
 from pyvws.tables.files.headers import named
 from pyvws.tables.files.read import (
     CSV_NULLS,
     OTHER_CELLS,
     UNREADABLE,
-    csv_header,
-    csv_layout,
     csv_types,
     file_digest,
     file_kind,
-    in_lines,
     keep_codes,
     readable,
     refuse_damaged,
     rows_and_columns,
     scan_columns,
-    separator_of,
 )
 
 COUNT = "records of this kind in the table"  # The tally's own column.

@@ -111,9 +111,9 @@ def named_as_ids(name: str) -> bool:
     return _has_word(name, _OF_IDS) or any(map(_LAST_OF_IDS.fullmatch, map(str.lower, last)))
 
 
-def digits_of_numbered(labels: Sequence[str]) -> int:
-    """The digits of labels that are one word and a number of so many, as F00017 is; else 0."""
-    parts = [_NUMBERED.fullmatch(label) for label in labels]
+def digits_of_numbered(values: Sequence[str]) -> int:
+    """The digits of values that are one word and a number of so many, as F00017 is; else 0."""
+    parts = [_NUMBERED.fullmatch(value) for value in values]
     found = {(part[1], len(part[2])) for part in parts if part}
     return found.pop()[1] if None not in parts and len(found) == 1 else 0
 

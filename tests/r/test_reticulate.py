@@ -422,6 +422,7 @@ CALLS = {
     "least_squares": "abs(coefficients_of(cbind(1, c(0, 1)), c(3, 5)) - c(3, 2)) < 1e-12",
     "ledger": "all(releases_together(1, 2, 0, 9, 0, 1) == c(4, 0, 8, 0, 0, 1, 0, 0, 1))",
     "lipschitz": "all(lipschitz_by_record(matrix(-c(1, 2, 3, 4), 2)) == c(2, 4))",
+    "class_shares": "isTRUE(all.equal(class_means(2, 1), c(2, 2)))",
     "listings": "run_listing('b <- a + 1', list(a = 1), 'b')$b == 2",
     "match_risk": "expected_match_risk(c(1, 50), list(c(1, 50))) == 2",
     "package_data": "nrow(package_data('datasets', 'cars')) == 50",
@@ -443,6 +444,7 @@ CALLS = {
     "topcoding": "topcode_share(c(1, 2, 3, 4), value = 3) == 0.25",
     "truncation": "all(weighted_epsilon_weights(c(1, 1), c(1, 9), 4) == c(1, 0))",
     "utility_table": "length(utility_original(c(1, 2), list(c(1, 2)), 0.5)) > 0",
+    "weighing": "all(weights_of_risks(c(0, 0.5, 1), 1, 0) == c(1, 0.5, 0))",
     "weights": "all(scalar_weights(2, 3, 12) == 0.25)",
     "whack_a_mole": "all(risk_change(c(0.1, 0.5), c(0.2, 0.1)) == c(0.2, 0.1) - c(0.1, 0.5))",
 }

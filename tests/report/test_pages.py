@@ -231,7 +231,7 @@ def test_every_kind_of_release_has_both_pages(
     # Every entry of the statement has its place: a number with its meaning, or a part of the page.
     parts = {"mechanism", "model", "guarantee", "unit_of_privacy", "neighbours", "ledger"}
     parts |= {"columns_released_unchanged", "trust_assumptions", "caveats", "caveat_keys"}
-    parts |= {"statement_version", "trust_keys", "draw_of_dataset", "relies_on"}
+    parts |= {"statement_version", "trust_keys", "draw_of_dataset", "relies_on", "release_id"}
     assert set(read_public(out).privacy) <= parts | set(FIELDS)
     words = MECHANISMS[settings["mechanism"]].declared.explanation
     assert words.split("[")[0] in html.unescape(public)

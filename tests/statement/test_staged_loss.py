@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.errors import SpendingError
 from pyvws.mechanisms import strict_weights
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.weighing import ReferenceSizes
@@ -165,7 +166,6 @@ def unclamped(loop: Any, clamp: Any, **scale: Any) -> strict_weights.StrictWeigh
         ("staged", (strict_weights, "fixed_scale_weights"), by_the_largest),
         ("reference", (strict_weights, "fixed_scale_weights"), by_the_largest),
         ("reference", (Reference, "sizes"), from_the_table),
-        ("staged", "pyvws.mechanisms.censored.weights_from_stage", unclamped),
     ],
 )
 def test_a_planted_error_costs_more_than_the_claim(
@@ -177,7 +177,16 @@ def test_a_planted_error_costs_more_than_the_claim(
     assert losses("poisson", mechanism, until=least)[0] > least
 
 
-def test_weights_from_more_than_one_draw_of_the_stage_would_cost_more(
+def test_a_stage_that_clamps_less_than_its_price_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism = mechanism_of("staged", "poisson", tmp_path)
+    monkeypatch.setattr("pyvws.mechanisms.censored.weights_from_stage", unclamped)
+    with pytest.raises(SpendingError, match="first stage comes from a window"):
+        losses("poisson", mechanism)
+
+
+def test_weights_from_more_than_one_draw_of_the_stage_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted error: the size is the largest over two points, of which one is no draw."""
@@ -195,5 +204,5 @@ def test_weights_from_more_than_one_draw_of_the_stage_would_cost_more(
         return np.maximum(sizes(self, fit, s), sizes(self, also, 0))
 
     monkeypatch.setattr(SynthesisLoop, "sizes", of_two)
-    least = 1.02 * claim(mechanism)
-    assert losses("poisson", mechanism, until=least)[0] > least
+    with pytest.raises(SpendingError, match="'first stage' was sold before"):
+        losses("poisson", mechanism)

@@ -388,12 +388,25 @@ RIGHT = {
 
 OF_RUNS = {"two_levels", "reweight_stops", "bands", "lookup"}
 
+OF_OTHER_TESTS = {
+    *("firms", "firms_turnover", "schools", "survey_codes"),  # tables/test_proposed_often.py
+    *("two_blanks", "computed_range"),  # release/test_counted_numbers.py, of the kind
+    "skewed",  # mechanisms/test_fine_shapes.py, of the kind
+    "households",  # release/test_capped_counts.py, of the kind
+}
+
+NOT_RIGHT_YET = {
+    *("bands_blank", "begin_end", "shares", "taxes", "towns", "weights"),
+    *("counted_tie", "rate_by_age"),
+}
+"""What these cases ask for is not built."""
+
 
 def test_each_case_of_a_stranger_is_tested() -> None:
     if not CASES.exists():
         pytest.skip("needs the cases that lie beside the checkout of the developers")
     there = {path.stem for path in CASES.iterdir() if path.suffix in (".csv", ".toml")}
-    assert there == {*RIGHT} | OF_RUNS
+    assert there == {*RIGHT} | OF_RUNS | OF_OTHER_TESTS | NOT_RIGHT_YET
 
 
 @pytest.mark.parametrize("case", RIGHT)

@@ -180,8 +180,9 @@ def fitted_run(
         most = settings.most_seconds
         check_cost(cost, most, strict=table.plan.strict, listener=listener)
     strict = table.plan.strict
-    loop.seller = seller_of(settings, loop.cells.total_records, strict=strict)
-    rows = rows_to_draw(settings.records, loop.seller)
+    seller = seller_of(settings, loop.cells.total_records, strict=strict)
+    loop.seller = seller if strict else None
+    rows = rows_to_draw(settings.records, seller)
     refuse_delta(settings, table.records if rows is None else rows)
     weighting, final, constants = _fitted(settings, mechanism, loop, table)
     drawn = loop.predictors(final, settings.datasets, settings.draws_per_release)
@@ -294,7 +295,7 @@ def _statement(
     chosen = weighting.constants if constant else {}
     return PrivacyStatement(
         **shared_facts(settings, table),
-        spending=loop.seller.spending if loop.seller and table.plan.strict else None,
+        spending=None if loop.seller is None else loop.seller.spending,
         claim="none" if unknown else mechanism.facts.claim,
         mechanism_caveats=(*mechanism.facts.caveats, *own, *table.plan.caveats),
         unchecked=settings.unchecked,

@@ -44,7 +44,8 @@ from pyvws.tables.schema.read_values import (
     level_codes,
     numbers_and_codes,
 )
-from pyvws.tables.schema.schema import Schema, read_column
+from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.toml_text import read_column
 from pyvws.tables.schema.write_values import native_levels, type_of_levels
 
 _SAYS_ITSELF = ("role", "model", "predictors", "formula", "prefix", "review")

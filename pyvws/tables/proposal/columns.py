@@ -26,6 +26,7 @@ from pyvws.tables.files.kinds import (
     holds_numbers,
 )
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, days_or_number, iso_of, label_of
+from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.codes import (
     FEW,
     digits_of_numbered,
@@ -33,13 +34,10 @@ from pyvws.tables.proposal.codes import (
     may_number_records,
     named_as_codes,
     named_as_ids,
-    named_as_times,
     numbers_records,
-    part_in_waves,
 )
 from pyvws.tables.proposal.numbers import (
     MOST_CODES,
-    RARE,
     around,
     frequent,
     number_column,
@@ -47,6 +45,7 @@ from pyvws.tables.proposal.numbers import (
     rising,
 )
 from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.units import OF_NUMBERS, ids_of_units, proposed_unit, units_of_records
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels
@@ -54,79 +53,9 @@ from pyvws.tables.schema.write_values import native_levels
 _RECORDS_A_CODE: Final = 2  # A code has at least so many records on average.
 _EXACT: Final = 2.0**53  # Floats tell no larger whole numbers apart.
 _READ: Final = 1000  # Labels that tell how text spells numbers.
-_PAIRS_APART: Final = 10.0  # So many pairs of records would differ if no unit held them together.
-_FEW_UNITS: Final = 4  # So few may still be units, of which a rule needs several.
-_MOST_MEMBERS: Final = 30  # A unit has at most so many records on average,
-_MOST_OF_AN_ID: Final = 100  # or so many where its name is one of ids.
-_OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal", "gamma", "beta")
-
-_ONE: Final = "one date in all records"
-_CALENDAR: Final = (
-    "whole numbers that look like dates such as 20001231; write them as 2000-12-31, and they are "
-    "proposed as dates"
-)
-_ID: Final = (
-    'every value differs, as in an id or free text; the role "id" numbers the synthetic records'
-)
-_ROWS: Final = (
-    "it rises by one from row to row, as row names do; leave it out, or number the synthetic "
-    'records by the role "id"'
-)
-_ID_OR_AMOUNT: Final = (
-    'every value differs, as in an id; the role "id" numbers the synthetic records, and amounts '
-    "take a model and a range"
-)
-_AMOUNT_OR_ID: Final = 'every value differs; ids take the role "id" or "drop"'
-_LARGE: Final = (
-    'whole numbers beyond 2^53, as ids have; the role "id" numbers the synthetic records, and ids '
-    "that several records share stand as unit above the columns"
-)
-_INFINITE: Final = "infinite values; make empty cells of them, or finite numbers"
-_TEXT: Final = (
-    "free text, or a code of very many levels; a code takes its levels and group_by, and ids that "
-    "several records share stand as unit above the columns"
-)
-_UNIT: Final = (
-    "several records share an id, as those of a household or of one person do; unit, above the "
-    "columns, says which id makes them one unit of privacy"
-)
-_MANY_CODES: Final = (
-    "whole numbers of no smooth law, as a code of very many levels has; it takes its levels and "
-    "group_by, ids that several records share stand as unit above the columns, and an amount takes "
-    "a model and a range"
-)
-_CODE: Final = "whole numbers of no smooth law, as codes have; an amount takes a model and a range"
-_NAMED: Final = "its name is one of codes; an amount takes a model and a range"
-_NAMED_ID: Final = (
-    "its name is one of ids; ids that several records share stand as unit above the columns, and "
-    "an amount takes a model and a range"
-)
 _TRUTH: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
-_NUMBERED: Final = (
-    "its values are numbered, as ids are; ids that several records share stand as unit above the "
-    "columns, and a code takes its levels"
-)
-_NUMBERED_CODES: Final = (
-    "its values are numbered, as codes and ids are; of ids that several records share take the "
-    "levels out, and name it as unit above the columns"
-)
 _DIGITS_OF_IDS: Final = 4  # Fewer may be of areas or other codes.
-_HELD: Final = (
-    "records with one value of it share other values too, as those of one employer or place do; "
-    "name it as unit above the columns, or give its levels if it is no unit"
-)
 _OTHERS: Final = "other"
-_TIMES: Final = "times of the day; make dates of them, or numbers such as seconds"
-_OTHER: Final = (
-    "neither numbers, dates, text, truth values nor categories; turn the column into one of these"
-)
-_ALIKE: Final = (
-    "two levels spell one number, as 1 and 01 do; noisy-counts takes no such column, so recode one"
-)
-_SPELLED: Final = "numbers with {}; write them with digits and a decimal point alone"
-_OTHER_DATES: Final = (
-    "dates in another spelling; write them as 2000-12-31, and they are proposed as dates"
-)
 _YEARS: Final = ("0001-01-01", "9999-12-31")
 _NANOSECONDS: Final = ("1677-09-22", "2262-04-11")  # Moments in them reach from here to there.
 _MOMENT: Final = re.compile(
@@ -159,8 +88,8 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     """A column of the schema for each column of a table, in the table's order."""
     alone = Often.of(np.arange(len(frame)))
     proposed = {name: _proposed(frame[name], alone) for name in frame.columns}
-    held = _ids_of_units(frame, proposed, larger=True)
-    proposed |= {name: _dropped(_UNIT, "role") for name in _ids_of_units(frame, proposed)}
+    held = ids_of_units(frame, proposed, larger=True)
+    proposed |= {name: _dropped(notes.UNIT, "role") for name in ids_of_units(frame, proposed)}
     often = units_of_records(frame, proposed)
     if (often.each < 1.0).any():  # Rare is now what few units have.
         drawn = [name for name, column in proposed.items() if column.role != "drop"]
@@ -168,7 +97,7 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
     unit = proposed_unit(frame, proposed)
     if unit is not None:
         proposed |= _codes_by_unit(frame, proposed, distinct(frame[unit])[0])
-    return proposed | {name: _dropped(_HELD, "role") for name in held}
+    return proposed | {name: _dropped(notes.HELD, "role") for name in held}
 
 
 def _codes_by_unit(
@@ -181,94 +110,14 @@ def _codes_by_unit(
     found: dict[str, Column] = {}
     for name, column in proposed.items():
         rates = len(column.levels or ()) > FEW and frame[name].dtype.is_float()
-        if rates or column.note == _CODE:
+        if rates or column.note == notes.CODE:
             pairs = np.column_stack([units, distinct(frame[name])[0]])
             first = np.unique(pairs, axis=0, return_index=True)[1]
             alone = Often.of(np.arange(len(first)))
             by_unit = _proposed(frame[name][np.sort(first).tolist()], alone)
-            if by_unit.model in _OF_NUMBERS:
+            if by_unit.model in OF_NUMBERS:
                 found[name] = by_unit
     return found
-
-
-def proposed_unit(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> str | None:
-    """The column of ids whose units are the largest; None where no records share an id."""
-    noted = [name for name, column in proposed.items() if column.note == _UNIT]
-    return min(noted, key=lambda name: len(distinct(frame[name])[1]), default=None)
-
-
-def units_of_records(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Often:
-    """The unit of each record (N,): what all records of one household have is one observation.
-
-    Few units are units here too.
-    """
-    noted = [name for name, column in proposed.items() if column.note == _UNIT]
-    names = noted or _ids_of_units(frame, proposed, least=_FEW_UNITS)
-    return Often.of(distinct(frame[names[0]])[0] if names else np.arange(len(frame)))
-
-
-def _ids_of_units(
-    frame: nw.DataFrame[Any],
-    proposed: Mapping[str, Column],
-    least: int = FEW + 1,
-    *,
-    larger: bool = False,
-) -> list[str]:
-    """Columns of text or whole numbers that say which records are of one household or person.
-
-    Their values stand together, and in some other column neighbours in a unit are alike, of which
-    10 pairs or more would differ if they were any records. A column whose values stand together
-    itself tells of no units: a table sorted by age has age groups so. Or each value comes at most
-    once in each wave of some other column, as in a panel, in any order. No unit has empty cells.
-    `larger` gives those with up to 100 records a value that are too many for a household.
-    """
-    shared: list[str] = []
-    for name, column in proposed.items():
-        codes_too = column.note in (_CODE, _MANY_CODES) or (least <= FEW and column.categorical)
-        apart = column.note in (_NAMED_ID, _NUMBERED)  # Its units may stand in rows apart.
-        kind = (column.model in _OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
-        text = has_labels(frame[name]) and column.note in (None, _TEXT, _NUMBERED_CODES)
-        if not (kind or text or apart) or column.days_since is not None or named_as_times(name):
-            continue
-        own = distinct(frame[name])[0]
-        if (own < 0).any():
-            continue
-        rows = np.argsort(own, kind="stable") if apart else np.arange(len(own))
-        own = own[rows]
-        others = [
-            distinct(frame[other])[0][rows]
-            for other in frame.columns
-            if other != name and proposed[other].note not in (_ONE, _OTHER, _ID)
-        ]
-        number = len(np.unique(own))
-        most = _MOST_OF_AN_ID if apart or larger else _MOST_MEMBERS
-        fewest = _MOST_MEMBERS if larger and not apart else _MOST_OF_AN_ID if larger else 0
-        if not (least <= number < len(own) and fewest * number < len(own) <= most * number):
-            continue
-        alike = own[1:] == own[:-1]
-        together = number == len(own) - int(alike.sum())
-        if any(
-            (together and _holds_together(alike, codes, numbered=apart))
-            or (number > FEW and part_in_waves(own, codes))
-            for codes in others
-        ):
-            shared.append(name)
-    return shared
-
-
-def _holds_together(alike: Any, codes: Any, *, numbered: bool) -> bool:
-    """Whether neighbours of one unit are alike in codes (N,), hardly by chance.
-
-    Codes that have each value in one place may follow the units' order alone. Of ids that look
-    `numbered` they tell too.
-    """
-    shares = np.unique(codes, return_counts=True)[1] / len(codes)
-    apart = codes[1:] != codes[:-1]
-    return bool(
-        not apart[alike].any()
-        and (numbered or apart.sum() >= len(shares))
-        and alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
-    )
 
 
 def _proposed(column: nw.Series[Any], often: Often) -> Column:
@@ -278,7 +127,7 @@ def _proposed(column: nw.Series[Any], often: Often) -> Column:
         try:
             days = days_of(column, EPOCH)
         except InputError:
-            return _dropped(_TIMES)
+            return _dropped(notes.TIMES)
         short = getattr(column.dtype, "time_unit", None) == "ns"
         missing = {"missing": True} if np.isnan(days).any() else {}
         return _dates(days, missing, often, _NANOSECONDS if short else _YEARS)
@@ -286,8 +135,8 @@ def _proposed(column: nw.Series[Any], often: Often) -> Column:
         try:
             return _category(column, often)
         except InputError:  # No text can have the labels, or no category of this type.
-            return _dropped(_OTHER)
-    return _dropped(_OTHER)
+            return _dropped(notes.OTHER)
+    return _dropped(notes.OTHER)
 
 
 def _category(column: nw.Series[Any], often: Often) -> Column:
@@ -317,7 +166,7 @@ def _category(column: nw.Series[Any], often: Often) -> Column:
         return _of_one_value(levels, missing, places >= 0, often)
     dates = _coded_dates(places, labels, often)
     if sum(map(bool, map(_MOMENT.fullmatch, labels))) > len(labels) / 2:
-        return _dropped(_TIMES, "role")
+        return _dropped(notes.TIMES, "role")
     few, spelled = len(levels) <= most and not differ, None
     if dates and not (few and len(levels) <= FEW):
         return dates
@@ -327,30 +176,30 @@ def _category(column: nw.Series[Any], often: Often) -> Column:
         if numbers and not (few and declared):
             return numbers
     if differ:
-        return _dropped(spelled or _ID, "role")
+        return _dropped(spelled or notes.ID, "role")
     if len(levels) > most:
-        return _dropped(spelled or _TEXT, "role")
+        return _dropped(spelled or notes.TEXT, "role")
     many = len(levels) > FEW and not declared
     digits = digits_of_numbered(labels) if many else 0
     if many and (named_as_ids(column.name) or digits >= _DIGITS_OF_IDS):
-        return _dropped(_NAMED_ID if named_as_ids(column.name) else _NUMBERED, "role")
+        return _dropped(notes.NAMED_ID if named_as_ids(column.name) else notes.NUMBERED, "role")
     outside: dict[str, Any] = {}
     if not declared:
         levels, outside = _without_rare(levels, labels, places, often)
         if not levels:
-            return _dropped(spelled or RARE, "role")
+            return _dropped(spelled or notes.RARE, "role")
         if len(levels) < 2 and not empty:
             return reviewed({"levels": levels, **outside})
     native_levels(levels, column)  # Refuses categories such as intervals.
     values = [number for number in map(as_number, levels) if number is not None]
-    alike = _ALIKE if len({*values}) < len(values) else None
+    alike = notes.ALIKE if len({*values}) < len(values) else None
     ordered = declared and column.implementation.is_pandas() and not empty
     return Column(
         model="ordinal" if ordered else "nominal",
         levels=levels,
         **missing,
         **outside,
-        note=spelled or alike or (_NUMBERED_CODES if digits else None),
+        note=spelled or alike or (notes.NUMBERED_CODES if digits else None),
         review=("levels", *missing, *outside),
     )
 
@@ -384,7 +233,7 @@ def _without_rare(
 def _spelling(labels: Sequence[str]) -> str | None:
     """A note on what keeps labels from being numbers or dates; None for other text."""
     if sum(map(bool, map(_DATE.fullmatch, labels))) > len(labels) / 2:
-        return _OTHER_DATES
+        return notes.OTHER_DATES
     others = [label for label in labels if as_number(label) is None][:_READ]
     bare = ["".join(x for x in text if x != "%" and category(x) != "Sc").strip() for text in others]
     amounts = [text for text in bare if _AMOUNT.fullmatch(_BLANKS.sub("", text))]
@@ -399,7 +248,7 @@ def _spelling(labels: Sequence[str]) -> str | None:
         "decimal commas": any("," in text for text in {*amounts} - {*in_groups}),
         "separators of thousands": bool(in_groups),
     }
-    return _SPELLED.format(" and ".join(cause for cause, there in causes.items() if there))
+    return notes.SPELLED.format(" and ".join(cause for cause, there in causes.items() if there))
 
 
 def _number(column: nw.Series[Any], often: Often) -> Column:
@@ -407,7 +256,7 @@ def _number(column: nw.Series[Any], often: Often) -> Column:
     values = floats[~np.isnan(floats)]
     missing: dict[str, Any] = {"missing": True} if len(values) < len(floats) else {}
     if np.isinf(values).any():
-        return _dropped(_INFINITE, "role")
+        return _dropped(notes.INFINITE, "role")
     known = np.unique(values)
     if not len(known):
         return reviewed({"levels": (), **missing})
@@ -420,28 +269,28 @@ def _number(column: nw.Series[Any], often: Often) -> Column:
     labelled = column.dtype != nw.Object and not column.dtype.is_decimal()
     rounded = column.dtype.is_float() and bool((np.abs(known) >= _EXACT).any())
     if rounded and (codes or len(known) < 2):
-        return _dropped(_LARGE, "role")
+        return _dropped(notes.LARGE, "role")
     labelled &= not rounded
     if len(exact) < 2 and labelled:
         return _of_one_value((label_of(exact[0]),), missing, ~np.isnan(floats), often)
     if codes and labelled:
         return _numbers_as_levels(column, None if integer else floats, missing, often)
     if large:
-        return _dropped(_LARGE, "role")
+        return _dropped(notes.LARGE, "role")
     if whole and _look_like_dates(known):
-        return _dropped(_CALENDAR, "role")
+        return _dropped(notes.CALENDAR, "role")
     if integer and numbers_records(values):
         rows = len(values) == len(floats) and bool((np.diff(values) == 1.0).all())
-        return _dropped(_ROWS if rows else _ID_OR_AMOUNT, "role")
+        return _dropped(notes.ROWS if rows else notes.ID_OR_AMOUNT, "role")
     if named_as_ids(column.name):
-        return _dropped(_NAMED_ID, "role")
+        return _dropped(notes.NAMED_ID, "role")
     named = len(known) <= len(values) / of_code and named_as_codes(column.name, known)
     if labelled and whole and (named or look_like_codes(values)):
         if len(known) > MOST_LEVELS:
-            return _dropped(_MANY_CODES, "role")
-        why = _NAMED if named else _CODE
+            return _dropped(notes.MANY_CODES, "role")
+        why = notes.NAMED if named else notes.CODE
         return _numbers_as_levels(column, floats, missing, often, note=why)
-    note = _AMOUNT_OR_ID if integer and may_number_records(values) else None
+    note = notes.AMOUNT_OR_ID if integer and may_number_records(values) else None
     own = often.among(~np.isnan(floats))
     words = [True] if missing else []
     return number_column(values, words, own, note=note, limits=_limits(column))
@@ -465,7 +314,7 @@ def _numbers_as_levels(
         listed = [label_of(x) for x in often.numbers(floats)]
         several = len(np.unique(floats[~np.isnan(floats)]))
     if not listed:
-        return _dropped(RARE, "role")
+        return _dropped(notes.RARE, "role")
     outside = {"outside": True} if len(listed) < several else {}
     family = {} if len(listed) < 2 and not missing else {"model": "nominal"}
     levels = tuple(sorted(listed, key=rising))
@@ -490,7 +339,7 @@ def _of_one_value(
 ) -> Column:
     """A column that has one value: a constant, or a value or none. `there` (N,) says who has it."""
     if not often.enough(there):
-        return _dropped(RARE, "role")
+        return _dropped(notes.RARE, "role")
     entries: dict[str, Any] = {"model": "nominal"} if missing else {}
     return reviewed({**entries, "levels": levels, **missing})
 
@@ -537,10 +386,10 @@ def _coded_numbers(name: str, places: Any, labels: list[str], often: Often) -> C
         return None
     known = np.unique(values)
     if whole and _look_like_dates(known):
-        return _dropped(_CALENDAR, "role")
+        return _dropped(notes.CALENDAR, "role")
     if whole and (named_as_codes(name, known) or look_like_codes(values)):
         return None
-    note = _AMOUNT_OR_ID if ids or (whole and may_number_records(values)) else None
+    note = notes.AMOUNT_OR_ID if ids or (whole and may_number_records(values)) else None
     return number_column(values, codes, own, labels, note=note, outside=rare)
 
 
@@ -582,11 +431,11 @@ def _dates(
     """
     known = days[~np.isnan(days)]
     if len(known) < 2 or known.min() == known.max():
-        return _dropped(_ONE, "role")
+        return _dropped(notes.ONE, "role")
     of_known = often.among(~np.isnan(days))
     inner = of_known.innermost(known)
     if inner is None:
-        return _dropped(RARE, "role")
+        return _dropped(notes.RARE, "role")
     first, last = sorted(iso_of(day, EPOCH)[:4] for day in inner)
     ends = max(f"{first}-01-01", within[0]), min(f"{last}-12-31", within[1])
     low, high = (days_or_number(end, EPOCH, "range") for end in ends)

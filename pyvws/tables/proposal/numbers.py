@@ -13,6 +13,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import as_number, label_of
+from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.families import likeliest
 from pyvws.tables.proposal.often import Often
 from pyvws.tables.schema.arithmetic import SINGLE
@@ -38,13 +39,6 @@ _MORE: Final = 3.0  # Times the records of the numbers below.
 _STEPS: Final = 5  # A range has at least so many steps of a round number.
 _SPAN: Final = (1e-300, 1e300)  # From the lowest to the highest number.
 _UNITS: Final = 4  # And at least so many units of the outcome.
-
-RARE: Final = (
-    "too few records share its values, so none is listed; give the levels or the range that a "
-    "codebook names"
-)
-"""The note of a column whose values would give records back."""
-
 _EXTREME: Final = "numbers less than 1e-300 or more than 1e300 apart; take another unit"
 _CODES: Final = (
     "missing has numbers that stand apart from all others; a top code is no missing value, and "
@@ -156,7 +150,7 @@ def number_column(
     often, (values, decimals) = often.among(no_codes), _at_decimals(values[no_codes])
     inner = often.innermost(values)
     if inner is None:
-        return reviewed({"role": "drop"}, note=RARE)
+        return reviewed({"role": "drop"}, note=notes.RARE)
     spelled = list(map(label_of, apart))
     if labels is not None:
         spelled = sorted((label for label in labels if as_number(label) in apart), key=rising)

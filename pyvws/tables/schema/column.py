@@ -20,14 +20,19 @@ from pyvws.tables.files.labels import (
     label_of,
     meant,
 )
+from pyvws.tables.schema.agreement import (
+    agreed_outside,
+    check_groups,
+    check_model,
+    check_rules,
+    check_within,
+)
 from pyvws.tables.schema.arithmetic import level_numbers
 from pyvws.tables.schema.category import (
     Category,
     part_label,
     parted,
     read_part,
-    refuse_many,
-    refuse_settings,
 )
 from pyvws.tables.schema.entries import (
     labels,
@@ -39,10 +44,7 @@ from pyvws.tables.schema.entries import (
     several,
 )
 from pyvws.tables.schema.families import (
-    CATEGORICAL,
     COUNTS,
-    FAMILIES,
-    MOST_LEVELS,
     family_named,
 )
 from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rule
@@ -237,121 +239,21 @@ class Column:
             raise InputError(f"new ids have no other entry. Leave {', '.join(sorted(others))} out.")
         if self.cuts is not None and self.categorical:
             level_numbers(self, "cuts are of numbers")
-        self._check_rules()
-        self._check_within()
-        self._check_outside()
+        check_rules(self)
+        check_within(self)
+        self._keep("outside", agreed_outside(self))
         if self.part is not None:
             if not self.parts or self.is_computed or self.role != "synthesize":
                 raise InputError(
                     "part is for a number to synthesize that has missing values or points of mass."
                 )
             self._keep("part", read_part(self.part, ENTRIES))
-        self._check_groups()
-        self._check_model()
+        check_groups(self)
+        check_model(self, ENTRIES)
         for name in self.review:
             if name not in self.given:
                 hint = near(name, self.given)
                 raise InputError(f"review names {name!r}, which is no entry of the column.{hint}")
-
-    def _check_groups(self) -> None:
-        """Check that levels fall into groups that the family can take."""
-        if self.group_by is None:
-            return
-        if self.levels is None or self.model not in (None, "nominal", "table"):
-            raise InputError('group_by is for levels, with the model "nominal" or "table".')
-        sizes = [len(levels) for levels in self.levels_by_group.values()]
-        if len(sizes) < 2 or max(sizes) < 2:
-            raise InputError(
-                f"group_by = {self.group_by} makes {len(sizes)} groups of "
-                f"{len(self.group_of_level)} levels. Give a number of characters that parts the "
-                "levels into groups of several."
-            )
-        if self.model == "nominal" and max(len(sizes), *sizes) > MOST_LEVELS:
-            raise InputError(
-                f"group_by = {self.group_by} makes {len(sizes)} groups, the largest of "
-                f'{max(sizes)} levels, and the model "nominal" takes at most {MOST_LEVELS}. Give '
-                "another number of characters."
-            )
-
-    def _check_rules(self) -> None:
-        """Check that the column can follow each of its rules."""
-        if self.rules and self.role != "synthesize":
-            raise InputError(
-                "rule and lookup are for columns to synthesize. Leave them out, or change the role."
-            )
-        if self.is_computed and (len(self.rules) > 1 or self.model or self.mass):
-            raise InputError("a computed column has no other rule, model or mass. Leave them out.")
-        if self.lookup and not self.categorical and self.missing_codes:
-            raise InputError("a lookup gives numbers. Leave missing out, or give levels.")
-        for rule in self.rules:
-            rule.check(self)
-        if {*self.ruled_codes} & {*(self.levels or ())}:
-            raise InputError('"only where" is for a code that levels lack. Take it out of levels.')
-        fixed = [value for rule in self.rules for value in rule.fixes]
-        if any(sum(label in (None, code) for label in fixed) > 1 for code in self.ruled_codes):
-            raise InputError(
-                'a code with "only where" stands in one rule, and "missing" is every code. Join '
-                'conditions by "or", or name another code.'
-            )
-
-    def _check_within(self) -> None:
-        """Check that points of mass and fixed numbers lie within the range."""
-        low, high = self.range or (-np.inf, np.inf)
-        fixed = (value for rule in self.rules for value in rule.fixes)
-        given = [label for label in fixed if label is not None and label not in self.missing_codes]
-        if self.categorical:
-            return
-        for label in (*map(self.label_of_number, self.mass), *given):
-            number = self.number_of(label)
-            if number is not None and not low <= number <= high:
-                raise InputError(
-                    f"range must hold the points of mass and the values of rules. Got {label}."
-                )
-
-    def _check_outside(self) -> None:
-        """Keep what an unknown value counts as, where the column has such a value."""
-        if self.outside in (None, False):
-            self._keep("outside", None)
-        elif self.outside is True:
-            if not (self.range or any(as_number(level) is not None for level in self.levels or ())):
-                raise InputError(
-                    "outside = true is for a range, or for levels that are numbers. Name a level."
-                )
-        else:
-            self._keep("outside", label_of(self.outside))
-            if self.outside not in (self.levels or ()):
-                hint = near(str(self.outside), self.levels or ())
-                raise InputError(
-                    "outside must be one of the levels, or true for the nearest number. Got "
-                    f"{as_text(self.outside)}.{hint}"
-                )
-
-    def _check_model(self) -> None:
-        given = [*self.settings, *(["outcome_scale"] if self.outcome_scale else [])]
-        refuse_settings(self.model, given, ENTRIES)
-        if self.role != "synthesize":
-            return
-        if self.model is None and (self.is_computed or self.is_constant):
-            return
-        if self.model is None:
-            raise InputError(
-                f"a synthesized column needs a model: one of {', '.join(FAMILIES)}. Or give the "
-                'column the role "public" or "drop".'
-            )
-        if self.model in CATEGORICAL and self.levels is None:
-            raise InputError(
-                f"model {self.model!r} needs levels: every value that may occur. Free text has "
-                'none: give it the role "drop".'
-            )
-        if self.model == "nominal" and self.group_by is None:
-            refuse_many(self.n_drawn)
-        if self.model not in CATEGORICAL and self.levels is not None:
-            raise InputError(f"model {self.model!r} is for numbers, which have no levels.")
-        if self.model == "logistic" and len(self.coded_levels) != 2:
-            raise InputError(
-                f'model "logistic" takes 2 levels. Got {len(self.coded_levels)}, the missing one '
-                'included. Take "nominal".'
-            )
 
     @property
     def categorical(self) -> bool:

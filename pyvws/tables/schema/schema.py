@@ -13,16 +13,17 @@ import narwhals as nw
 from pyvws._base.checks import Floats, as_text, near, positive, whole_number
 from pyvws._base.folders import write_whole
 from pyvws._base.html_table import html_table
-from pyvws._base.toml import toml_key, toml_value
+from pyvws._base.toml import toml_value
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.acceptance import why_not_accepted
-from pyvws.tables.schema.column import ENTRIES, Column
+from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.decided import check_left, is_decided
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.members import Members, read_members
 from pyvws.tables.schema.read_values import Unknown, coded_columns
+from pyvws.tables.schema.toml_text import read_column, schema_text
 from pyvws.tables.schema.write_values import written_column
 
 SCHEMA_FILE: Final = "schema.toml"
@@ -33,14 +34,6 @@ _OF_TABLE: Final = (
     *("survey_weight", "mean_survey_weight", "records"),
 )
 _HEADINGS: Final = ("role", "model", "predictors")  # Columns of a shown schema.
-_TABLES: Final = ("part", "lookup")  # Entries of a column that are tables themselves.
-_SAID = "# What is public of a table: what is known of it without looking at its records.\n"
-_PROPOSED = (
-    "# A proposal made this file from the records, so all of it is under review. Check each\n"
-    "# entry, above all those that `review` names, against what is known of the survey, and take\n"
-    "# the names out of `review`. Then sign: set `reviewed` to true or to your name. Until then\n"
-    "# keep this file confidential.\n"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +222,13 @@ class Schema:
         rule. Categories become conditional tables where regressions on all earlier columns would be
         too long. An id that several records share is the unit of privacy.
         """
-        from pyvws.tables.proposal.columns import proposed_columns, proposed_unit, units_of_records
+        from pyvws.tables.proposal.columns import proposed_columns
         from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.exclusions import proposed_exclusions
         from pyvws.tables.proposal.outside import as_they_are, with_numbers_outside
         from pyvws.tables.proposal.rules import proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
+        from pyvws.tables.proposal.units import proposed_unit, units_of_records
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
@@ -307,21 +301,11 @@ class Schema:
         return "" if self.under_review else self._toml(*own, reviewed=signed)
 
     def _toml(self, *without: str, **instead: Any) -> str:
-        parts = [_SAID, *([_PROPOSED] if self.under_review else [])]
-        given = {name: getattr(self, name) for name in _OF_TABLE if name not in without} | instead
+        given = {name: getattr(self, name) for name in _OF_TABLE} | instead
         if self.members is not None:
             given["members"] = self.members.entries
-        parts += [f"{name} = {toml_value(x)}\n" for name, x in given.items() if x is not None]
-        for name, column in self.columns.items():
-            if name in self.derived:
-                continue
-            parts.append(f"\n[columns.{toml_key(name)}]\n")
-            parts += [
-                f"{toml_key(entry)} = {toml_value(value)}\n"
-                for entry, value in column.given.items()
-                if entry not in without
-            ]
-        return "".join(parts)
+        columns = {name: x for name, x in self.columns.items() if name not in self.derived}
+        return schema_text(given, columns, without, under_review=self.under_review)
 
     @property
     def synthesized(self) -> tuple[str, ...]:
@@ -492,20 +476,3 @@ def _schema(content: Mapping[str, Any]) -> Schema:
         columns={name: read_column(name, entries) for name, entries in columns.items()},
         **{name: content[name] for name in _OF_TABLE if name in content},
     )
-
-
-def read_column(name: str, entries: Any) -> Column:
-    """The column of the values that stand below its name in a TOML file."""
-    with about(f"Column {name!r}"):
-        if not isinstance(entries, dict):
-            raise InputError(f"entries stand in lines below [columns.{toml_key(name)}].")
-        for entry, value in entries.items():
-            if isinstance(value, dict) and entry not in _TABLES:
-                raise InputError(f"{entry!r} must be one value or a list, not a table.")
-        own = {entry: value for entry, value in entries.items() if entry in ENTRIES}
-        settings = {
-            entry: tuple(value) if isinstance(value, list) else value
-            for entry, value in entries.items()
-            if entry not in ENTRIES
-        }
-        return Column(**own, settings=settings)

@@ -90,7 +90,11 @@ def read_choice(text: str) -> Choice:
 def _value(name: str, text: str) -> Any:
     """A setting's value: yes without a text, several with commas, else as TOML or as it is."""
     if any(declared_setting.several for declared_setting in declared()[name]):
-        return tuple(text.split(","))
+        return tuple(map(_one, text.split(",")))
+    return _one(text)
+
+
+def _one(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text or 'true'}")["value"]
     except tomllib.TOMLDecodeError:

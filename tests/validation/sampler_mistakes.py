@@ -35,7 +35,7 @@ def edited(place: str, right: str, wrong: str, times: int = 1) -> tuple[str, Wro
 _NUTS = "pyvws.engines.nuts_steps:nuts_step"
 _ROWS = "pyvws.engines.table_rows:move_rows"
 _CELLS = "pyvws.engines.table_rows:move_cells"
-_SHARES = "pyvws.mechanisms.counts.sticks:ClassShares"
+_SHARES = "pyvws.mechanisms.counts.class_shares:ClassShares"
 _HALF = "p[i] += 0.5 * step * g[i]\n                "
 _REVERSE = "_log_dirichlet(shares[p], count_after, L)"
 _GAIN = "low, high = window\n    value = 0.0"

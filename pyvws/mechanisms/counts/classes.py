@@ -35,6 +35,7 @@ from pyvws.mechanisms.counts._sweep import (
     impossible_records,
     sweep,
 )
+from pyvws.mechanisms.counts.class_shares import ClassShares
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.crossings import Crossing
 from pyvws.mechanisms.counts.following import with_following
@@ -42,7 +43,6 @@ from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.profiles import ProfilePrior
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
-from pyvws.mechanisms.counts.sticks import ClassShares
 from pyvws.posterior.cell_family import FamilyChain
 from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
 

@@ -24,6 +24,8 @@ from pyvws.validation.runner import run
 
 # Public helpers that a compared function runs through.
 WITHIN_OTHERS = {
+    "pyvws.evaluation.k_marginal:share_of_the_way",
+    "pyvws.evaluation.k_marginal:standing",
     "pyvws.mechanisms.histogram.bins:bin_places",
     "pyvws.mechanisms.histogram.bins:places_or_none",
     "pyvws.evaluation.combining_rules:rule_named",

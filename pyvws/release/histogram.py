@@ -10,6 +10,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.sample_errors import CellNoise
+from pyvws.mechanisms.histogram.bins import places_or_none
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.privacy.budget import deviation_of
@@ -49,7 +50,11 @@ class HistogramRun(DrawSource):
         return CellNoise(self.noisy.edges, self.noisy.scale * deviation_of(laplace=True))
 
     def figures(self) -> dict[str, Any]:
+        (outcome,) = self.table.outcomes
+        places = places_or_none(outcome.y, self.noisy.edges)
+        none = 0 if self.statement.allows_outside else int((places < 0).sum())
         return {
+            **({"records_in_no_cell": {outcome.name: none}} if none else {}),
             "epsilon_total": self.noisy.epsilon,
             "privacy": self.statement.exact(),
             "timings": {},

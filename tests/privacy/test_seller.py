@@ -194,10 +194,11 @@ def left(made: Any) -> str:
     """All that leaves of a run, as text."""
     if isinstance(made, vws.Release):
         tables = [*made.datasets, *made.public_tables.values()]
+        privacy = {name: own for name, own in made.privacy.items() if name != "release_id"}
         return "\n".join(
             [
                 *(pl.DataFrame(own).write_csv() + repr(own.schema) for own in tables),
-                *map(repr, (dict(made.privacy), made.config, made.public_schema)),
+                *map(repr, (privacy, made.config, made.public_schema)),
             ]
         )
     return repr([(own.laplace, own.laplace_noise) for own in made.figures])

@@ -10,7 +10,6 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.histogram.bins import places_or_none
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.privacy.budget import deviation_of
@@ -23,9 +22,13 @@ from pyvws.tables.files.row_order import RowNumbers, order_stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistogramRun(DrawSource):
-    """A noisy histogram. The seed makes the draws from it repeatable; these cost no epsilon."""
+    """A noisy histogram. The seed makes the draws from it repeatable; these cost no epsilon.
+
+    `counts_outside` says whether the end bins count the values outside the range.
+    """
 
     noisy: NoisyHistogram
+    counts_outside: bool
 
     @property
     def secret(self) -> bool:
@@ -51,8 +54,9 @@ class HistogramRun(DrawSource):
 
     def figures(self) -> dict[str, Any]:
         (outcome,) = self.table.outcomes
-        places = places_or_none(outcome.y, self.noisy.edges)
-        none = 0 if self.statement.allows_outside else int((places < 0).sum())
+        low, high = self.noisy.edges[[0, -1]]
+        inside = int(((low <= outcome.y) & (outcome.y <= high)).sum())
+        none = 0 if self.counts_outside else len(outcome.y) - inside
         return {
             **({"records_in_no_cell": {outcome.name: none}} if none else {}),
             "epsilon_total": self.noisy.epsilon,
@@ -105,4 +109,5 @@ def histogram_run(
         seed=seed,
         rows=max(1, noisy.noisy_total) if mechanism.facts.protects_records else None,
         noisy=noisy,
+        counts_outside=mechanism.allow_outside,
     )

@@ -27,7 +27,6 @@ WITHIN_OTHERS = {
     "pyvws.evaluation.k_marginal:share_of_the_way",
     "pyvws.evaluation.k_marginal:standing",
     "pyvws.mechanisms.histogram.bins:bin_places",
-    "pyvws.mechanisms.histogram.bins:places_or_none",
     "pyvws.evaluation.combining_rules:rule_named",
     "pyvws.evaluation.combining_rules:rule_of",
     "pyvws.r_numbers.rarith:extended_sum",

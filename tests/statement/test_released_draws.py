@@ -15,7 +15,7 @@ from test_schema import histogram
 from pyvws.statement.released_draws import draw_of_dataset, with_released_draws
 
 PLAIN_HISTOGRAM = {
-    "guarantee": "dp-if-bounded",
+    "claim": "dp-if-bounded",
     "epsilon": 1.5,
     "neighbours": "loo",
     "bins": 3,

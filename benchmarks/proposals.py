@@ -58,7 +58,9 @@ def held_out(table: pl.DataFrame, seed: int = 1) -> dict[str, tuple[str, float, 
             continue
         if column.days_since is not None:
             continue
-        wide = replace(column, range=None, rule=None, predictors=None, part=None, review=())
+        wide = replace(
+            column, range=None, outside=None, rule=None, predictors=None, part=None, review=()
+        )
         plain = Schema({name: wide})
         first, second = (plain.coded(table.filter(one).select(name))[name] for one in (half, ~half))
         first, second = (x[~np.isnan(x) & ~np.isin(x, column.mass)] for x in (first, second))

@@ -86,6 +86,7 @@ def test_rates_of_regions_stay_what_they_are(number: int, records: int, levels: 
     assert (found and len(found)) == levels
 
 
+@pytest.mark.usefixtures("rare_values_too")
 @pytest.mark.parametrize(
     ("number", "records", "levels"), [(36, 1_200, 36), (36, 300, None), (150, 6_000, None)]
 )

@@ -249,8 +249,8 @@ def half_the_noise(scale: Any) -> Any:
     return lambda *args, **options: 0.5 * scale(*args, **options)
 
 
-def a_quarter_of_the_noise(scale: Any) -> Any:
-    return half_the_noise(half_the_noise(scale))
+def at_a_quarter_of_the_scale(noise: Any) -> Any:
+    return lambda counts, *, scale: noise(counts, scale=0.25 * scale)
 
 
 _STATEMENT = "pyvws.release.posterior:PrivacyStatement"

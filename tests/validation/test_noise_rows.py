@@ -48,4 +48,5 @@ def test_the_row_fails_for_its_error(
     row = row_of(name)
     assert row.verdict == "fail"
     assert "raised" not in row.reason
-    assert row.measurements or row.largest_difference
+    refused = row.reason.endswith("Report this as a defect of pyvws.")  # By the seller.
+    assert row.measurements or row.largest_difference or refused

@@ -63,9 +63,10 @@ def held_out(table: pl.DataFrame, seed: int = 1) -> dict[str, tuple[str, float, 
         )
         plain = Schema({name: wide})
         first, second = (plain.coded(table.filter(one).select(name))[name] for one in (half, ~half))
-        first, second = (x[~np.isnan(x) & ~np.isin(x, column.mass)] for x in (first, second))
         low, high = column.range or (-np.inf, np.inf)
-        second = second[(second >= low) & (second <= high)]
+        first, second = (
+            x[(low <= x) & (x <= high) & ~np.isin(x, column.mass)] for x in (first, second)
+        )
         laws = dict(_laws(first, second, column))
         own = f"{column.model} {column.outcome_scale or ''}".strip()
         found[name] = own, laws[own], max(laws.values())

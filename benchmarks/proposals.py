@@ -37,7 +37,7 @@ FILES: Final = {"ma2019.csv": None, "ce_2017.csv": None, "households.txt": 3}
 
 _CASES: Final = DATA.parent / "cases"
 """Made-up files, each of a kind of fault; run where a proposal of one can be accepted."""
-_CASE_OF_UNITS, _CAP_OF_CASES = "one_household_rule.csv", 3
+_CAP_OF_CASES = 3  # Of those that have a unit.
 
 _EPSILON, _DELTA = 4.0, 1e-5
 _SEEDS: Final = (1, 2, 3)
@@ -183,8 +183,13 @@ def run_of(path: Path, cap: int | None, seed: int) -> dict[str, float]:
 
 
 def _can_be_accepted(path: Path) -> bool:
-    """Whether a proposal has records enough, so that its entries do not give the table back."""
-    return Schema.propose(read_table(path).with_codes).why_not_accepted is None
+    """Whether a proposal has records enough to be accepted, and two columns, which have a score."""
+    schema = Schema.propose(read_table(path).with_codes)
+    return schema.why_not_accepted is None and len(schema.synthesized) > 1
+
+
+def _has_unit(path: Path) -> bool:
+    return Schema.propose(read_table(path).with_codes).unit is not None
 
 
 def run(plan: Plan) -> Found:
@@ -205,8 +210,7 @@ def run(plan: Plan) -> Found:
         runs += [(DATA / name, cap, seed) for seed in seeds]
     if not plan.small:
         cases = (path for path in sorted(_CASES.glob("*.csv")) if _can_be_accepted(path))
-        caps = {_CASE_OF_UNITS: _CAP_OF_CASES}
-        runs += [(path, caps.get(path.name), _SEEDS[0]) for path in cases]
+        runs += [(path, _CAP_OF_CASES if _has_unit(path) else None, _SEEDS[0]) for path in cases]
     for path, cap, seed in runs:
         with Worker() as worker:
             one = worker.ask(run_of, path, cap, seed)
@@ -238,7 +242,7 @@ def run(plan: Plan) -> Found:
                 ),
                 rows,
                 f"noisy-counts at epsilon {_EPSILON:g} and delta {_DELTA:g}, 5 datasets, by pairs; "
-                "the unit of households.txt is a household, with cap 3.",
+                "files with a unit have cap 3.",
             ),
         ],
         {},

@@ -124,6 +124,8 @@ def run_chains(
     infinite.
     """
     total = len(chains) * (settings.warmup + settings.draws)
+    if progress is not None:
+        progress(0, total)  # A fit that ends before the first look has been told of as well.
     with ThreadPoolExecutor(min(len(chains), usable_cores())) as pool:
         waiting = {pool.submit(chain.run) for chain in chains}
         try:

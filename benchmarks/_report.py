@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from pyvws_validation import provenance
+
 from benchmarks._floors import FLOORS
 from benchmarks._found import Entry, Found, Table
 from pyvws._base.cores import usable_cores
 from pyvws._base.folders import whole_folder
-from pyvws.validation import provenance
 
 __all__ = ["FILES", "content", "machine", "to_markdown", "write"]
 

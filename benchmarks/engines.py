@@ -20,6 +20,7 @@ from contextlib import ExitStack
 from typing import Final
 
 import numpy as np
+from pyvws_studies.negative_binomial_mixture import DISPERSIONS, MEAN, SHARE
 
 from benchmarks._found import Entry, Found, Plan, Table, medians
 from benchmarks._worker import OverTheCapError, Worker
@@ -28,7 +29,6 @@ from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version, find_engine
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.studies.negative_binomial_mixture import DISPERSIONS, MEAN, SHARE
 from pyvws.tables.design.cells import make_cells
 
 __all__ = ["counts", "run"]

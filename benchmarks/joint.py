@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 import numpy as np
 import polars as pl
+from pyvws_studies.whole_tables import DESIGNS
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._python_nuts import sample_joint_in_python
@@ -39,7 +40,6 @@ from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.studies.whole_tables import DESIGNS
 from pyvws.tables.design.cells import make_cells
 
 __all__ = ["run", "table_of"]

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from pyvws_studies._native_loop import native_loop
+from pyvws_studies.consumer_expenditure_fits import education_groups
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from pyvws import LipschitzWeighted, NormalMixture, SamplerSettings
 from pyvws.mechanisms.mechanism import Request
 from pyvws.posterior.diagnostics import diagnose
-from pyvws.studies._native_loop import native_loop
-from pyvws.studies.consumer_expenditure_fits import education_groups
 from pyvws.tables.design.model_matrix import make_design
 from pyvws.tables.files.frame import open_frame
 

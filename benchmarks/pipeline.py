@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from pyvws_studies.negative_binomial_mixture import RADIUS, simulate
 
 import pyvws as vws
 from benchmarks._found import Entry, Found, Plan, Table
@@ -30,7 +31,6 @@ from pyvws.engines.rstan import _program_file
 from pyvws.engines.stan_run import paper_program
 from pyvws.models.registry import find_model
 from pyvws.r.bridge import call
-from pyvws.studies.negative_binomial_mixture import RADIUS, simulate
 
 __all__ = ["run"]
 

@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from pyvws_validation import runner
+from pyvws_validation.cases import CASES, measured_cases
 from run_here import run_here
-
-from pyvws.validation import runner
-from pyvws.validation.cases import CASES, measured_cases
 
 ROOT = Path(__file__).parents[1]
 

@@ -368,7 +368,7 @@ def test_validate_writes_its_rows_and_passes(tmp_path: Path) -> None:
 def test_a_cut_validation_keeps_its_rows_and_says_so(
     tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pyvws.validation import provenance, runner
+    from pyvws_validation import provenance, runner
 
     def cut() -> list[object]:
         signal.raise_signal(number)
@@ -398,7 +398,7 @@ def test_a_cut_validation_keeps_its_rows_and_says_so(
 
 
 def test_validate_fails_when_a_function_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pyvws.validation import runner
+    from pyvws_validation import runner
 
     module = import_module("pyvws.weights.reweight")
     true = module.reweight

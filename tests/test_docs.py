@@ -29,6 +29,8 @@ from documents import (
     printed_by,
     validate_a_few,
 )
+from pyvws_validation.errata import conventions, errata
+from typer import Context
 from typer.main import get_command
 
 import pyvws
@@ -38,7 +40,6 @@ from pyvws.commands.cli import app
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram
 from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.statement.accounting import PrivacyStatement
-from pyvws.validation.errata import conventions, errata
 from pyvws.weights import weights
 
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
@@ -274,14 +275,16 @@ def test_r_prints_the_numbers_that_python_printed() -> None:
 def test_commands_and_options_exist() -> None:
     """Also those that stand in a sentence and are not run."""
     command: Any = get_command(app)
+    context = Context(command)
+    named = {name: command.get_command(context, name) for name in command.list_commands(context)}
     options = {"--help"}
-    for sub in [command, *command.commands.values()]:
+    for sub in [command, *named.values()]:
         for deeper in [sub, *getattr(sub, "commands", {}).values()]:
             options |= {opt for p in deeper.params for opt in [*p.opts, *p.secondary_opts]}
     for name, text in PAGES.items():
         assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= options, name
         for sub in re.findall(r"`pyvws ([a-z]+)", text):
-            assert sub in command.commands, name
+            assert sub in named, name
 
 
 def test_extras_and_files_that_pages_name_exist() -> None:

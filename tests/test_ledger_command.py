@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws._base.seeds import release_id
-from pyvws.commands._options import given_settings
 from pyvws.commands.cli import app
+from pyvws.commands.options import given_settings
 from pyvws.errors import InputError, OutputError
 from pyvws.report.ledger_figure import ledger_figure
 from pyvws.statement.accounting import PrivacyStatement

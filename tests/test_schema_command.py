@@ -16,7 +16,7 @@ from documents import ROOT
 from run_here import run_here
 
 import pyvws as vws
-from pyvws.commands._output import tell_release
+from pyvws.commands.output import tell_release
 
 _CANARY = "CANARY-Zx81"
 _NUMBER = 8_675_309

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pyvws.commands._output import console_listener, plain_console, print_table
 from pyvws.commands.cli import app
+from pyvws.commands.output import console_listener, plain_console, print_table
 from pyvws.errors import SearchError
 
 run = CliRunner().invoke

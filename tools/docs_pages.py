@@ -19,10 +19,10 @@ from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File, Files
+from pyvws_validation.errata import Convention, Erratum, conventions, count, errata
 
 from pyvws import plots
 from pyvws._base.references import REFERENCES
-from pyvws.validation.errata import Convention, Erratum, conventions, count, errata
 
 ROOT = Path(__file__).resolve().parents[1]
 _FORMULA = re.compile(

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyvws_studies.negative_binomial_mixture import simulate, statistics
 
 from pyvws import identification_risk, plots
-from pyvws.studies.negative_binomial_mixture import simulate, statistics
 
 Floats = NDArray[np.float64]
 RNG = np.random.default_rng(8)

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, choice, positions
-from pyvws.commands._options import names
+from pyvws.commands.options import names
 from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import OF, rule_of
 from pyvws.evaluation.original_and_datasets import described

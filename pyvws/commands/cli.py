@@ -9,29 +9,28 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from pyvws._base.checks import near
-from pyvws.commands._options import DeclaredCommand, PlainCommand
 from pyvws.commands.combine import combine
 from pyvws.commands.compare import compare
-from pyvws.commands.demo import demo
 from pyvws.commands.doctor import doctor
 from pyvws.commands.example import example
 from pyvws.commands.init import init
 from pyvws.commands.ledger import ledger
+from pyvws.commands.options import DeclaredCommand, PlainCommand
 from pyvws.commands.report import report
 from pyvws.commands.reproduce import reproduce
 from pyvws.commands.risk import risk
 from pyvws.commands.schema import schema
-from pyvws.commands.study import study
 from pyvws.commands.synthesize import synthesize
 from pyvws.commands.tabulate import tabulate
 from pyvws.commands.utility import utility
-from pyvws.commands.validate import validate
 from pyvws.errors import PyvwsError, UsageError
 
 _INTERRUPT = "Interrupted; nothing was left half-written."
@@ -44,8 +43,29 @@ _EXIT_CODES = (
     "that could not run. Code 130 means an interrupt. Errors are one line on stderr."
 )
 
+_EVIDENCE = {
+    "demo": "pyvws_studies.demo",
+    "study": "pyvws_studies.command",
+    "validate": "pyvws_validation.command",
+}
+
+
+class _Commands(TyperGroup):
+    """The product's commands, and those of the evidence, which are imported when asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *_EVIDENCE]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in _EVIDENCE:
+            return super().get_command(ctx, cmd_name)
+        beside: typer.Typer = import_module(_EVIDENCE[cmd_name]).app
+        return typer.main.get_command(beside)
+
+
 app = typer.Typer(
     name="pyvws",
+    cls=_Commands,
     help="Synthetic microdata with a privacy statement, checked against R.",
     epilog=_EXIT_CODES,
     no_args_is_help=True,
@@ -78,17 +98,12 @@ def _options(
 
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    *(example, init, schema, risk, utility, combine, tabulate, report, demo),
-    reproduce,
-    ledger,
+    *(example, init, schema, risk, utility, combine, tabulate, report, reproduce, ledger, doctor),
 )
 
 for _declared in (synthesize, compare):
     app.command(cls=DeclaredCommand, epilog=_EXIT_CODES)(_declared)
 for _command in _COMMANDS:
-    app.command(cls=PlainCommand)(_command)
-app.add_typer(study, name="study")
-for _command in (validate, doctor):
     app.command(cls=PlainCommand)(_command)
 
 
@@ -157,7 +172,7 @@ def _with_nearest(error: Exception, message: str) -> str:
     if given[1] is not None:
         words = re.findall(r"'([^']*)'", message[given.end() :])
     elif "command" in given[0]:
-        words = list(error.ctx.command.commands)  # type: ignore[attr-defined]
+        words = error.ctx.command.list_commands(error.ctx)  # type: ignore[attr-defined]
     else:
         words = list(getattr(error, "possibilities", None) or ())
     hint = near(given[1] or given[2], words)

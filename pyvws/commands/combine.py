@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pyvws.commands._output import AsJson, OfWhat, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, OfWhat, Quiet, print_json, print_table
 
 _COUNTED = {
     True: "The noisy counts have a set with all columns of the formula.",

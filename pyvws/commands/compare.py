@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._options import given_settings, read_numbers
-from pyvws.commands._output import (
+from pyvws.commands.options import given_settings, read_numbers
+from pyvws.commands.output import (
     AsJson,
     Original,
     Overwrite,

@@ -20,7 +20,7 @@ def init(
     Example: pyvws init run.toml
     """
     from pyvws._base.folders import write_whole
-    from pyvws.commands._options import template_options
+    from pyvws.commands.options import template_options
     from pyvws.synthesis.config import commented
 
     if path.exists() and not overwrite:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._output import AsJson, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, Quiet, print_json, print_table
 
 _FIGURES = ("epsilon", "delta", "rho", "window", "signed")
 

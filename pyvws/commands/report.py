@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pyvws.commands._options import names
-from pyvws.commands._output import (
+from pyvws.commands.options import names
+from pyvws.commands.output import (
     AsJson,
     Known,
     Policy,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pyvws.commands._output import AsJson, Quiet, print_json
+from pyvws.commands.output import AsJson, Quiet, print_json
 
 
 def reproduce(

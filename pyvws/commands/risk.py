@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._output import (
+from pyvws.commands.output import (
     AsJson,
     Known,
     Original,
@@ -153,8 +153,8 @@ def _tell_table(
     as_json: bool,
 ) -> None:
     """Print each risk beside that of the data as they are and of independent columns."""
-    from pyvws.commands._options import names
     from pyvws.commands._tables import read_tables
+    from pyvws.commands.options import names
     from pyvws.evaluation.table_risk import table_risk
     from pyvws.tables.files.read import read_table
 

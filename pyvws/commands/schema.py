@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pyvws.commands._output import AsJson, Original, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, Original, Quiet, print_json, print_table
 from pyvws.errors import OutputError, UsageError
 
 _UNNAMED = (

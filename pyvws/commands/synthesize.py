@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._options import given_settings, names, template_options, wrong_usage
-from pyvws.commands._output import (
+from pyvws.commands.options import given_settings, names, template_options, wrong_usage
+from pyvws.commands.output import (
     AsJson,
     Original,
     Overwrite,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands._output import AsJson, OfWhat, Overwrite, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, OfWhat, Overwrite, Quiet, print_json, print_table
 
 
 def tabulate(
@@ -86,8 +86,8 @@ def tabulate(
     """
     from pyvws._base.checks import choice
     from pyvws._base.folders import check_folder
-    from pyvws.commands._options import names, read_numbers
     from pyvws.commands._tables import imputed_of, of_units, read_synthetic
+    from pyvws.commands.options import names, read_numbers
     from pyvws.errors import UsageError
     from pyvws.evaluation.published_table import tabulate as estimates
     from pyvws.report.output_folder import counts_beside, draws_behind, refuse_systematic

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from pyvws.commands._output import AsJson, Original, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, Original, Quiet, print_json, print_table
 from pyvws.errors import OutputError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def utility(
     from pyvws.report.margins import LevelMargin, margin_of
 
     if outcome is None:
-        from pyvws.commands._options import names
+        from pyvws.commands.options import names
         from pyvws.evaluation.table_utility import table_utility
         from pyvws.tables.files.headers import display_names
 
@@ -123,8 +123,8 @@ def _beside(
     family: str,
 ) -> list[dict[str, Any]]:
     """Figures that an analyst names, each with its interval in the data and in the datasets."""
-    from pyvws.commands._options import names
     from pyvws.commands._tables import imputed_of, left_out, read_by, read_synthetic
+    from pyvws.commands.options import names
     from pyvws.evaluation.combining_rules import rule_named
     from pyvws.evaluation.regression_utility import regression_utility
     from pyvws.report.output_folder import draws_behind

@@ -19,7 +19,7 @@ from rich.console import Console
 import pyvws
 from pyvws._base import kernels as _kernels
 from pyvws._base.kernels import announce_compiling, compiling, kernel, sources_digest
-from pyvws.commands._output import fit_listener
+from pyvws.commands.output import fit_listener
 
 
 def test_each_state_of_the_sources_has_its_own_name(tmp_path: Path) -> None:

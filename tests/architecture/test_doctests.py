@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import doctest
 import importlib
-from pathlib import Path
 
 import pytest
-
-import pyvws
-
-PACKAGE = Path(pyvws.__file__).parent
+from test_layers import MODULES, unit_of
 
 
 def modules_with_examples():
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for name, path in MODULES.items():
         lines = path.read_text(encoding="utf-8").splitlines()
         if any(">>> " in line and "+SKIP" not in line for line in lines):
-            parts = ("pyvws", *path.relative_to(PACKAGE).with_suffix("").parts)
-            yield ".".join(part for part in parts if part != "__init__")
+            yield name
 
 
 MARKS = {"r": pytest.mark.r}  # By room.
-MARKS |= dict.fromkeys(("comparison", "release", "plots", "validation"), pytest.mark.runs)
+MARKS |= dict.fromkeys(("comparison", "release", "plots", "pyvws_validation"), pytest.mark.runs)
 WITH_EXAMPLES = list(modules_with_examples())
 
 
@@ -38,7 +33,7 @@ def test_public_functions_have_examples():
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=MARKS.get(name.split(".")[1], ())) for name in WITH_EXAMPLES],
+    [pytest.param(name, marks=MARKS.get(unit_of(name), ())) for name in WITH_EXAMPLES],
 )
 def test_examples_run(name):
     result = doctest.testmod(importlib.import_module(name), report=True)

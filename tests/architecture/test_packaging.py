@@ -39,7 +39,10 @@ def project(root):
 
 def test_holds_what_git_knows_and_nothing_else(wheel, files_of_git):
     names = [n for n in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in n]
-    packed = {name.removeprefix(DATA) for name in names}
+    packed = {
+        f"validation/{name}" if name.startswith("pyvws_") else name.removeprefix(DATA)
+        for name in names
+    }
     assert len(packed) == len(names)
     known = files_of_git("pyvws", *RESOURCES)
     assert known - packed == set(), "known to git, but not packed"
@@ -48,9 +51,11 @@ def test_holds_what_git_knows_and_nothing_else(wheel, files_of_git):
         assert any(name.startswith(f"{folder}/") for name in packed)
 
 
-def test_every_resource_is_force_included(project):
+def test_every_resource_is_force_included(project, root):
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {name: DATA + name for name in RESOURCES}
+    parts = [path.name for path in (root / "validation").iterdir() if "pyvws" not in path.name]
+    whole = {name for name in RESOURCES if name != "validation"}
+    assert included == {name: DATA + name for name in whole | {f"validation/{n}" for n in parts}}
     packed = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert {f"/{name}" for name in ("pyvws", "tests", *RESOURCES)} <= set(packed)
 
@@ -63,6 +68,7 @@ def test_works_unpacked(wheel, tmp_path):
         "import pyvws\n"
         "from pyvws._base.resources import RESOURCES, folder\n"
         "from pyvws.weights.weights import risk_weights\n"
+        "import pyvws_studies.registry, pyvws_validation.errata\n"
         "print(pyvws.__file__, *(folder(name) for name in RESOURCES), sep='\\n')\n"
         "assert risk_weights([0.25]).tolist() == [0.75]\n"
     )

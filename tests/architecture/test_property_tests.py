@@ -43,10 +43,8 @@ NOT_PURE = {
     "release": "orchestrates a run",
     "report": "writes pages and files",
     "statement.words": "sentences",
-    "studies": "orchestrate runs",
     "synthesis": "orchestrates a run, but for the modules in PURE",
     "tables": "reads and writes tables, but for the modules in PURE",
-    "validation": "holds the package against R",
 }
 PURE = {
     "mechanisms.histogram.bins",
@@ -412,8 +410,8 @@ PROPERTY_TESTS = {
 def public_functions(modules: Iterable[str]) -> Iterator[str]:
     """Names of the functions that public modules define, without the package's own."""
     for module in modules:
-        _, *parts = module.split(".")
-        if not parts or any(part.startswith("_") for part in parts):
+        package, *parts = module.split(".")
+        if package != "pyvws" or not parts or any(part.startswith("_") for part in parts):
             continue
         if {parts[0], ".".join(parts)} & NOT_PURE.keys() and ".".join(parts) not in PURE:
             continue

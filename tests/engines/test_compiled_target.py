@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import CLAMPED, SAMPLED, seeded_target
 
 from pyvws.engines._packed_arguments import PackedArguments
 from pyvws.engines.compiled_target import CompiledTarget
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.clamp import Clamp
-from pyvws.validation._stan_case import CLAMPED, SAMPLED, seeded_target
 
 # Both do the same operations, in an order that a compiler may change.
 _RTOL = 1e-9

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import seeded_target
+from pyvws_validation.cases.posterior import largest_gap, quantities
 
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import find_engine
@@ -11,8 +13,6 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import MissingDependencyError
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import seeded_target
-from pyvws.validation.cases.posterior import largest_gap, quantities
 
 pytestmark = pytest.mark.draws
 

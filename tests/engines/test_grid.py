@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from pyvws_validation._grid_engine import EnumeratedGrid as Enumerated
 from scipy import stats
 from scipy.integrate import quad
 from scipy.stats import halfcauchy, norm
@@ -38,7 +39,6 @@ from pyvws.models.regression import Regression
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
-from pyvws.validation._grid_engine import EnumeratedGrid as Enumerated
 
 SMALL = SamplerSettings(draws=4, chains=1, grid_range=(-2.0, 3.0), grid_steps=(7,))
 COUNTS = [0.0, 1.0, 2.0, 30.0, 2.0**40]

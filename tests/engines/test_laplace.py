@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyvws_validation._stan_case import FAMILIES, seeded_target
 
 import pyvws as vws
 from pyvws._base.cores import one_core
@@ -17,7 +18,6 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
-from pyvws.validation._stan_case import FAMILIES, seeded_target
 
 LONG = SamplerSettings(draws=2000, chains=2)
 SHORT = SamplerSettings(draws=300, chains=2)

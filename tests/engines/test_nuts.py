@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import SAMPLED, seeded_target
 
 from pyvws._base.cores import one_core
 from pyvws.engines.nuts import NativeEngine
@@ -20,7 +21,6 @@ from pyvws.models.registry import MODELS
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
-from pyvws.validation._stan_case import SAMPLED, seeded_target
 
 # Five Monte Carlo standard errors: a fair engine leaves them once in two million times.
 _ERRORS = 5.0

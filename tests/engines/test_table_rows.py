@@ -1,6 +1,6 @@
 """Rows of conditional tables under a clamp: exact moments beside other families, and their draws.
 
-Rows of `pyvws.validation.cases.table_steps` hold the steps, and tables alone.
+Rows of `pyvws_validation.cases.table_steps` hold the steps, and tables alone.
 """
 
 from __future__ import annotations
@@ -10,6 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyvws_validation._tiny_tables import (
+    COIN,
+    EACH,
+    FIRST,
+    OTHERS,
+    SECOND,
+    WEIGHTS,
+    Copies,
+    two_columns,
+)
 from scipy.stats import norm, t
 
 from pyvws._base.checks import Floats
@@ -24,16 +34,6 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
-from pyvws.validation._tiny_tables import (
-    COIN,
-    EACH,
-    FIRST,
-    OTHERS,
-    SECOND,
-    WEIGHTS,
-    Copies,
-    two_columns,
-)
 
 _GRID = 50
 _AMOUNT = np.array([0.1, 0.4, -0.3, 0.9, 0.2, 0.0, 1.3])

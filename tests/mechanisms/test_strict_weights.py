@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from pyvws_validation._grid_engine import KnownDraws
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -26,7 +27,6 @@ from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws.validation._grid_engine import KnownDraws
 from pyvws.weights.weights import column_weights, fixed_scale_risks, fixed_scale_weights
 
 # Told to the agency where a table is so small, or its draws so far, that nothing is inside.

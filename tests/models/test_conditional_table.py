@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyvws_validation._stan_case import SAMPLED
 from scipy.special import digamma, polygamma
 
 import pyvws as vws
@@ -20,7 +21,6 @@ from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.public import public_design
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws.validation._stan_case import SAMPLED
 
 pytestmark = pytest.mark.runs
 

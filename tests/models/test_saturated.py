@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyvws_validation._stan_case import UNSATURATED
 from scipy import stats
 
 from pyvws.errors import InputError
 from pyvws.models.registry import MODELS, find_model
 from pyvws.tables.design.cells import make_cells
-from pyvws.validation._stan_case import UNSATURATED
 
 counts = st.integers(0, 10**6).map(float)
 amounts = st.floats(1e-6, 1e6)

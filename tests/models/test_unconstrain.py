@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import SAMPLED, seeded_target
 
 from pyvws.models.registry import MODELS
-from pyvws.validation._stan_case import SAMPLED, seeded_target
 
 # Rounding of the transform itself, against coordinates of size 3.
 TOLERANCE = 1e-13

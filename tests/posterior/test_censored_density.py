@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import CLAMPED, seeded_target
 
 from pyvws.errors import InputError
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
-from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 EACH = pytest.mark.parametrize(("name", "kind"), CLAMPED)
 KINDS = pytest.mark.parametrize("kind", CLAMPS)

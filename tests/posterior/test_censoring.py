@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from pyvws_validation._stan_case import seeded_target
 from scipy import stats
 
 from pyvws._base.checks import half_epsilon
@@ -19,7 +20,6 @@ from pyvws.errors import InputError
 from pyvws.posterior.censoring import censored_share, clamp_log_likelihood
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import seeded_target
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
 terms = st.sampled_from([-np.inf, np.inf, np.nan, -2.5, 2.5, -5.0, 0.0]) | st.integers(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyvws_validation._stan_case import CLAMPED, seeded_target
 from scipy.special import expit
 
 from pyvws.errors import InputError
@@ -21,7 +22,6 @@ from pyvws.posterior.joint_target import JointTarget, add_sums_inside
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.units import Units
-from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 KINDS = pytest.mark.parametrize("kind", CLAMPS)
 LEVELS = Ordinal(levels=(1, 2, 3))

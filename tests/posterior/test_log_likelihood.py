@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import SAMPLED, seeded_target
 
 from pyvws._base.cores import one_core
 from pyvws.bounds.lipschitz import blockwise_bounds
@@ -15,7 +16,6 @@ from pyvws.posterior.diagnostics import Diagnostics
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import log_likelihood_blocks, record_log_likelihood
 from pyvws.tables.design.cells import make_cells
-from pyvws.validation._stan_case import SAMPLED, seeded_target
 
 
 def _drawn(target, S):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import CLAMPED, seeded_target
 
 from pyvws.models.negative_binomial import NegativeBinomial
 from pyvws.models.normal import Normal
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
-from pyvws.validation._stan_case import CLAMPED, seeded_target
 
 
 def clamped(model, y, epsilon):

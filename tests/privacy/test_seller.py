@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyvws_validation._grid_engine import KnownDraws
 
 import pyvws as vws
 from pyvws.errors import SpendingError
@@ -29,7 +30,6 @@ from pyvws.release.measured_counts import measured, planned_noise
 from pyvws.synthesis import loop as fits
 from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.settings import RunSettings
-from pyvws.validation._grid_engine import KnownDraws
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")

@@ -228,7 +228,7 @@ def test_starting_r_leaves_the_process_as_it_was() -> None:
 
 def test_importing_the_package_loads_no_rpy2() -> None:
     code = (
-        "import sys, pyvws, pyvws.r.bridge, pyvws.r.convert, pyvws.validation.runner\n"
+        "import sys, pyvws, pyvws.r.bridge, pyvws.r.convert, pyvws_validation.runner\n"
         "assert not [name for name in sys.modules if name.startswith('rpy2')]"
     )
     result = in_fresh_python(code)

@@ -168,7 +168,7 @@ def test_one_record_at_a_time(seed: int) -> None:
 @pytest.mark.r
 @pytest.mark.parametrize("seed", [123, 1234, -99])
 def test_the_papers_data(seed: int) -> None:
-    from pyvws.studies.simulated_data import beta_proportions, poisson_data, risk_efficient_counts
+    from pyvws_studies.simulated_data import beta_proportions, poisson_data, risk_efficient_counts
 
     counts = {"seed": seed, "n": 1000, "mu": 100.0}
     assert (poisson_data(seed) == call("simulated_data", "poisson_counts", counts)).all()

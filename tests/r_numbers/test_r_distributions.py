@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyvws_studies.simulated_data import risk_efficient_counts
 from scipy import stats
 
 from pyvws.errors import InputError
 from pyvws.r_numbers._normal import normal_quantile
 from pyvws.r_numbers.r_random import RRandom
-from pyvws.studies.simulated_data import risk_efficient_counts
 
 few = settings(max_examples=40, deadline=None, derandomize=True)
 seeds = st.integers(-(2**31) + 1, 2**31 - 1)

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import SAMPLED, seeded_target
 from threadpoolctl import threadpool_limits
-
-from pyvws.validation._stan_case import SAMPLED, seeded_target
 
 # More rows than BLAS leaves to one thread, and columns enough that it adds them up in parts.
 _ROWS, _COLUMNS = 20_011, 9

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from pyvws_validation._draws import Draws
 
 import pyvws as vws
-from pyvws.validation._draws import Draws
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 

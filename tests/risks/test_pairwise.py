@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyvws_validation import expected
+from pyvws_validation.cases import CASES
 
 from pyvws.errors import InputError
 from pyvws.risks import pairwise
 from pyvws.risks.pairwise import four_way_weights, pairwise_weights, three_way_weights
-from pyvws.validation import expected
-from pyvws.validation.cases import CASES
 
 MISSING = (
     "Known column 1 has missing values: a pattern needs all of them. Make missing a value of its "

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from pyvws_validation._stan_case import seeded_target
 
 from pyvws.engines.cmdstan import built
 from pyvws.engines.stan_run import clamp_data, shipped_program, stan_data
 from pyvws.synthesis.existing_fit import from_cmdstan_csv
-from pyvws.validation._stan_case import seeded_target
 
 
 def test_its_files_give_the_matrix_that_cmdstanpy_reads(need, tmp_path):

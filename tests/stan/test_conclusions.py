@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import seeded_target
 
 from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.validation._stan_case import seeded_target
 
 pytestmark = pytest.mark.draws
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from asked_of_stan import asked
+from pyvws_validation._stan_answers import LiveStan
+from pyvws_validation._stan_case import seeded_target
+from pyvws_validation.cases import censored_density, density
 
 from pyvws.engines import pystan
 from pyvws.engines.stan_run import clamp_data, shipped_program, stan_data
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_answers import LiveStan
-from pyvws.validation._stan_case import seeded_target
-from pyvws.validation.cases import censored_density, density
 
 COUNTS = ("poisson", "negative-binomial")
 
@@ -72,7 +72,7 @@ def test_another_density_is_told_apart(need, monkeypatch):
 
 
 def test_a_missing_stan_is_a_skipped_row_with_its_reason(monkeypatch):
-    from pyvws.validation import _stan_case
+    from pyvws_validation import _stan_case
 
     def missing(name: str) -> str:
         raise _stan_case.MissingDependencyError(f"{name} is not installed.")

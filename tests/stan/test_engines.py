@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import seeded_target
 from switched_program import switched_program
 
 from pyvws.engines.nuts import NativeEngine
@@ -17,7 +18,6 @@ from pyvws.engines.registry import engine_version, find_engine, find_stan_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import program_data
 from pyvws.errors import ConvergenceError, InputError, MissingDependencyError, PyvwsError
-from pyvws.validation._stan_case import seeded_target
 
 ENGINES = ("pystan", "rstan", "cmdstan")
 SHORT = SamplerSettings(draws=50, warmup=150, chains=2)

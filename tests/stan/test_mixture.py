@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from asked_of_stan import asked
+from pyvws_validation._stan_case import seeded_target
+from pyvws_validation.cases import density, mixture_density
 from test_programs import declared
 
 from pyvws.engines import pystan
@@ -14,8 +16,6 @@ from pyvws.engines.stan_run import clamp_data, paper_program, shipped_program, s
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.validation._stan_case import seeded_target
-from pyvws.validation.cases import density, mixture_density
 
 MODEL = NormalMixture(components=3)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from asked_of_stan import asked
-
-from pyvws.validation.cases import posterior
+from pyvws_validation.cases import posterior
 
 pytestmark = pytest.mark.draws
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from pyvws_validation._stan_case import SAMPLED
 
 from pyvws.engines.stan_run import paper_program, shipped_program
 from pyvws.models.registry import MODELS
-from pyvws.validation._stan_case import SAMPLED
 
 # What each program has besides the coefficients and their prior: parameters with their priors in
 # Stan's words, and data.

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from pyvws_validation._stan_case import seeded_target
 from switched_program import switched_program
 
 from pyvws.engines.registry import find_stan_engine
@@ -15,7 +16,6 @@ from pyvws.engines.stan_run import paper_program, shipped_program, stan_data
 from pyvws.engines.user_program import UserProgram, program_data
 from pyvws.errors import InputError
 from pyvws.synthesis.existing_fit import from_log_lik
-from pyvws.validation._stan_case import seeded_target
 
 
 @pytest.mark.parametrize("name", ["pystan", "rstan", "cmdstan"])

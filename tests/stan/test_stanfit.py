@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from pyvws_validation._stan_case import seeded_target
 
 import pyvws as vws
 from pyvws._base.resources import folder
@@ -16,7 +17,6 @@ from pyvws.engines.stan_run import paper_program, stan_data
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.r.bridge import call
 from pyvws.synthesis.existing_fit import from_stanfit
-from pyvws.validation._stan_case import seeded_target
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyvws._base.phrase import Phrase
-from pyvws.commands._output import tell_release
+from pyvws.commands.output import tell_release
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
 from pyvws.statement.words import CAVEATS, NOT_COVERED, caveat

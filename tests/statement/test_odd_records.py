@@ -32,7 +32,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from run_here import run_here
 
-from pyvws.commands._output import tell_release
+from pyvws.commands.output import tell_release
 from pyvws.commands.synthesize import as_read
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, DisclosureWarning, MisfitWarning, PyvwsError

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from pyvws_validation._grid_engine import KnownDraws
 from test_accounting import any_facts, many, statement
 
 import pyvws as vws
@@ -24,7 +25,6 @@ from pyvws.statement.releases import has_costs
 from pyvws.statement.schema import SCHEMA
 from pyvws.statement.statement import STATEMENT_VERSION
 from pyvws.statement.words import CAVEATS, TRUST, USES, caveat, caveat_keys, trust, use
-from pyvws.validation._grid_engine import KnownDraws
 
 VALIDATOR = Draft202012Validator(SCHEMA)
 any_histogram = st.fixed_dictionaries(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from pyvws_validation._grid_engine import Enumerating, KnownDraws, grid, joint_log_probability
 from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
@@ -25,7 +26,6 @@ from pyvws.models.registry import find_model
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.reference import Reference
-from pyvws.validation._grid_engine import Enumerating, KnownDraws, grid, joint_log_probability
 from pyvws.weights.weights import fixed_scale_weights
 
 pytestmark = [

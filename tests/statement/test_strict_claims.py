@@ -28,8 +28,8 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from pyvws.commands._output import tell_release
 from pyvws.commands.cli import app
+from pyvws.commands.output import tell_release
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import (
     ConvergenceError,

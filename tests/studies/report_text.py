@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from pyvws_studies.replicates import Report
 from rich.console import Console
-
-from pyvws.studies.replicates import Report
 
 
 def report_text(report: Report) -> str:

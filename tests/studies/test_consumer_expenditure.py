@@ -11,16 +11,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyvws_studies import consumer_expenditure as study
+from pyvws_studies.command import app as command
+from pyvws_studies.consumer_expenditure_exhibits import PUBLISHED_7, exhibits, value_range
+from pyvws_studies.consumer_expenditure_findings import findings
+from pyvws_studies.consumer_expenditure_fits import education_groups
 from typer.testing import CliRunner
 
 import pyvws as vws
-from pyvws.commands.study import study as command
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.studies import consumer_expenditure as study
-from pyvws.studies.consumer_expenditure_exhibits import PUBLISHED_7, exhibits, value_range
-from pyvws.studies.consumer_expenditure_findings import findings
-from pyvws.studies.consumer_expenditure_fits import education_groups
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT.parent / "shared" / "data" / "ce_2017.csv"

@@ -8,11 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from report_text import report_text
-
-from pyvws._base.resumable_jobs import Key
-from pyvws.r_numbers.r_random import RRandom
-from pyvws.studies.contraction import (
+from pyvws_studies.contraction import (
     COLUMNS,
     MECHANISMS,
     SETTINGS,
@@ -23,8 +19,12 @@ from pyvws.studies.contraction import (
     simulate,
     summary,
 )
-from pyvws.studies.registry import find_study
-from pyvws.studies.replicates import run_study
+from pyvws_studies.registry import find_study
+from pyvws_studies.replicates import run_study
+from report_text import report_text
+
+from pyvws._base.resumable_jobs import Key
+from pyvws.r_numbers.r_random import RRandom
 from pyvws.weights.weights import weights_from_bounds
 
 _SMALL = {**SETTINGS, "draws": 200, "warmup": 150, "sizes": [100, 1000]}

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from pyvws_studies import counts_coverage as study
+from pyvws_studies.counts_of_records import records_study
+from pyvws_studies.registry import find_study
+from pyvws_studies.replicates import run_study
+from pyvws_studies.whole_tables import DESIGNS
 
 from pyvws.privacy import seller
-from pyvws.studies import counts_coverage as study
-from pyvws.studies.counts_of_records import records_study
-from pyvws.studies.registry import find_study
-from pyvws.studies.replicates import run_study
-from pyvws.studies.whole_tables import DESIGNS
 
 _SMALL = {
     **study.SETTINGS,

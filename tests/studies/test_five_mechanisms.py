@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from report_text import report_text
-
-from pyvws._base.resumable_jobs import replicate_seed
-from pyvws.errors import PyvwsError
-from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.models.beta import Beta
-from pyvws.posterior.clamp import Clamp
-from pyvws.studies._native_loop import native_loop, one_chain
-from pyvws.studies.five_mechanisms import (
+from pyvws_studies._native_loop import native_loop, one_chain
+from pyvws_studies.five_mechanisms import (
     COLUMNS,
     SETTINGS,
     STUDY,
@@ -26,8 +19,8 @@ from pyvws.studies.five_mechanisms import (
     keys,
     statistics,
 )
-from pyvws.studies.five_mechanisms_report import Cases, check_censored, compare, truth, verdict
-from pyvws.studies.five_synthesizers import (
+from pyvws_studies.five_mechanisms_report import Cases, check_censored, compare, truth, verdict
+from pyvws_studies.five_synthesizers import (
     COUNTS,
     DEVIANCE,
     HISTOGRAM,
@@ -40,9 +33,16 @@ from pyvws.studies.five_synthesizers import (
     deviance_clamped,
     largest_effect,
 )
-from pyvws.studies.registry import find_study
-from pyvws.studies.replicates import run_study
-from pyvws.studies.simulated_data import beta_proportions
+from pyvws_studies.registry import find_study
+from pyvws_studies.replicates import run_study
+from pyvws_studies.simulated_data import beta_proportions
+from report_text import report_text
+
+from pyvws._base.resumable_jobs import replicate_seed
+from pyvws.errors import PyvwsError
+from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.models.beta import Beta
+from pyvws.posterior.clamp import Clamp
 from pyvws.synthesis.loop import SynthesisLoop
 
 _SMALL = {**SETTINGS, "n": 200, "epsilons": [5.0, 3.0], "draws": 60, "warmup": 100}

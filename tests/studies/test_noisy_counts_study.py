@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from pyvws_studies import noisy_counts
+from pyvws_studies.counted_designs import all_columns, regression_of
+from pyvws_studies.other_tools import Tool
+from pyvws_studies.whole_tables import DESIGNS
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.studies import noisy_counts
-from pyvws.studies.counted_designs import all_columns, regression_of
-from pyvws.studies.other_tools import Tool
-from pyvws.studies.whole_tables import DESIGNS
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")

@@ -6,9 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from rich.console import Console
-
-from pyvws.studies.printed import (
+from pyvws_studies.printed import (
     LEVEL,
     POWER,
     Printed,
@@ -16,6 +14,7 @@ from pyvws.studies.printed import (
     paired_difference,
     paired_table,
 )
+from rich.console import Console
 
 
 def test_three_replicates_by_hand() -> None:

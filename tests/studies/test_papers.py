@@ -6,14 +6,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from pyvws_studies import negative_binomial_mixture as mixture
+from pyvws_studies.simulated_data import poisson_data
 
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.weighing import Request
 from pyvws.models.registry import MODELS
-from pyvws.studies import negative_binomial_mixture as mixture
-from pyvws.studies.simulated_data import poisson_data
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.design.cells import make_cells

@@ -11,12 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from pyvws._base import resources as _resources
-from pyvws.errors import InputError, SearchError
-from pyvws.evaluation.bootstrap import bootstrap_interval
-from pyvws.studies import mixture_table, poisson_figures, risk_efficient
-from pyvws.studies.printed import (
+from pyvws_studies import mixture_table, poisson_figures, risk_efficient
+from pyvws_studies.printed import (
     LEVEL,
     Printed,
     Recomputed,
@@ -25,9 +21,13 @@ from pyvws.studies.printed import (
     paired_difference,
     replicates_of,
 )
-from pyvws.studies.risk_efficient_comparison import PUBLISHED
-from pyvws.validation import runner
-from pyvws.validation.cases import printed
+from pyvws_studies.risk_efficient_comparison import PUBLISHED
+from pyvws_validation import runner
+from pyvws_validation.cases import printed
+
+from pyvws._base import resources as _resources
+from pyvws.errors import InputError, SearchError
+from pyvws.evaluation.bootstrap import bootstrap_interval
 
 SCRIPTS = sorted((_resources.folder("validation") / "reproduce").glob("*.py"))
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyvws_studies.replicates import ReplicatedStudy, Report, StudyRun, run_study
 
 from pyvws._base.resumable_jobs import Key, Result, replicate_seed, whole_seed
 from pyvws.errors import InputError, MissingDependencyError, OutputError
-from pyvws.studies.replicates import ReplicatedStudy, Report, StudyRun, run_study
 
 
 def _keys(replicates: int) -> list[Key]:
@@ -176,7 +176,7 @@ def test_an_interrupted_study_keeps_whole_results_and_goes_on(
     script.write_text(
         "import sys, time\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "import test_replicates as t, pyvws.studies.registry as registry\n"
+        "import test_replicates as t, pyvws_studies.registry as registry\n"
         "import pyvws.commands.cli as cli\n"
         "registry.find_study = lambda name: t.replace(t.STUDY, replicate=t.hang_at_3)\n"
         f"sys.argv = ['pyvws', 'study', 'risk-efficient', '--out', {str(out)!r}, '--jobs', "

@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from report_text import report_text
-
-from pyvws.evaluation.bootstrap import bootstrap_interval
-from pyvws.r_numbers import rarith
-from pyvws.studies.registry import STUDIES, find_study
-from pyvws.studies.replicates import run_study
-from pyvws.studies.risk_efficient import SETTINGS, STUDY, keys
-from pyvws.studies.risk_efficient_comparison import (
+from pyvws_studies.registry import STUDIES, find_study
+from pyvws_studies.replicates import run_study
+from pyvws_studies.risk_efficient import SETTINGS, STUDY, keys
+from pyvws_studies.risk_efficient_comparison import (
     PUBLISHED,
     ComparedCell,
     compare,
@@ -25,6 +21,10 @@ from pyvws.studies.risk_efficient_comparison import (
     same_data,
     statistics,
 )
+from report_text import report_text
+
+from pyvws.evaluation.bootstrap import bootstrap_interval
+from pyvws.r_numbers import rarith
 
 _SMALL = {**SETTINGS, "draws": 100, "warmup": 100, "bootstrap": 40}
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from pyvws_studies import sampled_salaries
 
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.studies import sampled_salaries
 
 
 @pytest.fixture

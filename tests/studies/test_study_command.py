@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyvws_studies.registry import STUDIES
 from run_here import run_here
-
-from pyvws.studies.registry import STUDIES
 
 
 def test_the_list_names_every_study_with_what_it_shows() -> None:

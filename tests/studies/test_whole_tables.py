@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from pyvws_studies import whole_tables
+from pyvws_studies.other_tools import Tool, installed, made_by
 
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, SearchError
 from pyvws.release.synthesize import synthesize
-from pyvws.studies import whole_tables
-from pyvws.studies.other_tools import Tool, installed, made_by
 
 pytestmark = pytest.mark.runs
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 import pyvws as vws
-from pyvws.commands._options import wrong_usage
+from pyvws.commands.options import wrong_usage
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.stan_run import shipped_program
 from pyvws.engines.user_program import UserProgram

@@ -18,8 +18,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import pyvws as vws
-from pyvws.commands._options import template_options
 from pyvws.commands.cli import app
+from pyvws.commands.options import template_options
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.models.beta import Beta

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyvws_validation.errata import conventions, errata
 
 from pyvws.r import bridge
-from pyvws.validation.errata import conventions, errata
 
 
 def words(number: float) -> str:

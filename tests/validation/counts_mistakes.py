@@ -307,7 +307,7 @@ _SELLER = "pyvws.privacy.seller:"
 _COUNTED = "pyvws.synthesis.checked_table:counted_records"
 _PLACES = "pyvws.synthesis.counted_records:places_in"
 _BUDGET = "pyvws.privacy.budget:"
-_CONVERSION = "pyvws.validation.cases.noisy_counts:"
+_CONVERSION = "pyvws_validation.cases.noisy_counts:"
 
 COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     *(
@@ -436,7 +436,7 @@ def third_of_the_noise(impute: Any) -> Any:
 
 
 # The compared function, what is replaced in it, and the wrong version.
-_RECORDS = "pyvws.validation.cases.counted_records:"
+_RECORDS = "pyvws_validation.cases.counted_records:"
 COUNTED_RECORDS_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_RECORDS + "pair_counts", _RECORDS + "counted_table", unknown_as_the_first),
     (_RECORDS + "two_counts_delta", _RECORDS + "composed_delta", continuous_delta),

@@ -121,7 +121,7 @@ NOISE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
 )
 
 # The compared function, what is replaced in it, and the wrong version.
-_MADE = "pyvws.validation.cases.published_table:"
+_MADE = "pyvws_validation.cases.published_table:"
 TABLE_OF_ESTIMATES_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_MADE + "published_figures", _TABLE + "combine", within_alone),
     (_MADE + "laplace_errors", _TABLE + "laplace_figures", whole_epsilon_each),

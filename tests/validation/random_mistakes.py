@@ -163,9 +163,9 @@ def heavier_tail_first(_: Any) -> Any:
     return (0.3, 0.7)
 
 
-GIVEN = "pyvws.validation.cases.r_numbers:"
+GIVEN = "pyvws_validation.cases.r_numbers:"
 STREAM = GIVEN + "RRandom"
-DATA = "pyvws.studies.simulated_data:"
+DATA = "pyvws_studies.simulated_data:"
 
 # The compared function, what is replaced in it, and the wrong version.
 RANDOM_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (

@@ -11,10 +11,10 @@ import math
 from typing import Any
 
 import numpy as np
+from pyvws_validation.cases import CASES
 from statement_mistakes import Wrong
 
 from pyvws.evaluation.combining_rules import Combined
-from pyvws.validation.cases import CASES
 
 __all__ = ["RELEASE_MISTAKES", "RUN_MISTAKES"]
 
@@ -407,7 +407,7 @@ _MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     (
         "an outside fit is weighted twice",
-        "pyvws.validation.cases.weighing:from_log_lik",
+        "pyvws_validation.cases.weighing:from_log_lik",
         weighted_once_more,
         "statement/weights-outside",
     ),
@@ -419,13 +419,13 @@ _MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     (
         "population and table are exchanged",
-        "pyvws.validation.cases.imputed_records:combine",
+        "pyvws_validation.cases.imputed_records:combine",
         exchanged,
         "combining_rules/imputed-estimate",
     ),
     (
         "degrees of freedom of partial data",
-        "pyvws.validation.cases.imputed_records:combine",
+        "pyvws_validation.cases.imputed_records:combine",
         of_partial_data,
         "combining_rules/imputed-estimate",
     ),

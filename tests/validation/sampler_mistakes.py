@@ -132,7 +132,7 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
     ),
 )
 
-_CASE: Final = "pyvws.validation.cases.samplers:"
+_CASE: Final = "pyvws_validation.cases.samplers:"
 _STICKS: Final = "-np.logaddexp(0.0, -log_odds), -np.logaddexp(0.0, log_odds)"
 _IN_DOUBLES: Final = (
     "np.log(1.0 / (1.0 + np.exp(-log_odds))), "

@@ -288,13 +288,13 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "the clamp's sign": (("pyvws.posterior.pseudo_posterior:add_terms_inside", other_sign),),
 }
 
-_MADE = "pyvws.validation.cases.accounting:"
+_MADE = "pyvws_validation.cases.accounting:"
 _KINDS = (
     *("unweighted", "lw", "reweighted", "weighted_epsilon", "censored", "records"),
     *("draws", "one_draw", "staged", "table"),
 )
-_RELEASES = "pyvws.validation.cases.releases:"
-_WINDOWS = "pyvws.validation.cases.window:"
+_RELEASES = "pyvws_validation.cases.releases:"
+_WINDOWS = "pyvws_validation.cases.window:"
 STATEMENT_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_MADE + "draws_by_delta", *PLANTED["t from a grid"][0]),
     (_MADE + "draws_by_delta", *PLANTED["the binomial for a staged fit"][0]),

@@ -137,8 +137,8 @@ def _weights_of_1(target: Any) -> Any:
 
 CONDITIONAL_TABLE_MISTAKES: tuple[tuple[str, str, Wrong], ...] = tuple(
     (
-        "pyvws.validation.cases.conditional_table:clamped_density",
-        "pyvws.validation.cases.conditional_table:JointTarget",
+        "pyvws_validation.cases.conditional_table:clamped_density",
+        "pyvws_validation.cases.conditional_table:JointTarget",
         wrong,
     )
     for wrong in (

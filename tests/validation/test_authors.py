@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyvws_validation import author_cases, authors, package_cases
+from pyvws_validation.authors import find_functions, missing_files
 
 from pyvws.errors import InputError
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.r_numbers.r_random import RRandom
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
-from pyvws.validation import author_cases, authors, package_cases
-from pyvws.validation.authors import find_functions, missing_files
 from pyvws.weights.weights import risk_weights
 
 THREE = np.array([100.0, 110.0, 400.0])

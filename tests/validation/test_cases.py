@@ -14,13 +14,13 @@ from types import GenericAlias
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pyvws_validation import expected, refresh, runner
+from pyvws_validation._case import Case, Cell
+from pyvws_validation.cases import CASES
+from pyvws_validation.runner import run
 
 import pyvws
 from pyvws._base import resources as _resources
-from pyvws.validation import expected, refresh, runner
-from pyvws.validation._case import Case, Cell
-from pyvws.validation.cases import CASES
-from pyvws.validation.runner import run
 
 # Public helpers that a compared function runs through.
 WITHIN_OTHERS = {

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from pyvws.validation.compare import largest_ulp
+from pyvws_validation.compare import largest_ulp
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -6,12 +6,11 @@ import dataclasses
 
 import pytest
 from counts_mistakes import COUNTS_MISTAKES
+from pyvws_validation.cases import noisy_counts
+from pyvws_validation.cases.guarantee import ComputedLoss, SampledLoss
+from pyvws_validation.report import Row
 from statement_mistakes import Wrong
 from test_guarantee import plant
-
-from pyvws.validation.cases import noisy_counts
-from pyvws.validation.cases.guarantee import ComputedLoss, SampledLoss
-from pyvws.validation.report import Row
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")

@@ -15,14 +15,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from pyvws_validation import document, errata, provenance, runner
+from pyvws_validation._figures import figures
+from pyvws_validation.report import Measurement, Row
+from pyvws_validation.uncovered import LEFT_OPEN
 from run_here import Ended, run_here
 
 from pyvws._base import resources as _resources
 from pyvws.errors import OutputError
-from pyvws.validation import document, errata, provenance, runner
-from pyvws.validation._figures import figures
-from pyvws.validation.report import Measurement, Row
-from pyvws.validation.uncovered import LEFT_OPEN
 
 BEGAN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 EXACT = Row(

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyvws_validation import authors, errata, listings, runner
+from pyvws_validation.report import Row
 from rich.console import Console
 from typer.testing import CliRunner
 
 from pyvws.commands.cli import app
 from pyvws.errors import PyvwsError
-from pyvws.validation import authors, errata, listings, runner
-from pyvws.validation.report import Row
 
 _ROOT = Path(__file__).parents[2]
 
@@ -193,7 +193,7 @@ def test_command_counts_the_list_and_names_hashes(monkeypatch: pytest.MonkeyPatc
 def test_command_runs_what_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, options: list[str], called: set[str]
 ) -> None:
-    from pyvws.validation import authors, listings
+    from pyvws_validation import authors, listings
 
     seen = set()
     for module in (authors, listings, runner):

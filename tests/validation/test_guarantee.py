@@ -11,6 +11,23 @@ import numpy as np
 import pytest
 from clamp_mistakes import CLAMP_MISTAKES
 from joint_mistakes import JOINT_MISTAKES
+from pyvws_validation import runner
+from pyvws_validation._privacy_loss import (
+    CensoredRuns,
+    HistogramRuns,
+    SharedDrawRuns,
+    StagedRuns,
+    TableTargets,
+    WholeScoreRuns,
+    neighbourhood,
+)
+from pyvws_validation._stan_case import UNSATURATED
+from pyvws_validation._stochastic_tester import epsilon_at_least
+from pyvws_validation._weights_loss import LOSSES, WEIGHTS, median_loss, shapes
+from pyvws_validation._window_loss import WindowLoss
+from pyvws_validation.cases import CASES, MeasuredCase, guarantee, searched
+from pyvws_validation.cases.guarantee import ComputedLoss, SampledLoss
+from pyvws_validation.report import Row
 from statement_mistakes import (
     PLANTED,
     Wrong,
@@ -31,23 +48,6 @@ from pyvws.models.registry import MODELS
 from pyvws.models.regression import Regression
 from pyvws.statement.words import caveat
 from pyvws.synthesis import judged_fits
-from pyvws.validation import runner
-from pyvws.validation._privacy_loss import (
-    CensoredRuns,
-    HistogramRuns,
-    SharedDrawRuns,
-    StagedRuns,
-    TableTargets,
-    WholeScoreRuns,
-    neighbourhood,
-)
-from pyvws.validation._stan_case import UNSATURATED
-from pyvws.validation._stochastic_tester import epsilon_at_least
-from pyvws.validation._weights_loss import LOSSES, WEIGHTS, median_loss, shapes
-from pyvws.validation._window_loss import WindowLoss
-from pyvws.validation.cases import CASES, MeasuredCase, guarantee, searched
-from pyvws.validation.cases.guarantee import ComputedLoss, SampledLoss
-from pyvws.validation.report import Row
 
 STATEMENTS = [case for case in CASES if case.script in ("accounting", "window", "several_draws")]
 EVERY_EPSILON = [case for case in guarantee.CASES if isinstance(case, ComputedLoss)]

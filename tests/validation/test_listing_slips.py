@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from pyvws_validation._draws import Draws
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.engines.pystan import pystan_folder
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
-from pyvws.validation._draws import Draws
 from pyvws.weights.weights import lipschitz_weights, risk_weights
 
 # Draw 1 has the smaller maximum, so a threshold of 0.5 keeps it alone of the two.

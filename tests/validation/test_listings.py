@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyvws_validation import listings
+from pyvws_validation.edits import Edit, EditError, apply_edits
+from pyvws_validation.listing_text import Listing, find_listings, read_papers
+from pyvws_validation.listings import LISTING_EDITS, TODAYS_STAN, one_form
 
 from pyvws.errors import InputError
-from pyvws.validation import listings
-from pyvws.validation.edits import Edit, EditError, apply_edits
-from pyvws.validation.listing_text import Listing, find_listings, read_papers
-from pyvws.validation.listings import LISTING_EDITS, TODAYS_STAN, one_form
 
 _PAPERS = Path(__file__).parents[3] / "shared" / "papers"
 

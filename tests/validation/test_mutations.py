@@ -18,6 +18,10 @@ import pytest
 from counts_mistakes import COUNTED_RECORDS_MISTAKES
 from fit_mistakes import FIT_MISTAKES
 from noise_mistakes import TABLE_OF_ESTIMATES_MISTAKES
+from pyvws_validation import expected
+from pyvws_validation._case import Case
+from pyvws_validation.cases import CASES
+from pyvws_validation.runner import exit_code, run
 from random_mistakes import RANDOM_MISTAKES
 from release_mistakes import RUN_MISTAKES
 from sampler_mistakes import SHARE_MISTAKES
@@ -26,10 +30,6 @@ from table_mistakes import CONDITIONAL_TABLE_MISTAKES
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
 
 from pyvws.bounds.joint import JointBounds
-from pyvws.validation import expected
-from pyvws.validation._case import Case
-from pyvws.validation.cases import CASES
-from pyvws.validation.runner import exit_code, run
 
 Wrong = Callable[[Any], Any]
 
@@ -547,12 +547,12 @@ def value_above(function: Any) -> Any:
 SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
 VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
 ECDF, BOUNDS = "pyvws.r_numbers.rarith:ecdf_at", "pyvws.bounds.lipschitz:lipschitz_bounds"
-WEIGHTED = "pyvws.validation.cases.bounds:weighted_bounds"
-JOINT, BY_DRAW = "pyvws.bounds.joint:joint_bounds", "pyvws.validation.cases.evaluation:by_draw"
+WEIGHTED = "pyvws_validation.cases.bounds:weighted_bounds"
+JOINT, BY_DRAW = "pyvws.bounds.joint:joint_bounds", "pyvws_validation.cases.evaluation:by_draw"
 COLUMN = "pyvws.weights.weights:column_weights"
 REFERENCE, STAGED = (
-    "pyvws.validation.cases.weights:reference_weights",
-    "pyvws.validation.cases.weights:staged_weights",
+    "pyvws_validation.cases.weights:reference_weights",
+    "pyvws_validation.cases.weights:staged_weights",
 )
 LW, FROM_BOUNDS = (
     "pyvws.weights.weights:lipschitz_weights",
@@ -560,38 +560,38 @@ LW, FROM_BOUNDS = (
 )
 SCALED = "pyvws.weights.weights:scaled_bounds"
 CW, SW = "pyvws.weights.weights:risk_weights", "pyvws.weights.weights:scalar_weights"
-COUNT = "pyvws.validation.cases.weights:count_weights"
-ATTRIBUTE = "pyvws.validation.cases.attribute_risk:attribute_risk"
+COUNT = "pyvws_validation.cases.weights:count_weights"
+ATTRIBUTE = "pyvws_validation.cases.attribute_risk:attribute_risk"
 REWEIGHT = "pyvws.weights.reweight:reweight"
 RISK = "pyvws.risks.identification_risk:identification_risk"
 MATCH = "pyvws.evaluation.match_risk:match_risk"
-UNIFORM = "pyvws.validation.cases.r_numbers:uniforms"
-SAMPLE = "pyvws.validation.cases.r_numbers:positions"
-MIXED = "pyvws.validation.cases.r_numbers:mixed"
-BOOTSTRAP = "pyvws.validation.cases.evaluation:bootstrap_interval"
+UNIFORM = "pyvws_validation.cases.r_numbers:uniforms"
+SAMPLE = "pyvws_validation.cases.r_numbers:positions"
+MIXED = "pyvws_validation.cases.r_numbers:mixed"
+BOOTSTRAP = "pyvws_validation.cases.evaluation:bootstrap_interval"
 COMBINE = "pyvws.evaluation.combining_rules:combine"
-COMBINED = "pyvws.validation.cases.evaluation:"
+COMBINED = "pyvws_validation.cases.evaluation:"
 SQUARES = "pyvws.evaluation.least_squares:least_squares"
 OVERLAP = "pyvws.evaluation.interval_overlap:interval_overlap"
 PROPENSITY = "pyvws.evaluation.pmse:logistic_pmse"
 TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
-RISKS = "pyvws.validation.cases.evaluation:"
+RISKS = "pyvws_validation.cases.evaluation:"
 PAIRS, TRIPLES = "pyvws.risks.pairwise:pairwise_weights", "pyvws.risks.pairwise:three_way_weights"
 FOURS = "pyvws.risks.pairwise:four_way_weights"
 BINS, HISTOGRAM = (
     "pyvws.mechanisms.histogram.bins:",
     "pyvws.mechanisms.histogram.perturbed_histogram:",
 )
-HISTOGRAMS = "pyvws.validation.cases.perturbed_histogram:"
+HISTOGRAMS = "pyvws_validation.cases.perturbed_histogram:"
 CLAMP, SHARE = (
     "pyvws.posterior.censoring:clamp_log_likelihood",
     "pyvws.posterior.censoring:censored_share",
 )
-DRAWS = "pyvws.validation.cases.several_draws:total_epsilon"
-LEDGER = "pyvws.validation.cases.ledger:releases_together"
-DEVIANCE = "pyvws.validation.cases.clamp:deviance_terms"
-SATURATED = "pyvws.validation.cases.clamp:saturated"
+DRAWS = "pyvws_validation.cases.several_draws:total_epsilon"
+LEDGER = "pyvws_validation.cases.ledger:releases_together"
+DEVIANCE = "pyvws_validation.cases.clamp:deviance_terms"
+SATURATED = "pyvws_validation.cases.clamp:saturated"
 TRUNCATED, DOWN = (
     "pyvws.weights.truncation:weighted_epsilon_weights",
     "pyvws.weights.truncation:downscale",
@@ -599,18 +599,18 @@ TRUNCATED, DOWN = (
 UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
-SHARE_LOGS = "pyvws.validation.cases.conditional_table:log_likelihood"
-WORSE = "pyvws.validation.cases.k_marginal:"
-TABLES, SCORES = "pyvws.validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
+SHARE_LOGS = "pyvws_validation.cases.conditional_table:log_likelihood"
+WORSE = "pyvws_validation.cases.k_marginal:"
+TABLES, SCORES = "pyvws_validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
 TWO_WAY = TABLES + "two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
 GLM = "pyvws.evaluation.glm:"
-TABLE_RISK = "pyvws.validation.cases.table_risk:"
+TABLE_RISK = "pyvws_validation.cases.table_risk:"
 CLOSEST = "pyvws.evaluation.closest_records:"
-SURVEY, LINEAR = "pyvws.validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
+SURVEY, LINEAR = "pyvws_validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
 UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
 CORPUT = "pyvws.posterior.systematic_draws:van_der_corput"
-SYSTEMATIC = "pyvws.validation.cases.systematic_draws:uniforms"
+SYSTEMATIC = "pyvws_validation.cases.systematic_draws:uniforms"
 
 # The compared function, what is replaced in it, and the wrong version.
 MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
@@ -632,7 +632,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (COLUMN, COLUMN, one_ulp_more),
     (REFERENCE, "pyvws.weights.weights:fixed_scale_risks", table_scaled),
     (STAGED, "pyvws.weights.weights:fixed_scale_risks", table_scaled),
-    (BY_DRAW, "pyvws.validation.cases.evaluation:combine", without_draws),
+    (BY_DRAW, "pyvws_validation.cases.evaluation:combine", without_draws),
     (WEIGHTED, BOUNDS, wrong_axis),
     (WEIGHTED, BOUNDS, without_threshold),
     (WEIGHTED, BOUNDS, one_ulp_more),
@@ -660,7 +660,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", prior_added_to_logs),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", every_weight_one),
     (DRAWS, "pyvws.statement.several_draws:largest_delta", places_of_a_grid),
-    (LEDGER, "pyvws.validation.cases.ledger:costs_together", without_earlier_releases),
+    (LEDGER, "pyvws_validation.cases.ledger:costs_together", without_earlier_releases),
     (LEDGER, "pyvws.statement.releases:common_neighbours", always_left_out),
     (REWEIGHT, REWEIGHT, other_order),
     (REWEIGHT, REWEIGHT, zero_weights_rise),
@@ -713,10 +713,10 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (HISTOGRAM + "perturbed_histogram", HISTOGRAM + "bin_counts", upper_ends),
     (HISTOGRAMS + "probabilities_with_noise", HISTOGRAMS + "bin_probabilities", size_of_counts),
     (HISTOGRAMS + "synthesized", HISTOGRAMS + "synthesize_from_histogram", middles_of_bins),
-    (UNIFORM, "pyvws.validation.cases.r_numbers:RRandom", next_seed),
-    (SAMPLE, "pyvws.validation.cases.r_numbers:RRandom", next_seed),
-    (SAMPLE, "pyvws.validation.cases.r_numbers:RRandom", rounded_down),
-    (MIXED, "pyvws.validation.cases.r_numbers:RRandom", rounded_down),
+    (UNIFORM, "pyvws_validation.cases.r_numbers:RRandom", next_seed),
+    (SAMPLE, "pyvws_validation.cases.r_numbers:RRandom", next_seed),
+    (SAMPLE, "pyvws_validation.cases.r_numbers:RRandom", rounded_down),
+    (MIXED, "pyvws_validation.cases.r_numbers:RRandom", rounded_down),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", next_seed),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", rounded_down),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:bootstrap_interval", a_stream_each),

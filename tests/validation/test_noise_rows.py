@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from noise_mistakes import NOISE_MISTAKES
+from pyvws_validation import runner
+from pyvws_validation.cases import CASES, noise, words
+from pyvws_validation.report import Row
 from statement_mistakes import Wrong
 from test_guarantee import plant
-
-from pyvws.validation import runner
-from pyvws.validation.cases import CASES, noise, words
-from pyvws.validation.report import Row
 
 pytest.importorskip("opendp")
 MEASURED = (*noise.CASES, *words.CASES)

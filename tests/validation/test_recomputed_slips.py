@@ -10,12 +10,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from pyvws_studies.simulated_data import poisson_data, risk_efficient_counts
 from scipy import stats
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.studies.simulated_data import poisson_data, risk_efficient_counts
 from pyvws.weights.reweight import reweight
 from pyvws.weights.weights import lipschitz_weights, risk_weights
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pyvws_validation.cases import drawn_datasets, stated_facts
 from release_mistakes import RELEASE_MISTAKES
 from statement_mistakes import Wrong
 from test_guarantee import plant
-
-from pyvws.validation.cases import drawn_datasets, stated_facts
 
 pytest.importorskip("opendp")
 MEASURED = {case.id: case for case in (*stated_facts.CASES, *drawn_datasets.CASES)}

@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyvws_validation import expected, refresh, report, runner
+from pyvws_validation._case import Case
+from pyvws_validation._draws import Draws, digest
+from pyvws_validation.cases import CASES
 from rich.console import Console
 
 from pyvws._base import resources as _resources
 from pyvws.errors import InputError
 from pyvws.r import bridge
-from pyvws.validation import expected, refresh, report, runner
-from pyvws.validation._case import Case
-from pyvws.validation._draws import Draws, digest
-from pyvws.validation.cases import CASES
 
 LW = next(case for case in CASES if case.id == "weights/lw")
-REFRESH = "Run: python -m pyvws.validation.refresh"
+REFRESH = "Run: python -m pyvws_validation.refresh"
 
 
 def verdict(case: Case) -> tuple[str, str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyvws_validation.cases import samplers, table_steps
+from pyvws_validation.report import Row
 from sampler_mistakes import SAMPLER_MISTAKES
 from test_guarantee import plant
-
-from pyvws.validation.cases import samplers, table_steps
-from pyvws.validation.report import Row
 
 pytestmark = [pytest.mark.runs, pytest.mark.draws]
 ROWS = {case.id: case for case in (*samplers.CASES, *table_steps.CASES)}

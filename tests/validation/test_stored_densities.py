@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyvws_validation import _stan_answers, _stan_case, expected, runner
+from pyvws_validation._stan_answers import StoredStan
+from pyvws_validation._stan_case import CLAMPED, SAMPLED, UNSATURATED, StanCase
+from pyvws_validation.cases import CASES, density, stan_cases
+from pyvws_validation.report import Row
 
 from pyvws.errors import MissingDependencyError
 from pyvws.models.registry import MODELS
 from pyvws.r import bridge
-from pyvws.validation import _stan_answers, _stan_case, expected, runner
-from pyvws.validation._stan_answers import StoredStan
-from pyvws.validation._stan_case import CLAMPED, SAMPLED, UNSATURATED, StanCase
-from pyvws.validation.cases import CASES, density, stan_cases
-from pyvws.validation.report import Row
 
 DENSITIES = [case for case in stan_cases() if case.kind == "density"]
 PLACE = expected._place(None) / "stan.json"

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from pyvws_validation._draws import Draws
 from scipy import stats
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
@@ -18,7 +19,6 @@ from pyvws.privacy.budget import noise_scale
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
-from pyvws.validation._draws import Draws
 from pyvws.weights.reweight import reweight
 from pyvws.weights.truncation import weighted_epsilon_weights
 from pyvws.weights.weights import lipschitz_weights, risk_weights, scalar_weights

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pyvws_validation import uncovered
+from pyvws_validation.cases import CASES, values
+
 from pyvws._base import resources
-from pyvws.validation import uncovered
-from pyvws.validation.cases import CASES, values
 
 
 def stored() -> set[str]:

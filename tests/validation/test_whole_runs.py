@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyvws_validation import runner
+from pyvws_validation.cases import CASES, values
+from pyvws_validation.report import Row
 from test_guarantee import plant
 from whole_mistakes import WHOLE_MISTAKES
-
-from pyvws.validation import runner
-from pyvws.validation.cases import CASES, values
-from pyvws.validation.report import Row
 
 RELEASED = [case for case in CASES if case.script in ("fit_sources", "systematic_draws")]
 LAWS = {case.id: case for case in values.CASES}

@@ -5,8 +5,8 @@ python validation/reproduce/poisson_2024.py --seed 1 --jobs 2
 
 import sys
 
-from pyvws.studies.poisson_figures import poisson_figures
-from pyvws.validation.reproduce import main
+from pyvws_studies.poisson_figures import poisson_figures
+from pyvws_validation.reproduce import main
 
 if __name__ == "__main__":
     about = __doc__.partition("\n")[0]

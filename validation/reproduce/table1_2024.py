@@ -5,8 +5,8 @@ python validation/reproduce/table1_2024.py --seed 1 --jobs 2
 
 import sys
 
-from pyvws.studies.mixture_table import table_1
-from pyvws.validation.reproduce import main
+from pyvws_studies.mixture_table import table_1
+from pyvws_validation.reproduce import main
 
 if __name__ == "__main__":
     about = __doc__.partition("\n")[0]

@@ -5,8 +5,8 @@ python validation/reproduce/tables_5_6_risk_efficient.py --seed 1 --jobs 2
 
 import sys
 
-from pyvws.studies.risk_efficient import risk_efficient_tables
-from pyvws.validation.reproduce import main
+from pyvws_studies.risk_efficient import risk_efficient_tables
+from pyvws_validation.reproduce import main
 
 if __name__ == "__main__":
     about = __doc__.partition("\n")[0]

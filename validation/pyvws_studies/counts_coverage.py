@@ -1,0 +1,405 @@
+"""How often 95 % intervals from noisy counts hold the truth, over repeated databases.
+
+The population has categories, whose shares in all cells are known. Each column depends on two
+columns before it, so no product of pairs gives the population. Each replicate draws databases of n
+records, counts them under fresh noise with a noisy n, and imputes datasets. What is counted are all
+pairs, or the pairs of the first column alone, which leaves other pairs to the model. No triple is
+counted.
+
+Figures are the shares of cells of margins, pairs and triples. Their truth is the population's
+share, or that of the confidential table. Beside the intervals of the combining rules [rubin1987]
+stand those of the confidential records, those of one imputed dataset which takes it for data, and
+those of the noisy counts themselves, which no model enters.
+
+A second table says where the error of an estimate comes from. It compares the error with the one
+that intervals state, and has the share of the columns' dependence that estimates keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from pyvws._base.checks import Floats
+from pyvws._base.resumable_jobs import Key, Result, whole_seed
+from pyvws.evaluation.combining_rules import OF, combine
+from pyvws.evaluation.counted_cells import counted_cells
+from pyvws.mechanisms.counts.classes import impute
+from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.noisy_tables import (
+    NoisyTables,
+    bought_number,
+    bought_tables,
+    count_noise,
+)
+from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, counted_table
+from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.privacy.seller import Seller
+from pyvws.tables.files.read import read_table
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+from pyvws_studies._report import write_report
+from pyvws_studies._tables import terminal_table
+from pyvws_studies.counted_designs import ten_columns
+from pyvws_studies.replicates import ReplicatedStudy, Report
+
+SETTINGS: Final[Mapping[str, Any]] = {
+    "levels": {"a": 6, "b": 4, "c": 5, "d": 2},
+    "population_seed": 2022,
+    "concentration": 1.5,
+    "runs": [
+        {"n": 1_000, "epsilon": 1.0, "delta": 1e-5},
+        {"n": 1_000, "epsilon": 1.0, "delta": 0.0},
+        {"n": 10_000, "epsilon": 2.0, "delta": 0.0, "every": 5},
+    ],
+    "measure": {"all_pairs": ["pairs"], "pairs_of_a": ["a:b", "a:c", "a:d"]},
+    "least_share": 0.02,
+    "datasets": 20,
+    "sweeps": 350,
+    "chains": 2,
+    "classes": 30,
+    "level": 0.95,
+}
+"""Shares of columns given two others are Dirichlet draws of `concentration`, by `population_seed`.
+`least_share` is the smallest share of the population that counts as a figure. A run that takes long
+has `every`: it takes each such replicate alone."""
+
+KINDS: Final = ("margin", "measured pair", "other pair", "triple")
+METHODS: Final = ("imputed", "counted", "confidential", "one dataset")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Figure:
+    """A cell of some columns, by their places and codes, and its share of the population.
+
+    `independent` is the product of the columns' own shares there.
+    """
+
+    kind: str
+    places: tuple[int, ...]
+    codes: tuple[int, ...]
+    share: float
+    independent: float
+
+    def of(self, records: Codes) -> float:
+        """The share of records (N, K) in the cell."""
+        return float((records[:, self.places] == self.codes).all(axis=1).mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Population:
+    """What databases are drawn from: codes (N, K) of its cells or records, and shares (N,)."""
+
+    schema: Schema
+    codes: Codes
+    shares: Floats
+
+    def sample(self, n: int, rng: np.random.Generator) -> Codes:
+        """The codes (n, K) of independent records."""
+        return self.codes[rng.choice(len(self.shares), n, p=self.shares)]
+
+    def margin(self, places: tuple[int, ...], sizes: tuple[int, ...]) -> Floats:
+        """The shares of all cells of some columns, an axis for each."""
+        own = tuple(sizes[k] for k in places)
+        cells = np.ravel_multi_index(self.codes[:, places].T, own)
+        summed = np.bincount(cells, self.shares, minlength=int(np.prod(own)))
+        return np.asarray(summed.reshape(own))
+
+
+def population(settings: Mapping[str, Any]) -> Population:
+    """The made population, or the records of the file that the settings name."""
+    if "file" in settings:
+        design = ten_columns(read_table(Path(settings["file"])).frame, 1)
+        of_file = NoisyCounts(epsilon=1.0).counted_table(design.schema).columns
+        codes = np.column_stack(
+            [
+                [column.code_of(value) for value in design.table[column.name].to_list()]
+                for column in of_file
+            ]
+        )
+        return Population(
+            design.schema, codes.astype(np.int32), np.full(len(codes), 1.0 / len(codes))
+        )
+    rng = np.random.default_rng(settings["population_seed"])
+    sizes = list(settings["levels"].values())
+    joint = rng.dirichlet(np.full(sizes[0], 3.0))
+    for k, size in enumerate(sizes[1:], start=1):
+        parents = sizes[:k][-2:]
+        shares = rng.dirichlet(np.full(size, settings["concentration"]), parents)
+        joint = joint[..., None] * shares.reshape([1] * (k - len(parents)) + [*parents, size])
+    codes = np.column_stack([axis.ravel() for axis in np.indices(sizes, dtype=np.int32)])
+    return Population(_schema(settings), codes, joint.ravel() / joint.sum())
+
+
+def keys(settings: Mapping[str, Any], replicates: int) -> list[Key]:
+    """A key for each database: run, what is counted, and replicate."""
+    return [
+        (run, name, number)
+        for number in range(1, replicates + 1)
+        for run, each in enumerate(settings["runs"])
+        if number % each.get("every", 1) == 0
+        for name in settings["measure"]
+    ]
+
+
+def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
+    """Coverage and width of all kinds of figures, on one database."""
+    run, name = _budget(settings["runs"][key[0]]), str(key[1])
+    whole = population(settings)
+    table = counted_table(whole.schema, settings["measure"][name])
+    records = whole.sample(run["n"], np.random.default_rng(seed.spawn(1)[0]))
+    budget = NoisyCounts(epsilon=run["epsilon"], delta=run["delta"]).budget
+    sold = count_noise(budget, table, hidden=True)
+    seller = Seller.of_noise(sold, records)
+    number = bought_number(seller, len)
+    noisy = bought_tables(seller, sold, table, lambda codes: codes, records=number)
+    imputed = impute(
+        noisy,
+        datasets=settings["datasets"],
+        classes=settings["classes"],
+        sweeps=settings["sweeps"],
+        chains=settings["chains"],
+        seed=whole_seed(seed.spawn(1)[0]),
+    )
+    figures = list(_figures(settings, table, whole))
+    noise = float(noisy.deviations.mean()) / run["n"]
+    place = {**run, "noise": noise, "measure": name, "replicate": key[2]}
+    rows = _rows(settings["level"], figures, records, imputed.codes, noisy)
+    return Result([{**place, **row} for row in rows])
+
+
+def _budget(run: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says of its run."""
+    return {name: run[name] for name in ("n", "epsilon", "delta")}
+
+
+def _schema(settings: Mapping[str, Any]) -> Schema:
+    return Schema(
+        {
+            name: Column(model="nominal", levels=tuple(f"{name}{code}" for code in range(size)))
+            for name, size in settings["levels"].items()
+        }
+    )
+
+
+def _figures(
+    settings: Mapping[str, Any], table: CountedTable, whole: Population
+) -> Iterator[_Figure]:
+    """Cells of one, two and three columns that have at least `least_share` of the population."""
+    sizes = tuple(column.size for column in table.columns)
+    alone = [whole.margin((k,), sizes) for k in range(len(sizes))]
+    for size in (1, 2, 3):
+        for places in combinations(range(len(sizes)), size):
+            pair = "measured pair" if any({*places} <= {*s} for s in table.sets) else "other pair"
+            kind = {1: "margin", 2: pair, 3: "triple"}[size]
+            own = whole.margin(places, sizes)
+            for codes in np.argwhere(own >= settings["least_share"]).tolist():
+                product = np.prod([alone[k][code] for k, code in zip(places, codes, strict=True)])
+                share = float(own[tuple(codes)])
+                yield _Figure(kind, places, tuple(codes), share, float(product))
+
+
+def _counted(
+    noisy: NoisyTables, whose: Literal["population", "table"], level: float
+) -> dict[Any, tuple[float, float, float]]:
+    """Share and interval of each counted cell, by places and codes, from its noisy count."""
+    table = noisy.table
+    rows = [(OF_ALL, "", noisy.records, noisy.records_scale)]
+    cells = []
+    for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
+        for codes, count in zip(
+            np.ndindex(table.crossings[q].sizes), noisy.counts[low:high].tolist(), strict=True
+        ):
+            cells.append((tuple(table.sets[q]), codes))
+            rows.append((table.names[q], "", count, float(noisy.scales[q])))
+    frame = pl.DataFrame(rows, schema=["set", "label", "count", "scale"], orient="row")
+    kind: Literal["laplace", "gaussian"] = "laplace" if noisy.laplace else "gaussian"
+    seen = counted_cells(frame.with_columns(cell=0), noise=kind, of=whose, level=level)
+    ends = zip(seen["share"], seen["share_lower"], seen["share_upper"], strict=True)
+    return dict(zip(cells, ends, strict=True))
+
+
+@dataclass(slots=True)
+class _Seen:
+    """Of the figures of a kind: what intervals held, and how far estimates are from the truth."""
+
+    held: list[tuple[bool, float]] = field(default_factory=list)
+    squares: list[tuple[float, float]] = field(default_factory=list)
+    excess: list[tuple[float, float]] = field(default_factory=list)
+
+
+def _rows(
+    level: float,
+    figures: list[_Figure],
+    records: Codes,
+    datasets: list[Codes],
+    noisy: NoisyTables,
+) -> Iterator[dict[str, Any]]:
+    """A row for each kind of figure, truth and method."""
+    z = float(ndtri(0.5 + 0.5 * level))
+    by_kind: dict[tuple[str, str, str], _Seen] = {}
+
+    def see(
+        method: str,
+        whose: str,
+        figure: _Figure,
+        estimate: tuple[float, float, float],
+        truth: float,
+    ) -> None:
+        """Estimate, lower and upper end."""
+        share, low, high = estimate
+        seen = by_kind.setdefault((method, whose, figure.kind), _Seen())
+        seen.held.append((low <= truth <= high, high - low))
+        seen.squares.append(((share - truth) ** 2, ((high - low) / 2.0 / z) ** 2))
+        excess = truth - figure.independent
+        seen.excess.append(((share - figure.independent) * excess, excess**2))
+
+    counted = {whose: _counted(noisy, whose, level) for whose in OF}
+    for figure in figures:
+        own = figure.of(records)
+        truth = {"population": figure.share, "table": own}
+        shares = np.array([figure.of(codes) for codes in datasets])
+        variances = [q * (1.0 - q) / len(codes) for q, codes in zip(shares, datasets, strict=True)]
+        for whose in OF:
+            combined = combine(shares, variances, of=whose)
+            estimate = (combined.estimate, *combined.interval(level))
+            see("imputed", whose, figure, estimate, truth[whose])
+            direct = counted[whose].get((figure.places, figure.codes))
+            if direct is not None:
+                see("counted", whose, figure, direct, truth[whose])
+        half = z * (own * (1.0 - own) / len(records)) ** 0.5
+        see("confidential", "population", figure, (own, own - half, own + half), figure.share)
+        half = z * variances[0] ** 0.5
+        alone = (shares[0], shares[0] - half, shares[0] + half)
+        see("one dataset", "population", figure, alone, figure.share)
+    for (method, whose, kind), seen in by_kind.items():
+        within, width = np.mean(seen.held, axis=0)
+        square, stated_square = np.mean(seen.squares, axis=0)
+        kept, whole = np.sum(seen.excess, axis=0)
+        yield {
+            "method": method,
+            "of": whose,
+            "kind": kind,
+            "figures": len(seen.held),
+            "within": float(within),
+            "width": float(width),
+            "square": float(square),
+            "stated_square": float(stated_square),
+            **({} if kind == "margin" else {"dependence": float(kept / whole)}),
+        }
+
+
+def means(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
+    """A line for each run, method, truth and kind: means over the databases.
+
+    `within` is the share of intervals that hold the truth, and `error` its standard error between
+    databases; `width` is the mean width of the intervals, and `noise` the mean deviation of a
+    count's noise, as a share of n. `off` is the root mean square of the estimates' errors, and
+    `stated` that of the errors that intervals state. `dependence` is the slope of the estimates on
+    the truth, both less the product of the columns' shares: 1 where dependence is kept whole.
+    """
+    names = ("n", "epsilon", "delta", "noise", "measure", "method", "of", "kind")
+    by_place: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for result in results.values():
+        for row in result.rows:
+            by_place.setdefault(tuple(row[name] for name in names), []).append(row)
+    lines = []
+    for place, rows in by_place.items():
+        within = np.array([row["within"] for row in rows])
+        error = float(within.std(ddof=1) / len(rows) ** 0.5) if len(rows) > 1 else float("nan")
+        lines.append(
+            {
+                **dict(zip(names, place, strict=True)),
+                "databases": len(rows),
+                "within": float(within.mean()),
+                "error": error,
+                "width": float(np.mean([row["width"] for row in rows])),
+                "off": float(np.mean([row["square"] for row in rows]) ** 0.5),
+                "stated": float(np.mean([row["stated_square"] for row in rows]) ** 0.5),
+                "dependence": float(np.mean([row.get("dependence", np.nan) for row in rows])),
+            }
+        )
+    return lines
+
+
+def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
+    """Show a table for each run and what is counted; write coverage.csv and the explanation."""
+    lines = means(results)
+    shown = []
+    for run in map(_budget, settings["runs"]):
+        for name in settings["measure"]:
+            own = [line for line in lines if {**line, **run, "measure": name} == line]
+            if own:
+                shown += [_table(run, name, own), _errors(own)]
+    text = (
+        "Each entry is the share of intervals that hold the truth, in percent, with the mean width "
+        "of the intervals. Figures that were counted are margins and measured pairs. Others rest "
+        "on the model. A line says what the intervals are made of, and what their truth is. "
+        "Below each table stand the root mean square of the errors of estimates, the error that "
+        "intervals state, both in points, and the share of the dependence that is kept.",
+    )
+    return write_report(out, shown, tables={"coverage.csv": lines}, text=text, pictures={})
+
+
+def _table(run: Mapping[str, Any], name: str, lines: list[dict[str, Any]]) -> Any:
+    kinds = [kind for kind in KINDS if any(line["kind"] == kind for line in lines)]
+    table = terminal_table(
+        f"n {run['n']:,}, epsilon {run['epsilon']:g}, delta {run['delta']:g}, "
+        f"noise {lines[0]['noise']:.1%} of n, counted: {name.replace('_', ' ')}, "
+        f"{lines[0]['databases']} databases",
+        left=["intervals of", "truth of"],
+        right=kinds,
+    )
+    for method in METHODS:
+        for whose in OF:
+            by_kind = {x["kind"]: x for x in lines if (x["method"], x["of"]) == (method, whose)}
+            if by_kind:
+                entries = (
+                    f"{100 * by_kind[kind]['within']:.1f} ({by_kind[kind]['width']:.3f})"
+                    if kind in by_kind
+                    else ""
+                    for kind in kinds
+                )
+                table.add_row(method, whose, *entries)
+    return table
+
+
+def _errors(lines: list[dict[str, Any]]) -> Any:
+    """The errors of estimates of the population beside those that their intervals state."""
+    own = [line for line in lines if line["of"] == "population"]
+    kinds = [kind for kind in KINDS if any(line["kind"] == kind for line in own)]
+    table = terminal_table(
+        "errors of the population's shares, and stated errors, in points",
+        left=["intervals of"],
+        right=kinds,
+    )
+    for method in METHODS:
+        entries = dict.fromkeys(kinds, "")
+        for line in own:
+            if line["method"] == method:
+                kept = "" if line["kind"] == "margin" else f", {line['dependence']:.2f} kept"
+                entries[line["kind"]] = f"{100 * line['off']:.2f}, {100 * line['stated']:.2f}{kept}"
+        table.add_row(method, *entries.values())
+    return table
+
+
+def coverage_study(name: str, settings: Mapping[str, Any], replicates: int) -> ReplicatedStudy:
+    return ReplicatedStudy(
+        name=name,
+        settings=settings,
+        replicates=replicates,
+        keys=partial(keys, settings),
+        replicate=replicate,
+        report=report,
+    )
+
+
+STUDY = coverage_study("counts-coverage", SETTINGS, 200)

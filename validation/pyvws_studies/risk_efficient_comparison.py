@@ -1,0 +1,337 @@
+"""Compare the paper's figures for its simulated counts with replicates: inside, outside, and why.
+
+A published figure comes from one run. Where the paper and the replicates sample alike, the figure
+falls outside the range of R replicates with probability 2 / (R + 1), whatever the distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.evaluation.whack_a_mole import risk_summary
+from pyvws.r_numbers import rarith
+from pyvws.r_numbers.r_random import RRandom
+from pyvws_studies.printed import PairedDifference, half_unit, paired_difference
+from pyvws_studies.simulated_data import risk_efficient_counts
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One printed figure, and the row and column of a replicate that it belongs to."""
+
+    table: str
+    row: str
+    column: str
+    value: str
+    mechanism: str
+    radius: float
+    datasets: int
+    statistic: str
+
+    @property
+    def key(self) -> tuple[str, float, int, str]:
+        """The measured quantity; figures of two tables may share one key."""
+        return self.mechanism, self.radius, self.datasets, self.statistic
+
+
+_UTILITY: Final = (("U_m", "u_m"), ("U_a", "u_a"))
+_TABLE_5: Final = (
+    ("Synthesizer", "synthesizer", 0.3, "0.0451", "0.0006"),
+    ("r = 30%", "marginal", 0.3, "0.1061", "0.0040"),
+    ("r = 25%", "marginal", 0.25, "0.1124", "0.0045"),
+    ("r = 20%", "marginal", 0.2, "0.1152", "0.0048"),
+    ("r = 15%", "marginal", 0.15, "0.1088", "0.0043"),
+)
+_SUPPLEMENT_2: Final = (
+    ("Synthesizer", "synthesizer", 0.3, "0.0451", "0.0006"),
+    ("Marginal", "marginal", 0.15, "0.1088", "0.0043"),
+    ("Pairwise", "pairwise", 0.15, "0.0378", "0.0003"),
+)
+# Table 6 by rows: estimate, ends and length of the interval, first for the mean, then the median.
+_ROWS_6: Final = {
+    ("synthesizer", 30): "100.46 96.63 104.34 7.71 97.09 93.00 101.00 8.00",
+    ("synthesizer", 20): "100.99 97.28 104.69 7.41 97.60 93.00 101.50 8.50",
+    ("synthesizer", 10): "100.95 97.07 104.97 7.90 97.36 93.00 102.00 9.00",
+    ("synthesizer", 5): "99.76 96.71 103.33 6.62 96.59 93.00 101.00 8.00",
+    ("synthesizer", 1): "102.05 99.97 104.04 4.07 99.82 97.00 102.00 5.00",
+    ("marginal", 30): "102.37 99.49 104.87 5.38 101.05 98.00 103.50 5.50",
+    ("marginal", 20): "102.60 100.13 105.02 4.89 101.37 98.00 105.00 7.00",
+    ("marginal", 10): "102.93 99.92 105.34 5.42 101.63 98.00 105.00 7.00",
+    ("marginal", 5): "102.26 99.69 104.64 4.95 101.00 98.00 104.00 6.00",
+    ("marginal", 1): "103.78 102.34 105.12 2.78 103.15 101.00 105.00 4.00",
+}
+_COLUMNS_6: Final = tuple(
+    (f"{statistic}: {column}", f"{statistic}{suffix}")
+    for statistic in ("mean", "median")
+    for column, suffix in (
+        ("estimate", ""),
+        ("lower", "_lower"),
+        ("upper", "_upper"),
+        ("length", "_length"),
+    )
+)
+
+DATA_ROW: Final[dict[str, str]] = dict(
+    zip(
+        (name for _, name in _COLUMNS_6),
+        ["100.70", "98.68", "102.58", "3.90", "97.93", "95.49", "101.00", "5.51"],
+        strict=True,
+    )
+)
+"""Row D of Table 6, which describes the data."""
+
+PUBLISHED: Final[tuple[Published, ...]] = (
+    *(
+        Published(table, label, column, value, mechanism, radius, 20, statistic)
+        for table, rows in (("Table 5", _TABLE_5), ("Supplement, Table 2", _SUPPLEMENT_2))
+        for label, mechanism, radius, *values in rows
+        for (column, statistic), value in zip(_UTILITY, values, strict=True)
+    ),
+    *(
+        Published(
+            "Table 6", f"{mechanism[0].upper()} (L = {L})", column, value, mechanism, 0.2, L, name
+        )
+        for (mechanism, L), values in _ROWS_6.items()
+        for (column, name), value in zip(_COLUMNS_6, values.split(), strict=True)
+    ),
+)
+
+Rows = list[dict[str, Any]]
+
+PAIRS = (
+    ("Table 5", "Synthesizer", "r = 15%"),
+    ("Table 5", "r = 30%", "r = 20%"),
+    ("Table 5", "r = 20%", "r = 15%"),
+    ("Supplement, Table 2", "Synthesizer", "Pairwise"),
+    ("Supplement, Table 2", "Marginal", "Pairwise"),
+    ("Table 6", "S (L = 20)", "M (L = 20)"),
+)
+"""Pairs of rows whose figures the paper compares: table, first row, second row."""
+_RISES = (0.02, 0.05)  # Above the Monte Carlo error of an average over many replicates.
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCell:
+    """A published figure and the replicates' smallest, mean and largest value on one dataset;
+    `inside` allows for rounding, and `deviation` is in standard deviations over the replicates.
+    """
+
+    published: Published
+    data_seed: int
+    low: float
+    mean: float
+    high: float
+    deviation: float
+
+    @property
+    def inside(self) -> bool:
+        value, half = float(self.published.value), half_unit(self.published.value) * (1 + 1e-9)
+        return self.low - half <= value <= self.high + half
+
+    @property
+    def range_text(self) -> str:
+        """Smallest and largest value with the published decimals; U_a has one decimal more."""
+        decimals = len(self.published.value.partition(".")[2])
+        decimals += self.published.statistic == "u_a"
+        return f"[{self.low:.{decimals}f}, {self.high:.{decimals}f}]"
+
+
+def compare(rows: Rows, data_seed: int) -> list[ComparedCell]:
+    """Compare every published figure with the replicates on the data of one seed."""
+    cells = []
+    for published in PUBLISHED:
+        values = replicated(rows, data_seed, published)
+        if len(values):
+            mean = rarith.mean(values)
+            spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+            away = (float(published.value) - mean) / spread if spread else float("nan")
+            cells.append(
+                ComparedCell(
+                    published, data_seed, float(values.min()), mean, float(values.max()), away
+                )
+            )
+    return cells
+
+
+def differences(rows: Rows, data_seed: int) -> list[PairedDifference]:
+    """The difference of each of `PAIRS` in each column, paired by the replicates' data and seed."""
+    published = {(figure.table, figure.row, figure.column): figure for figure in PUBLISHED}
+    pairs = []
+    for table, first, second in PAIRS:
+        for column in (at for name, row, at in published if (name, row) == (table, first)):
+            own, other = (
+                replicated(rows, data_seed, published[table, row, column])
+                for row in (first, second)
+            )
+            if len(own) and len(other):
+                pairs.append(paired_difference(first, second, column, own, other))
+    return pairs
+
+
+def replicated(rows: Rows, data_seed: int, published: Published) -> Floats:
+    """The replicates' values (R,) of one published figure on the data of one seed."""
+    mechanism, radius, datasets, statistic = published.key
+    return np.array(
+        [
+            row[statistic]
+            for row in rows
+            if (row["data_seed"], row["mechanism"]) == (data_seed, mechanism)
+            and (row["radius"], row["datasets"]) == (radius, datasets)
+        ]
+    )
+
+
+def data_rows(settings: Mapping[str, Any]) -> dict[int, dict[str, float]]:
+    """Row D of Table 6 for the data of each seed."""
+    return {
+        seed: statistics(settings, [simulate(settings, seed)]) for seed in settings["data_seeds"]
+    }
+
+
+def same_data(row: Mapping[str, float]) -> int:
+    """How many of row D's eight printed figures this row reproduces."""
+    return sum(f"{row[name]:.2f}" == value for name, value in DATA_ROW.items())
+
+
+def explanation(
+    settings: Mapping[str, Any], rows: Rows, risks: Mapping[int, Mapping[str, Floats]]
+) -> list[str]:
+    """Paragraphs on the figures outside the replicates' range, and the measured causes."""
+    described = data_rows(settings)
+    paragraphs = [
+        f"Data of R's seed {seed}: mean {row['mean']:.2f} [{row['mean_lower']:.2f}, "
+        f"{row['mean_upper']:.2f}], median {row['median']:.2f} [{row['median_lower']:.2f}, "
+        f"{row['median_upper']:.2f}]. Of the {len(DATA_ROW)} figures of row D of Table 6, "
+        f"{same_data(row)} are these."
+        for seed, row in described.items()
+    ]
+    theirs = next(
+        (seed for seed, row in described.items() if same_data(row) == len(DATA_ROW)), None
+    )
+    if theirs is not None:
+        paragraphs.append(
+            "Row D depends on no model and no sampler. The paper's data are therefore those of "
+            f"seed {theirs}, and its figures belong beside the ranges on these."
+        )
+    outside: dict[int, dict[tuple[str, float, int, str], ComparedCell]] = {}
+    for seed in described:
+        distinct = {cell.published.key: cell for cell in compare(rows, seed)}
+        outside[seed] = {key: cell for key, cell in distinct.items() if not cell.inside}
+        replicates = len({row["replicate"] for row in rows})
+        chance = 2 / (replicates + 1) * len(distinct)
+        paragraphs.append(
+            f"Seed {seed}: {len(outside[seed])} of {len(distinct)} published figures lie outside "
+            f"the range of {replicates} replicates. Were paper and replicates alike, {chance:.1f} "
+            "would by chance, 2 / (R + 1) each."
+            + (" There is no more than chance to explain." * (len(outside[seed]) <= chance))
+        )
+        if seed == theirs or theirs is None:
+            paragraphs.extend(f"  {_line(cell)}" for cell in outside[seed].values())
+    paragraphs.extend(
+        _cause(settings, rows, theirs, seed, outside)
+        for seed in described
+        if theirs is not None and seed != theirs and outside[seed]
+    )
+    return [*paragraphs, *_moles(settings, risks)]
+
+
+def _line(cell: ComparedCell) -> str:
+    published = cell.published
+    side = "above" if float(published.value) > cell.high else "below"
+    away = f", {abs(cell.deviation):.1f} standard deviations from the mean of the replicates"
+    return (
+        f"{published.table}, {published.row}, {published.column}: {published.value} is {side} "
+        f"{cell.range_text}{away if np.isfinite(cell.deviation) else ''}."
+    )
+
+
+def _cause(
+    settings: Mapping[str, Any],
+    rows: Rows,
+    theirs: int,
+    seed: int,
+    outside: Mapping[int, Mapping[Any, ComparedCell]],
+) -> str:
+    """How many of the figures outside on the data of `seed` other data alone explain."""
+    inside = len(set(outside[seed]) - set(outside[theirs]))
+    r = settings["other_datasets_radius"]
+    mu, phi = (
+        [
+            rarith.mean(
+                [
+                    row[name]
+                    for row in rows
+                    if (row["data_seed"], row["mechanism"], row["radius"]) == (data, "marginal", r)
+                ]
+            )
+            for data in (theirs, seed)
+        ]
+        for name in ("mu", "phi")
+    )
+    return (
+        f"Of the {len(outside[seed])} figures outside on seed {seed}, {inside} are inside on seed "
+        f"{theirs} with nothing but the data changed, so the data are their cause. The marginal "
+        f"synthesizer at r = {r:.0%} settles at mu {mu[0]:.2f} and phi {phi[0]:.1f} on seed "
+        f"{theirs}, at mu {mu[1]:.2f} and phi {phi[1]:.1f} on seed {seed}."
+    )
+
+
+def _moles(settings: Mapping[str, Any], risks: Mapping[int, Mapping[str, Floats]]) -> Iterator[str]:
+    """Number of records whose averaged risk rises under weights, for the data of each seed."""
+    r = settings["pairwise_radius"]
+    for seed, of_seed in risks.items():
+        plain, moles = of_seed[f"synthesizer {r:g}"], []
+        for name in ("marginal", "pairwise"):
+            risk = of_seed[f"{name} {r:g}"]
+            rise = risk - plain
+            counts = ", ".join(f"{(rise >= least).sum()} by {least:g}" for least in _RISES)
+            moles.append(f"{name} {counts} or more (IQR of risks {risk_summary(risk).iqr:.3f})")
+        yield (
+            f"Whack-a-mole at r = {r:.0%}, seed {seed}: averaged over all replicates, records rise "
+            f"above the synthesizer's risk under {'; under '.join(moles)}."
+        )
+    yield (
+        f"One run of {settings['datasets']} datasets hardly shows this: its risks carry more Monte "
+        "Carlo error than most of these rises."
+    )
+
+
+def simulate(settings: Mapping[str, Any], data_seed: int) -> Floats:
+    """The counts (n,) under one of R's seeds."""
+    return risk_efficient_counts(data_seed, settings["n"])
+
+
+def statistics(settings: Mapping[str, Any], datasets: list[Floats]) -> dict[str, float]:
+    """Mean and median with intervals, as two calls of `pyvws.bootstrap_interval` give them."""
+    n, times = settings["n"], settings["bootstrap"]
+    most = max(settings["datasets"], *settings["other_datasets"])
+    places = _places(settings["bootstrap_seed"], n, most * times)
+    pooled = np.empty((2, len(datasets) * times))
+    for number, values in enumerate(datasets):
+        part = slice(number * times, (number + 1) * times)
+        samples = values[places[part]]
+        # Counts: their sums have no rounding, so a plain division gives R's mean.
+        pooled[0, part], pooled[1, part] = samples.sum(axis=1) / n, np.median(samples, axis=1)
+    intervals = {}
+    for name, values in zip(("mean", "median"), pooled, strict=True):
+        lower, upper = (float(value) for value in rarith.quantile(values, [0.025, 0.975]))
+        intervals[name], intervals[f"{name}_lower"] = rarith.mean(values), lower
+        intervals[f"{name}_upper"], intervals[f"{name}_length"] = upper, upper - lower
+    return intervals
+
+
+@cache
+def _places(seed: int, n: int, count: int) -> NDArray[np.uint16]:
+    """`count` samples of n places 0, ..., n - 1 with replacement, shape (count, n)."""
+    stream = RRandom(seed)
+    places = np.empty((count, n), dtype=np.uint16)
+    for row in places:
+        row[:] = stream.sample(n, n) - 1
+    return places

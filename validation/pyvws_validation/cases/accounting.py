@@ -1,0 +1,229 @@
+"""Cases of `pyvws.statement.accounting`: statements of whole runs, compared with R.
+
+R gets the same outcomes and draws. An engine with known draws replaces the sampler, so every
+figure follows from the arguments.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from pyvws._base.checks import Floats
+from pyvws.errors import ConvergenceWarning
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.mechanism import Mechanism
+from pyvws.mechanisms.unweighted import Unweighted
+from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.release.release import Release
+from pyvws.release.synthesize import synthesize
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+from pyvws_validation._case import in_steps
+from pyvws_validation._draws import Draws
+from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
+
+SEED: Final = 2**60 + 1
+_WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
+_FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
+
+
+def reweighted_weights(**data: Any) -> Floats:
+    """The weights (N,) of the fit that makes the datasets of that run."""
+    release, _ = _run(LipschitzWeighted(), reweight=True, **data)
+    return in_steps(release.records["weight_final"].to_numpy())
+
+
+def records_statement(records: str, noise: float, **data: Any) -> Floats:
+    """The statement of a censored run whose number of rows is "public" or "noisy", in numbers."""
+    rows = {"records": 7} if records == "public" else {"records": "noisy", "records_epsilon": noise}
+    return censored_statement(weights="none", **rows, **data)
+
+
+def draws_statement(draws: int, **data: Any) -> Floats:
+    """The statement of a censored run whose datasets come from fewer draws, in numbers."""
+    return censored_statement(weights="none", draws_per_release=draws, **data)
+
+
+def staged_statement(stage: float, **data: Any) -> Floats:
+    """The statement of a censored run whose weights come from one draw of a first stage."""
+    return censored_statement(weights="staged", stage_epsilon=stage, **data)
+
+
+def draws_by_delta(epsilon: float, stage: float, noise: float, **data: Any) -> Floats:
+    """What a strict statement says of several draws at a public delta, and in zCDP."""
+    given: dict[str, Any] = {"weights": "none"}
+    if stage:
+        given = {"weights": "staged", "stage_epsilon": stage}
+    rows = {"records": "noisy", "records_epsilon": noise} if noise else {}
+    release, _ = _run(Censored(epsilon=epsilon, clamp="half", **given), **rows, **data)
+    privacy = release.privacy
+    figures = list(privacy["epsilon_total_by_delta"].values())
+    for neighbours in privacy["epsilon_by_neighbours"].values():
+        figures += [*neighbours["total_by_delta"].values(), neighbours["total_zcdp"]]
+    return np.array(figures)
+
+
+def after_statement(epsilon: float, before: float, **data: Any) -> Floats:
+    """What a strict run says that it and an earlier one, at epsilon `before`, cost together.
+
+    The earlier release shows its number of records; the later one has a public number of rows.
+    """
+    given: dict[str, Any] = {"weights": "none", "clamp": "half"}
+    earlier, _ = _run(Censored(epsilon=before, **given), **data)
+    with TemporaryDirectory() as folder:
+        path = earlier.write(Path(folder, "out"))
+        own = {"records": 7, "after": str(path)}
+        release, _ = _run(Censored(epsilon=epsilon, **given), **own, **data)
+    together = release.privacy["costs_together"]
+    figures = together["strict"]
+    return np.array([together["releases"]["strict"], figures["epsilon"], figures["zcdp"]])
+
+
+def censored_terms(epsilon: float, weights: str, **data: Any) -> Floats:
+    """The sum of terms (S,) that a censored run hands to its engine, in steps of 2^-30 nats."""
+    mechanism = Censored(epsilon=epsilon, weights=weights, clamp="half")
+    _, engine = _run(mechanism, **data)
+    target = engine.targets[-1]
+    # Subtract the prior at the same points.
+    prior = PseudoPosterior(target.model, target.cells, np.zeros(len(data["outcome"])))
+    densities = [either.density_and_gradient() for either in (target, prior)]
+    sums = [densities[0](q)[0] - densities[1](q)[0] for q in engine.fits[0]]
+    return in_steps(sums)
+
+
+def table_statement(
+    outcome: Any,
+    mean: Any,
+    log_scale: Any,
+    second: Any,
+    intercept: Any,
+    slope: Any,
+    log_scale_2: Any,
+    half_width: float,
+    datasets: int,
+) -> Floats:
+    """The statement of an LW run on a table of two columns, in numbers, and each column's part."""
+    S = len(mean)
+    schema = Schema(
+        {
+            "first": Column(model="normal", range=(-half_width, half_width)),
+            "second": Column(model="normal"),
+        }
+    )
+    engine = KnownByWidth(
+        [
+            np.column_stack([mean, np.zeros(S), log_scale]),
+            np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale_2]),
+        ]
+    )
+    release = synthesize(
+        pl.DataFrame({"first": outcome, "second": second}),
+        schema=schema,
+        mechanism=LipschitzWeighted(),
+        engine=engine,
+        draws=S,
+        chains=1,
+        datasets=datasets,
+        seed=SEED,
+    )
+    parts = []
+    for privacy in (release.summary["privacy"], release.privacy):
+        parts += [column["epsilon_alone"] for column in privacy["columns"]]
+        parts.append(privacy["epsilon_of_separate_runs"])
+    return np.array([*_figures(release), *in_steps(parts[:3]), *parts[3:]])
+
+
+def _run(
+    mechanism: Mechanism, *, outcome: Any, mean: Any, log_scale: Any, **options: Any
+) -> tuple[Release, KnownDraws]:
+    """A whole run of a normal model without predictors; each fit has the same draws."""
+    engine = KnownDraws([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    with warnings.catch_warnings():
+        # The run warns the agency where the clamp leaves only the prior; ignore the warning.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        release = synthesize(
+            pl.DataFrame({"y": outcome}),
+            outcome="y",
+            model="normal",
+            mechanism=mechanism,
+            engine=engine,
+            draws=len(mean),
+            chains=1,
+            seed=SEED,
+            **{"datasets": 1, **options},
+        )
+    return release, engine
+
+
+def _figures(release: Release) -> Floats:
+    """The statement's figures in the order of `statement` in accounting.R."""
+    exact, released = release.summary["privacy"], release.privacy
+    steps = in_steps([exact[name] for name in _FIGURES])
+    spent = next(entry for entry in released["ledger"] if entry["key"].startswith("datasets"))
+    both = [
+        released["epsilon_by_neighbours"][neighbours][count]
+        for neighbours in ("leave-one-out", "replace-one")
+        for count in ("per_dataset", "total")
+    ]
+    strict = released["certified"] or dict.fromkeys(_FIGURES, 0.0)
+    sure = [strict[name] for name in _FIGURES[1:]]
+    own = [released[name] for name in _FIGURES]
+    word = _WORDS[released["guarantee"]]
+    return np.array([*steps, *own, spent["epsilon"], *both, *sure, word])
+
+
+def _statement(kind: Callable[..., Mechanism], *names: str, **more: Any) -> Callable[..., Floats]:
+    """What gives the statement of a run, in numbers: the mechanism takes the settings `names`."""
+
+    def statement(**data: Any) -> Floats:
+        settings = {name: data.pop(name) for name in names if name in data}
+        return _figures(_run(kind(**settings), **more, **data)[0])
+
+    return statement
+
+
+unweighted_statement = _statement(Unweighted)
+lw_statement = _statement(LipschitzWeighted)
+reweighted_statement = _statement(LipschitzWeighted, reweight=True)
+one_draw_statement = _statement(LipschitzWeighted, draws_per_release=1)
+weighted_epsilon_statement = _statement(WeightedEpsilon, "epsilon")
+censored_statement = _statement(
+    partial(Censored, clamp="half"), "epsilon", "weights", "stage_epsilon"
+)
+
+# Arguments
+
+
+def outcomes_and_draws(seed: int, *shape: int) -> dict[str, Any]:
+    """Outcomes about 0, some far out, and draws; some draws make densities above 1."""
+    stream, (S, N) = Draws(seed), shape
+    outcome = stream.bell(N, 0.0, 1.0)
+    outcome[stream.uniform(N) < 0.2] *= 2.5
+    return {
+        "outcome": outcome,
+        "mean": stream.uniform(S, -0.5, 0.5),
+        "log_scale": stream.uniform(S, -1.8, 0.9),
+    }
+
+
+def table_and_draws(seed: int, *shape: int) -> dict[str, Any]:
+    """A second outcome that follows the first, and draws of both columns."""
+    arguments, (S, N) = outcomes_and_draws(seed, *shape), shape
+    stream = Draws(seed + 100)
+    return {
+        **arguments,
+        "second": 0.5 * arguments["outcome"] + stream.bell(N, 0.0, 1.0),
+        "intercept": stream.uniform(S, -0.5, 0.5),
+        "slope": stream.uniform(S, 2.0, 6.0),
+        "log_scale_2": stream.uniform(S, -0.9, 0.9),
+    }

@@ -1,0 +1,232 @@
+"""Cases of `pyvws.evaluation`: utility, match risks, top-coding, bootstrap and combining rules."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws.evaluation import bootstrap, whack_a_mole
+from pyvws.evaluation.combining_rules import combine, combine_formula
+from pyvws.r_numbers import rarith
+from pyvws_validation._draws import Draws, Floats
+
+# Match risks
+
+
+def _one_outcome(seed: int, records: int) -> dict[str, Any]:
+    """Whole distances, so that values lie on the edge of a ball, or shares of small amounts."""
+    draws = Draws(seed)
+    original = draws.amounts(records) if seed == 2 else draws.counts(records)
+    return {
+        "original": original,
+        "synthetic": [original + draws.whole(records, 11) - 5.0 for _ in range(1 + seed % 4)],
+        "known": Draws(seed + 50).whole(records, 3),
+    }
+
+
+def _several(seed: int, records: int) -> dict[str, Any]:
+    """Two or three outcomes with ties and zeros; box and ellipsoid, open and closed."""
+    outcomes = 2 + seed % 2
+    draws = Draws(seed)
+    size = records * outcomes
+    original = draws.whole(size, 7).astype(np.float64).reshape(records, outcomes)
+    moves = [draws.whole(size, 3).reshape(records, outcomes) - 1.0 for _ in range(1 + seed % 3)]
+    return {
+        "original": original,
+        "synthetic": [original + move for move in moves],
+        "radius": 0.5 if seed < 3 else np.array([1.0, 2.0, 1.5][:outcomes]),
+        "radius_kind": "percentage" if seed < 3 else "absolute",
+        "norm": "euclidean" if seed in (2, 3, 4) else "box",
+        "ball": "open" if seed % 2 else "closed",
+    }
+
+
+# U_m and U_a
+
+
+def _numbers(seed: int, records: int) -> dict[str, Any]:
+    """One to five datasets of other sizes than the original; counts tie, amounts do not."""
+    draws = Draws(seed)
+    values = draws.counts if seed % 2 else draws.amounts
+    synthetic = [values(records + number) for number in range(seed)]
+    original = values(records)
+    if seed == 3:
+        synthetic[1] = original.copy()
+    return {"original": original, "synthetic": synthetic}
+
+
+# Pooled estimates and intervals under R's seed
+
+_STATISTICS: Final = {
+    "mean": rarith.mean,
+    "median": lambda x: rarith.quantile(x, 0.5),
+    "q90": lambda x: rarith.quantile(x, 0.9),
+    "variance": rarith.var,
+}
+
+
+def bootstrap_interval(statistic: str, **arguments: Any) -> bootstrap.BootstrapInterval:
+    """The interval of a statistic that both sides know by name."""
+    return bootstrap.bootstrap_interval(statistic=_STATISTICS[statistic], **arguments)
+
+
+def _pooled(seed: int, records: int) -> dict[str, Any]:
+    """One to five datasets, counts or amounts; most samples and datasets differ in size."""
+    draws = Draws(seed)
+    datasets = [draws.counts(records + number) for number in range(seed)]
+    if seed % 2 == 0:
+        datasets = [np.asarray(values) * 1.1 for values in datasets]
+    n = records if seed < 4 else records + 3
+    return {"datasets": datasets, "n": n, "seed": 100 * seed + records}
+
+
+# Combining rules: both kinds, intervals, and a regression
+
+
+def interval(estimates: Any, variances: Any, level: float, **options: Any) -> Floats:
+    """Both ends of the combined interval."""
+    return np.array(combine(estimates, variances, **options).interval(level))
+
+
+def by_draw(estimates: Floats, variances: Floats, draws: Any) -> Floats:
+    """Estimate, T and degrees of freedom, with the draw behind each dataset given."""
+    combined = combine(estimates, variances, draw_of_dataset=list(draws))
+    return np.array([combined.estimate, combined.variance, combined.df])
+
+
+def regression(outcomes: list[Floats], x: Floats, group: Any, kind: Any) -> Floats:
+    """Combined coefficients of outcome ~ x + group, then their combined variances."""
+    import pandas as pd
+
+    tables = [
+        pd.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
+        for outcome in outcomes
+    ]
+    combined = combine_formula(tables, "outcome ~ x + group", kind=kind).values()
+    return np.array([f.estimate for f in combined] + [f.variance for f in combined])
+
+
+def _partial(seed: int, datasets: int) -> dict[str, Any]:
+    """Variances larger and smaller than the spread; seed 5 has datasets that agree."""
+    draws = Draws(seed)
+    estimates = draws.bell(datasets, 100.0, 2.0)
+    if seed == 5:
+        estimates[:] = estimates[0]
+    return {"estimates": estimates, "variances": draws.uniform(datasets, 0.5, 2.0 * seed)}
+
+
+def _full(seed: int, *shape: int) -> dict[str, Any]:
+    """Odd seeds have variances so large that T would be negative."""
+    arguments = _partial(seed, *shape)
+    if seed % 2:
+        arguments["variances"] = 50.0 * arguments["variances"]
+    return {**arguments, "kind": "full", "size_ratio": 0.5 + 0.25 * seed}
+
+
+def _by_draw(seed: int, draws: int) -> dict[str, Any]:
+    """Draws in turn, and draws in blocks; the draws have unequal numbers of datasets."""
+    datasets = 2 * draws + seed
+    turns = np.arange(datasets) % draws if seed % 2 else np.arange(datasets) * draws // datasets
+    return {**_partial(seed, datasets), "draws": turns + 1}
+
+
+def _interval(seed: int, *shape: int) -> dict[str, Any]:
+    return (_partial if seed % 2 else _full)(seed, *shape)
+
+
+def _regression(seed: int, datasets: int) -> dict[str, Any]:
+    draws = Draws(seed)
+    x, group = draws.bell(40, 10.0, 3.0), draws.whole(40, 3)
+    group[:3] = 0, 1, 2
+    outcomes = [5.0 + 2.0 * x + 3.0 * group + draws.bell(40, 0.0, 4.0) for _ in range(datasets)]
+    return {"outcomes": outcomes, "x": x, "group": group, "kind": "partial"}
+
+
+# Overlap of intervals: apart, touching, nested and equal
+
+
+def _intervals(seed: int, number: int) -> dict[str, Any]:
+    draws = Draws(seed)
+    original = draws.uniform(number, -5.0, 5.0), draws.uniform(number, 0.1, 4.0)
+    synthetic = draws.uniform(number, -5.0, 5.0), draws.uniform(number, 0.1, 4.0)
+    first = np.column_stack([original[0], original[0] + original[1]])
+    second = np.column_stack([synthetic[0], synthetic[0] + synthetic[1]])
+    second[0] = first[0] if seed % 2 else (first[0, 1], first[0, 1] + 1.0)
+    return {"original": first, "synthetic": second}
+
+
+# Least squares
+
+
+def _design(seed: int, records: int) -> dict[str, Any]:
+    """A constant, and one to five columns of several scales."""
+    draws = Draws(seed)
+    columns = [np.ones(records)]
+    columns += [draws.bell(records, 2.0 * k, 2.0**k) for k in range(min(seed, records - 2))]
+    design = np.column_stack(columns)
+    return {"design": design, "y": design.sum(axis=1) + draws.bell(records, 0.0, 5.0)}
+
+
+# Propensity scores and their null distribution
+
+
+def _designs(seed: int, records: int) -> dict[str, Any]:
+    """A constant and one to three columns; more synthetic than original records, moved a little."""
+    draws = Draws(seed)
+    width = 1 + seed % 3
+
+    def design(n: int, centre: float) -> Any:
+        return np.column_stack([np.ones(n), *(draws.bell(n, centre, 1.0) for _ in range(width))])
+
+    return {"original": design(records, 0.0), "synthetic": design(records + 10 * seed, 0.4)}
+
+
+# Quantiles and means, averaged over datasets, and their range
+
+_TABLE_LEVELS: Final = (
+    (0.1, 0.15, 0.25, 0.5, 0.75, 0.9),
+    (0.0, 1.0),
+    (0.5,),
+    (0.15, 0.9),
+    (0.025, 0.1, 1 / 3, 0.7, 0.975),
+)
+
+
+def _tabled(seed: int, records: int) -> dict[str, Any]:
+    """One to five datasets of other sizes than the original; counts tie, amounts do not."""
+    draws = Draws(seed)
+    values = draws.counts if seed % 2 else draws.amounts
+    return {
+        "original": values(records),
+        "synthetic": [values(records + number) for number in range(seed)],
+        "probabilities": np.array(_TABLE_LEVELS[seed - 1]),
+    }
+
+
+# Records whose risk rose
+
+
+def summary(risk: Any, policy: float) -> Floats:
+    """The three numbers of a summary."""
+    numbers = whack_a_mole.risk_summary(risk, policy=policy)
+    return np.array([numbers.maximum, numbers.iqr, numbers.share_above])
+
+
+def top(by: Any, risk: Any, count: int) -> Floats:
+    """Places of the largest records, then their risks."""
+    records = whack_a_mole.top_records(by, {"risk": risk}, count=count)
+    return np.concatenate([records.records, records.risks["risk"]])
+
+
+def _risks(seed: int, records: int) -> Floats:
+    """Risks as shares of a pattern, with ties and with 0 among them."""
+    return np.asarray(Draws(seed).whole(records, 21) / 20.0)
+
+
+def _pair(seed: int, records: int) -> dict[str, Any]:
+    return {"unweighted": _risks(seed, records), "weighted": _risks(seed + 20, records)}
+
+
+def _risk(seed: int, records: int) -> dict[str, Any]:
+    return {"risk": _risks(seed, records)}

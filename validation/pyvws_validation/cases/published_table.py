@@ -1,0 +1,113 @@
+"""Cases of `pyvws.evaluation.published_table`: whole tables of estimates, and their Laplace noise.
+
+R's package survey gives the figures of each dataset, and R joins them by the rules of [reiter2003].
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from pyvws.evaluation.published_table import tabulate
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+from pyvws_validation._draws import Draws, Floats
+
+_PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
+_AREA: Final = {"area": ["a"]}
+
+
+def published_figures(
+    y: Any,
+    group: Any,
+    cell: Any,
+    weights: Any,
+    strata: Any,
+    clusters: Any,
+    datasets: int,
+    level: float,
+) -> Floats:
+    """Counts, totals, means and shares by cell of a table of datasets, part after part."""
+    records = pl.DataFrame(
+        {"y": y, "group": group, "cell": cell, "w": weights, "h": strata, "c": clusters}
+    )
+    each = len(y) // datasets
+    table = tabulate(
+        [records[each * place : each * (place + 1)] for place in range(datasets)],
+        by={"cell": sorted(set(np.asarray(cell).tolist()))},
+        count=True,
+        total="y",
+        mean="y",
+        share={"group": [0, 1]},
+        weights="w",
+        strata="h",
+        clusters="c",
+        level=level,
+    )
+    return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])
+
+
+def laplace_errors(
+    epsilon: float,
+    statistics: int,
+    heaviest: float,
+    mean_weight: float,
+    largest: float,
+    members: int,
+) -> Floats:
+    """What a table says of the noise of a count and a total, among `statistics` that share epsilon.
+
+    The weights are exponents of the datasets' fit; or units have up to `members` records, without
+    weights.
+    """
+    columns: dict[str, Column] = {
+        "area": Column(model="table", levels=("a", "b")),
+        "y": Column(model="normal", range=(-largest, largest / 2.0)),
+        "w": Column(role="drop", range=(0.0, heaviest)),
+        "home": Column(role="id"),
+    }
+    units: dict[str, Any] = {}
+    if members > 1:
+        units = {"unit": "home", "members": {"sizes": [1, members], "summaries": {"n": "size"}}}
+    else:
+        units = {"survey_weight": "w", "mean_survey_weight": mean_weight}
+    table = pl.DataFrame({"area": ["a", "b"], "y": [0.0, 0.0], "w": [1.0, 1.0], "home": [1, 2]})
+    published = tabulate(
+        [table, table],
+        by=_AREA,
+        count=True,
+        total="y",
+        mean=["y"] * (statistics - 2),
+        schema=Schema(columns, **units),
+        original=table,
+        epsilon=epsilon,
+    )
+    return np.array([figure.laplace_noise for figure in published.figures[:2]])
+
+
+def _records(seed: int, *shape: int) -> dict[str, Any]:
+    """Records of some datasets: each has all cells, and two clusters at least in each stratum."""
+    each, cells, strata = shape
+    datasets = 2 + seed % 3
+    parts = []
+    for place in range(datasets):
+        draws = Draws(10 * seed + place)
+        stratum, cluster = draws.whole(each, strata), draws.whole(each, 4 + seed)
+        for at in range(2 * strata):
+            stratum[at], cluster[at] = at // 2, at % 2
+        cell = draws.whole(each, cells)
+        cell[:cells] = np.arange(cells)
+        parts.append(
+            {
+                "y": draws.bell(each, 3.0, 40.0),
+                "group": draws.whole(each, 2),
+                "cell": cell,
+                "weights": draws.uniform(each, 0.5, 400.0),
+                "strata": stratum,
+                "clusters": cluster,
+            }
+        )
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {**joined, "datasets": datasets}

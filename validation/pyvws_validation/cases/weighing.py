@@ -1,0 +1,336 @@
+"""Cases of `pyvws.mechanisms.weighing`: weights of whole runs and what they state, against R.
+
+R gets the same outcomes, draws and settings. Each source of weights has a row: a map of bounds,
+one weight for all records, weights that are given, a fit made elsewhere, risks within patterns of
+known columns, public records of a reference, and weights of each column. A last row has runs whose
+settings name the total of all draws.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from pyvws._base.checks import Floats
+from pyvws.errors import ConvergenceWarning, MisfitWarning, MissingDependencyError
+from pyvws.mechanisms.censored import Censored
+from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
+from pyvws.mechanisms.given_weights import GivenWeights
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.scalar_weighted import ScalarWeighted
+from pyvws.release.release import Release
+from pyvws.release.synthesize import synthesize
+from pyvws.synthesis.existing_fit import ExistingFit, from_arviz, from_log_lik
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.schema import Schema
+from pyvws_validation._case import in_steps
+from pyvws_validation._draws import Draws
+from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
+from pyvws_validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws
+
+_WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
+_FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
+_OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
+
+
+def mapped_run(map: str, c: float, g: float, **data: Any) -> Floats:
+    """An LW run under a map of bounds to risks."""
+    return _figures(_run(LipschitzWeighted(map=map, c=c, g=g), **data))
+
+
+def scalar_run(**data: Any) -> Floats:
+    """An SW run whose one weight meets LW's bound."""
+    return _figures(_run(ScalarWeighted(), **data))
+
+
+def downscaled_run(epsilon: float, **data: Any) -> Floats:
+    """An LW run whose weights are lowered until the bounds meet epsilon / 2."""
+    return _figures(_run(LipschitzWeighted(g=0.0), epsilon=epsilon, downscale=True, **data))
+
+
+def given_run(weights: Any, **data: Any) -> Floats:
+    """A run under weights (N,) that are given."""
+    return _figures(_run(GivenWeights(weights), **data))
+
+
+def outside_run(holds: Any, **data: Any) -> Floats:
+    """The release of a fit made elsewhere, whose matrix holds its weights or lacks them."""
+    terms, weights = _terms(holds, **data)
+    fit = from_log_lik(terms, weights, log_lik=holds, **_predicted(terms))
+    return _figures(_outside(fit, **data))
+
+
+def arviz_run(holds: Any, **data: Any) -> Floats:
+    """The same of a fit that arviz holds, in two chains."""
+    if find_spec("xarray") is None:
+        raise MissingDependencyError("xarray is missing. Install it: pip install xarray")
+    import xarray
+
+    terms, weights = _terms(holds, **data)
+    by_chain = terms.reshape(2, -1, terms.shape[1])
+    variable = xarray.DataArray(by_chain, dims=("chain", "draw", "record"))
+    read = from_arviz(xarray.Dataset({"y": variable}), weights, log_lik=holds)
+    fit = ExistingFit(read.log_lik, read.weights, chains=read.chains, **_predicted(terms))
+    return _figures(_outside(fit, **data))
+
+
+def risk_run(radius: float, pattern: Any, c: float, marginal: bool, **data: Any) -> Floats:
+    """A CW or a marginal run whose records have patterns by a known column."""
+    kind = MarginalWeighted if marginal else CountWeighted
+    mechanism = kind(c=c, radius=radius, radius_kind="absolute", known=("group",))
+    return _figures(_run(mechanism, keep=["group"], columns={"group": pattern}, **data))
+
+
+def pairwise_run(radius: float, pattern: Any, c: float, **data: Any) -> Floats:
+    """A run under pairwise weights, with patterns of two records and more."""
+    own: Any = {"radius_kind": "absolute", "known": ("group",)}
+    mechanism = PairwiseWeighted(c=c, radius=radius, **own)
+    return _figures(_run(mechanism, keep=["group"], columns={"group": pattern}, **data))
+
+
+def table_risk_run(
+    outcome: Any, label: Any, mean: Any, log_scale: Any, log_odds: Any, radius: float, datasets: int
+) -> Floats:
+    """A CW run on a table of a category and a number."""
+    shares = np.column_stack([-np.logaddexp(0.0, log_odds), -np.logaddexp(0.0, -log_odds)])
+    release = _released(
+        pl.DataFrame({"label": np.array(["a", "b"])[label], "y": outcome}),
+        schema=Schema(
+            {
+                "label": Column(model="table", levels=("a", "b"), predictors=()),
+                "y": Column(model="normal", predictors=()),
+            }
+        ),
+        mechanism=CountWeighted(radius=radius, radius_kind="absolute"),
+        engine=KnownByWidth([shares, _draws(mean, log_scale)]),
+        draws=len(mean),
+        datasets=datasets,
+    )
+    return _figures(release)
+
+
+def shifted_run(c: float, **data: Any) -> Floats:
+    """An LW run whose shift is the default."""
+    return _figures(_run(LipschitzWeighted(c=c), **data))
+
+
+def reference_run(
+    public: Any,
+    public_mean: Any,
+    public_log_scale: Any,
+    epsilon: float,
+    weights: str,
+    mean: Any,
+    log_scale: Any,
+    **data: Any,
+) -> Floats:
+    """A censored run whose weights come from a fit to public records; both fits have own draws."""
+    engine = KnownDraws([_draws(public_mean, public_log_scale), _draws(mean, log_scale)])
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "public.parquet")
+        pl.DataFrame({"y": public}).write_parquet(path)
+        mechanism = Censored(epsilon=epsilon, clamp="half", weights=weights, reference=str(path))
+        release = _run(mechanism, mean=mean, log_scale=log_scale, engine=engine, **data)
+    return _figures(release)
+
+
+def public_run(column: Any, epsilon: float, c: float, g: float, **data: Any) -> Floats:
+    """A censored run whose weights come from a public column, which is not released."""
+    own: Any = {"weights": "public", "weight_column": "w", "clamp": "half", "c": c, "g": g}
+    mechanism = Censored(epsilon=epsilon, **own)
+    return _figures(_run(mechanism, columns={"w": column}, **data))
+
+
+def by_column_run(
+    outcome: Any,
+    mean: Any,
+    log_scale: Any,
+    second: Any,
+    intercept: Any,
+    slope: Any,
+    log_scale_2: Any,
+    half_width: float,
+    datasets: int,
+) -> Floats:
+    """The bounds and epsilons of an LW run on a table whose columns have weights of their own."""
+    S = len(mean)
+    engine = KnownByWidth(
+        [
+            _draws(mean, log_scale),
+            np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale_2]),
+        ]
+    )
+    schema = Schema(
+        {
+            "first": Column(model="normal", range=(-half_width, half_width)),
+            "second": Column(model="normal"),
+        }
+    )
+    release = _released(
+        pl.DataFrame({"first": outcome, "second": second}),
+        schema=schema,
+        mechanism=LipschitzWeighted(by_column=True, g=0.0),
+        engine=engine,
+        draws=S,
+        datasets=datasets,
+    )
+    exact, released = release.summary["privacy"], release.privacy
+    figures = in_steps([exact[name] for name in _FIGURES])
+    return np.array([*figures, *(released[name] for name in _FIGURES)])
+
+
+def total_run(
+    total: float, delta: float, draws: int, datasets: int, stage: float, noise: float, **data: Any
+) -> Floats:
+    """Epsilon of a dataset, and of all, of a strict run whose settings name the total."""
+    staged = {"weights": "staged", "stage_epsilon": stage} if stage else {"weights": "none"}
+    rows = {"records": "noisy", "records_epsilon": noise} if noise else {}
+    release = _run(
+        "censored",
+        clamp="half",
+        total_epsilon=total,
+        delta=delta or None,
+        draws_per_release=min(draws, datasets),
+        datasets=datasets,
+        **staged,
+        **rows,
+        **data,
+    )
+    own = release.summary["privacy"]["epsilon_by_neighbours"]["leave-one-out"]
+    return np.round(np.array([own["per_dataset"], own["total"]]) * 2**20) / 2**20
+
+
+def _draws(mean: Any, log_scale: Any) -> Floats:
+    """Draws (S, 3) of a normal model without predictors."""
+    return np.column_stack([mean, np.zeros(len(mean)), log_scale])
+
+
+def _run(
+    mechanism: Any,
+    *,
+    outcome: Any,
+    mean: Any,
+    log_scale: Any,
+    engine: Any = None,
+    columns: Any = None,
+    **given: Any,
+) -> Release:
+    """A whole run of a normal model without predictors; every fit has the same draws."""
+    return _released(
+        pl.DataFrame({"y": outcome, **(columns or {})}),
+        outcome="y",
+        model="normal",
+        mechanism=mechanism,
+        engine=engine or KnownDraws([_draws(mean, log_scale)]),
+        draws=len(mean),
+        **given,
+    )
+
+
+def _released(table: pl.DataFrame, **given: Any) -> Release:
+    with warnings.catch_warnings():
+        for kind in (ConvergenceWarning, MisfitWarning):  # The draws fit no table.
+            warnings.simplefilter("ignore", kind)
+        return synthesize(table, chains=1, seed=SEED, **given)
+
+
+def _terms(
+    holds: Any, *, outcome: Any, mean: Any, log_scale: Any, weights: Any, **_: Any
+) -> tuple[Floats, Floats]:
+    """Log-likelihoods (S, N) of a fit made elsewhere, and its weights (N,)."""
+    terms = stats.norm.logpdf(outcome, mean[:, None], np.exp(log_scale)[:, None])
+    return (terms * weights if holds == "weighted" else terms), weights
+
+
+def _predicted(terms: Floats) -> dict[str, Any]:
+    return {"y_rep": np.ones_like(terms), "y_rep_from": "parameters"}
+
+
+def _outside(fit: ExistingFit, *, outcome: Any, datasets: int, **_: Any) -> Release:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Four draws show no convergence.
+        return synthesize(
+            pl.DataFrame({"y": outcome}),
+            outcome="y",
+            model="normal",
+            existing_fit=fit,
+            datasets=datasets,
+            seed=SEED,
+        )
+
+
+def _figures(release: Release) -> Floats:
+    """The figures in the order of `figures_of_run` in weighing.R."""
+    exact, released = release.summary["privacy"], release.privacy
+    records = [release.records[name].to_numpy() for name in _OF_RECORDS]
+    return np.array(
+        [
+            *in_steps([exact[name] for name in _FIGURES]),
+            *(released[name] for name in _FIGURES),
+            _WORDS[released["guarantee"]],
+            *in_steps(np.concatenate(records)),
+        ]
+    )
+
+
+# Arguments
+
+
+def _outcomes(seed: int, *shape: int) -> dict[str, Any]:
+    return outcomes_and_draws(seed, *shape)
+
+
+def _columns(seed: int, *shape: int) -> dict[str, Any]:
+    return table_and_draws(seed, *shape)
+
+
+def _weighted(seed: int, *shape: int) -> dict[str, Any]:
+    """Weights from 0 to 1, both among them, in no order."""
+    weights = np.clip(Draws(seed + 800).uniform(shape[1], -0.3, 1.3), 0.0, 1.0)
+    weights[:3] = 0.25, 1.0, 0.0
+    return {**outcomes_and_draws(seed, *shape), "weights": weights}
+
+
+def _column(seed: int, *shape: int) -> dict[str, Any]:
+    arguments = _weighted(seed, *shape)
+    return {"column": arguments.pop("weights"), **arguments}
+
+
+def _patterns(seed: int, *shape: int) -> dict[str, Any]:
+    pattern = Draws(seed + 900).whole(shape[1], 2 + seed % 3)
+    return {**outcomes_and_draws(seed, *shape), "pattern": pattern}
+
+
+def _pairs(seed: int, *shape: int) -> dict[str, Any]:
+    return {**outcomes_and_draws(seed, *shape), "pattern": np.arange(shape[1]) % (2 + seed % 2)}
+
+
+def _labelled(seed: int, *shape: int) -> dict[str, Any]:
+    (S, N), stream = shape, Draws(seed + 1100)
+    of_label = {"label": stream.whole(N, 2), "log_odds": stream.uniform(S, -2.0, 2.0)}
+    return {**outcomes_and_draws(seed, *shape), **of_label}
+
+
+def _alike(seed: int, *shape: int) -> dict[str, Any]:
+    """Some records farthest out, of which seeds 1, 3 and 5 have two that are equal."""
+    arguments = outcomes_and_draws(seed, *shape)
+    arguments["outcome"][-2:] = 8.0, 8.0 if seed % 2 else 4.0
+    return arguments
+
+
+def _public(seed: int, *shape: int) -> dict[str, Any]:
+    """Public records that are nearer to each other than the table's, and draws of their fit."""
+    (S, N), stream = shape, Draws(seed + 1000)
+    return {
+        **outcomes_and_draws(seed, *shape),
+        "public": stream.bell(N + 3, 0.25, 0.75),
+        "public_mean": stream.uniform(S, -0.25, 0.5),
+        "public_log_scale": stream.uniform(S, -1.0, 0.5),
+    }

@@ -141,14 +141,11 @@ def _lines(paths: Iterable[Path]) -> int:
 @cache
 def input_errors() -> frozenset[str]:
     """InputError and the names of its kinds."""
-    classes = [node for m in product() for node in nodes(MODULES[m])]
-    kinds = {"InputError"}
-    for _ in range(3):  # A kind of a kind of a kind.
-        kinds |= {
-            node.name
-            for node in classes
-            if isinstance(node, ast.ClassDef) and kinds & {last_name(base) for base in node.bases}
-        }
+    classes = [n for m in MODULES for n in nodes(MODULES[m]) if isinstance(n, ast.ClassDef)]
+    kinds, known = {"InputError"}, 0
+    while len(kinds) > known:
+        known = len(kinds)
+        kinds |= {one.name for one in classes if kinds & {last_name(base) for base in one.bases}}
     return frozenset(kinds)
 
 

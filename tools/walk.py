@@ -12,6 +12,8 @@ The walk takes calls in the order of the code, branches one after the other, by 
   entered where annotations tell the class.
 - A function that is entered in another file than the one before it is a stay. A stay on a higher
   floor than the one before is a climb.
+
+Where a class is `Any`, the walk loses the argument: a short walk can also be a blind one.
 """
 
 from __future__ import annotations

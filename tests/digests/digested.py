@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import llvmlite.binding as llvm
+import narwhals as nw
 import numba
 import numpy as np
 import polars as pl
@@ -251,7 +252,7 @@ def counted(place: int) -> Any:
 def canonical(of: Any, cells: pl.DataFrame) -> list[Any]:
     """What a counted table gives, by names and values. Adapt this where classes change."""
     names = [column.name for column in of.columns]
-    codes, values = of.read(cells)
+    codes, values = of.read(nw.from_native(cells, eager_only=True))
 
     def rows(crossed: Any) -> list[Any]:
         steps = [step.tolist() for step in crossed.steps]

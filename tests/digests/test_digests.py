@@ -18,7 +18,8 @@ SAME = STORE["environment"] == environment()
 
 def compared(name: str, stored: dict[str, Any], made: dict[str, Any]) -> None:
     assert made.get("same") == stored.get("same"), name
-    assert made.get("sums") == pytest.approx(stored.get("sums"), rel=1e-6, abs=1e-9), name
+    if "sums" in stored:
+        assert made["sums"] == pytest.approx(stored["sums"], rel=1e-6, abs=1e-9), name
     if SAME:
         assert made.get("digest") == stored.get("digest"), name
 

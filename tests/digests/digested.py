@@ -24,6 +24,7 @@ import numba
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 from pyvws_validation._stan_case import SAMPLED, UNSATURATED, seeded_target
 
 import pyvws as vws
@@ -52,7 +53,7 @@ def environment() -> dict[str, str]:
     """Where bits hold: another processor or library may change a last bit."""
     features = sorted(name for name, has in llvm.get_host_cpu_features().items() if has)
     return {
-        "numpy": np.__version__,
+        "numpy": f"{np.__version__}, scipy {scipy.__version__}, polars {pl.__version__}",
         "numba": numba.__version__,
         "llvmlite": llvm.llvm_version_info.__repr__(),
         "processor": f"{llvm.get_host_cpu_name()} {sha(*features)}",

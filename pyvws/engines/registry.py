@@ -22,11 +22,12 @@ _ENGINES: Final = {
 }
 STAN_ENGINES: Final = ("cmdstan", "rstan", "pystan")
 ENGINES: Final = tuple(_ENGINES)
+_OURS = ("pyvws", "pyvws_studies", "pyvws_validation")  # The packages of this distribution.
 
 
 def is_own(engine: str | Engine) -> bool:
     """Whether the engine is a user's own: the package does not check such an engine's draws."""
-    return not (isinstance(engine, str) or type(engine).__module__.startswith("pyvws."))
+    return not isinstance(engine, str) and type(engine).__module__.split(".")[0] not in _OURS
 
 
 def is_exact(engine: str | Engine) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
+from pyvws.mechanisms.counts.workload import CountedRecords
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.tables.design.cells import make_cells
@@ -126,6 +127,7 @@ class CodedTable:
     - `ids` (mapping of str to functions of numbers and a backend of narwhals): Makes new ids.
     - `levels`: The levels that a schema gives public columns.
     - `members`: How units are drawn, where whole units are.
+    - `counted`: The records in cells, where cells are counted.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -136,6 +138,7 @@ class CodedTable:
     ids: Mapping[str, Callable[[Any, Any], nw.Series[Any]]] = field(default_factory=dict)
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     members: UnitsDrawn | None = None
+    counted: CountedRecords | None = None
 
 
 @dataclass(frozen=True, slots=True)

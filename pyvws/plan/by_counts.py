@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.coding import CountedColumn
-from pyvws.mechanisms.counts.workload import Workload
 from pyvws.models.of_schema import family_of
 from pyvws.plan.by_schema import SchemaPlan
-from pyvws.plan.coded import CodedTable, OutcomeColumn, ReleasedColumn
+from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
 from pyvws.tables.design.patterns import pattern_design
 from pyvws.tables.files.frame import OutcomeKind
 from pyvws.tables.schema.column import part_of
@@ -24,18 +22,28 @@ from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.write_values import native_levels, released_type
 
 
+class Counting(Protocol):
+    """What a mechanism counts of a table: made once, by a schema."""
+
+    def refuse(self) -> None:
+        """Raise InputError for what cannot be counted."""
+
+    def read(self, frame: nw.DataFrame[Any]) -> InCells:
+        """The records of a table."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsPlan(SchemaPlan):
     """The columns of a schema, and the `workload` of the run: its sets and fine cells."""
 
-    workload: Workload
+    workload: Counting
 
     @classmethod
     def of(cls, run: Any, schema: Schema) -> Self:
         return cls.beside_conditionals(run, schema, workload=run.mechanism.workload(schema))
 
     def settled(self) -> Self:
-        self.workload.table  # noqa: B018  # Refuses what cannot be counted.
+        self.workload.refuse()
         return self
 
     def coded(
@@ -62,9 +70,9 @@ class CountsPlan(SchemaPlan):
             )
         return CodedTable(
             outcomes=tuple(
-                self._outcome(column, counted.values[column.name])
-                for column in self.workload.table.columns
-                if column.name in counted.values and not column.column.is_computed
+                self._outcome(name, y)
+                for name, y in counted.values.items()
+                if not schema.columns[name].is_computed
             ),
             synthesized=released,
             drawn=(),
@@ -73,12 +81,12 @@ class CountsPlan(SchemaPlan):
             counted=counted,
         )
 
-    def _outcome(self, column: CountedColumn, y: Floats) -> OutcomeColumn:
+    def _outcome(self, name: str, y: Floats) -> OutcomeColumn:
         """A counted column as the run's summary knows columns: values and the schema's family."""
-        patterns = self.schema.columns[column.name].model == "table"
-        design = pattern_design(self.schema, column.name) if patterns else None
-        family = family_of(self.schema, column.name, design)
-        return OutcomeColumn(column.name, y, family, np.empty((len(y), 0)), (), ())
+        patterns = self.schema.columns[name].model == "table"
+        design = pattern_design(self.schema, name) if patterns else None
+        family = family_of(self.schema, name, design)
+        return OutcomeColumn(name, y, family, np.empty((len(y), 0)), (), ())
 
 
 def _written(schema: Schema, name: str, like: Any, values: Any, _backend: Any) -> Any:

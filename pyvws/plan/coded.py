@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import DisclosureWarning, InputError
-from pyvws.mechanisms.counts.workload import CountedRecords
 from pyvws.models.model import Model
 from pyvws.models.sequence import Conditional, DrawnColumn, Finishing
 from pyvws.tables.design.cells import make_cells
@@ -116,6 +115,13 @@ class ReleasedColumn:
         return self.y if self.days_since is None else moved(self.y, self.days_since, EPOCH)
 
 
+class InCells(Protocol):
+    """Records in public cells, and the values (N,) of the columns that are counted."""
+
+    @property
+    def values(self) -> Mapping[str, Floats]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class CodedTable:
     """What a plan makes of a table's columns.
@@ -138,7 +144,7 @@ class CodedTable:
     ids: Mapping[str, Callable[[Any, Any], nw.Series[Any]]] = field(default_factory=dict)
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     members: UnitsDrawn | None = None
-    counted: CountedRecords | None = None
+    counted: InCells | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
-from pyvws.mechanisms.counts.workload import CountedRecords
+from pyvws.mechanisms.counts.workload import CountedRecords, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.delta import refuse_delta
@@ -178,7 +178,7 @@ def counts_run(
     where delta is above 1 over the number of records.
     """
     counting, records = cast(CountsPlan, table.plan), cast(CountedRecords, table.counted)
-    workload, schema = counting.workload, counting.schema
+    workload, schema = cast(Workload, counting.workload), counting.schema
     known = settings.records if isinstance(settings.records, int) else None
     if known is None and mechanism.neighbours == "replace":
         known = table.records  # All neighbours have as many.

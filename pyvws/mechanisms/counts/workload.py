@@ -79,6 +79,10 @@ class Workload:
         words = self.measure, self.tables
         return counted_table(schema, *words, conditionals=self.conditionals, priced=priced)
 
+    def refuse(self) -> None:
+        """Raise InputError for what cannot be counted."""
+        self.table  # noqa: B018
+
     @cached_property
     def _in_own_cells(self) -> set[str]:
         return in_own_cells(self.schema, self.measure, self.tables, conditionals=self.conditionals)

@@ -178,7 +178,6 @@ def synthesize(
     weight_column: str | None = None,
     reference: str | None = None,
     stage_epsilon: float | None = None,
-    stage_scale: float | None = None,
     bins: int | None = None,
     neighbours: str | None = None,
     edges_from_data: bool | None = None,

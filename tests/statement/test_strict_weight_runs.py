@@ -170,7 +170,7 @@ def test_the_command_line_repeats_a_staged_run_from_its_own_file(tmp_path: Path)
     pl.DataFrame({"y": rng.poisson(6, 90)}).write_csv(tmp_path / "table.csv")
     given = [
         *("--outcome", "y", "--model", "poisson", "--mechanism", "censored"),
-        *("--weights", "staged", "--stage-epsilon", "3", "--epsilon", "20", "--stage-scale", "9"),
+        *("--weights", "staged", "--stage-epsilon", "3", "--epsilon", "20"),
         *("--datasets", "1", "--draws", "500", "--seed", str(1 << 62), "--accept-unconverged"),
     ]
 

@@ -186,7 +186,6 @@ def synthesize(
     measure: Sequence[str] | str | None = None,
     tables: Sequence[str] | str | None = None,
     cap: int | None = None,
-    size_power: float | None = None,
     cells_share: float | None = None,
     classes: int | None = None,
     sweeps: int | None = None,

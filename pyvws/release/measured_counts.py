@@ -57,7 +57,6 @@ def planned_noise(mechanism: NoisyCounts, schema: Schema, *, hidden: bool) -> No
         hidden=hidden,
         cells=mechanism.fine_cells(schema),
         share=mechanism.cells_share,
-        power=mechanism.size_power,
     )
 
 

@@ -219,7 +219,7 @@ def _fitted(
     target = settings.target_epsilon
     rule = None
     if settings.downscale and target is not None:
-        rule = Downscaling(target, settings.passes, settings.psi)
+        rule = Downscaling(target, settings.passes)
     request = Request(
         y=_numbers(table),
         known=table.known,

@@ -93,7 +93,7 @@ def test_weighted_epsilon_takes_records_out_and_reports_what_it_reached(
     [
         {"mechanism": "weighted-epsilon"},
         {"mechanism": "weighted-epsilon", "reweight": True, "tolerance": 0.6},
-        {"mechanism": "lw", "downscale": True, "passes": 1, "psi": 0.95},
+        {"mechanism": "lw", "downscale": True, "passes": 1},
     ],
     ids=["weighted-epsilon", "reweighted", "downscaled"],
 )
@@ -188,11 +188,8 @@ def test_a_posterior_that_is_the_prior_is_refused() -> None:
         release(table, model="poisson", mechanism="censored", epsilon=5.0, **ones)
 
 
-@pytest.mark.parametrize("settings", [{}, {"psi": 0.9}])
-def test_downscaling_brings_the_bound_under_its_target(
-    visits: pl.DataFrame, settings: dict[str, Any]
-) -> None:
-    made = release(visits, mechanism="lw", epsilon=8.0, downscale=True, passes=20, **settings)
+def test_downscaling_brings_the_bound_under_its_target(visits: pl.DataFrame) -> None:
+    made = release(visits, mechanism="lw", epsilon=8.0, downscale=True, passes=20)
     assert made.summary["fits"][1]["epsilon"] > 8.0
     assert made.summary["epsilon"] <= 8.0
     assert made.summary["fits"][-1]["label"] == "LW downscaled, confirmed"
@@ -315,7 +312,7 @@ def test_values_outside_the_range_may_be_counted_in_the_end_bins(visits: pl.Data
         ({"mechanism": "lw", "epsilon": 1e3}, "no weight in"),
         ({"mechanism": "cw", "match": 4.0, "epsilon": 5.0}, "match and epsilon both name a bound"),
         ({"mechanism": "lw", "downscale": True}, "It needs epsilon"),
-        ({"mechanism": "lw", "epsilon": 5.0, "psi": 0.9}, "psi belongs to downscale"),
+        ({"mechanism": "lw", "epsilon": 5.0, "passes": 9}, "passes belongs to downscale"),
         (
             {"mechanism": "censored", "epsilon": 9.0, "reweight": True},
             "reweight of a run is for the mechanisms lw",

@@ -253,10 +253,9 @@ def test_censored_fits_clamp_the_last_one_alone(weights: str, rule: Downscaling 
     assert made.fit.bounds.database <= 2.5
 
 
-@pytest.mark.parametrize("psi", [None, 0.5])
-def test_downscaling_ends_where_the_bound_is_met_or_passes_are_over(psi: float | None) -> None:
+def test_downscaling_ends_where_the_bound_is_met_or_passes_are_over() -> None:
     for passes in (1, 2, 10):
-        rule = Downscaling(6.0, passes, psi)
+        rule = Downscaling(6.0, passes)
         for confirm in (True, False):
             made, loop = run(
                 LipschitzWeighted(g=0.2), growth=0.01, downscaling=rule, confirm=confirm
@@ -269,7 +268,7 @@ def test_downscaling_ends_where_the_bound_is_met_or_passes_are_over(psi: float |
                 else:
                     assert before.bounds.database > 3.0
                     by_record = before.bounds.by_record
-                    weights = downscale(weights, by_record, epsilon=6.0, psi=psi)
+                    weights = downscale(weights, by_record, epsilon=6.0)
                 np.testing.assert_array_equal(after.weights, weights)
             refits = labels(loop).count("LW downscaled")
             assert 1 <= refits <= passes

@@ -152,7 +152,6 @@ def test_a_setting_is_refused_by_all_that_do_not_take_it() -> None:
     [
         ({"k": 0.9}, "k belongs to reweight. Add reweight or leave k out."),
         ({"passes": 2}, "passes belongs to downscale. Add downscale or leave passes out."),
-        ({"psi": 0.5}, "psi belongs to downscale. Add downscale or leave psi out."),
         (
             {"records_epsilon": 1.0},
             "records_epsilon belongs to records. Add records or leave records_epsilon out.",

@@ -179,7 +179,6 @@ _SETTINGS: st.SearchStrategy[dict[str, Any]] = st.one_of(
             "mechanism": _WEIGHTED,
             "epsilon": _NUMBERS,
             "downscale": st.just(True),
-            "psi": st.none() | _SHARES,
             "accept_above_target": st.booleans(),
             "passes": st.integers(1, 9),
         }

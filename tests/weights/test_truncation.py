@@ -26,15 +26,7 @@ tables = st.integers(1, 12).flatmap(
     )
 )
 epsilons = st.sampled_from([0.25, 3.0, 5.0, 12.0, np.inf])
-rules = pytest.mark.parametrize(
-    "rule",
-    [
-        weighted_epsilon_weights,
-        downscale,
-        lambda *fit, epsilon: downscale(*fit, epsilon=epsilon, psi=0.75),
-    ],
-    ids=["weighted-epsilon", "downscale", "constant"],
-)
+rules = pytest.mark.parametrize("rule", [weighted_epsilon_weights, downscale])
 
 FOUR = [1.0, 0.5, 0.5, 0.0], [2.5, 5.0, np.inf, 0.0]  # weights and bounds
 
@@ -43,23 +35,17 @@ def test_four_records_by_hand():
     # A bound of just epsilon / 2 = 2.5 is kept; a bound of 5 is twice as large.
     assert weighted_epsilon_weights(*FOUR, epsilon=5.0).tolist() == [1.0, 0.0, 0.0, 0.0]
     assert downscale(*FOUR, epsilon=5.0).tolist() == [1.0, 0.25, 0.0, 0.0]
-    assert downscale(*FOUR, epsilon=5.0, psi=0.5).tolist() == [0.5, 0.25, 0.0, 0.0]
 
 
-@given(tables, epsilons, st.sampled_from([None, 0.5, 0.9]))
+@given(tables, epsilons)
 @few
-def test_against_loops(table, epsilon, psi):
+def test_against_loops(table, epsilon):
     truncated, scaled = [], []
     for alpha, bound in zip(*table, strict=True):
         truncated.append(0.0 if bound > epsilon / 2 else alpha)
-        if psi is None:
-            scaled.append(alpha * (epsilon / 2 / bound) if bound > epsilon / 2 else alpha)
-        elif max(table[1]) > epsilon / 2:
-            scaled.append(0.0 if bound == np.inf else alpha * psi)
-        else:
-            scaled.append(alpha)
+        scaled.append(alpha * (epsilon / 2 / bound) if bound > epsilon / 2 else alpha)
     assert weighted_epsilon_weights(*table, epsilon=epsilon).tolist() == truncated
-    assert downscale(*table, epsilon=epsilon, psi=psi).tolist() == scaled
+    assert downscale(*table, epsilon=epsilon).tolist() == scaled
 
 
 @rules
@@ -104,15 +90,6 @@ def test_without_a_refit_every_record_meets_epsilon():
     assert (lower[~above] == weights[~above]).all()
     out = weighted_epsilon_weights(weights, before.by_record, epsilon=5.0)
     assert lipschitz_bounds(log_lik * out).epsilon <= 5.0
-    # A constant gets there in a few steps, and then stops.
-    steps = 0
-    bounds = before
-    while bounds.epsilon > 5.0:
-        weights = downscale(weights, bounds.by_record, epsilon=5.0, psi=0.8)
-        bounds = lipschitz_bounds(log_lik * weights)
-        steps += 1
-    assert 1 < steps < 20
-    assert (downscale(weights, bounds.by_record, epsilon=5.0, psi=0.8) == weights).all()
 
 
 WRONG = (
@@ -141,11 +118,6 @@ def test_bad_input(rule, arguments, message):
     with pytest.raises(InputError) as caught:
         rule(weights, bounds, epsilon=epsilon)
     assert str(caught.value) == message
-
-
-def test_a_constant_is_below_1():
-    with pytest.raises(InputError, match=r"^psi must lie strictly"):
-        downscale(*FOUR, epsilon=5.0, psi=1.0)
 
 
 def test_columns_of_any_kind():

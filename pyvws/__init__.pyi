@@ -144,7 +144,6 @@ def synthesize(
     compared: bool = False,
     after: Sequence[str] | list[str] | str = (),
     downscale: bool = False,
-    passes: int | None = None,
     most_seconds: float = 300.0,
     engine: str | Engine = "native",
     program: UserProgram | None = None,

@@ -252,9 +252,6 @@ class RunSettings:
         "Delta_i) [global2022].",
         panel="Mechanism",
     )
-    passes: int = setting(
-        5, "Refits that `downscale` makes at most.", needs="downscale", panel="Mechanism"
-    )
     most_seconds: float = setting(
         300.0,
         "Processor seconds that a run may take by its forecast; a longer one makes no fit.",
@@ -338,7 +335,6 @@ class RunSettings:
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
             engine_version(self.engine)
-        self._keep("passes", whole_number(self.passes, "passes", least=1))
         positive(self.most_seconds, "most_seconds")
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")

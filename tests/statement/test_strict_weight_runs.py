@@ -113,7 +113,7 @@ def test_chains_of_the_reference_that_fail_are_a_warning(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_downscaled_weights_are_not_strict(source: str, tmp_path: Path) -> None:
-    run = strict(source, tmp_path, downscale=True, passes=1)
+    run = strict(source, tmp_path, downscale=True)
     assert not run.strict
     said = run.fit(TABLE, seed=1).privacy
     assert said["guarantee"] == "asymptotic-dp"

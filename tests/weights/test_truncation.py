@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +11,6 @@ from hypothesis import strategies as st
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
-from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.weights.truncation import downscale, weighted_epsilon_weights
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -125,34 +121,3 @@ def test_columns_of_any_kind():
         fit = [column(part) for part in FOUR]
         assert weighted_epsilon_weights(*fit, epsilon=5.0).tolist() == [1.0, 0.0, 0.0, 0.0]
         assert downscale(*fit, epsilon=5.0).tolist() == [1.0, 0.25, 0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("after", "expected"),
-    [
-        ([6.0, 6.0, 0.0], [1.0, 0.5, 0.0]),  # Another pass would leave no record.
-        ([2.0, 6.0, 0.0], [1.0, 0.0, 0.0]),
-        ([2.0, 3.0, 0.0], [1.0, 0.5, 0.0]),  # No record is above the limit.
-    ],
-)
-def test_a_second_truncation_never_leaves_an_empty_table(
-    after: list[float], expected: list[float]
-) -> None:
-    """Epsilon 10: the first pass takes the third record out, whose bound is 8."""
-
-    def fitted(weights: Any, by_record: list[float]) -> Any:
-        bounds = SimpleNamespace(by_record=np.array(by_record))
-        bounds.aimed = bounds
-        return SimpleNamespace(weights=np.array(weights), bounds=bounds)
-
-    loop: Any = SimpleNamespace(
-        unweighted=lambda: fitted([1.0] * 3, [4.0, 6.0, 9.0]),
-        cells=SimpleNamespace(multiplicity=None),
-        once=lambda _key, make: make(),
-        lipschitz=lambda **_: fitted([1.0, 0.5, 0.25], [2.0, 3.0, 8.0]),
-        lost=lambda _weights: [],
-        fit=lambda weights, _label: fitted(weights, after),
-    )
-    mechanism = WeightedEpsilon(epsilon=10.0, passes=2, g=0.0)
-    request: Any = None
-    assert mechanism.weigh(loop, request).fit.weights.tolist() == expected

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.chosen_cells import MOST_FINE, FineCells, fine_cells
 from pyvws.mechanisms.counts.given_columns import ALIKE, FOLLOWING, NONE
 from pyvws.mechanisms.counts.set_words import set_word
-from pyvws.mechanisms.counts.sets import (
-    PAIRS,
-    CountedTable,
-    by_no_family,
-    counted_table,
-    in_own_cells,
-)
+from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import NEIGHBOURS, Budget
 from pyvws.tables.schema.schema import Schema
@@ -158,25 +152,17 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
-    def fine_cells(self, schema: Schema, *, most: int = MOST_FINE) -> FineCells:
-        """The numbers of a schema that have fine cells, about `most` of each at most."""
-        if not self.cells_share:
-            return FineCells({}, {})
+    def workload(self, schema: Schema) -> Workload:
+        """What is counted of a table with that schema."""
         words = tuple(self.measure), tuple(self.tables)
-        own = in_own_cells(schema, *words, conditionals=self._by_families)
-        return fine_cells(schema, own, most=most)
+        return Workload(schema, *words, self._by_families, self.cells_share)
 
-    def counted_table(
-        self, schema: Schema, *, priced: Collection[str] | None = None
-    ) -> CountedTable:
-        """What is counted of a table with that schema; InputError for what cannot be counted.
+    def counted_table(self, schema: Schema) -> CountedTable:
+        """The sets of a table with that schema; InputError for what cannot be counted.
 
-        Numbers whose cells are chosen have as many cells as can be. `priced` are the names of the
-        sets that have a price already.
+        Numbers whose cells are chosen have as many cells as can be.
         """
-        even = self.fine_cells(schema).evenly(schema)
-        words = tuple(self.measure), tuple(self.tables)
-        return counted_table(even, *words, conditionals=self._by_families, priced=priced)
+        return self.workload(schema).table
 
     def by_no_family(self, schema: Schema) -> tuple[str, str, str] | None:
         """A column that its own family cannot give, why, and what helps; None without."""
@@ -198,6 +184,7 @@ class NoisyCounts(MechanismBase):
             super(NoisyCounts, self).facts,
             claim="approximate-dp" if self.delta else "dp",
             own_delta=self.delta,
+            cap=self.cap,
             protects_records=self.neighbours == "loo",
         )
 

@@ -223,6 +223,10 @@ class Plan(ABC):
             return None
         return len({*self.modelled, *self.kept, self.unit} - {None})
 
+    def settled(self) -> Self:
+        """The plan after its refusals, with what is made once of it."""
+        return self
+
     def named(self, table: HasColumns) -> Self:
         """The plan for a table with these columns; InputError for one that it lacks."""
         facts, (outcome, public) = self.run.facts, self.roles

@@ -310,10 +310,7 @@ class RunSettings:
             self._keep_mechanism(sharing(plan, positive(self.total_epsilon, "total_epsilon")))
             plan = make_plan(self)
         self._keep("plan", plan)
-        self.checked(plan)
-        if self.facts.takes_table:  # Refuses what cannot be counted.
-            mechanism: Any = self.mechanism
-            mechanism.counted_table(cast(Schema, plan.schema))
+        self._keep("plan", self.checked(plan).settled())
 
     def _keep(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from pyvws.errors import InputError, UsageError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+Arrays = tuple[Floats, ...]
+Data = tuple[Any, ...]  # Arrays and numbers, which a kernel takes in one argument.
 _DRAW_NAMES = ("chain", "draw", "iteration", "sample")
 
 

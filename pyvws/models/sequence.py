@@ -14,10 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, Ints
+from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.models.model import Draws, Model
 from pyvws.tables.design.cells import Cells, Records
+from pyvws.tables.files.row_order import RowNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class DrawnColumn:
     rows: NDArray[np.intp] | None = None
     ends: Callable[[Mapping[str, Floats]], Floats] | None = None
 
-    def design_rows(self, records: Ints, values: Mapping[str, Floats]) -> Floats:
+    def design_rows(self, records: RowNumbers | slice, values: Mapping[str, Floats]) -> Floats:
         """The design rows (n, K) of the `records`, or of the predictors' `values` (n,)."""
         if self.coded is not None:
             return self.coded(values)

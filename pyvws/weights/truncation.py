@@ -8,9 +8,8 @@ report the bound of the refit, never the target.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import (
     Floats,
@@ -23,7 +22,7 @@ from pyvws._base.checks import (
 from pyvws.errors import InputError
 
 
-def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) -> Floats:
+def weighted_epsilon_weights(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Floats:
     """Set the weights of records above a bound to 0 (Weighted-epsilon of [global2022]).
 
     alpha_i = 0 where Delta_{alpha,x_i} > epsilon / 2.
@@ -61,7 +60,7 @@ def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) ->
     return np.where(bounds > half_epsilon(epsilon), 0.0, alpha)
 
 
-def downscale(weights: Any, by_record: Any, *, epsilon: float) -> Floats:
+def downscale(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Floats:
     """Lower the weights of records above a bound, each by its own factor (slides of [global2022]).
 
     The new weight is psi_i alpha_i with psi_i = min(1, (epsilon / 2) / Delta_{alpha,x_i}).
@@ -105,7 +104,7 @@ def downscale(weights: Any, by_record: Any, *, epsilon: float) -> Floats:
     return alpha * factor
 
 
-def _fitted(weights: Any, by_record: Any) -> tuple[Floats, Floats]:
+def _fitted(weights: ArrayLike, by_record: ArrayLike) -> tuple[Floats, Floats]:
     alpha, bounds = weight_vector(weights), vector(by_record, "by_record")
     same_length(alpha, bounds, ("weights", "by_record"))
     wrong = ~(bounds >= 0)

@@ -21,6 +21,7 @@ from pyvws.report.output_folder import (
     aligned_files,
     columns_of_run,
     dataset_files,
+    draws_behind,
     is_output_folder,
     refuse_random_order,
     run_schema,
@@ -164,6 +165,12 @@ def of_units(
     )
 
 
+def rule_of_files(synthetic: Sequence[Path], of: str | None = None) -> dict[str, Any]:
+    """What figures are of, as `imputed_of` says, and the draw behind each file."""
+    files = synthetic_files(synthetic)
+    return {"of": imputed_of(of, synthetic), "draw_of_dataset": draws_behind(files)}
+
+
 def imputed_of(of: str | None, synthetic: Sequence[Path]) -> Any:
     """What figures are of by the rule of the statements beside the files, else what `--of` says.
 
@@ -178,18 +185,6 @@ def imputed_of(of: str | None, synthetic: Sequence[Path]) -> Any:
             "The files are of releases with two combining rules. Name the files of one release."
         )
     return rules.pop() if rules else of
-
-
-def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:
-    """A line on the records that lack a value, of the original and of each dataset; none if none.
-
-    It is for a regression, which leaves them out.
-    """
-    if not (original or any(datasets)):
-        return []
-    ends = " to ".join(f"{count:,}" for count in sorted({min(datasets), max(datasets)}))
-    of_data = f"{original:,} of the data, " if original else ""
-    return [f"Records left out for a missing value: {of_data}{ends} of a dataset."]
 
 
 def read_original(path: Path, columns: Sequence[ReportedColumn]) -> pl.DataFrame:

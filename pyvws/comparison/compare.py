@@ -23,7 +23,7 @@ from pyvws.comparison.choices import Point, planned, refuse_choices
 from pyvws.comparison.found import Comparison
 from pyvws.comparison.page import write_comparison
 from pyvws.comparison.points import Seeds, point_key, run_seeds
-from pyvws.evaluation.table_utility import Score
+from pyvws.evaluation.table_scores import Score
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.config import config_text
 from pyvws.synthesis.settings import RunSettings

@@ -7,56 +7,18 @@ intervals says whether a user of the synthetic tables would conclude the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from pyvws._base.checks import Floats, dataset_list, open_unit_interval
-from pyvws._base.html_table import html_table
+from pyvws._base.checks import dataset_list, open_unit_interval
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import SeveralDatasets, combine_formula
+from pyvws.evaluation.combining_rules import SeveralDatasets, combine_formula, rule_named
+from pyvws.evaluation.figures_beside import FiguresBeside
 from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
 from pyvws.tables.schema.schema import Schema
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RegressionUtility:
-    """K coefficients in the original and in m synthetic datasets.
-
-    `names` (K,); `original` and `synthetic` (K,) are estimates on the link's scale, and
-    `original_interval` and `synthetic_interval` (K, 2) their intervals. `overlap` (K,) is in
-    [0, 1]: 1 = the same interval, 0 = apart; larger = more useful. `dropped` and
-    `dropped_synthetic` (m,) count the records of the original and of each dataset that lack a value
-    in a column of the formula, and are left out.
-    """
-
-    names: tuple[str, ...]
-    original: Floats
-    original_interval: Floats
-    synthetic: Floats
-    synthetic_interval: Floats
-    overlap: Floats
-    dropped: int
-    dropped_synthetic: tuple[int, ...]
-
-    def _repr_html_(self) -> str:
-        """The coefficients as a table, for a notebook."""
-        before, after = (
-            [f"{q:.4g} ({low:.4g}, {high:.4g})" for q, (low, high) in zip(*both, strict=True)]
-            for both in (
-                (self.original, self.original_interval),
-                (self.synthetic, self.synthetic_interval),
-            )
-        )
-        overlap = [f"{share:.3f}" for share in self.overlap]
-        return html_table(
-            "Coefficients with intervals (confidential); an overlap of 1 is best",
-            ("coefficient", "original", "synthetic", "overlap"),
-            zip(self.names, before, after, overlap, strict=True),
-        )
 
 
 def regression_utility(
@@ -70,7 +32,7 @@ def regression_utility(
     draw_of_dataset: Sequence[Any] | None = None,
     schema: Schema | None = None,
     level: float = 0.95,
-) -> RegressionUtility:
+) -> FiguresBeside:
     """Coefficients of a regression with intervals, before and after, and how far they overlap.
 
     The score sees this regression and no other. A wide synthetic interval that holds the original's
@@ -100,7 +62,8 @@ def regression_utility(
 
     Returns
     -------
-    RegressionUtility
+    FiguresBeside
+        .names, .original, .synthetic, their intervals and .overlap.
 
     Raises
     ------
@@ -135,13 +98,16 @@ def regression_utility(
     half = factor * np.sqrt(own.variances)
     before = np.column_stack([own.coefficients - half, own.coefficients + half])
     after = np.array([coefficient.interval(level) for coefficient in combined.values()])
-    return RegressionUtility(
+    return FiguresBeside(
         names=own.names,
         original=own.coefficients,
         original_interval=before,
         synthetic=np.array([coefficient.estimate for coefficient in combined.values()]),
         synthetic_interval=after,
         overlap=np.asarray(interval_overlap(before, after)),
+        title=f"{formula} ({family})",
+        level=level,
+        rule=rule_named(kind, several.rule["of"]).words,
         dropped=own.dropped,
         dropped_synthetic=combined.dropped,
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyvws.evaluation.column_checks import TROUBLES
-from pyvws.report.page import Section, Table, number
+from pyvws.report.page import Section
+from pyvws.sheet.sheet import Sheet, number
 
 _HEADINGS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highest")
 
@@ -30,17 +31,17 @@ def columns_section(checks: Mapping[str, Any]) -> Section:
         "Columns beside their data",
         text,
         [
-            Table(
+            Sheet(
                 "What to do about each column",
                 ("column", "what is wrong, and what to do"),
                 [*checks.get("advice", {}).items()],  # Earlier runs have none.
             ),
-            Table(
+            Sheet(
                 "What a synthetic column does that its data does not",
                 (*_HEADINGS, "what differs"),
                 [(*_row(name, row), TROUBLES[row["trouble"]]) for name, row in bad],
             ),
-            Table(
+            Sheet(
                 "Predictive check: statistics of each column, in its unit or as shares in [0, 1]",
                 _HEADINGS,
                 [_row(name, row) for name, row in entries],

@@ -20,10 +20,8 @@ from pyvws.report.page import (
     Heading,
     PagePicture,
     Section,
-    Table,
     formatted,
     mechanism_words,
-    number,
     picture,
     render,
 )
@@ -34,6 +32,7 @@ from pyvws.report.public_page import (
     relied_on,
     statement_facts,
 )
+from pyvws.sheet.sheet import Sheet, number
 from pyvws.statement.schema import FIELDS
 
 _PARAMETERS: Final = 12
@@ -82,7 +81,7 @@ def board_page(
         costs=costs(exact, _in_four),
         relied_on=relied_on(exact),
         not_covered=not_covered(exact),
-        ledger=Table(
+        ledger=Sheet(
             f"Costs of {exact['unit_of_privacy']}, {exact['neighbours']} neighbours; larger = "
             "less private. “Not accounted”: known, but not in the total.",
             ("use", "ε"),
@@ -99,13 +98,13 @@ def _in_four(value: Any) -> str:
     return formatted(value, number)
 
 
-def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
+def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Sheet:
     rows = [
         (name, _in_four(exact[name]), formatted(released[name]), field.meaning, field.direction)
         for name, field in FIELDS.items()
         if name in exact
     ]
-    return Table(
+    return Sheet(
         "Figures in four digits, and as released: rounded up to one decimal. summary.json has all "
         "digits.",
         ("number", "figure", "released", "meaning", "direction"),
@@ -113,10 +112,10 @@ def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
     )
 
 
-def _pairs(caption: str, entries: Mapping[str, Any]) -> Table:
+def _pairs(caption: str, entries: Mapping[str, Any]) -> Sheet:
     """A table of settings as the run noted them, without settings that nobody set."""
     rows = [(str(name), formatted(value)) for name, value in entries.items() if value is not None]
-    return Table(caption, ("name", "value"), rows)
+    return Sheet(caption, ("name", "value"), rows)
 
 
 def _fits_section(confidential: ConfidentialPart) -> Section:
@@ -131,7 +130,7 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         and draws[name].is_finite().all()
         and draws[name].n_unique() > 1
     ]
-    parts: list[PagePicture | Table] = [
+    parts: list[PagePicture | Sheet] = [
         _fits_table(summary["fits"], approximated=approximated),
         _search_table(summary["search"]),
     ]
@@ -174,11 +173,11 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
     return Section("fits", "Fits and diagnostics", text, parts)
 
 
-def _fits_table(fits: Sequence[Mapping[str, Any]], *, approximated: bool) -> Table:
+def _fits_table(fits: Sequence[Mapping[str, Any]], *, approximated: bool) -> Sheet:
     measures = ["rhat_max", "ess_bulk_min", "ess_tail_min", "divergences"]
     if approximated:
         measures.append("khat")
-    return Table(
+    return Sheet(
         "Every fit to the confidential data, in order",
         (
             *("fit", "Delta (nats)", "ε", "mean weight", "R-hat", "bulk ESS", "tail ESS"),
@@ -196,8 +195,8 @@ def _fits_table(fits: Sequence[Mapping[str, Any]], *, approximated: bool) -> Tab
     )
 
 
-def _search_table(search: Sequence[Mapping[str, Any]]) -> Table:
-    return Table(
+def _search_table(search: Sequence[Mapping[str, Any]]) -> Sheet:
+    return Sheet(
         "The search for a tuning constant, try by try",
         ("fit", "constant", "value", "bound reached", "bound aimed at"),
         [
@@ -239,12 +238,12 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             *_of_following(imputed.get("following", {})),
         ],
         [
-            Table(
+            Sheet(
                 "What was counted",
                 ("name", "value"),
                 [(name, formatted(value)) for name, value in public.privacy["counts"].items()],
             ),
-            Table(
+            Sheet(
                 "Records that a set does not count: unknown values, or broken rules",
                 ("set", "records"),
                 [(name, str(records)) for name, records in left_out.items()],
@@ -282,7 +281,7 @@ def _histogram_section(confidential: ConfidentialPart) -> Section:
         "Noisy histogram",
         ["Counts after noise; those below 0 are drawn from with probability 0."],
         [
-            Table(
+            Sheet(
                 "Bins",
                 ("from", "to", "noisy count", "probability"),
                 [tuple(number(value) for value in row) for row in bins.iter_rows()],

@@ -46,14 +46,15 @@ def combine(
     from pyvws.commands._tables import read_synthetic, rule_of_files
     from pyvws.evaluation.combining_rules import combine_formula, rule_named
     from pyvws.evaluation.counted_cells import is_measured, measured_columns
-    from pyvws.evaluation.figures_beside import left_out
+    from pyvws.evaluation.regression_utility import left_out
     from pyvws.report.output_folder import counts_beside, refuse_systematic
 
     choice(kind, "--kind", ("partial", "full"))
     counts = counts_beside(synthetic)
     rule = rule_of_files(synthetic, of)
     capped = None if counts is None else counts.records
-    files, datasets, known = read_synthetic(synthetic, schema)
+    read = read_synthetic(synthetic, schema)
+    files, datasets = read.files, read.datasets
     if kind == "full":
         refuse_systematic(files)
     of_what, draws = rule["of"], rule["draw_of_dataset"]
@@ -62,7 +63,7 @@ def combine(
         kind="partial" if kind == "partial" else "full",
         **rule,
         names=[path.name for path in files],
-        schema=known,
+        schema=read.schema,
     )
     counted = None
     if counts is not None:

@@ -90,7 +90,7 @@ def risk(
 
 
 def _with_units(sheet: Sheet, synthetic: list[Path]) -> Sheet:
-    """The sheet with a note where a statement beside the datasets has another unit than a record."""
+    """The sheet with a note where a statement beside the datasets has another unit."""
     from pyvws.report.output_folder import said_beside
     from pyvws.statement.words import of_single_records
 
@@ -112,11 +112,10 @@ def _by_keys(
     from pyvws.evaluation.table_risk import table_risk
     from pyvws.tables.files.read import read_table
 
-    table, datasets, known = read_tables(original, synthetic, schema)
+    read = read_tables(original, synthetic, schema)
+    asked: Any = {"keys": names(keys), "target": names(target)}
     held = read_table(holdout).with_codes if holdout else None
-    risks = table_risk(
-        table, datasets, keys=names(keys), target=names(target), holdout=held, schema=known
-    )
+    risks = table_risk(read.original, read.datasets, **asked, holdout=held, schema=read.schema)
     return risks.sheets[0]
 
 

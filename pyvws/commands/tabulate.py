@@ -108,9 +108,10 @@ def tabulate(
         _counted(counts, rule["of"], level, out, overwrite, quiet=quiet, as_json=as_json)
         return
     levels = read_numbers(at, "--at", two=False)
-    files, datasets, known = read_synthetic(synthetic, schema)
+    read = read_synthetic(synthetic, schema)
+    datasets, known = read.datasets, read.schema
     if kind == "full":
-        refuse_systematic(files)
+        refuse_systematic(read.files)
     if by_unit is not None:
         if original is not None:
             raise UsageError("The Laplace figures are of records. Leave --original or --by-unit.")

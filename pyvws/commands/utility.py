@@ -59,36 +59,36 @@ def utility(
 
     Example: pyvws utility people.csv out/
     """
-    from pyvws.commands._tables import read_column, read_tables, rule_of_files, with_unit
+    from pyvws.commands._tables import read_tables, rule_of_files, values_of, with_unit
     from pyvws.commands.options import names
-    from pyvws.evaluation.figures_beside import cells_beside, together
     from pyvws.evaluation.one_column import one_column
-    from pyvws.evaluation.regression_utility import regression_utility
+    from pyvws.evaluation.regression_utility import cells_beside, regression_utility, together
     from pyvws.evaluation.table_utility import table_utility
 
-    if outcome is not None and not (regression or table):
-        values = read_column(original, synthetic, outcome, schema)
+    read = read_tables(original, synthetic, schema)
+    data = read.original
+    if regression or table:
+        how: Any = {"schema": read.schema, **rule_of_files(synthetic)}
+        of_family: Any = family
+        figures = [
+            regression_utility(data, read.datasets, formula, family=of_family, **how)
+            for formula in regression or ()
+        ]
+        figures += [cells_beside(data, read.datasets, names(words), **how) for words in table or ()]
+        tell(*together(figures), quiet=quiet, as_json=as_json)
+        return
+    if outcome is not None:
+        values = values_of(outcome, read, synthetic)
         sheets = one_column(outcome, values.levels, values.tables)
         tell(*sheets, quiet=quiet, as_json=as_json)
         return
-    data, datasets, known = read_tables(original, synthetic, schema)
-    if regression or table:
-        how: Any = {"schema": known, **rule_of_files(synthetic)}
-        of_family: Any = family
-        figures = [
-            regression_utility(data, datasets, formula, family=of_family, **how)
-            for formula in regression or ()
-        ]
-        figures += [cells_beside(data, datasets, names(words), **how) for words in table or ()]
-        tell(*together(figures), quiet=quiet, as_json=as_json)
-        return
     unit = None
-    if known is None:
+    if read.schema is None:
         data, unit = with_unit(data, original, synthetic)
     measures = table_utility(
         data,
-        datasets,
-        schema=known,
+        read.datasets,
+        schema=read.schema,
         columns=names(columns) or None,
         unit=unit,
         trees=trees,

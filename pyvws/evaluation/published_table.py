@@ -57,6 +57,7 @@ from pyvws.evaluation.survey_estimates import (
 )
 from pyvws.sheet.html import Told
 from pyvws.sheet.sheet import Sheet
+from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 
 
@@ -376,7 +377,7 @@ def tabulate(
         total=total,
         mean=mean,
         share=share,
-        quantile=quantile or {},
+        quantile=quantile,
         strata=strata,
         clusters=clusters,
         schema=schema,
@@ -440,6 +441,21 @@ def tabulate(
         remark_on_laplace=weighed.remark,
         _backend=frames["dataset 1"].implementation,
     )
+
+
+def own_figures(table: Any, *, level: float = 0.95, **asked: Any) -> Floats:
+    """Estimates of a table itself with both ends of their intervals (K, 3), as `tabulate` orders.
+
+    `asked` is what `tabulate` is asked, such as `by` and `mean`. The intervals are normal.
+    """
+    records = read_records(open_frame(table), plan := table_plan(**asked), "original")
+    own = [
+        Combined(one.estimate, one.variance, np.inf)
+        for of_cells in _of_dataset(records, plan)
+        for _, estimates in of_cells
+        for one in estimates
+    ]
+    return np.array([(one.estimate, *one.interval(level)) for one in own])
 
 
 def _counted(statistic: CellStatistic, plan: TablePlan, sets: Sequence[frozenset[str]]) -> bool:

@@ -20,7 +20,7 @@ from pyvws.evaluation.combining_rules import SeveralDatasets, combine_formula, r
 from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
-from pyvws.evaluation.published_table import tabulate
+from pyvws.evaluation.published_table import own_figures, tabulate
 from pyvws.sheet.html import Told
 from pyvws.sheet.sheet import Sheet
 from pyvws.tables.schema.schema import Schema
@@ -130,17 +130,15 @@ def cells_beside(
         schema = Schema(OriginalAndDatasets.read(original, datasets).kinds(columns))
     of_levels = last in schema.columns and schema.columns[last].categorical
     what: Any = {"by": by, "schema": schema, ("share" if of_levels else "mean"): last}
-    before = tabulate([original, original], **what)  # Of one table twice: its own estimates.
+    before = own_figures(original, **what)
     after = tabulate(datasets, **rule, **what)
-    ends = np.array(
-        [[(own.lower, own.upper) for own in table.figures] for table in (before, after)]
-    )
+    ends = np.array([before[:, 1:], [(own.lower, own.upper) for own in after.figures]])
     both = (np.isfinite(ends).all(axis=2) & (ends[..., 0] < ends[..., 1])).all(axis=0)
     overlap = np.full(len(both), np.nan)
     overlap[both] = interval_overlap(*ends[:, both])
     return FiguresBeside(
-        names=tuple(figure.name(by) for figure in before.figures),
-        original=np.array([figure.estimate for figure in before.figures]),
+        names=tuple(figure.name(by) for figure in after.figures),
+        original=before[:, 0],
         original_interval=ends[0],
         synthetic=np.array([figure.estimate for figure in after.figures]),
         synthetic_interval=ends[1],

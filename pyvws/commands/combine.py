@@ -88,7 +88,7 @@ def combine(
     of_draws = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
     sheet = Sheet(
         f"{formula} over {len(files)} datasets{of_draws}, {words}",
-        ("", "estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
+        ("coefficient", "estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
         [(name, *row.values()) for name, row in rows.items()],
         notes=[
             *left_out(coefficients.dropped),

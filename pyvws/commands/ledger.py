@@ -74,7 +74,7 @@ def ledger(
     }
     sheet = Sheet(
         f"Costs of {together['unit_of_privacy']}, {neighbours} neighbours",
-        ("", "mechanism", "guarantee", "epsilon", "delta", "zCDP", "window"),
+        ("release", "mechanism", "guarantee", "epsilon", "delta", "zCDP", "window"),
         [
             (
                 *(name, str(known[name]["mechanism"]), cost.guarantee),

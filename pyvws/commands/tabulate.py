@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyvws.commands.output import AsJson, OfWhat, Overwrite, Quiet, tell
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.sheet import Sheet, number
 
 if TYPE_CHECKING:
     from pyvws.evaluation.published_table import PublishedTable
@@ -173,7 +173,7 @@ def _counted(
     ends = (f"lower {level:.0%}", "upper")
     sheet = Sheet(
         f"Cells from noisy counts and their noise alone, shares of {of_records}",
-        ("", "count", *ends, "share", *ends),
+        ("cell", "count", *ends, "share", *ends),
         [(f"{name}: {label}", *numbers) for name, label, *numbers in rows],
         notes=[
             f"Counts are of {counts.records or 'the confidential table'}. The level holds for each "
@@ -195,10 +195,26 @@ def _write(table: PublishedTable, out: Path, weights: str | None, overwrite: boo
     import polars.selectors as cs
 
     from pyvws._base.folders import whole_folder
-    from pyvws.report.table_page import table_page
 
     with whole_folder(out, overwrite=overwrite) as folder:
         frame = pl.DataFrame(table.columns).with_columns(cs.float().fill_nan(None))
         frame.write_csv(folder / "table.csv")
         page = table_page(table, weights=weights)
         (folder / "table.html").write_text(page, encoding="utf-8")
+
+
+def table_page(table: PublishedTable, *, weights: str | None) -> str:
+    """The page as HTML, with a part for each statistic; `weights` is the column of weights."""
+    from pyvws.report.page import render
+
+    empty = sum(figure.empty == table.datasets for figure in table.figures)
+    facts = [
+        ("datasets", str(table.datasets), table.made_of),
+        ("intervals", f"{table.level:.0%}", "t intervals of the combining rules"),
+        ("weights", weights or "none", "column of the survey weights"),
+        ("rows without a record", str(empty), f"of {len(table.figures)}"),
+    ]
+    if table.epsilon is not None:
+        facts.append(("ε of Laplace", number(table.epsilon), "besides the ε of the datasets"))
+        facts.append(("weights of Laplace", table.weights_of_laplace, "what a record counts there"))
+    return render("table.html.j2", command="tabulate", facts_shown=facts, table_=table)

@@ -58,7 +58,7 @@ class LevelMargin(Told):
         return (
             Sheet(
                 f"{self.name}: shares in the data and in {len(own)} synthetic datasets",
-                ("", *_BESIDE),
+                ("level", *_BESIDE),
                 [(level, *row) for level, row in zip(self.levels, rows, strict=True)],
                 notes=[f"{distance} (smaller = nearer)", _ONE_MARGIN],
                 facts={

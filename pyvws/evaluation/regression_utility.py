@@ -67,7 +67,7 @@ class FiguresBeside(Told):
         return (
             Sheet(
                 f"{self.title} (confidential), rule for {self.rule}",
-                ("", "data", ends, "synthetic", ends, "overlap"),
+                ("figure", "data", ends, "synthetic", ends, "overlap"),
                 [
                     (
                         name,

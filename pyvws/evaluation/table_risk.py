@@ -129,7 +129,7 @@ class TableRisk(Told):
         return (
             Sheet(
                 f"Risks of {len(self.scores[0].by_dataset)} synthetic datasets (confidential)",
-                ("", "synthetic", "without synthesis", "independent"),
+                ("risk", "synthetic", "without synthesis", "independent"),
                 [(x.name, x.value, x.without_synthesis, x.independent) for x in self.scores],
                 notes=[
                     "Shares from 0 (best) to 1 (worst); larger = riskier. without synthesis: the "

@@ -263,9 +263,13 @@ class TableUtility(Told):
         worst = sorted(self.by_pair, key=lambda pair: -self.by_pair[pair])[:_WORST]
         return Sheet(
             "Pairs of columns, the worst first (confidential)",
-            ("", "distance", "association in the data", "synthetic"),
+            ("pair", "distance", "association in the data", "synthetic"),
             [
-                (" and ".join(self._called(*pair)), self.by_pair[pair], *tied[frozenset(pair)])
+                (
+                    " and ".join(self._called(*pair)),
+                    self.by_pair[pair],
+                    *tied.get(frozenset(pair), ("", "")),
+                )
                 for pair in worst
             ],
             notes=[
@@ -307,7 +311,15 @@ class TableUtility(Told):
         more = f"{len(far) - _WORST} more columns are in --json and `columns`."
         return Sheet(
             "Columns, the worst first (confidential)",
-            ("", "kind", "pairs", "margin", "missing", "missing, synthetic", "associations kept"),
+            (
+                "column",
+                "kind",
+                "pairs",
+                "margin",
+                "missing",
+                "missing, synthetic",
+                "associations kept",
+            ),
             [
                 (
                     *self._called(column.name),
@@ -337,7 +349,7 @@ class TableUtility(Told):
         )
         return Sheet(
             f"Scores of {len(self.scores[0].by_dataset)} synthetic datasets (confidential)",
-            ("", "synthetic", "second sample", "independent", "best", "worst", "better"),
+            ("score", "synthetic", "second sample", "independent", "best", "worst", "better"),
             [
                 (
                     *(score.name, score.value, score.bootstrap, score.independent),

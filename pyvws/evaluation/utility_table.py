@@ -46,7 +46,7 @@ class UtilityTable:
         }
         return Sheet(
             title,
-            ("", *self.names),
+            ("table", *self.names),
             [(x if x == "data" else f"synthetic, {x}", *row) for x, row in rows.items()],
             facts={x: dict(zip(self.names, row, strict=True)) for x, row in rows.items()},
             digits=6,

@@ -14,7 +14,7 @@ from pyvws.r_numbers import rarith
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
 from pyvws.report.page import PagePicture, Section, mechanism_words, picture, ten_largest
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet.sheet import Sheet
 from pyvws.tables.files.row_order import RELEASED_ROW
 
 _LEVELS: Final = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
@@ -111,7 +111,7 @@ def _columns(public: PublicPart) -> list[str]:
 
 def _quantiles(weights: dict[str, Floats], bounds: dict[str, Floats], unit: str) -> Sheet:
     rows = [
-        (f"{what}, {label}", *(number(v) for v in rarith.quantile(values, _LEVELS)))
+        (f"{what}, {label}", *rarith.quantile(values, _LEVELS))
         for what, by_label in (("weight", weights), ("bound", bounds))
         for label, values in by_label.items()
     ]
@@ -168,10 +168,8 @@ def _by_column(
             ),
             [
                 (
-                    name,
-                    *(number(x) for x in (own[place, rows].max(), shares[place, rows].mean())),
-                    number(shares[place, risky].mean()),
-                    str(largest[place]),
+                    *(name, own[place, rows].max(), shares[place, rows].mean()),
+                    *(shares[place, risky].mean(), largest[place]),
                 )
                 for place, name in enumerate(names)
             ],

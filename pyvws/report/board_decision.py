@@ -234,13 +234,13 @@ def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Sheet:
         return Sheet(
             "Use: the score of pairs of columns from 0 to 1000; larger = nearer to the data",
             ("measure", "release", "independent columns", "a second sample"),
-            [("k-marginal", *(number(joint[x]) for x in ("score", "independent", "bootstrap")))],
+            [("k-marginal", *(joint[x] for x in ("score", "independent", "bootstrap")))],
         )
     return Sheet(
         "Use: the largest gap between distribution functions, from 0 to 1; smaller = nearer",
         ("column", "release"),
         [
-            (column.margin.name, number(column.ecdf.maximum))
+            (column.margin.name, column.ecdf.maximum)
             for column in (evidence.numbers[:_MISFITS] if evidence else ())
         ],
     )
@@ -249,10 +249,7 @@ def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Sheet:
 def _risks_by_keys(evidence: Evidence | None, of_records: str) -> Sheet:
     scores = evidence.by_keys.scores if evidence and evidence.by_keys else ()
     rows = [
-        (
-            _risk_in_words(score.name),
-            *map(number, (score.value, score.without_synthesis, score.independent)),
-        )
+        (_risk_in_words(score.name), score.value, score.without_synthesis, score.independent)
         for score in scores
     ]
     return Sheet(
@@ -282,19 +279,15 @@ def _risks_of_records(evidence: Evidence | None, of_records: str) -> Sheet:
         ),
         ("risk", "release", "data as they are"),
         [
-            ("largest of a record", number(after.maximum), number(before.maximum)),
-            (
-                f"share of records above {policy:g}",
-                number(after.share_above),
-                number(before.share_above),
-            ),
+            ("largest of a record", after.maximum, before.maximum),
+            (f"share of records above {policy:g}", after.share_above, before.share_above),
         ],
     )
 
 
 def _misfits(columns: Mapping[str, Any]) -> Sheet:
     rows = [
-        (name, row["name"], number(row["data"]), number(row["mean"]), TROUBLES[row["trouble"]])
+        (name, row["name"], row["data"], row["mean"], TROUBLES[row["trouble"]])
         for name, statistics in columns.items()
         for row in statistics
         if row["trouble"]

@@ -7,8 +7,8 @@ from itertools import islice, zip_longest
 from typing import Any, Final
 
 from pyvws import plots
+from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.report.board_bounds import bounds_section
-from pyvws.report.board_columns import columns_section
 from pyvws.report.board_decision import at_a_glance, checks
 from pyvws.report.board_risks import risk_section
 from pyvws.report.board_utility import utility_section
@@ -37,6 +37,7 @@ from pyvws.statement.schema import FIELDS
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40
+_STATISTICS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highest")
 
 
 def board_page(
@@ -59,7 +60,7 @@ def board_page(
         else [bounds_section(public, confidential, evidence), _fits_section(confidential)]
     )
     if "column_checks" in summary:
-        sections.append(columns_section(summary["column_checks"]))
+        sections.append(_columns_section(summary["column_checks"]))
     if evidence is not None:
         if evidence.risk is not None:
             sections.append(risk_section(public, evidence.risk))
@@ -203,7 +204,7 @@ def _search_table(search: Sequence[Mapping[str, Any]]) -> Sheet:
             (
                 attempt["label"],
                 attempt["symbol"],
-                *(number(attempt[n]) for n in ("value", "reached", "target")),
+                *(attempt[n] for n in ("value", "reached", "target")),
             )
             for attempt in search
         ],
@@ -246,7 +247,7 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             Sheet(
                 "Records that a set does not count: unknown values, or broken rules",
                 ("set", "records"),
-                [(name, str(records)) for name, records in left_out.items()],
+                [*left_out.items()],
             ),
         ],
     )
@@ -284,7 +285,51 @@ def _histogram_section(confidential: ConfidentialPart) -> Section:
             Sheet(
                 "Bins",
                 ("from", "to", "noisy count", "probability"),
-                [tuple(number(value) for value in row) for row in bins.iter_rows()],
+                list(bins.iter_rows()),
             )
         ],
     )
+
+
+def _columns_section(checks: Mapping[str, Any]) -> Section:
+    """The part `column_checks` of summary.json: what differs, then all statistics."""
+    entries = [(name, row) for name, rows in checks["columns"].items() for row in rows]
+    bad = [(name, row) for name, row in entries if row["trouble"]]
+    words = (
+        "Statistics that differ from the data by more than chance and a tolerance are listed first."
+        if bad
+        else "No synthetic column does what its data does not."
+    )
+    text = [
+        f"{words} Means, lowest and highest figures are over the datasets, of which "
+        f"{checks['rows_checked']} rows each were looked at. A synthetic range that does not hold "
+        "the data's figure says that the model cannot make it."
+    ]
+    return Section(
+        "columns",
+        "Columns beside their data",
+        text,
+        [
+            Sheet(
+                "What to do about each column",
+                ("column", "what is wrong, and what to do"),
+                [*checks.get("advice", {}).items()],  # Earlier runs have none.
+            ),
+            Sheet(
+                "What a synthetic column does that its data does not",
+                (*_STATISTICS, "what differs"),
+                [(*_statistic(name, row), TROUBLES[row["trouble"]]) for name, row in bad],
+                digits=6,
+            ),
+            Sheet(
+                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]",
+                _STATISTICS,
+                [_statistic(name, row) for name, row in entries],
+                digits=6,
+            ),
+        ],
+    )
+
+
+def _statistic(name: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return name, row["name"], *(row[part] for part in ("data", "mean", "lowest", "highest"))

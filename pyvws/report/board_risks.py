@@ -59,9 +59,8 @@ def _top(by: Any, caption: str, risk: RiskEvidence) -> Sheet:
         ("row", risk.name, *(f"risk, {label}" for label in top.risks)),
         [
             (
-                str(row + 1),
-                number(risk.y[row], 7),
-                *(number(values[place]) for values in top.risks.values()),
+                *(int(row) + 1, number(risk.y[row], 7)),
+                *(values[place] for values in top.risks.values()),
             )
             for place, row in enumerate(top.records)
         ],

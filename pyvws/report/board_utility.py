@@ -70,13 +70,13 @@ def _categories(margins: Sequence[LevelMargin], label: str) -> list[PagePicture 
     ]
 
 
-def _furthest(margin: LevelMargin) -> tuple[str, ...]:
+def _furthest(margin: LevelMargin) -> tuple[Any, ...]:
     data, own = margin.shares[0], margin.shares[1:]
     mean = own.mean(axis=0)
     place = int(np.abs(mean - data).argmax())
     return (
-        *(margin.name, str(len(margin.levels)), number(margin.distance), margin.levels[place]),
-        *(number(data[place]), number(mean[place])),
+        *(margin.name, len(margin.levels), margin.distance, margin.levels[place]),
+        *(data[place], mean[place]),
     )
 
 
@@ -113,19 +113,7 @@ def _one_number(
         )
     else:
         text.append("The table is too large for bootstrap intervals; they are left out.")
-    rows = (
-        ("data", table.original),
-        ("synthetic, average", table.average),
-        ("synthetic, lowest", table.lowest),
-        ("synthetic, highest", table.highest),
-    )
-    parts.append(
-        Sheet(
-            f"Quantiles and mean of {name}, in its unit",
-            ("table", *table.names),
-            [(label, *(number(value, 6) for value in row)) for label, row in rows],
-        )
-    )
+    parts.append(table.sheet(f"Quantiles and mean of {name}, in its unit"))
     return text, parts
 
 
@@ -195,8 +183,8 @@ def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[PagePicture | Shee
             [
                 (
                     *(pairs.names[i], pairs.names[j], pairs.measure(i, j)),
-                    *(number(matrix[i, j]) for matrix in (data, own, change)),
-                    number(score.by_pair[pairs.names[i], pairs.names[j]]),
+                    *(matrix[i, j] for matrix in (data, own, change)),
+                    score.by_pair[pairs.names[i], pairs.names[j]],
                 )
                 for i, j in pairs.largest(change)
             ],

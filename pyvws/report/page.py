@@ -141,7 +141,7 @@ def fit_label(privacy: Mapping[str, Any]) -> str:
 def ten_largest(caption: str, by: Floats, columns: Mapping[str, Floats]) -> Sheet:
     """The columns of the ten records that are largest in `by` (N,)."""
     rows = np.argsort(-by, kind="stable")[:10]
-    figures = [(str(row + 1), *(number(x[row]) for x in columns.values())) for row in rows]
+    figures = [(int(row) + 1, *(x[row] for x in columns.values())) for row in rows]
     return Sheet(caption, ("row", *columns), figures)
 
 

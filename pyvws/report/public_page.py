@@ -26,7 +26,7 @@ from pyvws.report.margins import DRAWN, MEASURES, NumberMargin, margin_of, pairs
 from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import Heading, PagePicture, formatted, mechanism_words, picture, render
 from pyvws.report.programs import typed_columns
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet.sheet import Sheet
 from pyvws.statement.guarantees import claim_of
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
@@ -185,7 +185,7 @@ def files_table(caption: str, public: PublicPart) -> Sheet:
     return Sheet(
         caption,
         ("file", "rows", "bytes", "SHA-256"),
-        [(f.path.name, str(f.rows), str(f.size), f.sha256) for f in public.files],
+        [(f.path.name, f.rows, f.size, f.sha256) for f in public.files],
     )
 
 
@@ -283,10 +283,8 @@ def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[PagePictur
     yield Sheet(
         f"Statistics of {margin.name} in the synthetic datasets, in its own unit",
         ("dataset", "15th quantile", "90th quantile", "mean", "median"),
-        [
-            (str(place), *(number(value, 6) for value in row))
-            for place, row in enumerate(margin.statistics, start=1)
-        ],
+        [(place, *row) for place, row in enumerate(margin.statistics.tolist(), start=1)],
+        digits=6,
     )
 
 
@@ -306,7 +304,7 @@ def _several_numbers(
     for margin in margins:
         means = margin.statistics[:, 2]
         figures = *margin.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
-        rows.append((margin.name, *(number(figure, 6) for figure in figures)))
+        rows.append((margin.name, *figures))
     yield Sheet(
         "Statistics of the numbers, in their own units: means over the synthetic datasets, and the "
         "smallest and the largest mean of a dataset",
@@ -315,6 +313,7 @@ def _several_numbers(
             *("smallest mean", "largest mean"),
         ),
         rows,
+        digits=6,
     )
 
 
@@ -339,10 +338,7 @@ def _pairs(public: PublicPart) -> Iterator[PagePicture | Sheet]:
         [
             (
                 *(pairs.names[i], pairs.names[j], pairs.measure(i, j)),
-                *(
-                    number(summary(pairs.matrices[:, i, j]))
-                    for summary in (np.mean, np.min, np.max)
-                ),
+                *(summary(pairs.matrices[:, i, j]) for summary in (np.mean, np.min, np.max)),
             )
             for i, j in pairs.largest(mean)
         ],

@@ -19,6 +19,7 @@ PACKAGE = Path(pyvws.__file__).parent
 EVIDENCE = [Path(one.__file__).parent for one in (pyvws_studies, pyvws_validation)]
 
 ROOMS = (
+    "sheet",
     "errors",
     "_base",
     "r_numbers",

@@ -343,7 +343,15 @@ def test_levels_are_found_by_their_text_or_by_their_number() -> None:
     found = valued(column, parts)
     assert found.levels == ("01", "2", "true", "(empty)", "3", "also", "new")
     assert [list(codes) for codes in found.tables] == [[0, 3, 1, 2], [1, 0, 6, 5], [1, 4, 3, 1]]
-    assert found.shares.tolist()[0] == [0.25, 0.25, 0.25, 0.25, 0, 0, 0]
+    assert LevelMargin.of("x", found.levels, found.tables).shares.tolist()[0] == [
+        0.25,
+        0.25,
+        0.25,
+        0.25,
+        0,
+        0,
+        0,
+    ]
 
 
 def test_a_number_with_an_empty_cell_or_text_is_refused_without_its_value() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
 from dataclasses import replace
@@ -12,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from documents import ROOT
 from run_here import run_here
 
 import pyvws as vws

@@ -346,7 +346,7 @@ def _counts(plan: Any, records: int, mechanism: NoisyCounts) -> _Counts | None:
         counted = workload.table
     except InputError:
         return None
-    noise = workload.noise(mechanism.budget, hidden=False, power=None)
+    noise = workload.noise(mechanism.budget, hidden=False)
     cells = int(counted.possible.sum())
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])

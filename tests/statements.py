@@ -14,14 +14,19 @@ OF_LW = {
     **{"mechanism": "lw", "model": "poisson", "reweighted": False, "searched": False},
     **{"lipschitz_bound": 3.31, "datasets": 20, "draws": 4000, "threshold": 1.0},
     **{"columns_released_unchanged": (), "rounded": False, "data_weights": True},
-    **{"engine": "native", "exact_draws": False},
+    **{"weights_source": "table", "engine": "native", "exact_draws": False},
 }
-CLAMPED = {"mechanism": "censored", "clamp": "half", "data_weights": False}
+OF_A_CLAMP = OF_LW | {
+    **{"mechanism": "censored", "enforced": True, "data_weights": False, "weights_source": "none"},
+    **{"draws": 400, "lipschitz_bound": 0.25},
+}
 
 
 def statement(**changes: Any) -> PrivacyStatement:
-    """The statement of a run of lw with other facts."""
-    facts = {**OF_LW, **changes}
+    """The statement of a run of lw with other facts; a clamp may have `enforced` its bound."""
+    facts = {**OF_LW, "clamp": "half", **changes}
+    if not facts.pop("enforced", False):
+        del facts["clamp"]
     parts = {
         part: kind(**{own.name: facts.pop(own.name) for own in fields(kind) if own.name in facts})
         for part, kind in PARTS.items()

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
+from narwhals.typing import IntoDataFrame
+
 from pyvws._base.checks import near, positive
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
@@ -102,7 +104,10 @@ def _one(text: str) -> Any:
 
 
 def planned(
-    frame: Any, common: Mapping[str, Any], choices: Sequence[str] | None, epsilons: Sequence[float]
+    frame: IntoDataFrame,
+    common: Mapping[str, Any],
+    choices: Sequence[str] | None,
+    epsilons: Sequence[float],
 ) -> tuple[list[Point], dict[str, str]]:
     """The points to run, cheap ones first, and the reason of each usual choice that has none."""
     asked = sorted({positive(float(epsilon), "epsilons") for epsilon in epsilons})
@@ -127,7 +132,7 @@ def planned(
 
 
 def _points(
-    frame: Any, common: Mapping[str, Any], choice: Choice, epsilons: Sequence[float]
+    frame: IntoDataFrame, common: Mapping[str, Any], choice: Choice, epsilons: Sequence[float]
 ) -> list[Point]:
     """The points that the settings allow; the last InputError where they allow none."""
     listed: list[Point] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import choice, finite_vector, positive
+from pyvws._base.checks import Floats, choice, finite_vector, positive
 from pyvws.errors import InputError
 from pyvws.plots.drawing import LIMIT, colours, guarantee_colours, legend_below, panels, some
 from pyvws.r_numbers import rarith
@@ -237,7 +237,7 @@ def epsilons(
     return figure
 
 
-def _two_errors(values: Any) -> float:
+def _two_errors(values: Floats) -> float:
     """Two standard errors of the mean of R values; 0 for one value."""
     R = len(values)
     return 2.0 * math.sqrt(rarith.var(values) / R) if R > 1 else 0.0
@@ -286,7 +286,7 @@ def _scales(panel: Any, wide: bool) -> None:
 
 
 def _legend(
-    figure: Any, labels: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
+    figure: Figure, labels: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
 ) -> None:
     """One legend under all panels: a column for each kind of guarantee, with the kind on top."""
     from matplotlib.lines import Line2D

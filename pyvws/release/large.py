@@ -241,7 +241,9 @@ def _write_records(
     Some rows of each dataset are returned.
     """
 
-    def write(place: int, values: dict[str, Floats], public: Any, first: int) -> None:
+    def write(
+        place: int, values: dict[str, Floats], public: pl.DataFrame | None, first: int
+    ) -> None:
         frames = [frame.to_native() for frame in run.table.written(values, _POLARS, first=first)]
         rows = pl.DataFrame(frames) if public is None else public.with_columns(frames)
         out.datasets[place](rows.select(run.table.released))

@@ -213,6 +213,6 @@ def _diagnostics(fit: WeightedFit) -> dict[str, Any]:
     return {name: plain_number(v) for name, v in fit.posterior.diagnostics.as_dict().items()}
 
 
-def plain_number(value: Any) -> Any:
+def plain_number(value: object) -> Any:
     """The value, or None for infinity and NaN, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

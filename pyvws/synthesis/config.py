@@ -93,12 +93,12 @@ def _values(owner: Any, *, changed: bool = False) -> dict[str, Any]:
     return values
 
 
-def _is_given(value: Any) -> bool:
+def _is_given(value: object) -> bool:
     empty = isinstance(value, (str, tuple, list)) and len(value) == 0
     return not (value is None or value is False or empty)
 
 
-def toml_line(name: str, value: Any) -> str:
+def toml_line(name: str, value: object) -> str:
     """One setting as a line of TOML; several values become one text with commas.
 
     A number keeps every digit: the text is the shortest that gives the same float again.
@@ -123,7 +123,7 @@ def _name_text(name: str) -> str:
     return name
 
 
-def _number_text(value: Any) -> str:
+def _number_text(value: object) -> str:
     return float.__repr__(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
@@ -168,7 +168,7 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _in_words(value: Any) -> Any:
+def _in_words(value: object) -> Any:
     """A set of columns that is a table of TOML as its word."""
     return set_word(value) if isinstance(value, Mapping) else value
 

@@ -288,7 +288,7 @@ class RunSettings:
         option=False,
         in_steps=False,
     )
-    existing_fit: Fits = EXISTING_FIT
+    existing_fit: Fits | None = EXISTING_FIT
 
     facts: Facts = field(init=False, repr=False, compare=False, metadata={"prepared": True})
     """The facts of the mechanism, of which a plan asks a hundred times."""
@@ -322,7 +322,7 @@ class RunSettings:
         self._keep("plan", plan)
         self._keep("plan", self.checked(plan).settled())
 
-    def _keep(self, name: str, value: Any) -> None:
+    def _keep(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def _keep_mechanism(self, mechanism: Mechanism) -> None:

@@ -85,10 +85,9 @@ class NoisyCounts(MechanismBase):
     tables: tuple[str, ...] | str = setting(
         (ALIKE, FOLLOWING),
         "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
-        more="A column alone has its family of the schema. They have cuts as `measure` has. The "
-        "word `alike` stands for columns that are named like another person's, which are counted "
-        "too, and `following` for columns that nearly follow from an earlier one by the noisy "
-        "counts of the pair. `none` stands for none. This changes no guarantee.",
+        more="A column alone has its family of the schema. `alike` stands for columns that are"
+        " named like another person's, `following` for those that nearly follow from an "
+        "earlier one, and `none` for none.",
     )
     neighbours: str = setting(
         "loo",
@@ -100,11 +99,6 @@ class NoisyCounts(MechanismBase):
         None,
         "The most records of a unit that are counted; needed where the schema has a unit.",
         more="Of a larger unit chance decides which records count. Larger = more noise.",
-    )
-    size_power: float | None = setting(
-        None,
-        "A set's share of the budget is its number of cells to this power.",
-        more="2/3 for Gaussian noise and 0.6 for Laplace noise if not given.",
     )
     cells_share: float = setting(
         0.1,
@@ -145,8 +139,6 @@ class NoisyCounts(MechanismBase):
             )
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
-        if self.size_power is not None:
-            object.__setattr__(self, "size_power", finite_number(self.size_power, "size_power"))
         self.budget  # noqa: B018  # Refuses what is out of range.
 
     @property

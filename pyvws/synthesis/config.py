@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pyvws._base.checks import near
 from pyvws._base.setting import settings_of
@@ -15,7 +15,6 @@ from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.given_weights import GivenWeights
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.frame import numeric_column, open_frame
@@ -37,7 +36,7 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
         declared.name: getattr(settings, declared.name) for declared in settings_of(type(settings))
     }
     values |= plan.written
-    outside = cast(Mechanism, settings.mechanism).facts.weights_source == "outside"
+    outside = settings.chosen_mechanism.facts.weights_source == "outside"
     by_file = ("program", "existing_fit", *(["mechanism"] if outside else []))
     chosen: dict[str, Any] = {}
     for declared in settings_of(type(settings)):

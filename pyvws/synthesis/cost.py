@@ -15,14 +15,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.phrase import counted as as_count
 from pyvws.engines.nuts import REFIT_SHARE
 from pyvws.errors import InputError
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model, PredictsBetween
 from pyvws.models.sequence import Conditional
@@ -84,7 +83,7 @@ def expected_cost(
 
     None for another engine, for fits that come from elsewhere, and where nothing is fitted.
     """
-    mechanism, sampler = cast(Mechanism, settings.mechanism), settings.settings
+    mechanism, sampler = settings.chosen_mechanism, settings.settings
     outside = settings.program is not None or settings.existing_fit is not None
     if settings.engine != "native" or outside or not mechanism.facts.fits_model:
         return None
@@ -179,7 +178,7 @@ def rounded(seconds: float) -> str:
 
 def _fits(settings: RunSettings) -> tuple[int, int]:
     """How many fits a run makes as a rule, and how many times a fit's draws confirm the last."""
-    mechanism = cast(Mechanism, settings.mechanism)
+    mechanism = settings.chosen_mechanism
     fits = mechanism.facts.fits + (_TRIES if settings.reweight else 0)
     if settings.downscale or settings.epsilon is not None:
         fits += _TRIES

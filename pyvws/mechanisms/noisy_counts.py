@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
@@ -188,7 +188,7 @@ class NoisyCounts(MechanismBase):
         )
 
 
-def _words(given: Any, setting: str) -> tuple[str, ...]:
+def _words(given: object, setting: str) -> tuple[str, ...]:
     """Sets in words, of text with commas, or of words, names and entries."""
     several = given.split(",") if isinstance(given, str) else given
     if isinstance(several, Mapping) or not isinstance(several, Iterable):

@@ -80,9 +80,7 @@ class NoisyCountsRun(DrawSource):
             schema, self.noisy, self.imputed, public_seed(self.seed), fine=self.fine
         )
 
-    def steps(
-        self, stream: dict[str, Floats], rows: RowNumbers | int
-    ) -> Iterator[dict[str, Floats]]:
+    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
         yield stream
 
     def noise(self, name: str) -> CellNoise | None:

@@ -67,8 +67,9 @@ def utility(
 
     read = read_tables(original, synthetic, schema)
     data = read.original
+    known = read.schema
     if regression or table:
-        how: Any = {"schema": read.schema, **rule_of_files(synthetic)}
+        how: Any = {"schema": known, **rule_of_files(synthetic)}
         of_family: Any = family
         figures = [
             regression_utility(data, read.datasets, formula, family=of_family, **how)
@@ -83,12 +84,12 @@ def utility(
         tell(*sheets, quiet=quiet, as_json=as_json)
         return
     unit = None
-    if read.schema is None:
+    if known is None:
         data, unit = with_unit(data, original, synthetic)
     measures = table_utility(
         data,
         read.datasets,
-        schema=read.schema,
+        schema=known,
         columns=names(columns) or None,
         unit=unit,
         trees=trees,

@@ -15,7 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.pmse import pmse
 from pyvws.evaluation.utility_table import utility_table
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet
 
 _BESIDE: Final = ("data", "average", "lowest", "highest")
@@ -26,7 +26,7 @@ _ONE_MARGIN: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LevelMargin(Told):
+class LevelMargin(InSheets):
     """A category in several tables: the share of each of its L levels, shape (tables, L)."""
 
     name: str

@@ -43,7 +43,7 @@ def test_an_epsilon_that_was_not_reached_is_told(files: list[str], tmp_path: Pat
     made = run(
         app,
         ["synthesize", files[0], "--outcome", "pay [eur]", "--round", "--epsilon", "3",
-         "--downscale", "--passes", "1", "--datasets", "1", "--seed", "1",
+         "--mechanism", "weighted-epsilon", "--datasets", "1", "--seed", "1",
          "--accept-above-target", "--out", str(tmp_path / "out")],
     )  # fmt: skip
     assert made.exit_code == 0, made.output
@@ -54,7 +54,7 @@ def test_an_epsilon_that_is_missed_ends_without_a_release(files: list[str], tmp_
     made = run(
         app,
         ["synthesize", files[0], "--outcome", "pay [eur]", "--round", "--epsilon", "3",
-         "--downscale", "--passes", "1", "--datasets", "1", "--seed", "1",
+         "--mechanism", "weighted-epsilon", "--datasets", "1", "--seed", "1",
          "--out", str(tmp_path / "out")],
     )  # fmt: skip
     assert made.exit_code != 0

@@ -276,7 +276,6 @@ def _noise(
     """Sets, cells, noise and mean count of noisy counts of sets; None where it takes no counts."""
     from pyvws.mechanisms.counts.noisy_tables import of_set
     from pyvws.mechanisms.noisy_counts import NoisyCounts
-    from pyvws.release.measured_counts import planned_noise
 
     if plan.run.outcome is not None or plan.predictors or plan.members is not None:
         return None
@@ -285,7 +284,8 @@ def _noise(
         counted = mechanism.counted_table(plan.schema)
     except InputError:
         return None
-    noise = planned_noise(mechanism, plan.schema, hidden=False)
+    workload = mechanism.workload(plan.schema)
+    noise = workload.noise(mechanism.budget, hidden=False)
     cells = int(counted.possible.sum())
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])

@@ -81,9 +81,9 @@ class Censored(Counting):
         "lw",
         "Weights inside the clamp. none, constant, public, reference and staged keep a strict "
         "guarantee.",
-        more="lw and cw come from the whole table. With none each weight is 1, and with constant "
-        "it is `c`. With public it stands in `weight_column`. With reference it comes from a fit "
-        "to `reference`, and with staged from one draw of a first clamped fit at `stage_epsilon`.",
+        more="With none each weight is 1, and with constant it is `c`. With public it stands "
+        "in `weight_column`. With reference it comes from a fit to public records, and "
+        "with staged from a first clamped fit.",
         choices=CENSORED_WEIGHTS,
     )
     clamp: str | None = setting(
@@ -96,8 +96,8 @@ class Censored(Counting):
     weight_column: str | None = setting(
         None,
         "Public column of weights in [0, 1], for weights public.",
-        more="Each weight is its record's own and comes from no other record. The column is "
-        "released only where `keep` or `formula` names it. Larger = less protected.",
+        more="The column is released only where `keep` or `formula` names it. Larger = less "
+        "protected.",
     )
     reference: str | None = setting(
         None,
@@ -111,13 +111,6 @@ class Censored(Counting):
         "What the first fit costs, once for all datasets, for weights staged.",
         more="`epsilon` is what each dataset costs beside it. Larger = better weights, less "
         "private.",
-    )
-    stage_scale: float | None = setting(
-        None,
-        "Half unit deviance at which a weight has fallen to `g`, for weights staged. 4 x epsilon "
-        "if not given.",
-        more="A public constant: at 4 x epsilon, with c = 1 and g = 0, no weighted term lies "
-        "outside the window at the first fit's draw. Larger = less protected.",
     )
 
     def __post_init__(self) -> None:
@@ -151,10 +144,6 @@ class Censored(Counting):
                 raise InputError(f"{name} belongs to weights {source}. Leave {name} out.")
         if self.stage_epsilon is not None:
             positive(self.stage_epsilon, "stage_epsilon")
-        if self.stage_scale is not None:
-            if self.weights != "staged":
-                raise InputError("stage_scale belongs to weights staged. Leave stage_scale out.")
-            positive(self.stage_scale, "stage_scale")
 
     def _check_constant(self) -> None:
         """Raise InputError unless weights constant has its weight, or public records for it."""
@@ -248,8 +237,8 @@ class Censored(Counting):
         if self.weights == "reference":
             return weights_from_reference(loop, self.window, **shape)
         if self.stage_epsilon is not None:
-            scale = _ROOM * self.epsilon if self.stage_scale is None else self.stage_scale
-            return weights_from_stage(loop, self.facts.windows[-1], scale=scale, **shape)
+            window, scale = self.facts.windows[-1], _ROOM * self.epsilon
+            return weights_from_stage(loop, window, scale=scale, **shape)
         if request.column is None:
             raise InputError(
                 "weights public needs the column that weight_column names. The request has none."

@@ -37,6 +37,7 @@ class Facts:
     - `fits_model`: Whether it weighs fits of a model; the perturbed histogram has no model.
     - `fits`: How many fits to the table it makes, beside those of a search.
     - `takes_table`: Whether a mechanism without fits takes the columns of a schema.
+    - `cap`: The most records of a unit that count; all do without it.
     - `in_steps`: Whether it can weigh a tally, where a row stands for several records.
     - `weights_from_data`: Whether any weight depends on confidential data that no epsilon accounts
       for. False where each weight is a function of its own record, of public values, and of draws
@@ -70,6 +71,7 @@ class Facts:
     fits_model: bool = True
     fits: int = 1
     takes_table: bool = False
+    cap: int | None = None
     in_steps: bool = False
     weights_from_data: bool = True
     clamps: bool = False

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.chosen_cells import MOST_FINE, FineCells, fine_cells
 from pyvws.mechanisms.counts.given_columns import ALIKE, FOLLOWING, NONE
 from pyvws.mechanisms.counts.set_words import set_word
-from pyvws.mechanisms.counts.sets import (
-    PAIRS,
-    CountedTable,
-    by_no_family,
-    counted_table,
-    in_own_cells,
-)
+from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import NEIGHBOURS, Budget
 from pyvws.tables.schema.schema import Schema
@@ -91,10 +85,9 @@ class NoisyCounts(MechanismBase):
     tables: tuple[str, ...] | str = setting(
         (ALIKE, FOLLOWING),
         "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
-        more="A column alone has its family of the schema. They have cuts as `measure` has. The "
-        "word `alike` stands for columns that are named like another person's, which are counted "
-        "too, and `following` for columns that nearly follow from an earlier one by the noisy "
-        "counts of the pair. `none` stands for none. This changes no guarantee.",
+        more="A column alone has its family of the schema. `alike` stands for columns that are"
+        " named like another person's, `following` for those that nearly follow from an "
+        "earlier one, and `none` for none.",
     )
     neighbours: str = setting(
         "loo",
@@ -106,11 +99,6 @@ class NoisyCounts(MechanismBase):
         None,
         "The most records of a unit that are counted; needed where the schema has a unit.",
         more="Of a larger unit chance decides which records count. Larger = more noise.",
-    )
-    size_power: float | None = setting(
-        None,
-        "A set's share of the budget is its number of cells to this power.",
-        more="2/3 for Gaussian noise and 0.6 for Laplace noise if not given.",
     )
     cells_share: float = setting(
         0.1,
@@ -151,8 +139,6 @@ class NoisyCounts(MechanismBase):
             )
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
-        if self.size_power is not None:
-            object.__setattr__(self, "size_power", finite_number(self.size_power, "size_power"))
         self.budget  # noqa: B018  # Refuses what is out of range.
 
     @property
@@ -165,25 +151,17 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
-    def fine_cells(self, schema: Schema, *, most: int = MOST_FINE) -> FineCells:
-        """The numbers of a schema that have fine cells, about `most` of each at most."""
-        if not self.cells_share:
-            return FineCells({}, {})
+    def workload(self, schema: Schema) -> Workload:
+        """What is counted of a table with that schema."""
         words = tuple(self.measure), tuple(self.tables)
-        own = in_own_cells(schema, *words, conditionals=self._by_families)
-        return fine_cells(schema, own, most=most)
+        return Workload(schema, *words, self._by_families, self.cells_share)
 
-    def counted_table(
-        self, schema: Schema, *, priced: Collection[str] | None = None
-    ) -> CountedTable:
-        """What is counted of a table with that schema; InputError for what cannot be counted.
+    def counted_table(self, schema: Schema) -> CountedTable:
+        """The sets of a table with that schema; InputError for what cannot be counted.
 
-        Numbers whose cells are chosen have as many cells as can be. `priced` are the names of the
-        sets that have a price already.
+        Numbers whose cells are chosen have as many cells as can be.
         """
-        even = self.fine_cells(schema).evenly(schema)
-        words = tuple(self.measure), tuple(self.tables)
-        return counted_table(even, *words, conditionals=self._by_families, priced=priced)
+        return self.workload(schema).table
 
     def by_no_family(self, schema: Schema) -> tuple[str, str, str] | None:
         """A column that its own family cannot give, why, and what helps; None without."""
@@ -205,6 +183,7 @@ class NoisyCounts(MechanismBase):
             super(NoisyCounts, self).facts,
             claim="approximate-dp" if self.delta else "dp",
             own_delta=self.delta,
+            cap=self.cap,
             protects_records=self.neighbours == "loo",
         )
 

@@ -60,6 +60,11 @@ class SchemaPlan(Plan):
     @classmethod
     def of(cls, run: Any, schema: Schema) -> Self:
         """The plan of settings with a schema; InputError for what no run can follow."""
+        return cls.beside_conditionals(run, schema)
+
+    @classmethod
+    def beside_conditionals(cls, run: Any, schema: Schema, **own: Any) -> Self:
+        """The plan with the conditionals of a schema, and what a kind of plan has as its `own`."""
         schema.refuse_unbuilt()
         whole = modelled_schema(schema)
         drawn = [name for name in whole.synthesized if is_drawn(schema, name)]
@@ -84,6 +89,7 @@ class SchemaPlan(Plan):
             schema=schema,
             whole=whole,
             written={"schema": schema},
+            **own,
         )
 
     @property

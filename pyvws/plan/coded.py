@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals as nw
 import numpy as np
@@ -115,6 +115,13 @@ class ReleasedColumn:
         return self.y if self.days_since is None else moved(self.y, self.days_since, EPOCH)
 
 
+class InCells(Protocol):
+    """Records in public cells, and the values (N,) of the columns that are counted."""
+
+    @property
+    def values(self) -> Mapping[str, Floats]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class CodedTable:
     """What a plan makes of a table's columns.
@@ -126,6 +133,7 @@ class CodedTable:
     - `ids` (mapping of str to functions of numbers and a backend of narwhals): Makes new ids.
     - `levels`: The levels that a schema gives public columns.
     - `members`: How units are drawn, where whole units are.
+    - `counted`: The records in cells, where cells are counted.
     """
 
     outcomes: tuple[OutcomeColumn, ...]
@@ -136,6 +144,7 @@ class CodedTable:
     ids: Mapping[str, Callable[[Any, Any], nw.Series[Any]]] = field(default_factory=dict)
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     members: UnitsDrawn | None = None
+    counted: InCells | None = None
 
 
 @dataclass(frozen=True, slots=True)

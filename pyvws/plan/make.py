@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.by_formula import FormulaPlan
 from pyvws.plan.by_schema import SchemaPlan
 from pyvws.plan.plan import Plan
@@ -17,4 +18,4 @@ def make_plan(run: Any) -> Plan:
         refuse(run, OF_OUTCOME)
         return FormulaPlan.of(run)
     refuse(run, OF_SCHEMA)
-    return SchemaPlan.of(run, run.schema)
+    return (CountsPlan if run.facts.takes_table else SchemaPlan).of(run, run.schema)

@@ -20,7 +20,7 @@ from pyvws.tables.files.frame import HasColumns, check_columns
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 
-_OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
+_OF_WEIGHTS = ("weight_column", "c", "g")  # What scales weights that are strict.
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +222,10 @@ class Plan(ABC):
         if self.run.keep == "all" or "." in self.predictors:
             return None
         return len({*self.modelled, *self.kept, self.unit} - {None})
+
+    def settled(self) -> Self:
+        """The plan after its refusals, with what is made once of it."""
+        return self
 
     def named(self, table: HasColumns) -> Self:
         """The plan for a table with these columns; InputError for one that it lacks."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws._base.secret_noise import secret_keys
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
 from pyvws.tables.files.frame import numeric_column, plain_columns, unit_codes, units_from_0
@@ -35,12 +36,14 @@ class ReadRoles:
 def read_roles(
     frame: nw.DataFrame[Any],
     plan: Plan,
+    written: nw.DataFrame[Any],
     counts: Floats | None,
     kinds: NDArray[np.intp] | None,
 ) -> ReadRoles:
     """The columns with a role; InputError for values that the role cannot have.
 
-    A tally has the `kinds` (N,) of its units, and `counts` (N,) of each row.
+    A tally has the `kinds` (N,) of its units, and `counts` (N,) of each row. `written` has the ids
+    of units as a file spells them, where the table comes from one.
     """
     facts = plan.run.facts
     named, survey, units = facts.weight_column, plan.exponents, kinds
@@ -49,7 +52,7 @@ def read_roles(
     weighed = None if survey is None else numeric_column(frame, survey, role="survey_weight")
     if plan.unit is not None and kinds is None:
         strict = plan.refuses_no_record
-        units = units_from_0(frame[plan.unit]) if strict else unit_codes(frame, plan.unit)
+        units = units_from_0(written[plan.unit]) if strict else unit_codes(frame, plan.unit)
     if weights is not None and not ((weights >= 0.0) & (weights <= 1.0)).all():
         raise InputError(
             f"Column {named!r} of weight_column has values outside [0, 1]. Scale it by constants "
@@ -74,3 +77,14 @@ def read_roles(
         exponents=exponents,
         units=units,
     )
+
+
+def within_cap(units: NDArray[np.intp], cap: int) -> NDArray[np.bool_]:
+    """Which records (N,) count: `cap` of each of the units (N,), each choice as probable.
+
+    Fresh secret keys choose, so what other units keep is independent of a unit that is added.
+    """
+    order = np.lexsort((secret_keys(len(units)), units))
+    kept = np.empty(len(units), dtype=np.bool_)
+    kept[order] = places_in(units[order]) < cap
+    return kept

@@ -32,15 +32,17 @@ from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
+from pyvws.mechanisms.counts.workload import CountedRecords, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.delta import refuse_delta
 from pyvws.privacy.budget import deviation_of
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import DrawSource, shared_facts
-from pyvws.release.measured_counts import measured, planned_noise
+from pyvws.release.measured_counts import measured
 from pyvws.release.summary import plain_number
 from pyvws.statement.noisy_counts import NoisyCountsStatement
-from pyvws.synthesis.confidential_table import ConfidentialTable, CountedRecords
+from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
@@ -96,7 +98,9 @@ class NoisyCountsRun(DrawSource):
             "timings": {},
             "records": self.table.records,
             "imputation": asdict_of(self.imputed),
-            "records_in_no_cell": _in_no_cell(cast(CountedRecords, self.table.counted)),
+            "records_in_no_cell": _in_no_cell(
+                self.noisy.table, cast(CountedRecords, self.table.counted)
+            ),
             "settings": {},
         }
 
@@ -152,11 +156,10 @@ def asdict_of(imputed: Imputed) -> dict[str, Any]:
     }
 
 
-def _in_no_cell(counted: CountedRecords) -> dict[str, int]:
+def _in_no_cell(table: CountedTable, records: CountedRecords) -> dict[str, int]:
     """For the agency: how many records a set does not count, of the sets where there are any."""
     uncounted = {
-        name: int((counted.table.cells(counted.codes, q) < 0).sum())
-        for q, name in enumerate(counted.table.names)
+        name: int((table.cells(records.codes, q) < 0).sum()) for q, name in enumerate(table.names)
     }
     return {name: number for name, number in uncounted.items() if number}
 
@@ -174,19 +177,20 @@ def counts_run(
     InputError, by the noisy counts alone, where that would take longer than `most_seconds`, and
     where delta is above 1 over the number of records.
     """
-    schema, records = cast(Schema, table.plan.schema), cast(CountedRecords, table.counted)
+    counting, records = cast(CountsPlan, table.plan), cast(CountedRecords, table.counted)
+    workload, schema = cast(Workload, counting.workload), counting.schema
     known = settings.records if isinstance(settings.records, int) else None
     if known is None and mechanism.neighbours == "replace":
         known = table.records  # All neighbours have as many.
-    noise = planned_noise(mechanism, schema, hidden=known is None)
+    noise = workload.noise(mechanism.budget, hidden=known is None)
     seller = Seller.of_noise(noise, records, table.units)
-    bought = measured(mechanism, schema, noise, seller, records=known)
+    bought = measured(workload, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     refuse_delta(settings, noisy.records)
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
-    plan = replace(cast(Any, table.plan), schema=bought.schema, written={"schema": bought.schema})
-    table = replace(table, plan=plan, counted=bought.coded(records))
+    plan = replace(counting, schema=bought.schema, written={"schema": bought.schema})
+    table = replace(table, plan=plan, counted=workload.recoded(records, noisy.table))
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
     given = "public" if isinstance(settings.records, int) else None

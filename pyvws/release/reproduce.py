@@ -29,7 +29,7 @@ from pyvws.release.noisy_counts import (
     read_fine,
 )
 from pyvws.release.output import dataset_bytes
-from pyvws.synthesis.counted_records import counted_records
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.contents import truth_words
@@ -118,9 +118,9 @@ class ReleasedCounts:
         asked = dict.fromkeys([*columns, *filter(None, [schema.unit])])
         nobody = pl.DataFrame({name: [None, None] for name in asked})
         settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
-        table = counted_records(nobody, settings)
-        priced = self.counts["set"].unique()
-        counted, pure = mechanism.counted_table(schema, priced=priced), mechanism.budget.pure
+        table = check_table(nobody, settings)
+        workload, priced = mechanism.workload(schema), self.counts["set"].unique()
+        counted, pure = workload.in_cells(schema, priced), mechanism.budget.pure
         noisy = read_counts(self.counts, counted, laplace=pure)
         seed = int(self.privacy["counts"]["public_seed"])
         imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)

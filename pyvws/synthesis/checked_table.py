@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.plan.plan import Plan
-from pyvws.plan.reading import read_roles
+from pyvws.plan.reading import read_roles, within_cap
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.counted_records import counted_records
 from pyvws.synthesis.reference import read_reference
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.frame import open_frame, written_as_text
@@ -35,13 +34,15 @@ def check_table(
     same cells as text, types here follow from the cells, so that no type of a released column may
     follow from them. By a schema, and under a strict claim, that holds for every table.
     """
-    if settings.facts.takes_table:
-        return counted_records(table, settings, released)
     frame = open_frame(table, least=least_records(settings) if counts is None else 1)
     plan = (plan or settings.plan.on(frame)).designed(frame)
     written = () if released is None else written_as_text(frame, released)
     by_schema = frame.columns if plan.types_are_public else written
-    roles = read_roles(frame, plan, counts, units)
+    file = frame if released is None else open_frame(released, least=0)
+    roles = read_roles(frame, plan, file, counts, units)
+    if settings.facts.cap is not None and roles.units is not None:
+        kept = within_cap(roles.units, settings.facts.cap)
+        frame, roles = frame.filter(kept.tolist()), replace(roles, units=roles.units[kept])
     coded = plan.coded(frame, counts, roles.units, by_schema)
     return ConfidentialTable(
         **{part.name: getattr(read, part.name) for read in (coded, roles) for part in fields(read)},
@@ -58,7 +59,7 @@ def least_records(settings: RunSettings) -> int:
     Where a strict claim hides how many there are, a refusal at 1 would tell of a second one. A fit
     needs one record, so it tells an empty table from others.
     """
-    if settings.facts.protects_records:
+    if settings.facts.protects_records or settings.facts.takes_table:
         return 0
     hides = settings.records is not None or settings.plan.unit is not None
     return 1 if settings.plan.refuses_no_record and hides else 2

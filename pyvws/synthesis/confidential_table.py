@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -12,9 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.chosen_cells import recoded
-from pyvws.mechanisms.counts.coding import CountedColumn
-from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.models.model import Model
 from pyvws.plan.coded import CodedTable
 from pyvws.plan.plan import Plan
@@ -24,29 +21,6 @@ from pyvws.tables.files.hidden_values import with_sorted_levels, without_notes
 from pyvws.tables.files.row_order import RowNumbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedRecords:
-    """What is counted of a table, and the codes (N, K) of the records that count.
-
-    `fine` has their codes (N,) in the fine cells of each number that has some, and `classes` those
-    of how round it is.
-    """
-
-    table: CountedTable
-    codes: NDArray[np.int32]
-    fine: Mapping[str, NDArray[np.int32]]
-    classes: Mapping[str, NDArray[np.int32]]
-
-    def in_cells(self, finest: Mapping[str, CountedColumn], table: CountedTable) -> CountedRecords:
-        """The same records in the cells of a table, which join fine ones of some numbers."""
-        codes = self.codes.copy()
-        for k, column in enumerate(table.columns):
-            if column.name in self.fine:
-                of_fine = self.fine[column.name]
-                codes[:, k] = recoded(finest[column.name], column, of_fine)
-        return replace(self, table=table, codes=codes)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidentialTable(CodedTable):
     """The parts of a confidential table, by a plan.
@@ -54,7 +28,7 @@ class ConfidentialTable(CodedTable):
     Besides the coded columns these are the known columns' values, the columns to release in order,
     for a mechanism that names them the public weights (N,) and the public records, each record's
     unit of privacy (N,), 0 to H - 1, where a unit may have several records, and the survey weights
-    over their mean (N,) where these are exponents. `counted` is there where cells are counted.
+    over their mean (N,) where these are exponents.
     """
 
     plan: Plan
@@ -65,7 +39,6 @@ class ConfidentialTable(CodedTable):
     reference: Reference | None = None
     units: NDArray[np.intp] | None = None
     exponents: Floats | None = None
-    counted: CountedRecords | None = None
 
     @property
     def records(self) -> int:

@@ -6,7 +6,7 @@ import doctest
 import importlib
 
 import pytest
-from test_layers import MODULES, unit_of
+from house import MODULES, unit_of
 
 
 def modules_with_examples():

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterable
 
 import pytest
-from test_layers import MODULES, nodes
+from house import MODULES, nodes
 
 WORDS = "pyvws.statement.words"
 HOLDS_WORDS = {

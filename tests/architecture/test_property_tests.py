@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from test_layers import MODULES
+from house import MODULES
 
 import pyvws
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from test_layers import MODULES, PACKAGE, nodes
+from house import MODULES, nodes
+from test_layers import PACKAGE
 
 MOST = 15
 _SCHEMAS = ("schema", "public_table", "by_schema")

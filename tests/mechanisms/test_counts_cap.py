@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
-from pyvws.synthesis.counted_records import counted_records
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.settings import RunSettings
 
 YEARS = tuple(str(year) for year in range(2001, 2005))
@@ -22,7 +22,7 @@ def counted_codes(homes: list[int], x: list[str], levels: tuple[str, ...], cap: 
     run = RunSettings(
         schema=vws.Schema(columns, unit="home"), mechanism=vws.NoisyCounts(epsilon=1, cap=cap)
     )
-    counted = counted_records(pl.DataFrame({"home": homes, "x": x}), run).counted
+    counted = check_table(pl.DataFrame({"home": homes, "x": x}), run).counted
     assert counted is not None
     return counted.codes[:, 0]
 

@@ -22,7 +22,7 @@ from pyvws.mechanisms.counts.sets import CountedTable, counted_table, usual_shar
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.discrete_gaussian import composed_delta
 from pyvws.privacy.seller import Seller
-from pyvws.synthesis.counted_records import counted_records
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.settings import RunSettings
 
 _KEPT = 0.985  # The least share of a claim that the worst neighbours must reach.
@@ -149,7 +149,7 @@ def test_a_record_counted_twice_in_a_set_would_be_caught():
 def test_noise_of_one_set_less_would_be_caught():
     """Shares of two sets spread over three: the third has no part in the sum."""
     counted, budget = counted_table(SCHEMA, ("pairs",)), Budget(epsilon=0.7, neighbours="replace")
-    shares = usual_shares(counted, pure=True, power=None)[:2].tolist()
+    shares = usual_shares(counted, pure=True)[:2].tolist()
     short = noise_of(budget, dict(zip("ab", shares, strict=True))).scales
     assert epsilon_of(budget, [*short.values(), short["b"]]) > 0.7
 
@@ -167,7 +167,7 @@ def test_an_exact_number_of_records_would_be_caught():
 def test_a_unit_beyond_the_cap_moves_no_more_counts_and_no_other_unit(monkeypatch, step):
     """What is kept of a large unit follows from its records' keys alone, in any company."""
     keys = lambda n: np.arange(n, dtype=np.uint64)[::step]  # noqa: E731
-    monkeypatch.setattr("pyvws.synthesis.counted_records.secret_keys", keys)
+    monkeypatch.setattr("pyvws.plan.reading.secret_keys", keys)
     columns = {"house": vws.Column(role="id"), **SCHEMA.columns}
     run = RunSettings(
         schema=vws.Schema(columns, unit="house"),
@@ -180,18 +180,17 @@ def test_a_unit_beyond_the_cap_moves_no_more_counts_and_no_other_unit(monkeypatc
     whole = frame(records).with_columns(pl.Series("house", houses))
 
     def counts(of: pl.DataFrame) -> np.ndarray:
-        counted = counted_records(of, run).counted
+        counted = check_table(of, run).counted
         assert counted is not None
-        return counted.table.counts(counted.codes)
+        return run.plan.workload.table.counts(counted.codes)
 
     for house in set(houses.tolist()):
         alone = whole.filter(pl.col("house") == house)
         rest = whole.filter(pl.col("house") != house)
         assert (counts(whole) - counts(rest) == counts(alone)).all()
-        counted = counted_records(whole, run).counted
-        assert counted is not None
-        for q in range(len(counted.table.sets)):
-            own = slice(counted.table.offsets[q], counted.table.offsets[q + 1])
+        counted = run.plan.workload.table
+        for q in range(len(counted.sets)):
+            own = slice(counted.offsets[q], counted.offsets[q + 1])
             assert counts(alone)[own].sum() <= 2
 
 

@@ -23,7 +23,7 @@ from pyvws.mechanisms.counts.noisy_tables import bought_tables, count_noise
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.privacy.budget import Budget
 from pyvws.privacy.seller import Seller
-from pyvws.synthesis.counted_records import counted_records
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.settings import RunSettings
 
 GAP = "headage - age"
@@ -215,11 +215,12 @@ def test_a_household_of_more_partners_than_the_cap_moves_each_set_by_the_cap(par
     run = RunSettings(schema=schema("home"), mechanism=vws.NoisyCounts(epsilon=1, cap=3))
     others = frame(PEOPLE[:3], home=1)
     full = pl.concat([others, frame([("p", 0, 100)] * partners, home=2)])
-    before, after = (counted_records(one, run).counted for one in (others, full))
+    before, after = (check_table(one, run).counted for one in (others, full))
     assert before is not None
     assert after is not None
-    move = after.table.counts(after.codes) - before.table.counts(before.codes)
-    by_set = np.add.reduceat(move, after.table.offsets[:-1])
+    sets = run.plan.workload.table
+    move = sets.counts(after.codes) - sets.counts(before.codes)
+    by_set = np.add.reduceat(move, sets.offsets[:-1])
     assert (move >= 0).all()
     assert by_set.max() == min(partners, 3)
 

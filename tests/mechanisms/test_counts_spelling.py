@@ -15,7 +15,7 @@ import pytest
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.synthesis.counted_records import counted_records
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 
@@ -68,11 +68,10 @@ def counts(path: Path, reader: Any, name: str, cells: list[str]) -> np.ndarray:
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([(name, "beside"), *((cell, "1") for cell in cells)])
     schema = vws.Schema({name: COLUMNS[name]})
-    counted = counted_records(
-        reader(path), RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1))
-    ).counted
+    run = RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1))
+    counted = check_table(reader(path), run).counted
     assert counted is not None
-    return counted.table.counts(counted.codes)
+    return run.plan.workload.table.counts(counted.codes)
 
 
 @pytest.mark.runs
@@ -103,7 +102,7 @@ def kept(path: Path, name: str, ids: list[str], cap: int) -> list[int]:
     schema = vws.Schema({"x": vws.Column(model="nominal", levels=levels)}, unit="home")
     run = RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1, cap=cap))
     written = read_table(path).as_written if name == "command line" else None
-    counted = counted_records(READERS[name](path), run, written).counted
+    counted = check_table(READERS[name](path), run, released=written).counted
     assert counted is not None
     return [int(code) for code in counted.codes[:, 0]]
 
@@ -118,7 +117,7 @@ def the_first_ones(n: int) -> np.ndarray:
 def test_no_record_changes_the_unit_of_another(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyvws.synthesis.counted_records.secret_keys", the_first_ones)
+    monkeypatch.setattr("pyvws.plan.reading.secret_keys", the_first_ones)
     ids = ["1", "1.0", "01", "2", "2", "3", "", "NA"]
     before = kept(tmp_path / "table.csv", name, ids, 1)
     assert before == [0, 3, 5, 6]
@@ -141,6 +140,6 @@ def test_no_type_is_refused_in_which_a_level_has_another_name() -> None:
     numbers = pl.DataFrame({"d": [9007199254740993.0, 1.0]})
     for columns, table, right in ((dates, days, [-1] * 5), (large, numbers, [0, 1])):
         run = RunSettings(schema=vws.Schema(columns), mechanism=vws.NoisyCounts(epsilon=1.0))
-        counted = counted_records(table, run).counted
+        counted = check_table(table, run).counted
         assert counted is not None
         assert counted.codes[:, 0].tolist() == right

@@ -22,13 +22,13 @@ from pyvws_validation._grid_engine import KnownDraws
 
 import pyvws as vws
 from pyvws.errors import SpendingError
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.histogram import laplace_sums
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.seller import PricedMeasurement, Seller
-from pyvws.release import noisy_counts as release_of_counts
-from pyvws.release.measured_counts import measured, planned_noise
+from pyvws.release.measured_counts import measured
 from pyvws.synthesis import loop as fits
-from pyvws.synthesis.counted_records import counted_records
+from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.settings import RunSettings
 
 pytestmark = pytest.mark.runs
@@ -348,18 +348,11 @@ def _smallest_first(planned: Any) -> Any:
     return wrong
 
 
-@pytest.mark.parametrize(
-    ("name", "module", "function"),
-    [
-        ("noisy-counts", release_of_counts, "planned_noise"),
-        ("noisy-counts, delta", release_of_counts, "planned_noise"),
-        ("noisy-counts, units", release_of_counts, "planned_noise"),
-    ],
-)
+@pytest.mark.parametrize("name", ["noisy-counts", "noisy-counts, delta", "noisy-counts, units"])
 def test_a_scale_that_is_taken_by_place_is_refused(
-    name: str, module: Any, function: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, function, _smallest_first(getattr(module, function)))
+    monkeypatch.setattr(Workload, "noise", _smallest_first(Workload.noise))
     with pytest.raises(SpendingError, match="beyond what the settings allow"):
         RUNS[name](1)
 
@@ -430,11 +423,12 @@ def test_released_counts_cost_what_is_stated_and_nearly_all_of_it(
             for name in schema.columns
         }
     )
-    read = counted_records(frame, RunSettings(schema=schema, mechanism=mechanism))
-    noise = planned_noise(mechanism, schema, hidden=neighbours == "loo")
+    read = check_table(frame, RunSettings(schema=schema, mechanism=mechanism))
+    workload = mechanism.workload(schema)
+    noise = workload.noise(mechanism.budget, hidden=neighbours == "loo")
     sells = Seller.of_noise(noise, read.counted, read.units)
     records = None if neighbours == "loo" else read.records
-    bought = measured(mechanism, schema, noise, sells, records=records)
+    bought = measured(workload, noise, sells, records=records)
     found, fine = bought.noisy, bought.fine
     scales = [*found.scales, *([found.records_scale] if found.records_scale else [])]
     scales += [own.scale for one in fine.values() for own in (one, one.rounded) if own]

@@ -233,11 +233,11 @@ def _with_schema(settings: Any, columns: dict[str, Any]) -> Any:
 def levels_of_the_table(counted: Any) -> Any:
     """The levels are those that the table has."""
 
-    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
+    def wrong(table: Any, settings: Any, **more: Any) -> Any:
         sex = settings.schema.columns["sex"]
         there = [level for level in sex.levels if level in [*table["sex"]]] or sex.levels[:1]
         own = dataclasses.replace(sex, levels=tuple(there))
-        return counted(table, _with_schema(settings, {"sex": own}), released)
+        return counted(table, _with_schema(settings, {"sex": own}), **more)
 
     return wrong
 
@@ -245,12 +245,12 @@ def levels_of_the_table(counted: Any) -> Any:
 def cuts_of_the_table(counted: Any) -> Any:
     """A cut lies at the mean of the table's own numbers."""
 
-    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
+    def wrong(table: Any, settings: Any, **more: Any) -> Any:
         age = settings.schema.columns["age"]
         numbers = [float(x) for x in table["age"] if x in {"3", "20", "39"}]
         cut = float(np.rint(np.mean(numbers))) if numbers else 30.0
         own = dataclasses.replace(age, cuts=tuple(sorted({15.0, cut})))
-        return counted(table, _with_schema(settings, {"age": own}), released)
+        return counted(table, _with_schema(settings, {"age": own}), **more)
 
     return wrong
 
@@ -258,12 +258,12 @@ def cuts_of_the_table(counted: Any) -> Any:
 def refused(counted: Any) -> Any:
     """A record that breaks a rule stops the run."""
 
-    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
+    def wrong(table: Any, settings: Any, **more: Any) -> Any:
         if any(
             age == "3" and job != "N" for age, job in zip(table["age"], table["job"], strict=True)
         ):
             raise InputError("A record breaks a rule.")
-        return counted(table, settings, released)
+        return counted(table, settings, **more)
 
     return wrong
 
@@ -271,12 +271,12 @@ def refused(counted: Any) -> Any:
 def without_rule_breakers(counted: Any) -> Any:
     """Records that break a rule are left out, so the number of rows tells how many there are."""
 
-    def wrong(table: Any, settings: Any, released: Any = None) -> Any:
-        found = counted(table, settings, released)
-        codes = found.counted.codes
+    def wrong(table: Any, settings: Any, **more: Any) -> Any:
+        found = counted(table, settings, **more)
+        codes, sets = found.counted.codes, found.plan.workload.table
         kept = np.ones(len(codes), dtype=np.bool_)
-        for q in range(len(found.counted.table.sets)):
-            kept &= found.counted.table.cells(codes, q) >= 0
+        for q in range(len(sets.sets)):
+            kept &= sets.cells(codes, q) >= 0
         own = dataclasses.replace(
             found.counted,
             codes=codes[kept],
@@ -292,11 +292,11 @@ def without_rule_breakers(counted: Any) -> Any:
 def sets_of_the_table(measured: Any) -> Any:
     """The sets that are bought are others where the table has a woman."""
 
-    def wrong(mechanism: Any, schema: Any, noise: Any, seller: Any, *, records: Any) -> Any:
+    def wrong(workload: Any, noise: Any, seller: Any, *, records: Any) -> Any:
         women = (seller._records.codes[:, 0] == 0).any()
-        measure = ("sex:age", "sex:job") if women else mechanism.measure
-        own = dataclasses.replace(mechanism, measure=measure)
-        return measured(own, schema, noise, seller, records=records)
+        measure = ("sex:age", "sex:job") if women else workload.measure
+        own = dataclasses.replace(workload, measure=measure)
+        return measured(own, noise, seller, records=records)
 
     return wrong
 
@@ -304,8 +304,8 @@ def sets_of_the_table(measured: Any) -> Any:
 _NOISE_OF = "pyvws.mechanisms.counts.noisy_tables:noise_of"
 _BOUGHT = "pyvws.release.measured_counts:"
 _SELLER = "pyvws.privacy.seller:"
-_COUNTED = "pyvws.synthesis.checked_table:counted_records"
-_PLACES = "pyvws.synthesis.counted_records:places_in"
+_COUNTED = "pyvws.release.synthesizer:check_table"
+_PLACES = "pyvws.plan.reading:places_in"
 _BUDGET = "pyvws.privacy.budget:"
 _CONVERSION = "pyvws_validation.cases.noisy_counts:"
 

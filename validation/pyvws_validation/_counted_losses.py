@@ -30,10 +30,10 @@ from pyvws._base.checks import Floats
 from pyvws.errors import PyvwsError
 from pyvws.mechanisms.counts.coding import MOST_LEVELS
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.plan import reading
 from pyvws.privacy import seller
 from pyvws.release.release import Release
 from pyvws.release.synthesize import synthesize
-from pyvws.synthesis import counted_records
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._privacy_loss import Losses, Runs, word
@@ -138,7 +138,7 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
     with (
         patch.object(seller, "add_discrete_laplace", answered),
         patch.object(seller, "add_discrete_gaussian", answered),
-        patch.object(counted_records, "secret_keys", _falling_keys),
+        patch.object(reading, "secret_keys", _falling_keys),
     ):
         yield seen
 

@@ -1,0 +1,93 @@
+"""The plan of a table whose public cells are counted: what is counted, made once by its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, Self
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws.models.of_schema import family_of
+from pyvws.plan.by_schema import SchemaPlan
+from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
+from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.files.frame import OutcomeKind
+from pyvws.tables.schema.column import part_of
+from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import native_levels, released_type
+
+
+class CellCounter(Protocol):
+    """What a mechanism counts of a table: made once, by a schema."""
+
+    def refuse(self) -> None:
+        """Raise InputError for what cannot be counted."""
+
+    def read(self, frame: nw.DataFrame[Any]) -> InCells:
+        """The records of a table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountsPlan(SchemaPlan):
+    """The columns of a schema, and the `workload` of the run: its sets and fine cells."""
+
+    workload: CellCounter
+
+    @classmethod
+    def of(cls, run: Any, schema: Schema) -> Self:
+        return cls.beside_conditionals(run, schema, workload=run.mechanism.workload(schema))
+
+    def settled(self) -> Self:
+        self.workload.refuse()
+        return self
+
+    def coded(
+        self,
+        frame: nw.DataFrame[Any],
+        counts: Floats | None,
+        units: NDArray[np.intp] | None,
+        by_schema: Collection[str],
+    ) -> CodedTable:
+        """The records in cells; no refusal follows from them."""
+        schema, counted = self.schema, self.workload.read(frame)
+        released = {}
+        for name in schema.synthesized:
+            column = schema.columns[name]
+            like = released_type(column, frame[name], by_schema=True)
+            kind: OutcomeKind = "real" if column.days_since is None else "date"
+            if column.categorical:
+                kind = native_levels(column.coded_levels, like)
+            released[name] = ReleasedColumn(
+                y=counted.values.get(name, np.full(len(frame), np.nan)),
+                kind=kind,
+                written=partial(_written, schema, name, like),
+                days_since=column.days_since,
+            )
+        return CodedTable(
+            outcomes=tuple(
+                self._outcome(name, y)
+                for name, y in counted.values.items()
+                if not schema.columns[name].is_computed
+            ),
+            synthesized=released,
+            drawn=(),
+            public={},
+            ids={name: partial(schema.numbered, name) for name in schema.ids},
+            counted=counted,
+        )
+
+    def _outcome(self, name: str, y: Floats) -> OutcomeColumn:
+        """A counted column as the run's summary knows columns: values and the schema's family."""
+        patterns = self.schema.columns[name].model == "table"
+        design = pattern_design(self.schema, name) if patterns else None
+        family = family_of(self.schema, name, design)
+        return OutcomeColumn(name, y, family, np.empty((len(y), 0)), (), ())
+
+
+def _written(schema: Schema, name: str, like: Any, values: Any, _backend: Any) -> Any:
+    return schema.decoded(name, values[name], like=like, parts=values.get(part_of(name)))

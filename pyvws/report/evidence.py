@@ -12,11 +12,10 @@ from pyvws._base.checks import Floats, positive
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import EcdfUtility, ecdf_utility
 from pyvws.evaluation.match_risk import MatchRisk, match_risk
-from pyvws.evaluation.one_column import LevelMargin
+from pyvws.evaluation.one_column import LevelMargin, UtilityTable, utility_table
 from pyvws.evaluation.pmse import PropensityScore, logistic_pmse
 from pyvws.evaluation.table_risk import TableRisk
 from pyvws.evaluation.table_scores import TableUtility
-from pyvws.evaluation.utility_table import UtilityTable, utility_table
 from pyvws.evaluation.whack_a_mole import RiskSummary, risk_summary
 from pyvws.r_numbers import rarith
 from pyvws.report.margins import NumberMargin, margin_of

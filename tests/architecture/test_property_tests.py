@@ -290,9 +290,7 @@ PROPERTY_TESTS = {
     "evaluation.topcoding.topcode": (
         "evaluation/test_topcoding.py::test_any_values_against_a_loop"
     ),
-    "evaluation.utility_table.utility_table": (
-        "evaluation/test_utility_table.py::test_against_numpy"
-    ),
+    "evaluation.one_column.utility_table": ("evaluation/test_utility_table.py::test_against_numpy"),
     "evaluation.whack_a_mole.risk_summary": (
         "evaluation/test_whack_a_mole.py::test_the_largest_and_their_summary_against_loops"
     ),

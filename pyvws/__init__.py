@@ -63,7 +63,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "ScalarWeighted": "pyvws.mechanisms.scalar_weighted",
     "SearchError": "pyvws.errors",
     "TableRisk": "pyvws.evaluation.table_risk",
-    "TableUtility": "pyvws.evaluation.table_utility",
+    "TableUtility": "pyvws.evaluation.table_scores",
     "Synthesizer": "pyvws.release.synthesizer",
     "TruncatedNormal": "pyvws.models.truncated_normal",
     "Unweighted": "pyvws.mechanisms.unweighted",

@@ -42,7 +42,7 @@ from pyvws.evaluation.published_table import tabulate as tabulate
 from pyvws.evaluation.regression_utility import regression_utility as regression_utility
 from pyvws.evaluation.table_risk import TableRisk as TableRisk
 from pyvws.evaluation.table_risk import table_risk as table_risk
-from pyvws.evaluation.table_utility import TableUtility as TableUtility
+from pyvws.evaluation.table_scores import TableUtility as TableUtility
 from pyvws.evaluation.table_utility import table_utility as table_utility
 from pyvws.evaluation.topcoding import topcode as topcode
 from pyvws.evaluation.utility_table import utility_table as utility_table
@@ -144,8 +144,6 @@ def synthesize(
     compared: bool = False,
     after: Sequence[str] | list[str] | str = (),
     downscale: bool = False,
-    psi: float | None = None,
-    passes: int | None = None,
     most_seconds: float = 300.0,
     engine: str | Engine = "native",
     program: UserProgram | None = None,
@@ -178,7 +176,6 @@ def synthesize(
     weight_column: str | None = None,
     reference: str | None = None,
     stage_epsilon: float | None = None,
-    stage_scale: float | None = None,
     bins: int | None = None,
     neighbours: str | None = None,
     edges_from_data: bool | None = None,
@@ -187,7 +184,6 @@ def synthesize(
     measure: Sequence[str] | str | None = None,
     tables: Sequence[str] | str | None = None,
     cap: int | None = None,
-    size_power: float | None = None,
     cells_share: float | None = None,
     classes: int | None = None,
     sweeps: int | None = None,

@@ -13,16 +13,11 @@ weighted_epsilon_weights <- function(weights, by_record, epsilon) {
   weights
 }
 
-# Quantity: psi_i alpha_i, psi_i = min(1, (epsilon / 2) / bound), or one psi for all records while
-# any bound is above. A record without a finite bound is out.
-downscale <- function(weights, by_record, epsilon, psi = NULL) {
-  above <- by_record > epsilon / 2
+# Quantity: psi_i alpha_i, psi_i = min(1, (epsilon / 2) / bound). A record without a finite bound is
+# out.
+downscale <- function(weights, by_record, epsilon) {
   for (i in seq_along(weights)) {
-    if (!is.null(psi)) {
-      if (any(above)) {
-        weights[i] <- if (is.finite(by_record[i])) weights[i] * psi else 0
-      }
-    } else if (above[i]) {
+    if (by_record[i] > epsilon / 2) {
       weights[i] <- weights[i] * (epsilon / 2 / by_record[i])
     }
   }

@@ -229,7 +229,7 @@ GOOD = {
     "censored_share": ([LOG_LIK, ALPHA], {"epsilon": 5.0}),
     "clamp_log_likelihood": ([LOG_LIK, ALPHA], {"epsilon": 5.0}),
     "combine": ([Y, DELTA], {"kind": "partial", "size_ratio": 1.0}),
-    "downscale": ([ALPHA, DELTA], {"epsilon": 5.0, "psi": 0.5}),
+    "downscale": ([ALPHA, DELTA], {"epsilon": 5.0}),
     "ecdf_utility": ([Y, [Y, Y]], {}),
     "from_log_lik": ([LOG_LIK, ALPHA], {"log_lik": "plain"}),
     "identification_risk": ([Y, [Y]], {"radius": 0.2, "radius_kind": "fixed", "known": ALPHA}),

@@ -11,8 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pyvws.commands.cli import app
-from pyvws.commands.output import console_listener, plain_console, print_table
+from pyvws.commands.output import console_listener
 from pyvws.errors import SearchError
+from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.text import plain_console, print_sheets
 
 run = CliRunner().invoke
 
@@ -41,7 +43,7 @@ def test_an_epsilon_that_was_not_reached_is_told(files: list[str], tmp_path: Pat
     made = run(
         app,
         ["synthesize", files[0], "--outcome", "pay [eur]", "--round", "--epsilon", "3",
-         "--downscale", "--passes", "1", "--datasets", "1", "--seed", "1",
+         "--mechanism", "weighted-epsilon", "--datasets", "1", "--seed", "1",
          "--accept-above-target", "--out", str(tmp_path / "out")],
     )  # fmt: skip
     assert made.exit_code == 0, made.output
@@ -52,7 +54,7 @@ def test_an_epsilon_that_is_missed_ends_without_a_release(files: list[str], tmp_
     made = run(
         app,
         ["synthesize", files[0], "--outcome", "pay [eur]", "--round", "--epsilon", "3",
-         "--downscale", "--passes", "1", "--datasets", "1", "--seed", "1",
+         "--mechanism", "weighted-epsilon", "--datasets", "1", "--seed", "1",
          "--out", str(tmp_path / "out")],
     )  # fmt: skip
     assert made.exit_code != 0
@@ -99,11 +101,12 @@ def test_a_kind_of_records_that_leaves_the_fit_is_told_inside(tmp_path: Path) ->
 
 def test_a_wide_table_of_figures_keeps_every_digit(capsys: pytest.CaptureFixture[str]) -> None:
     figures = [f"{x:.6g}" for x in (1.23456e100 * np.arange(1, 12))]
-    print_table("wide", [f"number {k}" for k in range(11)], [("row", *figures)], "a line")
+    names = ("", *(f"number {k}" for k in range(11)))
+    print_sheets([Sheet("wide", names, [("row", *figures)], notes=["a line"])])
     printed = capsys.readouterr().out
     assert all(figure in printed for figure in figures)
     assert max(len(line) for line in printed.splitlines()) > 100
-    print_table("narrow", ["number"], [("row", "1")])
+    print_sheets([Sheet("narrow", ("", "number"), [("row", 1)])])
     assert max(len(line) for line in capsys.readouterr().out.splitlines()) < 100
 
 
@@ -112,7 +115,7 @@ NAMES = ("income [/eur]", "[k]", ":warning: [bold]", "[red]x[/red]")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_printed_as_it_is(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(name, [name, "review"], [(name, "1", name)], f"{name} cannot see.")
+    print_sheets([Sheet(name, ("", name, "review"), [(name, 1, name)], [f"{name} cannot see."])])
     said = capsys.readouterr().out
     assert said.count(name) == 5
     for terminal in (False, True):

@@ -8,11 +8,14 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws.errors import InputError, UsageError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+Arrays = tuple[Floats, ...]
+Data = tuple[Any, ...]  # Arrays and numbers, which a kernel takes in one argument.
 _DRAW_NAMES = ("chain", "draw", "iteration", "sample")
 
 
@@ -29,7 +32,7 @@ def positions(bad: NDArray[np.bool_], *, first: int = 5) -> str:
     return f"{len(rows)} ({listed})"
 
 
-def vector(values: Any, name: str) -> Floats:
+def vector(values: ArrayLike, name: str) -> Floats:
     """A one-dimensional float array of at least one value."""
     try:
         array = np.asarray(values, dtype=np.float64)
@@ -44,7 +47,7 @@ def vector(values: Any, name: str) -> Floats:
     return array
 
 
-def finite_vector(values: Any, name: str) -> Floats:
+def finite_vector(values: ArrayLike, name: str) -> Floats:
     """A `vector` without missing or infinite values."""
     array = vector(values, name)
     bad = ~np.isfinite(array)
@@ -55,7 +58,7 @@ def finite_vector(values: Any, name: str) -> Floats:
     return array
 
 
-def dataset_list(datasets: Any, name: str) -> list[Any]:
+def dataset_list(datasets: Iterable[Any], name: str) -> list[Any]:
     """The datasets of a list; InputError for no dataset, or for a single value as a dataset."""
     try:
         listed = list(datasets)
@@ -69,7 +72,7 @@ def dataset_list(datasets: Any, name: str) -> list[Any]:
     return listed
 
 
-def weight_vector(values: Any, name: str = "weights") -> Floats:
+def weight_vector(values: ArrayLike, name: str = "weights") -> Floats:
     """A `finite_vector` of likelihood weights, each in [0, 1]."""
     array = finite_vector(values, name)
     bad = (array < 0) | (array > 1)
@@ -87,7 +90,7 @@ def same_length(first: NDArray[Any], second: NDArray[Any], names: tuple[str, str
         )
 
 
-def log_lik_matrix(values: Any) -> Floats:
+def log_lik_matrix(values: ArrayLike) -> Floats:
     """A draws x records log-likelihood of shape (S, N), S and N of at least 1.
 
     Dimensions that are named for draws come first, as xarray, arviz and R name them. Raises
@@ -164,7 +167,7 @@ def named_chains(values: Any) -> int | None:
     return chains[0] if chains else None
 
 
-def _is_chain(name: Any) -> bool:
+def _is_chain(name: object) -> bool:
     return str(name).lower().rstrip("s") == "chain"
 
 
@@ -173,7 +176,7 @@ def _of_draws(names: Iterable[Any]) -> list[int]:
     return [at for at, name in enumerate(names) if str(name).lower().rstrip("s") in _DRAW_NAMES]
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """A setting for a message, or the type alone of an array: messages never show data."""
     plain = value is None or isinstance(value, (str, int, float, tuple, list, np.generic))
     return repr(value) if plain else f"a value of type {type(value).__name__}"
@@ -189,7 +192,7 @@ def _number(value: Any, name: str) -> float:
     return number
 
 
-def finite_number(value: Any, name: str) -> float:
+def finite_number(value: object, name: str) -> float:
     """A finite number of either sign."""
     number = _number(value, name)
     if not np.isfinite(number):
@@ -197,7 +200,7 @@ def finite_number(value: Any, name: str) -> float:
     return number
 
 
-def positive(value: Any, name: str) -> float:
+def positive(value: object, name: str) -> float:
     """A finite number above 0."""
     number = finite_number(value, name)
     if number <= 0:
@@ -205,7 +208,7 @@ def positive(value: Any, name: str) -> float:
     return number
 
 
-def non_negative(value: Any, name: str) -> float:
+def non_negative(value: object, name: str) -> float:
     """A finite number of at least 0."""
     number = finite_number(value, name)
     if number < 0:
@@ -213,7 +216,7 @@ def non_negative(value: Any, name: str) -> float:
     return number
 
 
-def half_epsilon(epsilon: Any) -> float:
+def half_epsilon(epsilon: object) -> float:
     """The bound epsilon / 2 in nats, perhaps infinite; InputError unless epsilon is above 0."""
     number = _number(epsilon, "epsilon")
     if not number > 0:
@@ -221,7 +224,7 @@ def half_epsilon(epsilon: Any) -> float:
     return number / 2.0
 
 
-def open_unit_interval(value: Any, name: str) -> float:
+def open_unit_interval(value: object, name: str) -> float:
     """A number strictly between 0 and 1."""
     number = finite_number(value, name)
     if not 0 < number < 1:
@@ -229,7 +232,7 @@ def open_unit_interval(value: Any, name: str) -> float:
     return number
 
 
-def threshold_level(value: Any) -> float:
+def threshold_level(value: object) -> float:
     """The quantile level of the database bound, in (0, 1]."""
     number = finite_number(value, "threshold")
     if not 0 < number <= 1:
@@ -240,7 +243,7 @@ def threshold_level(value: Any) -> float:
     return number
 
 
-def whole_number(value: Any, name: str, *, least: int) -> int:
+def whole_number(value: object, name: str, *, least: int) -> int:
     """An integer of at least `least`; a float such as R's 5 counts, a boolean does not."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)

@@ -43,5 +43,5 @@ class _Part(JITCodeLibrary):
 
 
 class _NoMachineCode:
-    def set_env(self, _name: str, _environment: Any) -> None:
+    def set_env(self, _name: str, _environment: object) -> None:
         """Nothing to tell an environment to, which only code with Python objects would read."""

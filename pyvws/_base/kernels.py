@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 
 import numba
 from numba.core import event
+from numba.core.typing.templates import Signature
 from platformdirs import user_cache_path
 
 from pyvws._base.kernel_parts import PartCompiler
@@ -41,14 +42,14 @@ class _Uncollected(event.Listener):
     def __init__(self) -> None:
         self._lock, self._compiling, self._paused = Lock(), 0, False
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: object) -> None:
         with self._lock:
             self._compiling += 1
             if self._compiling == 1 and gc.isenabled():
                 self._paused = True
                 gc.disable()
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: object) -> None:
         with self._lock:
             self._compiling -= 1
             if self._compiling == 0 and self._paused:
@@ -111,7 +112,7 @@ def kernel_of_kernels(function: _Function) -> _Function:
     return kept
 
 
-def callback(function: Callable[..., Any], signature: Any, *, cached: bool) -> Any:
+def callback(function: Callable[..., Any], signature: Signature, *, cached: bool) -> Any:
     """Compile `function` now into a C function of a numba signature, with an `address` for calls.
 
     A caller must not ask for `cached` where the function calls code outside the package, because

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def toml_value(value: Any) -> str:
+def toml_value(value: object) -> str:
     """Text, a number, true, false, a list or a table of these; a number keeps every digit."""
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(toml_value, value))}]"

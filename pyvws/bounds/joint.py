@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, log_lik_matrix, same_length, weight_vector
 from pyvws._base.cores import share_out
@@ -80,7 +80,10 @@ class JointBounds:
 
 
 def joint_bounds(
-    log_liks: Sequence[Any], *, weights: Any = None, probabilities: Any = None
+    log_liks: Sequence[Any],
+    *,
+    weights: ArrayLike | None = None,
+    probabilities: Sequence[bool] | NDArray[np.bool_] | None = None,
 ) -> JointBounds:
     """The joint bounds of K columns, over the product of the columns' draws.
 
@@ -136,7 +139,9 @@ def joint_bounds(
     return JointBounds(by_record, by_column, float(by_record.max()), separate, windows)
 
 
-def _discrete(probabilities: Any, columns: int) -> NDArray[np.bool_]:
+def _discrete(
+    probabilities: Sequence[bool] | NDArray[np.bool_] | None, columns: int
+) -> NDArray[np.bool_]:
     """Whether the terms of each column (K,) are log probabilities; none where not said."""
     is_probability = np.zeros(columns, bool) if probabilities is None else np.asarray(probabilities)
     if is_probability.shape != (columns,) or is_probability.dtype != np.bool_:
@@ -285,7 +290,7 @@ def _ends(column: ColumnTerms) -> tuple[Floats, Floats]:
     return high, low
 
 
-def _by_column(weights: Any, records: int, columns: int) -> Floats:
+def _by_column(weights: ArrayLike | None, records: int, columns: int) -> Floats:
     """alpha_ik (N, K) from weights (N,), (N, K) or None."""
     if weights is None:
         return np.ones((records, columns))

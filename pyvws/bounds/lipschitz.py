@@ -11,12 +11,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pyvws._base.checks import Floats, choice, log_lik_matrix, threshold_level
+from pyvws._base.checks import Floats, Ints, choice, log_lik_matrix, threshold_level
 from pyvws._base.cores import share_out
 from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
@@ -105,7 +105,7 @@ class LipschitzBounds:
 
 
 def lipschitz_bounds(
-    log_lik: Any,
+    log_lik: ArrayLike,
     *,
     method: Literal["direct", "leave_one_out"] = "direct",
     threshold: float = 1.0,
@@ -260,7 +260,7 @@ def add_largest(block: Floats, weight: Floats, by_row: Floats, by_column: Floats
 
 @kernel
 def _add_largest_bits(
-    block: Any, weight: Any, by_row: Any, by_column: Any, weighted: Any, bits: Any
+    block: Ints, weight: Floats, by_row: Ints, by_column: Ints, weighted: Floats, bits: Ints
 ) -> None:
     """As `add_largest`, of bits; overwrites `weighted` (C,), whose bits are `bits`."""
     for b in range(block.shape[0]):
@@ -278,7 +278,7 @@ def _add_largest_bits(
 
 
 @kernel
-def _largest_bits(bits: Any, by_row: Any, by_column: Any) -> None:
+def _largest_bits(bits: Ints, by_row: Ints, by_column: Ints) -> None:
     for s in range(bits.shape[0]):
         largest = np.int64(0)
         for i in range(bits.shape[1]):

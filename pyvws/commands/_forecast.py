@@ -285,7 +285,7 @@ def _noise(
     except InputError:
         return None
     workload = mechanism.workload(plan.schema)
-    noise = workload.noise(mechanism.budget, hidden=False, power=None)
+    noise = workload.noise(mechanism.budget, hidden=False)
     cells = int(counted.possible.sum())
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])

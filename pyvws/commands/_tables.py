@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from pyvws.report.output_folder import (
     aligned_files,
     columns_of_run,
     dataset_files,
+    draws_behind,
     is_output_folder,
     refuse_random_order,
     run_schema,
@@ -61,56 +63,74 @@ def chosen_schema(synthetic: Sequence[Path], given: Path | None) -> Schema | Non
     return schema
 
 
-def read_column(
-    original: Path, synthetic: Sequence[Path], name: str, schema: Path | None
-) -> ColumnValues:
-    """A column of the original, then of each of `synthetic_files`.
+@dataclass(frozen=True, slots=True, eq=False)
+class FilesOfTables:
+    """Synthetic datasets as their `files` have them; `schema` is `chosen_schema`."""
 
-    A schema says what is a category; without one it is a column without numbers.
-    """
-    known = chosen_schema(synthetic, schema)
-    runs = filter(is_output_folder, synthetic)
-    by_name = {column.name: column for path in runs for column in columns_of_run(path, known)}
-    if known is not None and name in known.columns:
-        by_name[name] = reported_column(name, True, known.columns[name])
-    tables = {original: read_table(original)}
-    check_columns(open_frame(tables[original].frame), [name], role=f"{original.name}: outcome")
-    column = by_name.get(name) or ReportedColumn(name, True, None)
-    read_by_schema = column.number.days_since is not None or column.missing
-    if column.levels is None and not (
-        read_by_schema or tables[original].frame[name].dtype.is_numeric()
-    ):
-        column = ReportedColumn(name, True, ())
-    parts = {}
-    for number, path in enumerate([original, *synthetic_files(synthetic)]):
-        table = tables.pop(path, None) or read_table(path)
-        frame = open_frame(table.frame if column.levels is None else table.with_codes)
-        check_columns(frame, [name], role=f"{path.name}: outcome")
-        if column.levels is None and not read_by_schema:
-            _outcome(frame, name, path)
-        parts[f"synthetic dataset {number}" if number else "original"] = frame[name].to_native()
-    return valued(column, parts, beside_data=True)
+    files: list[Path]
+    datasets: list[pl.DataFrame]
+    schema: Schema | None
 
 
-def read_tables(
-    original: Path, synthetic: Sequence[Path], schema: Path | None
-) -> tuple[pl.DataFrame, list[pl.DataFrame], Schema | None]:
-    """The original, the datasets, and `chosen_schema`.
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedTables:
+    """Synthetic datasets beside their original; `schema` is `chosen_schema`."""
+
+    original: pl.DataFrame
+    datasets: list[pl.DataFrame]
+    schema: Schema | None
+
+
+def read_synthetic(synthetic: Sequence[Path], schema: Path | None) -> FilesOfTables:
+    """The datasets of files and of runs' folders."""
+    known, files = chosen_schema(synthetic, schema), synthetic_files(synthetic)
+    return FilesOfTables(files, [read_by(known, path) for path in files], known)
+
+
+def rule_of_files(synthetic: Sequence[Path], of: str | None = None) -> dict[str, Any]:
+    """What figures are of, as `imputed_of` says, and the draw behind each file."""
+    draws = draws_behind(synthetic_files(synthetic))
+    return {"of": imputed_of(of, synthetic), "draw_of_dataset": draws}
+
+
+def read_tables(original: Path, synthetic: Sequence[Path], schema: Path | None) -> ComparedTables:
+    """The datasets with the original.
 
     A run on one outcome copies its predictors and no other column. Of such a run the original comes
     without the columns that the release does not have; they are named on stderr.
     """
-    _, datasets, known = read_synthetic(synthetic, schema)
-    table = read_by(known, original)
-    absent = [name for name in table.columns if not any(name in own.columns for own in datasets)]
-    if known is None and absent and said_beside(synthetic, "mechanism"):
+    read = read_synthetic(synthetic, schema)
+    table = read_by(read.schema, original)
+    there = {name for own in read.datasets for name in own.columns}
+    absent = [name for name in table.columns if name not in there]
+    if read.schema is None and absent and said_beside(synthetic, "mechanism"):
         print(
             "Warning: The comparison leaves out columns that the release lacks: "
             f"{named(absent, table.columns)}.",
             file=sys.stderr,
         )
         table = table.drop(absent)
-    return table, datasets, known
+    return ComparedTables(table, read.datasets, read.schema)
+
+
+def values_of(name: str, tables: ComparedTables, synthetic: Sequence[Path]) -> ColumnValues:
+    """A column of the original, then of each dataset.
+
+    A schema says what is a category; without one it is what a run says, or a column without
+    numbers.
+    """
+    runs = filter(is_output_folder, synthetic)
+    by_name = {own.name: own for path in runs for own in columns_of_run(path, tables.schema)}
+    if name in described(tables.schema):
+        by_name[name] = reported_column(name, True, described(tables.schema)[name])
+    parts = {"original": tables.original} | {
+        f"synthetic dataset {number}": one for number, one in enumerate(tables.datasets, start=1)
+    }
+    for role, table in parts.items():
+        check_columns(open_frame(table), [name], role=f"{role}: outcome")
+    numeric = parts["original"][name].dtype.is_numeric()
+    column = by_name.get(name) or ReportedColumn(name, True, None if numeric else ())
+    return valued(column, {role: table[name] for role, table in parts.items()}, beside_data=True)
 
 
 def with_unit(
@@ -122,15 +142,6 @@ def with_unit(
         return data, unit
     table = read_table(original).with_codes
     return (data.with_columns(table[unit]), unit) if unit in table.columns else (data, None)
-
-
-def read_synthetic(
-    synthetic: Sequence[Path], schema: Path | None
-) -> tuple[list[Path], list[pl.DataFrame], Schema | None]:
-    """The files of the datasets, the datasets, and `chosen_schema`."""
-    known = chosen_schema(synthetic, schema)
-    files = synthetic_files(synthetic)
-    return files, [read_by(known, path) for path in files], known
 
 
 def read_by(schema: Schema | None, path: Path) -> pl.DataFrame:
@@ -178,18 +189,6 @@ def imputed_of(of: str | None, synthetic: Sequence[Path]) -> Any:
             "The files are of releases with two combining rules. Name the files of one release."
         )
     return rules.pop() if rules else of
-
-
-def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:
-    """A line on the records that lack a value, of the original and of each dataset; none if none.
-
-    It is for a regression, which leaves them out.
-    """
-    if not (original or any(datasets)):
-        return []
-    ends = " to ".join(f"{count:,}" for count in sorted({min(datasets), max(datasets)}))
-    of_data = f"{original:,} of the data, " if original else ""
-    return [f"Records left out for a missing value: {of_data}{ends} of a dataset."]
 
 
 def read_original(path: Path, columns: Sequence[ReportedColumn]) -> pl.DataFrame:

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pyvws.commands.output import AsJson, OfWhat, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, OfWhat, Quiet, tell
+from pyvws.sheet.sheet import Sheet
 
 _COUNTED = {
     True: "The noisy counts have a set with all columns of the formula.",
@@ -42,26 +43,27 @@ def combine(
     Example: pyvws combine out/release/synthetic-*.csv --formula "Expenditure ~ Urban + Marital"
     """
     from pyvws._base.checks import choice
-    from pyvws.commands._tables import imputed_of, left_out, read_synthetic
+    from pyvws.commands._tables import read_synthetic, rule_of_files
     from pyvws.evaluation.combining_rules import combine_formula, rule_named
     from pyvws.evaluation.counted_cells import is_measured, measured_columns
-    from pyvws.report.output_folder import counts_beside, draws_behind, refuse_systematic
+    from pyvws.evaluation.regression_utility import left_out
+    from pyvws.report.output_folder import counts_beside, refuse_systematic
 
     choice(kind, "--kind", ("partial", "full"))
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, synthetic)
+    rule = rule_of_files(synthetic, of)
     capped = None if counts is None else counts.records
-    files, datasets, known = read_synthetic(synthetic, schema)
+    read = read_synthetic(synthetic, schema)
+    files, datasets = read.files, read.datasets
     if kind == "full":
         refuse_systematic(files)
-    draws = draws_behind(files)
+    of_what, draws = rule["of"], rule["draw_of_dataset"]
     coefficients = combine_formula(
         *(datasets, formula),
         kind="partial" if kind == "partial" else "full",
-        of=of_what,
-        draw_of_dataset=draws,
+        **rule,
         names=[path.name for path in files],
-        schema=known,
+        schema=read.schema,
     )
     counted = None
     if counts is not None:
@@ -80,33 +82,30 @@ def combine(
         }
         for name, combined in coefficients.items()
     }
-    if as_json:
-        print_json(
-            {
-                "formula": formula,
-                "datasets": len(files),
-                "draws": len(set(draws)),
-                "kind": kind,
-                "of": capped or of_what,
-                "counted": counted,
-                "level": level,
-                "left_out": coefficients.dropped,
-                "coefficients": rows,
-            }
-        )
-    elif not quiet:
-        words = f"rule for {rule_named(kind, of_what).words}"
-        if capped:
-            words = f"imputed records, figures of {capped}"
-        of_draws = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
-        print_table(
-            f"{formula} over {len(files)} datasets{of_draws}, {words}",
-            ("estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
-            (
-                (name, *(f"{x:.1f}" if key == "df" else f"{x:.6g}" for key, x in row.items()))
-                for name, row in rows.items()
-            ),
+    words = f"rule for {rule_named(kind, of_what).words}"
+    if capped:
+        words = f"imputed records, figures of {capped}"
+    of_draws = "" if len(set(draws)) == len(files) else f" of {len(set(draws))} draws"
+    sheet = Sheet(
+        f"{formula} over {len(files)} datasets{of_draws}, {words}",
+        ("coefficient", "estimate", "standard error", "df", f"lower {level:.0%}", "upper"),
+        [(name, *row.values()) for name, row in rows.items()],
+        notes=[
             *left_out(coefficients.dropped),
             *([] if counted is None else [_COUNTED[counted]]),
             *([f"The datasets stand for {capped}, not for the whole table."] if capped else []),
-        )
+        ],
+        facts={
+            "formula": formula,
+            "datasets": len(files),
+            "draws": len(set(draws)),
+            "kind": kind,
+            "of": capped or of_what,
+            "counted": counted,
+            "level": level,
+            "left_out": coefficients.dropped,
+            "coefficients": rows,
+        },
+        digits=6,
+    )
+    tell(sheet, quiet=quiet, as_json=as_json)

@@ -9,15 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pyvws.commands.options import given_settings, read_numbers
-from pyvws.commands.output import (
-    AsJson,
-    Original,
-    Overwrite,
-    Quiet,
-    counted_progress,
-    print_json,
-    print_table,
-)
+from pyvws.commands.output import AsJson, Original, Overwrite, Quiet, counted_progress, tell
 from pyvws.commands.synthesize import take_config
 
 _INTERRUPTED = 130
@@ -71,7 +63,6 @@ def compare(
     Example: pyvws compare people.csv --schema schema.toml --epsilons 6,12 --out compared/
     """
     from pyvws.comparison.compare import compare as compared
-    from pyvws.comparison.page import LOOKED, formatted_row, headings, notes
     from pyvws.tables.files.read import read_table
     from pyvws.tables.schema.schema import Schema
 
@@ -105,21 +96,6 @@ def compare(
                 file=sys.stderr,
             )
             sys.exit(_INTERRUPTED)
-    if as_json:
-        print_json(
-            {
-                "rows": comparison.table().to_dicts(),
-                "advice": {f"{entry.epsilon:g}": entry.text for entry in comparison.advice},
-                "notes": notes(comparison),
-            }
-        )
-    elif not quiet:
-        print_table(
-            f"{table.name}: choices by epsilon",
-            headings(comparison),
-            (formatted_row(comparison, row) for row in comparison.rows),
-            *notes(comparison),
-        )
-        for entry in comparison.advice:
-            print(f"\n{entry.text}")
-        print(f"\n{LOOKED}\nconfidential: {out / 'confidential' / 'comparison.html'}")
+    tell(*comparison.sheets, quiet=quiet, as_json=as_json)
+    if not (quiet or as_json):
+        print(f"confidential: {out / 'confidential' / 'comparison.html'}")

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands.output import AsJson, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, Quiet, tell
+from pyvws.sheet.sheet import Sheet
 
 _FIGURES = ("epsilon", "delta", "rho", "window", "signed")
 
@@ -61,37 +62,34 @@ def ledger(
         drawn = ledger_figure(costs, together["unit_of_privacy"])
         drawn.savefig(picture, format=figure.suffix[1:])
         write_whole(figure, picture.getvalue())
-    if as_json:
-        each = {
-            name: {
-                "mechanism": known[name]["mechanism"],
-                "digest": known[name]["digest"],
-                "missing": name not in statements,
-                "guarantee": cost.guarantee,
-                **{key: getattr(cost, key) for key in _FIGURES},
-            }
-            for name, cost in costs.items()
+    each = {
+        name: {
+            "mechanism": known[name]["mechanism"],
+            "digest": known[name]["digest"],
+            "missing": name not in statements,
+            "guarantee": cost.guarantee,
+            **{key: getattr(cost, key) for key in _FIGURES},
         }
-        print_json({"releases": each, "together": together})
-    elif not quiet:
-        rows = [
+        for name, cost in costs.items()
+    }
+    sheet = Sheet(
+        f"Costs of {together['unit_of_privacy']}, {neighbours} neighbours",
+        ("release", "mechanism", "guarantee", "epsilon", "delta", "zCDP", "window"),
+        [
             (
-                name,
-                str(known[name]["mechanism"]),
-                cost.guarantee,
+                *(name, str(known[name]["mechanism"]), cost.guarantee),
                 *map(_formatted, (cost.epsilon, cost.delta, cost.rho, cost.window)),
             )
             for name, cost in costs.items()
-        ]
-        headings = ("mechanism", "guarantee", "epsilon", "delta", "zCDP", "window")
-        print_table(
-            f"Costs of {together['unit_of_privacy']}, {neighbours} neighbours",
-            headings,
-            rows,
+        ],
+        notes=[
             *_sums(together),
             *notes,
             *_signed([name for name, cost in costs.items() if cost.signed]),
-        )
+        ],
+        facts={"releases": each, "together": together},
+    )
+    tell(sheet, quiet=quiet, as_json=as_json)
 
 
 def _by_name(

@@ -1,22 +1,22 @@
-"""Print a command's result: tables for people, one JSON object for programs, or nothing."""
+"""Print a command's result: sheets for people, one JSON object for programs, or nothing."""
 
 from __future__ import annotations
 
-import json
-import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
+
+from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.text import plain_console, print_json, print_sheets
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from pyvws.synthesis.fit_sources import FitProgress
     from pyvws.synthesis.loop import Listener
 
@@ -57,14 +57,6 @@ Quiet = Annotated[
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout, and no progress.")
 ]
-
-
-def plain_console(**given: Any) -> Console:
-    """A console that prints every text as it is; rich would read [k] or :key: in a name as its own.
-
-    The console of a listener must be one.
-    """
-    return Console(markup=False, emoji=False, highlight=False, **given)
 
 
 @contextmanager
@@ -167,30 +159,12 @@ def counted_progress(name: str) -> Iterator[Callable[..., None]]:
         yield tick
 
 
-def print_json(content: dict[str, Any]) -> None:
-    """Print one JSON object on stdout; arrays become lists, and NaN and infinity null."""
-    print(json.dumps(_plain(content), indent=2, allow_nan=False))
-
-
-def print_table(
-    title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], *lines: str
-) -> None:
-    """Print a table of figures, whose first column names each row, and lines below the table."""
-    table = Table(title=title)
-    for place, heading in enumerate(("", *headings)):
-        table.add_column(heading, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*row)
-    width, cut = 100, True
-    while cut and width < 400:  # A figure that has no room would lose digits.
-        console = plain_console(width=width)
-        with console.capture() as drawn:
-            console.print(table)
-        cut, width = "…" in drawn.get(), width + 20
-    print(drawn.get(), end="")
-    console = plain_console(width=100)
-    for line in lines:
-        console.print(line)
+def tell(*sheets: Sheet, quiet: bool, as_json: bool) -> None:
+    """Print the sheets of a result, or one JSON object of their facts, or nothing."""
+    if as_json:
+        print_json({name: fact for sheet in sheets for name, fact in sheet.facts.items()})
+    elif not quiet:
+        print_sheets(sheets)
 
 
 def tell_release(
@@ -250,15 +224,3 @@ def tell_release(
             )
         if "reweighted-below" in keys:
             print("re-weighting ended below the bound to meet, which is safe")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)

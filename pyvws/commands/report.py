@@ -192,8 +192,8 @@ def _evidence(
     pairs = pairs_of(public, data=data)
     by_keys = None
     if intruder is not None:
-        table, datasets, schema = read_tables(original, [out], None)
-        by_keys = table_risk(table, datasets, **intruder, schema=schema)
+        read = read_tables(original, [out], None)
+        by_keys = table_risk(read.original, read.datasets, **intruder, schema=read.schema)
     return gather(
         columns, same_file=same, alone=alone, pairs=pairs, risk=of_records, by_keys=by_keys
     )

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pyvws.commands.output import AsJson, Original, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, Original, Quiet, tell
 from pyvws.errors import OutputError, UsageError
+from pyvws.sheet.sheet import Sheet
 
 _UNNAMED = (
     "The first line of the file looks like a record, so columns have their places for names here. "
@@ -80,42 +81,22 @@ def schema(
     labels = display_names(list(schema.columns))
     broken = broken_rules(schema, source.with_codes, labels)
     columns = {labels[name]: column for name, column in schema.columns.items()}
-    if as_json:
-        print_json(
-            {
-                "schema": str(out),
-                "columns": {
-                    name: {
-                        "role": column.role,
-                        "model": column.model,
-                        "note": column.note,
-                        "review": column.review,
-                    }
-                    for name, column in columns.items()
-                },
-                "to_review": len(schema.to_review),
-                "reviewed": schema.reviewed,
-                "why_not_accepted": schema.why_not_accepted,
-                "why": reasons(schema.columns, labels),
-                "broken_rules": broken,
-                **({"forecast": expected} if plan else {}),
-            }
-        )
-    elif not quiet:
-        accepted = out.with_name("accepted.toml")
-        said = (
-            f"Or: pyvws schema {out} --accept NAME --out {accepted} signs it as it is, if you know "
-            "every entry without the records."
-        )
-        print_table(
-            f"{out}: a proposal for {len(columns)} columns",
-            ("role", "model", "review"),
-            (
-                (name, column.role, column.model or "", ", ".join(column.review))
-                for name, column in columns.items()
-            ),
+    accepted = out.with_name("accepted.toml")
+    said = (
+        f"Or: pyvws schema {out} --accept NAME --out {accepted} signs it as it is, if you know "
+        "every entry without the records."
+    )
+    why = reasons(schema.columns, labels)
+    sheet = Sheet(
+        f"{out}: a proposal for {len(columns)} columns",
+        ("", "role", "model", "review"),
+        [
+            (name, column.role, column.model or "", ", ".join(column.review))
+            for name, column in columns.items()
+        ],
+        notes=[
             *(f"{name}: {column.note}." for name, column in columns.items() if column.note),
-            *reasons(schema.columns, labels),
+            *why,
             *broken,
             *([_ROW_NAMES] if source.row_names else []),
             *([_UNNAMED] if record_instead(list(schema.columns)) else []),
@@ -129,7 +110,22 @@ def schema(
             f"Then: pyvws synthesize {table} --schema {out} --plan forecasts the cost.",
             *([] if schema.why_not_accepted is None else [schema.why_not_accepted]),
             *expected,
-        )
+        ],
+        facts={
+            "schema": str(out),
+            "columns": {
+                name: {key: getattr(column, key) for key in ("role", "model", "note", "review")}
+                for name, column in columns.items()
+            },
+            "to_review": len(schema.to_review),
+            "reviewed": schema.reviewed,
+            "why_not_accepted": schema.why_not_accepted,
+            "why": why,
+            "broken_rules": broken,
+            **({"forecast": expected} if plan else {}),
+        },
+    )
+    tell(sheet, quiet=quiet, as_json=as_json)
 
 
 def _accept(proposal: Path, by: str, out: Path, plan: bool, quiet: bool, as_json: bool) -> None:
@@ -143,20 +139,17 @@ def _accept(proposal: Path, by: str, out: Path, plan: bool, quiet: bool, as_json
         raise UsageError(f"{proposal.name} is no proposal, so it needs no signature.")
     signed = proposed.accepted(by)
     signed.write(out)
-    if as_json:
-        taken = {name: column.review for name, column in proposed.columns.items() if column.review}
-        print_json({"schema": str(out), "reviewed": by, "accepted": taken})
-    elif not quiet:
-        print_table(
-            f"{out}: signed by {by}",
-            ("you say that these are public",),
-            (
-                (name, ", ".join(column.review))
-                for name, column in proposed.columns.items()
-                if column.review
-            ),
+    taken = {name: column.review for name, column in proposed.columns.items() if column.review}
+    sheet = Sheet(
+        f"{out}: signed by {by}",
+        ("", "you say that these are public"),
+        [(name, ", ".join(review)) for name, review in taken.items()],
+        notes=[
             f"You say of {len(proposed.to_review)} entries that anybody may know them without a "
             "look at the records, as from a questionnaire, a codebook or an earlier publication.",
             "No epsilon covers an entry that only the records tell. So a strict claim of a run "
             "says its condition: it is dp-if-public, and approximate-dp-if-public with delta.",
-        )
+        ],
+        facts={"schema": str(out), "reviewed": by, "accepted": taken},
+    )
+    tell(sheet, quiet=quiet, as_json=as_json)

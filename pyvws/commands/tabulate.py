@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyvws.commands.output import AsJson, OfWhat, Overwrite, Quiet, print_json, print_table
+from pyvws.commands.output import AsJson, OfWhat, Overwrite, Quiet, tell
+from pyvws.sheet.sheet import Sheet, number
+
+if TYPE_CHECKING:
+    from pyvws.evaluation.published_table import PublishedTable
 
 
 def tabulate(
@@ -86,26 +91,27 @@ def tabulate(
     """
     from pyvws._base.checks import choice
     from pyvws._base.folders import check_folder
-    from pyvws.commands._tables import imputed_of, of_units, read_synthetic
+    from pyvws.commands._tables import of_units, read_synthetic, rule_of_files
     from pyvws.commands.options import names, read_numbers
     from pyvws.errors import UsageError
     from pyvws.evaluation.published_table import tabulate as estimates
-    from pyvws.report.output_folder import counts_beside, draws_behind, refuse_systematic
+    from pyvws.report.output_folder import counts_beside, refuse_systematic
     from pyvws.tables.files.read import read_table
 
     choice(kind, "--kind", ("partial", "full"))
     if out is not None:
         check_folder(out, overwrite=overwrite)
     counts = counts_beside(synthetic)
-    of_what = imputed_of(of, synthetic)
+    rule = rule_of_files(synthetic, of)
     capped = None if counts is None else counts.records
     if counted:
-        _counted(counts, of_what, level, out, overwrite, quiet=quiet, as_json=as_json)
+        _counted(counts, rule["of"], level, out, overwrite, quiet=quiet, as_json=as_json)
         return
     levels = read_numbers(at, "--at", two=False)
-    files, datasets, known = read_synthetic(synthetic, schema)
+    read = read_synthetic(synthetic, schema)
+    datasets, known = read.datasets, read.schema
     if kind == "full":
-        refuse_systematic(files)
+        refuse_systematic(read.files)
     if by_unit is not None:
         if original is not None:
             raise UsageError("The Laplace figures are of records. Leave --original or --by-unit.")
@@ -124,19 +130,15 @@ def tabulate(
         schema=known,
         level=level,
         kind="partial" if kind == "partial" else "full",
-        of=of_what,
+        **rule,
         counted=() if counts is None else counts.sets,
-        draw_of_dataset=draws_behind(files),
         original=None if original is None else read_table(original).with_codes,
         epsilon=epsilon,
     )
+    table = replace(table, capped=capped)
     if out is not None:
-        _write(table, out, weights, capped, overwrite)
-    if as_json:
-        how = {"datasets": table.datasets, "kind": kind, "of": capped or of_what, "level": level}
-        print_json({**how, **_by_row(table)})
-    elif not quiet:
-        _tell(table, capped)
+        _write(table, out, weights, overwrite)
+    tell(*table.sheets, quiet=quiet, as_json=as_json)
 
 
 def _counted(
@@ -155,6 +157,7 @@ def _counted(
     from pyvws._base.folders import whole_folder
     from pyvws.errors import UsageError
     from pyvws.evaluation.counted_cells import counted_cells
+    from pyvws.evaluation.published_table import of_capped
 
     if counts is None:
         raise UsageError(
@@ -163,96 +166,55 @@ def _counted(
         )
     of_records = counts.records or f"the {of_what}"
     cells = counted_cells(counts.frame, noise=counts.noise, of=of_what, level=level)
-    rows = list(zip(*cells.values(), strict=True))
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:
             pl.DataFrame(cells).write_csv(folder / "counted.csv")
-    if as_json:
-        how = {"of": counts.records or of_what, "level": level, "noise": counts.noise}
-        print_json({**how, "rows": [dict(zip(cells, row, strict=True)) for row in rows]})
-    elif not quiet:
-        ends = (f"lower {level:.0%}", "upper")
-        print_table(
-            f"cells from noisy counts and their noise alone, shares of {of_records}",
-            ("count", *ends, "share", *ends),
-            (
-                (f"{name}: {label}", *map(str, numbers[:3]), *(f"{x:.4g}" for x in numbers[3:]))
-                for name, label, *numbers in rows
-            ),
+    rows = list(zip(*cells.values(), strict=True))
+    ends = (f"lower {level:.0%}", "upper")
+    sheet = Sheet(
+        f"Cells from noisy counts and their noise alone, shares of {of_records}",
+        ("cell", "count", *ends, "share", *ends),
+        [(f"{name}: {label}", *numbers) for name, label, *numbers in rows],
+        notes=[
             f"Counts are of {counts.records or 'the confidential table'}. The level holds for each "
             "cell alone.",
-            *_of_capped(counts.records),
-        )
+            *of_capped(counts.records),
+        ],
+        facts={
+            "of": counts.records or of_what,
+            "level": level,
+            "noise": counts.noise,
+            "rows": [dict(zip(cells, row, strict=True)) for row in rows],
+        },
+    )
+    tell(sheet, quiet=quiet, as_json=as_json)
 
 
-def _by_row(table: Any) -> dict[str, Any]:
-    columns = table.columns
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return {
-        "epsilon_of_laplace": table.epsilon,
-        "unit_of_laplace": table.unit_of_laplace,
-        "outside_the_cells": table.outside,
-        "rows": rows,
-    }
-
-
-def _of_capped(records: str | None) -> list[str]:
-    """The line on the records that figures are of, where a cap leaves out others."""
-    if records is None:
-        return []
-    return [
-        f"Figures and intervals are of {records}, not of the whole table or the population. Counts "
-        "and totals of large units are too low for these."
-    ]
-
-
-def _write(table: Any, out: Path, weights: str | None, capped: str | None, overwrite: bool) -> None:
+def _write(table: PublishedTable, out: Path, weights: str | None, overwrite: bool) -> None:
     import polars as pl
     import polars.selectors as cs
 
     from pyvws._base.folders import whole_folder
-    from pyvws.report.table_page import table_page
 
     with whole_folder(out, overwrite=overwrite) as folder:
         frame = pl.DataFrame(table.columns).with_columns(cs.float().fill_nan(None))
         frame.write_csv(folder / "table.csv")
-        page = table_page(table, weights=weights, capped=capped)
+        page = table_page(table, weights=weights)
         (folder / "table.html").write_text(page, encoding="utf-8")
 
 
-def _tell(table: Any, capped: str | None) -> None:
-    beside = ("Laplace", "its noise") if table.epsilon is not None else ()
-    remarks = [] if not table.outside else [f"{table.outside:.3g} of the records lie in no cell."]
-    if beside:
-        remarks.append(
-            f"The Laplace figures spend epsilon {table.epsilon:g} besides that of the datasets, "
-            f"for {table.unit_of_laplace} more or less; their noise is without the sampling of the "
-            "survey."
-        )
-        remarks += [table.remark_on_laplace] if table.remark_on_laplace else []
-    if table.of is not None:
-        by_model = sum(not figure.counted for figure in table.figures)
-        remarks.append(
-            f"{len(table.figures) - by_model} figures, with a *, were counted. {by_model} others "
-            "rest on the model."
-        )
-    remarks += _of_capped(capped)
-    print_table(
-        f"estimates from {table.datasets} datasets, "
-        + (f"imputed records, figures of {capped}" if capped else f"rule for {table.rule.words}"),
-        ("estimate", "standard error", f"lower {table.level:.0%}", "upper", "records", *beside),
-        (
-            (
-                " ".join(filter(None, (row.statistic, row.column, row.point, *row.cell)))
-                + (" *" if row.counted else ""),
-                *(
-                    "" if x != x else f"{x:.6g}"
-                    for x in (row.estimate, row.standard_error, row.lower, row.upper)
-                ),
-                "none" if row.empty == table.datasets else f"{row.records:.6g}",
-                *("" if x != x else f"{x:.6g}" for x in (row.laplace, row.laplace_noise) if beside),
-            )
-            for row in table.figures
-        ),
-        *remarks,
-    )
+def table_page(table: PublishedTable, *, weights: str | None) -> str:
+    """The page as HTML, with a part for each statistic; `weights` is the column of weights."""
+    from pyvws.report.page import render
+
+    empty = sum(figure.empty == table.datasets for figure in table.figures)
+    facts = [
+        ("datasets", str(table.datasets), table.made_of),
+        ("intervals", f"{table.level:.0%}", "t intervals of the combining rules"),
+        ("weights", weights or "none", "column of the survey weights"),
+        ("rows without a record", str(empty), f"of {len(table.figures)}"),
+    ]
+    if table.epsilon is not None:
+        facts.append(("ε of Laplace", number(table.epsilon), "besides the ε of the datasets"))
+        facts.append(("weights of Laplace", table.weights_of_laplace, "what a record counts there"))
+    return render("table.html.j2", command="tabulate", facts_shown=facts, table_=table)

@@ -16,10 +16,10 @@ import numpy as np
 
 from pyvws.comparison.choices import Point
 from pyvws.evaluation.k_marginal import standing
-from pyvws.evaluation.table_utility import Score
+from pyvws.evaluation.table_scores import Score
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.remedies import remedies
-from pyvws.report.page import number
+from pyvws.sheet.sheet import number
 from pyvws.statement.guarantees import STRICT
 from pyvws.statement.words import caveat
 

@@ -27,7 +27,7 @@ OF_TABLE: Final = (*_UNWEIGHTED, "weighted-epsilon", "noisy-counts", "censored w
 """What is compared on a table of a schema if nobody names choices."""
 
 _OF_RUN: Final = (
-    *("reweight", "k", "tolerance", "downscale", "psi", "passes"),
+    *("reweight", "k", "tolerance", "downscale"),
     *("accept_above_target", "accept_unconverged"),
 )
 

@@ -7,8 +7,10 @@ ledger that the table was looked at.
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import Any
@@ -17,15 +19,16 @@ import narwhals as nw
 import numpy as np
 
 from pyvws._base.checks import choice, positive, whole_number
+from pyvws._base.folders import write_whole
 from pyvws._base.resumable_jobs import ResultFolder, open_folder
 from pyvws.comparison.advice import ComparedRow, advised
 from pyvws.comparison.choices import Point, planned, refuse_choices
 from pyvws.comparison.found import Comparison
-from pyvws.comparison.page import write_comparison
 from pyvws.comparison.points import Seeds, point_key, run_seeds
-from pyvws.evaluation.table_utility import Score
+from pyvws.evaluation.table_scores import Score
+from pyvws.report.page import PagePicture, picture, render
 from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.config import config_text
+from pyvws.synthesis.config import SCHEMA_FILE, config_text
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 
@@ -132,7 +135,7 @@ def compare(
     work = Seeds(nw.from_native(frame, eager_only=True).to_native(), points, kept, seed, end)
     run_seeds(work, count, jobs=jobs, progress=progress)
     comparison = _found(points, left_out, kept, count, by, epsilons)
-    write_comparison(comparison, path)
+    _write(comparison, path)
     return comparison
 
 
@@ -212,3 +215,35 @@ def _row(point: Point, results: Sequence[Mapping[str, Any]]) -> ComparedRow:
 def _score(kept: Mapping[str, Any]) -> Score:
     given: dict[str, Any] = {n: np.inf if value is None else value for n, value in kept.items()}
     return Score(**{**given, "by_dataset": tuple(kept["by_dataset"])})
+
+
+def _write(comparison: Comparison, folder: Path) -> list[Path]:
+    """Write comparison.csv, .png, .html and a take-EPSILON.toml for each advice, all private."""
+    files: dict[str, str | bytes] = {"comparison.csv": comparison.table().write_csv()}
+    drawn = None
+    if any(row.scores for row in comparison.rows):
+        figure = comparison.plot()
+        caption = (
+            f"{comparison.score} of each choice against epsilon for {comparison.unit_of_privacy}, "
+            "with bars of two standard errors."
+        )
+        drawn = picture(figure, alt=caption)
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=150)
+        files["comparison.png"] = buffer.getvalue()
+    for advice in comparison.advice:
+        if advice.row is not None:
+            settings = RunSettings(**arranged(comparison.settings(advice.epsilon)))
+            files[f"take-{advice.epsilon:g}.toml"] = config_text(settings, seed=None)
+            if text := settings.plan.texts["schema"]:
+                files[SCHEMA_FILE] = text
+    files["comparison.html"] = _page(comparison, drawn)
+    for name, content in files.items():
+        write_whole(folder / name, content, private=True)
+    return [folder / name for name in files]
+
+
+def _page(comparison: Comparison, drawn: PagePicture | None) -> str:
+    (sheet,) = comparison.sheets
+    rows = replace(sheet, lead=(), notes=())
+    return render("comparison.html.j2", command="compare", sheet=sheet, rows=rows, drawn=drawn)

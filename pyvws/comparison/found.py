@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
 
-from pyvws._base.html_table import html_table
-from pyvws.comparison.advice import Advice, ComparedRow
+from pyvws._base.phrase import Phrase
+from pyvws.comparison.advice import Advice, ComparedRow, span
 from pyvws.errors import InputError
+from pyvws.evaluation.table_scores import Score
+from pyvws.sheet.html import Told
+from pyvws.sheet.sheet import Sheet, number
+from pyvws.statement.words import SIGNED, caveat
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LOOKED: Final = (
+    "A release under settings that were chosen here says so: compared = true, which stands in each "
+    "take-*.toml, puts the comparison into its ledger as not accounted."
+)
+_MORE: Final = (
+    "The same command goes on from here. Fewer seeds, choices or epsilons fit more into the time, "
+    "and so do shorter fits: another folder, with --draws 250 --warmup 250."
+)
+_FIRST: Final = ("epsilon asked", "epsilon reached", "of the window", "all datasets", "guarantee")
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison:
+class Comparison(Told):
     """What `compare` finds. All of it is confidential: it is computed from the table.
 
     Attributes
@@ -45,10 +59,40 @@ class Comparison:
     def __repr__(self) -> str:
         return f"Comparison({len(self.rows)} points, {len(self.advice)} epsilons)"
 
-    def _repr_html_(self) -> str:
-        """The advice at each epsilon as a table, for a notebook."""
-        rows = [(f"{advice.epsilon:g}", advice.text) for advice in self.advice]
-        return html_table("Comparison (confidential)", ("epsilon", "advice"), rows)
+    @property
+    def sheets(self) -> tuple[Sheet]:
+        """A row for each point, under the advice; scores with two standard errors over seeds."""
+        scores: Sequence[Score] = next((row.scores[0] for row in self.rows if row.scores), ())
+        names = [score.name for score in scores]
+        advice = {f"{entry.epsilon:g}": entry.text for entry in self.advice}
+        notes = self._notes()
+        return (
+            Sheet(
+                "Choices by epsilon (confidential). Larger epsilon = less private. Scores ± two "
+                "standard errors; processor seconds a seed.",
+                ("choice", *_FIRST, *names, "weight", "R-hat", "seconds"),
+                [_as_text(row, names) for row in self.rows],
+                notes=[*notes, LOOKED],
+                lead=[*advice.values()],
+                facts={"rows": self.table().to_dicts(), "advice": advice, "notes": notes},
+            ),
+        )
+
+    def _notes(self) -> list[str]:
+        """What has no result, and why."""
+        failed = [
+            f"{row.point.name} failed under {'some' if row.scores else 'every'} "
+            f"seed{'s' if row.scores else ''}: {why}"
+            for row in self.rows
+            for why in row.problems
+        ]
+        return [
+            *(f"Left out: {label}. {why}" for label, why in self.left_out.items()),
+            *failed,
+            *(f"Not run in the time given: {sentence}." for sentence in self.not_run),
+            *([_MORE] if self.not_run else []),
+            *([caveat(Phrase(SIGNED))] if any(row.signed for row in self.rows) else []),
+        ]
 
     @property
     def unit_of_privacy(self) -> str:
@@ -98,6 +142,29 @@ class Comparison:
             names={self.score: self.score},
             against={self.score: f"ε of a dataset, for {self.unit_of_privacy}"},
         )
+
+
+def _as_text(row: ComparedRow, scores: Sequence[str]) -> tuple[str, ...]:
+    """A point as text, the choice first; without a result all but its seconds is left empty."""
+    asked = "own" if row.point.epsilon is None else f"{row.point.epsilon:g}"
+    label, seconds = row.point.choice.label, f"{row.seconds:.1f}"
+    if not row.scores:
+        return (label, asked, "failed", *[""] * (len(_FIRST) + len(scores)), seconds)
+    return (
+        *(label, asked, span(row.epsilons)),
+        *(span(figures) if figures else "" for figures in (row.windows, row.totals)),
+        row.claim,
+        *(_banded(row.values(name)) for name in scores),
+        *("" if x is None else number(x, 4) for x in (row.mean_weight, row.rhat)),
+        seconds,
+    )
+
+
+def _banded(values: Sequence[float]) -> str:
+    mean = number(np.mean(values), 4)
+    if len(values) < 2:
+        return mean
+    return f"{mean} ± {number(2.0 * float(np.std(values, ddof=1)) / len(values) ** 0.5, 2)}"
 
 
 def _entries(row: ComparedRow) -> dict[str, Any]:

@@ -31,7 +31,8 @@ from pyvws.comparison.choices import Point
 from pyvws.errors import InputError, PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.second_sample import second_sample, units_drawn
-from pyvws.evaluation.table_utility import BLIND, Score, table_utility
+from pyvws.evaluation.table_scores import BLIND, Score
+from pyvws.evaluation.table_utility import table_utility
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
 from pyvws.statement.words import SIGNED, caveat_keys

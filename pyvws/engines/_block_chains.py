@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Data, Floats
 from pyvws._base.cores import usable_cores
 from pyvws.engines import nuts_steps as compiled
 from pyvws.engines.compiled_target import DRAW, CompiledTarget, function_list
@@ -51,7 +50,7 @@ class Chain:
         jitter: float,
         first: Floats | None = None,
         records: int = 0,
-        rows: Any = None,
+        rows: Data | None = None,
     ) -> None:
         D = sum(blocks)
         self._columns, self._settings, self._rng = columns, settings, rng

@@ -6,15 +6,19 @@ shape. What arrays hold follows, in the order of the arguments, so words can be 
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import carray
 from numba.core import types
 from numba.extending import overload
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-Groups = tuple[tuple[Any, ...], ...]
+from pyvws._base.checks import Data
+
+Groups = tuple[Data, ...]
+Pointer: TypeAlias = "ctypes._Pointer[ctypes.c_double]"
 
 _FLOAT, _WHOLE = "d", "l"
 
@@ -39,7 +43,7 @@ class PackedArguments:
         self.words = np.concatenate([np.array(head, np.int64), *(array for _, array in arrays)])
 
 
-def _packed(value: Any, head: list[int], arrays: list[tuple[int, NDArray[np.int64]]]) -> str:
+def _packed(value: ArrayLike, head: list[int], arrays: list[tuple[int, NDArray[np.int64]]]) -> str:
     """The kind of an argument, which is added to the head and, if it is one, to the arrays."""
     kind = np.asarray(value).dtype.kind
     whole = isinstance(value, int | np.integer) if np.ndim(value) == 0 else kind in "iu"
@@ -52,12 +56,12 @@ def _packed(value: Any, head: list[int], arrays: list[tuple[int, NDArray[np.int6
     return f"{'i' if whole else 'f'}{array.ndim}"
 
 
-def unpacked(address: Any, kinds: str) -> Any:
+def unpacked(address: Pointer, kinds: str) -> Any:
     """The groups as tuples, from the words' address and a literal text; compiled code only."""
 
 
 @overload(unpacked, prefer_literal=True, strict=False)
-def _compile_unpacked(address: Any, kinds: Any) -> Any:
+def _compile_unpacked(address: object, kinds: Any) -> Any:
     if not isinstance(kinds, types.Literal):
         return None
     at, groups = 1, []

@@ -18,9 +18,10 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def load_module(path: str | Path) -> Any:
@@ -99,7 +100,9 @@ def chain(number: str) -> int:
     return int(code)
 
 
-def _read(connection: socket.socket, names: list[str], rows: list[list[float]], log: Any) -> None:
+def _read(
+    connection: socket.socket, names: list[str], rows: list[list[float]], log: TextIO
+) -> None:
     """Sort one connection's messages into draws and console text."""
     with connection, connection.makefile("r", encoding="utf-8") as lines:
         for line in lines:
@@ -112,7 +115,7 @@ def _read(connection: socket.socket, names: list[str], rows: list[list[float]], 
                 print(*values, file=log)
 
 
-def _plain(array: Any) -> Any:
+def _plain(array: NDArray[Any]) -> Any:
     """Arrays as they are, zero-dimensional ones as Python numbers."""
     return array if array.ndim else array.item()
 

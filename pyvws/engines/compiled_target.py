@@ -17,10 +17,12 @@ from typing import Any, Final
 import numpy as np
 from numba import carray
 from numba.core import types
+from numba.core.typing.templates import Signature
 from numba.typed import List
 
+from pyvws._base.checks import Floats
 from pyvws._base.kernels import callback, inlined_kernel
-from pyvws.engines._packed_arguments import PackedArguments, unpacked
+from pyvws.engines._packed_arguments import PackedArguments, Pointer, unpacked
 from pyvws.models.model import SampledScale
 from pyvws.posterior.clamp import add_terms_inside
 from pyvws.posterior.joint_target import GivenOthers, add_sums_inside
@@ -51,7 +53,7 @@ class CompiledTarget:
         self.density, self.draw = _functions(form, self.arguments.kinds, *names)
 
 
-def function_list(functions: Sequence[Any], signature: Any = DENSITY) -> Any:
+def function_list(functions: Sequence[Any], signature: Signature = DENSITY) -> Any:
     """C functions of one signature, as a list that compiled code reads."""
     pointers = List.empty_list(types.FunctionType(signature))
     for function in functions:
@@ -100,7 +102,9 @@ _slopes: Any = None
 _kinds = ""
 
 
-def _plain(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: Any) -> int:
+def _plain(
+    dimension: int, z_at: Pointer, gradient_at: Pointer, value_at: Pointer, address: Pointer
+) -> int:
     z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
     groups = unpacked(address, _kinds)
     q = np.empty(len(z))
@@ -111,7 +115,9 @@ def _plain(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: 
     return _ended(value, gradient)
 
 
-def _clamped(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: Any) -> int:
+def _clamped(
+    dimension: int, z_at: Pointer, gradient_at: Pointer, value_at: Pointer, address: Pointer
+) -> int:
     z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
     groups = unpacked(address, _kinds)
     q = np.empty(len(z))
@@ -132,7 +138,9 @@ def _clamped(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address
     return _ended(value, gradient)
 
 
-def _given_others(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, address: Any) -> int:
+def _given_others(
+    dimension: int, z_at: Pointer, gradient_at: Pointer, value_at: Pointer, address: Pointer
+) -> int:
     z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
     groups = unpacked(address, _kinds)
     q = np.empty(len(z))
@@ -154,7 +162,7 @@ def _given_others(dimension: Any, z_at: Any, gradient_at: Any, value_at: Any, ad
     return _ended(value, gradient)
 
 
-def _draw(dimension: Any, z_at: Any, q_at: Any, address: Any) -> int:
+def _draw(dimension: int, z_at: Pointer, q_at: Pointer, address: Pointer) -> int:
     groups = unpacked(address, _kinds)
     _restore(carray(z_at, dimension), *groups[0], carray(q_at, dimension))
     return 0
@@ -164,7 +172,7 @@ _FORMS: Final = {"plain": _plain, "clamped": _clamped, "given_others": _given_ot
 
 
 @inlined_kernel
-def _ended(value: float, gradient: Any) -> int:
+def _ended(value: float, gradient: Floats) -> int:
     """0 where the value and all slopes are finite."""
     finite = np.isfinite(value)
     for entry in range(len(gradient)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
@@ -48,7 +48,7 @@ class TableEngine(Protocol):
         """Draw from the target; the draws are named "column.parameter"."""
 
 
-def table_engine(engine: Any, name: str) -> TableEngine:
+def table_engine(engine: object, name: str) -> TableEngine:
     """The engine, or the class of one, of that name; InputError if it samples column by column."""
     if isinstance(engine, TableEngine):
         return engine

@@ -8,6 +8,7 @@ stretches do not matter. In many dimensions walkers mix slowly: elsewhere NUTS i
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -129,13 +130,13 @@ def _density(target: PseudoPosterior, scale: SampledScale) -> tuple[Any, Any]:
 
 
 def _run(
-    log_density: Any,
+    log_density: Callable[[Floats], float],
     places: Floats,
     walkers: int,
     warmup: int,
     each: int,
     stream: np.random.SeedSequence,
-    tick: Any,
+    tick: Callable[[float], None],
     remedy: str,
 ) -> Floats:
     """Positions (walkers, each, D) after `warmup` steps from around `places` (M, D), thinned."""

@@ -13,10 +13,14 @@ compiled once (`pyvws.engines.compiled_target`).
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
+from pyvws._base.checks import Data, Floats, Ints
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.engines.table_rows import move_table, row_terms
 
@@ -35,14 +39,16 @@ _NARROWEST, _WIDEST = 1e-8, 1e4
 
 
 @inlined_kernel
-def _height(density: Any, words: Any, z: Any, gradient: Any, value: Any) -> float:
+def _height(
+    density: Callable[..., int], words: Ints, z: Floats, gradient: Floats, value: Floats
+) -> float:
     """The log density at z (D,), -inf where it or a slope is not finite; fills gradient (D,)."""
     ended = density(np.uint64(len(z)), z.ctypes, gradient.ctypes, value.ctypes, words.ctypes)
     return value[0] if ended == 0 else -np.inf
 
 
 @inlined_kernel
-def _copy(source: Any, target: Any) -> None:
+def _copy(source: Floats, target: Floats) -> None:
     for i in range(len(target)):
         target[i] = source[i]
 
@@ -54,7 +60,7 @@ def _log_sum(a: float, b: float) -> float:
 
 
 @inlined_kernel
-def _back(first: Any, last: Any, total: Any, more: Any, variances: Any) -> bool:
+def _back(first: Floats, last: Floats, total: Floats, more: Floats, variances: Floats) -> bool:
     """Whether either end of a part with momenta's sum total + more (D,) points back along it."""
     start = end = 0.0
     for i in range(len(first)):
@@ -66,7 +72,13 @@ def _back(first: Any, last: Any, total: Any, more: Any, variances: Any) -> bool:
 
 @kernel
 def _turned(
-    first: Any, last: Any, total: Any, next_first: Any, next_last: Any, next_total: Any, scale: Any
+    first: Floats,
+    last: Floats,
+    total: Floats,
+    next_first: Floats,
+    next_last: Floats,
+    next_total: Floats,
+    scale: Floats,
 ) -> bool:
     """Whether two adjacent parts of a trajectory, or one with the next point of the other, turn
     back.
@@ -80,18 +92,18 @@ def _turned(
 
 @kernel
 def nuts_step(
-    density: Any,
-    words: Any,
-    rng: Any,
-    z: Any,
+    density: Callable[..., int],
+    words: Ints,
+    rng: Generator,
+    z: Floats,
     value: float,
-    gradient: Any,
-    noted: Any,
-    seen: Any,
-    variances: Any,
+    gradient: Floats,
+    noted: Floats,
+    seen: Floats,
+    variances: Floats,
     size: float,
     both_ways: bool,
-    counts: Any,
+    counts: Ints,
 ) -> tuple[float, float, bool]:
     """Move z (D,) with its gradient (D,) and what the density has `noted` there (M,), in place.
 
@@ -184,14 +196,14 @@ def nuts_step(
 
 
 @kernel
-def _average_from(state: Any, size: float) -> None:
+def _average_from(state: Floats, size: float) -> None:
     """Begin to average step sizes anew at a size."""
     state[_SIZE], state[_MIDDLE] = size, math.log(2.0 * size)
     state[_STEPS], state[_ERROR], state[_AVERAGE] = 0.0, 0.0, math.log(size)
 
 
 @kernel
-def _see(z: Any, slope: Any, moments: Any, seen: float) -> float:
+def _see(z: Floats, slope: Floats, moments: Floats, seen: float) -> float:
     """Add a point and its slope (D,) to the means and sums of squares of `seen` before, (4, D)."""
     seen += 1.0
     for i in range(len(z)):
@@ -205,7 +217,7 @@ def _see(z: Any, slope: Any, moments: Any, seen: float) -> float:
 
 
 @kernel
-def _take_variances(moments: Any, variances: Any) -> None:
+def _take_variances(moments: Floats, variances: Floats) -> None:
     """Set variances (D,) to sqrt(var(z) / var(slope)), 1 where neither moved."""
     for i in range(len(variances)):
         ratio = math.sqrt(moments[1, i] / moments[3, i])
@@ -214,16 +226,16 @@ def _take_variances(moments: Any, variances: Any) -> None:
 
 @kernel
 def _adapt(
-    z: Any,
-    slope: Any,
+    z: Floats,
+    slope: Floats,
     acceptance: float,
     wanted: float,
     window_ends: bool,
     learns: bool,
     warm: bool,
-    state: Any,
-    moments: Any,
-    variances: Any,
+    state: Floats,
+    moments: Floats,
+    variances: Floats,
 ) -> None:
     """Learn from a step of the warm-up; a `warm` chain keeps its size from here on."""
     state[_STEPS] += 1.0
@@ -245,7 +257,7 @@ def _adapt(
 
 
 @kernel
-def _sum_others(terms: Any, total: Any, k: int, others: Any) -> None:
+def _sum_others(terms: Floats, total: Floats, k: int, others: Floats) -> None:
     """Fill others (M,) with the sum of terms (K, M) but for block k's, from all blocks' total."""
     for t in range(len(others)):
         others[t] = total[t] - terms[k, t]
@@ -257,7 +269,7 @@ def _sum_others(terms: Any, total: Any, k: int, others: Any) -> None:
 
 
 @inlined_kernel
-def _words_of(words: Any, first_word: Any, k: int, M: int) -> Any:
+def _words_of(words: Ints, first_word: Ints, k: int, M: int) -> tuple[Ints, Floats, Floats]:
     """Block k's words, and the last 2 M of them: the sum of the others' terms, and its own."""
     own = words[first_word[k] : first_word[k + 1]]
     last = own[len(own) - 2 * M :].view(np.float64)
@@ -265,7 +277,14 @@ def _words_of(words: Any, first_word: Any, k: int, M: int) -> Any:
 
 
 @kernel
-def _at_first(density: Any, words: Any, points: Any, z: Any, slope: Any, value: Any) -> bool:
+def _at_first(
+    density: Callable[..., int],
+    words: Ints,
+    points: Floats,
+    z: Floats,
+    slope: Floats,
+    value: Floats,
+) -> bool:
     """Fill z (D,) and its slope with the first of points (tries, D) that is finite and moves."""
     for t in range(len(points)):
         for i in range(len(z)):
@@ -277,23 +296,23 @@ def _at_first(density: Any, words: Any, points: Any, z: Any, slope: Any, value: 
 
 @kernel
 def sample_chain(
-    densities: Any,
-    restores: Any,
-    words: Any,
-    first_word: Any,
-    blocks: Any,
-    density_of: Any,
-    z: Any,
-    rows: Any,
-    rng: Any,
-    starts: Any,
-    near: Any,
+    densities: Sequence[Callable[..., int]],
+    restores: Sequence[Callable[..., int]],
+    words: Ints,
+    first_word: Ints,
+    blocks: Ints,
+    density_of: Ints,
+    z: Floats,
+    rows: Data | None,
+    rng: Generator,
+    starts: Floats,
+    near: Floats,
     M: int,
-    window_ends: Any,
+    window_ends: NDArray[np.bool_],
     learning: int,
     wanted: float,
-    drawn: Any,
-    counts: Any,
+    drawn: Floats,
+    counts: Ints,
 ) -> bool:
     """Run one chain: fill drawn (draws, D), and count in `counts`; whether it found a start.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pyvws._base.checks import Floats
@@ -28,7 +26,7 @@ def design_remedy(design: Floats) -> str:
     return ""
 
 
-def failure_remedy(design: Any) -> str:
+def failure_remedy(design: Floats | None) -> str:
     """The sentence of `design_remedy`, or else general advice; `design` may be None."""
     remedy = "" if design is None else design_remedy(np.atleast_2d(design))
     return remedy or "Check that the weights leave enough of the data, or choose another model."

@@ -147,7 +147,7 @@ def saved_fit(path: Path, name: str | None = None) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def object_fit(fit: Any) -> dict[str, Any] | None:
+def object_fit(fit: object) -> dict[str, Any] | None:
     """As `saved_fit`, of what rpy2 holds. Raises InputError for any other object."""
     from pyvws.r.bridge import save_object
 

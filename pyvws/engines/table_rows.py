@@ -18,9 +18,10 @@ from typing import Any, Final, cast
 
 import numpy as np
 from numba.typed import List
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws.models.conditional_table import ConditionalTable, patterns_of, weighted_counts
 from pyvws.models.model import level_places
@@ -40,7 +41,7 @@ def _clamped(term: float, low: float, high: float) -> float:
 
 
 @kernel
-def _log_dirichlet(log_share: Any, count: Any, L: int) -> float:
+def _log_dirichlet(log_share: Floats, count: Floats, L: int) -> float:
     """The log density of shares (L,) in a Dirichlet distribution of counts (L,)."""
     value, total = 0.0, 0.0
     for level in range(L):
@@ -50,7 +51,7 @@ def _log_dirichlet(log_share: Any, count: Any, L: int) -> float:
 
 
 @kernel
-def _draw_shares(rng: Any, count: Any, L: int, log_share: Any) -> None:
+def _draw_shares(rng: Generator, count: Floats, L: int, log_share: Floats) -> None:
     """Fill `log_share` (L,) from a Dirichlet distribution of counts (L,).
 
     Of a small count a, gamma(a) = gamma(a + 1) U^(1/a) can be 0 to a computer; its logarithm not.
@@ -69,7 +70,13 @@ def _draw_shares(rng: Any, count: Any, L: int, log_share: Any) -> None:
 
 @kernel
 def _inside_counts(
-    own: Any, level: Any, times: Any, units: Any, window: Any, total: Any, count: Any
+    own: Ints,
+    level: Ints,
+    times: Floats,
+    units: Arrays,
+    window: tuple[float, float],
+    total: Floats,
+    count: Floats,
 ) -> None:
     """Add to `count` (L,) the weighted records of the units whose term lies inside the window."""
     weight, number = units
@@ -81,7 +88,9 @@ def _inside_counts(
 
 
 @kernel
-def _gain(own: Any, units: Any, window: Any, total: Any, after: Any) -> float:
+def _gain(
+    own: Ints, units: Arrays, window: tuple[float, float], total: Floats, after: Floats
+) -> float:
     """How much the clamped terms of the units of a pattern's entries gain, each unit once."""
     weight, number = units
     low, high = window
@@ -95,7 +104,7 @@ def _gain(own: Any, units: Any, window: Any, total: Any, after: Any) -> float:
 
 
 @kernel
-def _accepted(rng: Any, ratio: float, own: Any, total: Any, after: Any) -> bool:
+def _accepted(rng: Generator, ratio: float, own: Ints, total: Floats, after: Floats) -> bool:
     """Whether a step of this log ratio is accepted; both sums (M,) are then those that stay."""
     accepted = math.log1p(-rng.random()) < ratio
     for e in range(len(own)):
@@ -109,7 +118,13 @@ def _accepted(rng: Any, ratio: float, own: Any, total: Any, after: Any) -> bool:
 
 @kernel
 def move_rows(
-    rng: Any, shares: Any, prior: float, entries: Any, units: Any, window: Any, total: Any
+    rng: Generator,
+    shares: Floats,
+    prior: float,
+    entries: Data,
+    units: Arrays,
+    window: tuple[float, float],
+    total: Floats,
 ) -> int:
     """Move the log shares (P, L) of a column's patterns, each once; returns how many moved.
 
@@ -166,14 +181,14 @@ def _log_parts(log_share: float, log_rest: float, prior: float, whole: float, re
 
 @kernel
 def move_cells(
-    rng: Any,
-    shares: Any,
+    rng: Generator,
+    shares: Floats,
     prior: float,
-    cells: Any,
-    entries: Any,
-    units: Any,
-    window: Any,
-    total: Any,
+    cells: Data,
+    entries: Data,
+    units: Arrays,
+    window: tuple[float, float],
+    total: Floats,
 ) -> int:
     """Move single shares, against all other shares of their pattern; returns how many moved.
 
@@ -226,7 +241,7 @@ def move_cells(
 
 
 @kernel
-def row_terms(rows: Any, z: Any, own: Any) -> None:
+def row_terms(rows: Data, z: Floats, own: Floats) -> None:
     """Fill `own` (M,) with each unit's sum of its records' log shares, from log shares z (P L,)."""
     start, unit_of, level_of, times_of = rows[1]
     L = len(z) // (len(start) - 1)
@@ -238,7 +253,15 @@ def row_terms(rows: Any, z: Any, own: Any) -> None:
 
 
 @kernel
-def move_table(rng: Any, rows: Any, units: Any, window: Any, z: Any, total: Any, own: Any) -> None:
+def move_table(
+    rng: Generator,
+    rows: Data,
+    units: Arrays,
+    window: tuple[float, float],
+    z: Floats,
+    total: Floats,
+    own: Floats,
+) -> None:
     """Move a column's log shares z (P L,), and with them the units' sums over all columns and over
     this column alone, `total` and `own` (M,).
 
@@ -285,7 +308,7 @@ class TableRows:
         """What `move_table` reads of the rows."""
         return self.prior, self.entries, self.rare
 
-    def first(self, weights: Floats, rng: np.random.Generator) -> Floats:
+    def first(self, weights: Floats, rng: Generator) -> Floats:
         """Log shares (P L,) of the posterior under the records' weights (N,), without a clamp."""
         column = self.column
         drawn = column.model.exact_draws(column.cells, column.own(weights), 1, rng)
@@ -306,7 +329,7 @@ _NO_ROWS: Final = (0.0, (_NONE, _NONE, _NONE, np.zeros(0)), (_NONE, _NONE, np.ze
 
 
 def with_rows(
-    target: JointTarget, rows: Sequence[TableRows | None], rng: np.random.Generator
+    target: JointTarget, rows: Sequence[TableRows | None], rng: Generator
 ) -> tuple[Any, ...]:
     """What a chain reads of the K columns' rows.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, choice, weight_vector
 from pyvws.engines.engine import Progress
@@ -144,7 +145,7 @@ def _check_length(name: str, values: Floats, n: int) -> None:
         )
 
 
-def _numbers(name: str, value: Any) -> Any:
+def _numbers(name: str, value: ArrayLike) -> Any:
     """A number or an array of numbers for Stan; whole numbers stay whole."""
     if name in (*_SUPPLIED, *_SWITCHES):
         raise InputError(
@@ -165,7 +166,7 @@ def _numbers(name: str, value: Any) -> Any:
     return array.astype(np.int64) if array.dtype.kind == "u" else array
 
 
-def program_data(outcome: Any, design: Any, weights: Any) -> dict[str, Any]:
+def program_data(outcome: ArrayLike, design: ArrayLike, weights: ArrayLike) -> dict[str, Any]:
     """n, K, y (n,), X (n, K) and weights (n,) for a program; whole outcomes become integers."""
     y = np.asarray(outcome, dtype=np.float64)
     X = np.asarray(design, dtype=np.float64)

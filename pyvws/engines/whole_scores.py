@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Data, Floats, Ints
 from pyvws._base.cores import usable_cores
 from pyvws._base.kernels import kernel_of_kernels
 from pyvws.errors import InputError
@@ -102,17 +102,17 @@ def _adder(terms: Callable[..., None]) -> Callable[..., None]:
     units = float(UNITS_A_NAT)
 
     def add(
-        points: Any,
-        rows: Any,
-        row_of_cell: Any,
-        data: Any,
-        width: Any,
-        weight: Any,
-        shift: Any,
-        high: Any,
-        W: Any,
-        count: Any,
-        total: Any,
+        points: Floats,
+        rows: Floats,
+        row_of_cell: Ints,
+        data: Data,
+        width: int,
+        weight: float,
+        shift: float,
+        high: float,
+        W: np.int64,
+        count: int,
+        total: Ints,
     ) -> None:
         log_lik, by_eta, by_extra = np.empty(1), np.empty(1), np.empty((1, width))
         for g in range(len(points)):

@@ -11,7 +11,6 @@ would follow.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -26,7 +25,7 @@ from pyvws.r_numbers import rarith
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about, named
 from pyvws.tables.files.kinds import distinct
-from pyvws.tables.files.labels import as_number, by_meaning, meant
+from pyvws.tables.files.labels import as_number, bare, spelled_levels
 from pyvws.tables.proposal.columns import proposed_columns
 from pyvws.tables.schema.arithmetic import is_single
 from pyvws.tables.schema.column import Column
@@ -185,28 +184,6 @@ class OriginalAndDatasets:
         return {None, *(entry.missing_codes if entry is not None else ())}
 
 
-def spelled_levels(labels: Sequence[Any], levels: Sequence[str | None]) -> list[Any]:
-    """Each label as the level that it spells, or as it is where it spells none or several.
-
-    >>> spelled_levels(["TRUE", "f ", "01", "x"], ["true", "F", "1", "2"])
-    ['true', 'F', '1', 'x']
-    """
-    known = {*levels}
-    meanings, letters = by_meaning(levels), [_letters(level) for level in levels]
-    times = Counter(letters)
-    by_letters = {own: k for k, own in enumerate(letters) if times[own] == 1}
-    places = [meanings.get(meant(x), by_letters.get(_letters(x), -1)) for x in labels]
-    return [
-        label if label in known or place < 0 else levels[place]
-        for label, place in zip(labels, places, strict=True)
-    ]
-
-
-def _letters(label: Any) -> str | None:
-    """A label without its capitals and the blanks around it, and by what it is meant for."""
-    return None if label is None else meant(str(label).strip().casefold())
-
-
 def _spelled_apart(
     first: Codes, other: Codes, code_of: Mapping[Any, int], missing: Collection[Any]
 ) -> bool:
@@ -222,7 +199,7 @@ def _spelled_apart(
         return True
     label_of = {code: label for label, code in code_of.items()}
     alone = [
-        {_letters(label_of[code]) for code in np.setdiff1d(x, y).tolist()}
+        {bare(label_of[code]) for code in np.setdiff1d(x, y).tolist()}
         for x, y in ((own, others), (others, own))
     ]
     return bool(alone[0] & alone[1])

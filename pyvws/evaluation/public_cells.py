@@ -89,17 +89,18 @@ class CellRecords:
 def table_plan(
     by: Levels | Names,
     *,
-    count: bool,
-    total: Names,
-    mean: Names,
-    share: Levels | Names,
-    quantile: Mapping[str, Any],
-    weights: str | None,
-    strata: str | None,
-    clusters: str | None,
-    schema: Schema | None,
+    count: bool = False,
+    total: Names = (),
+    mean: Names = (),
+    share: Levels | Names = (),
+    quantile: Mapping[str, Any] | None = None,
+    weights: str | None = None,
+    strata: str | None = None,
+    clusters: str | None = None,
+    schema: Schema | None = None,
 ) -> TablePlan:
     """Check what is asked for; InputError where a level is missing or nothing is asked for."""
+    quantile = {} if quantile is None else quantile
     if not isinstance(quantile, Mapping):
         raise InputError("quantile must name levels by column, such as {'income': [0.5]}.")
     statistics = [CellStatistic("count")] if count else []

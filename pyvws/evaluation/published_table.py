@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Literal
 
 import narwhals as nw
@@ -55,6 +55,9 @@ from pyvws.evaluation.survey_estimates import (
     survey_quantile,
     survey_total,
 )
+from pyvws.sheet.html import Told
+from pyvws.sheet.sheet import Sheet
+from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 
 
@@ -93,9 +96,15 @@ class CellFigure:
     laplace_noise: float
     counted: bool | None = None
 
+    def name(self, by: Sequence[str]) -> str:
+        """What the figure is of, in words; `by` are the columns of its cell."""
+        where = ", ".join(f"{name} {level}" for name, level in zip(by, self.cell, strict=True))
+        words = (self.statistic, self.column, self.point, where and f"in {where}")
+        return " ".join(filter(None, words))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PublishedTable:
+class PublishedTable(Told):
     """Figures of public cells from m synthetic datasets: the result of `tabulate`.
 
     Attributes
@@ -124,6 +133,8 @@ class PublishedTable:
         It is the column over its public mean where the weights were exponents of the datasets' fit.
     remark_on_laplace : str
         A sentence on weights that were exponents of the datasets' fit; empty without any.
+    capped : str or None
+        Which records the figures are of, where a cap leaves out others.
     """
 
     by: tuple[str, ...]
@@ -138,6 +149,7 @@ class PublishedTable:
     weights_of_laplace: str
     remark_on_laplace: str
     _backend: Any
+    capped: str | None = None
 
     @property
     def rule(self) -> CombiningRule:
@@ -177,9 +189,83 @@ class PublishedTable:
         return cells | figures | same
 
     @property
+    def made_of(self) -> str:
+        """Whose figures these are, and by which rule."""
+        if self.capped:
+            return f"imputed records, figures of {self.capped}"
+        return f"rule for {self.rule.words}"
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """A sheet for each statistic of a column, of cells of public levels."""
+        grouped = groupby(self.figures, key=lambda figure: (figure.statistic, figure.column))
+        sheets = [self._of_statistic(*asked, list(figures)) for asked, figures in grouped]
+        columns = self.columns
+        facts = {
+            "datasets": self.datasets,
+            "kind": self.kind,
+            "of": self.capped or self.of,
+            "level": self.level,
+            "epsilon_of_laplace": self.epsilon,
+            "unit_of_laplace": self.unit_of_laplace,
+            "outside_the_cells": self.outside,
+            "rows": [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ],
+        }
+        return [*sheets[:-1], replace(sheets[-1], notes=self._remarks(), facts=facts)]
+
+    def _of_statistic(self, statistic: str, column: str, figures: Sequence[CellFigure]) -> Sheet:
+        point = {"share": ["level"], "quantile": ["quantile"]}.get(statistic, [])
+        beside = [] if self.epsilon is None else ["Laplace", "its noise"]
+        counted = [] if self.of is None else ["counted"]
+        title = f"{statistic} of {column}" if column else "count: sum of the weights"
+        return Sheet(
+            f"{title}, from {self.datasets} datasets, {self.made_of}",
+            (
+                *(*self.by, *point, "estimate", "standard error", "df"),
+                *(f"lower {self.level:.0%}", "upper", "synthetic records", *counted, *beside),
+            ),
+            [
+                (
+                    *(*one.cell, *([one.point] if point else [])),
+                    *(one.estimate, one.standard_error, one.df, one.lower, one.upper),
+                    "no record" if one.empty == self.datasets else one.records,
+                    *(["yes" if one.counted else "by the model"] if counted else []),
+                    *((one.laplace, one.laplace_noise) if beside else ()),
+                )
+                for one in figures
+            ],
+            digits=6,
+        )
+
+    def _remarks(self) -> list[str]:
+        remarks = []
+        if self.outside:
+            remarks.append(f"{self.outside:.3g} of the records lie in no cell.")
+        if self.epsilon is not None:
+            remarks.append(
+                f"The Laplace figures spend epsilon {self.epsilon:g} besides that of the datasets, "
+                f"for {self.unit_of_laplace} more or less; their noise is without the sampling of "
+                "the survey."
+            )
+            remarks += [self.remark_on_laplace] if self.remark_on_laplace else []
+        return remarks + of_capped(self.capped)
+
+    @property
     def frame(self) -> Any:
         """The table as a frame of the kind of the datasets: a row for each figure."""
         return nw.from_dict(self.columns, backend=self._backend).to_native()
+
+
+def of_capped(records: str | None) -> list[str]:
+    """The line on the records that figures are of, where a cap leaves out others."""
+    if records is None:
+        return []
+    return [
+        f"Figures and intervals are of {records}, not of the whole table or the population. Counts "
+        "and totals of large units are too low for these."
+    ]
 
 
 def tabulate(
@@ -291,7 +377,7 @@ def tabulate(
         total=total,
         mean=mean,
         share=share,
-        quantile=quantile or {},
+        quantile=quantile,
         strata=strata,
         clusters=clusters,
         schema=schema,
@@ -355,6 +441,21 @@ def tabulate(
         remark_on_laplace=weighed.remark,
         _backend=frames["dataset 1"].implementation,
     )
+
+
+def own_figures(table: Any, *, level: float = 0.95, **asked: Any) -> Floats:
+    """Estimates of a table itself with both ends of their intervals (K, 3), as `tabulate` orders.
+
+    `asked` is what `tabulate` is asked, such as `by` and `mean`. The intervals are normal.
+    """
+    records = read_records(open_frame(table), plan := table_plan(**asked), "original")
+    own = [
+        Combined(one.estimate, one.variance, np.inf)
+        for of_cells in _of_dataset(records, plan)
+        for _, estimates in of_cells
+        for one in estimates
+    ]
+    return np.array([(one.estimate, *one.interval(level)) for one in own])
 
 
 def _counted(statistic: CellStatistic, plan: TablePlan, sets: Sequence[frozenset[str]]) -> bool:

@@ -1,36 +1,43 @@
-"""A regression on the original beside its combined estimates from synthetic tables [karr2006].
+"""Figures of the original beside those of synthetic tables, each with an interval [karr2006].
 
-The synthetic estimates and intervals follow the combining rule of the datasets; the overlap of the
-intervals says whether a user of the synthetic tables would conclude the same.
+A figure is a coefficient of a regression, or a share or mean in a cell of a table. The synthetic
+estimates and intervals follow the combining rule of the datasets; the overlap of the intervals says
+whether a user of the synthetic tables would conclude the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
-from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import SeveralDatasets, combine_formula
+from pyvws.evaluation.combining_rules import SeveralDatasets, combine_formula, rule_named
 from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
+from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
+from pyvws.evaluation.published_table import own_figures, tabulate
+from pyvws.sheet.html import Told
+from pyvws.sheet.sheet import Sheet
 from pyvws.tables.schema.schema import Schema
+
+_BESIDE: Final = ("data", "data_interval", "synthetic", "synthetic_interval", "overlap")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RegressionUtility:
-    """K coefficients in the original and in m synthetic datasets.
+class FiguresBeside(Told):
+    """K figures in the original and in m synthetic datasets.
 
-    `names` (K,); `original` and `synthetic` (K,) are estimates on the link's scale, and
-    `original_interval` and `synthetic_interval` (K, 2) their intervals. `overlap` (K,) is in
-    [0, 1]: 1 = the same interval, 0 = apart; larger = more useful. `dropped` and
-    `dropped_synthetic` (m,) count the records of the original and of each dataset that lack a value
-    in a column of the formula, and are left out.
+    `names` (K,); `original` and `synthetic` (K,) are estimates, of a regression on the link's
+    scale, and `original_interval` and `synthetic_interval` (K, 2) their intervals. `overlap` (K,)
+    is in [0, 1]: 1 = the same interval, 0 = apart, NaN without one; larger = more useful. `dropped`
+    and `dropped_synthetic` (m,) count the records of the original and of each dataset that lack a
+    value in a column of a formula, and are left out; None where none are. `title` says what the
+    figures are of, `level` is that of the intervals, and `rule` says how datasets were combined.
     """
 
     names: tuple[str, ...]
@@ -39,24 +46,107 @@ class RegressionUtility:
     synthetic: Floats
     synthetic_interval: Floats
     overlap: Floats
-    dropped: int
-    dropped_synthetic: tuple[int, ...]
+    title: str
+    level: float
+    rule: str
+    dropped: int | None = None
+    dropped_synthetic: tuple[int, ...] = ()
 
-    def _repr_html_(self) -> str:
-        """The coefficients as a table, for a notebook."""
-        before, after = (
-            [f"{q:.4g} ({low:.4g}, {high:.4g})" for q, (low, high) in zip(*both, strict=True)]
-            for both in (
-                (self.original, self.original_interval),
-                (self.synthetic, self.synthetic_interval),
+    @property
+    def sheets(self) -> tuple[Sheet]:
+        """One sheet with both estimates and intervals of each figure."""
+        gone = {"data_left_out": self.dropped, "synthetic_left_out": self.dropped_synthetic}
+        rows = list(
+            zip(
+                *(self.original, self.original_interval.tolist()),
+                *(self.synthetic, self.synthetic_interval.tolist(), self.overlap),
+                strict=True,
             )
         )
-        overlap = [f"{share:.3f}" for share in self.overlap]
-        return html_table(
-            "Coefficients with intervals (confidential); an overlap of 1 is best",
-            ("coefficient", "original", "synthetic", "overlap"),
-            zip(self.names, before, after, overlap, strict=True),
+        ends = f"{self.level:.0%} interval"
+        return (
+            Sheet(
+                f"{self.title} (confidential), rule for {self.rule}",
+                ("figure", "data", ends, "synthetic", ends, "overlap"),
+                [
+                    (
+                        name,
+                        *("{:.4g} to {:.4g}".format(*x) if isinstance(x, list) else x for x in row),
+                    )
+                    for name, row in zip(self.names, rows, strict=True)
+                ],
+                notes=[
+                    *left_out(self.dropped_synthetic, self.dropped or 0),
+                    "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees these "
+                    "figures and no others.",
+                ],
+                facts={
+                    name: dict(zip(_BESIDE, row, strict=True))
+                    | ({} if self.dropped is None else gone)
+                    for name, row in zip(self.names, rows, strict=True)
+                },
+                digits=5,
+            ),
         )
+
+
+def together(found: Sequence[FiguresBeside]) -> list[Sheet]:
+    """The sheets of several regressions or tables; of several each has its facts by its title."""
+    sheets = [sheet for one in found for sheet in one.sheets]
+    if len(found) < 2:
+        return sheets
+    return [
+        replace(sheet, facts={one.title: sheet.facts})
+        for one, sheet in zip(found, sheets, strict=True)
+    ]
+
+
+def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:
+    """A line on the records that lack a value, of the original and of each dataset; none if none.
+
+    It is for a regression, which leaves them out.
+    """
+    if not (original or any(datasets)):
+        return []
+    ends = " to ".join(f"{count:,}" for count in sorted({min(datasets), max(datasets)}))
+    of_data = f"{original:,} of the data, " if original else ""
+    return [f"Records left out for a missing value: {of_data}{ends} of a dataset."]
+
+
+def cells_beside(
+    original: Any,
+    datasets: Sequence[Any],
+    columns: Sequence[str],
+    *,
+    schema: Schema | None = None,
+    **rule: Any,
+) -> FiguresBeside:
+    """Shares of the levels of the last column, or its means, in cells of the columns before it.
+
+    `rule` has arguments of `combine`. Without a schema the original says what the columns hold.
+    """
+    *by, last = columns
+    if schema is None:
+        schema = Schema(OriginalAndDatasets.read(original, datasets).kinds(columns))
+    of_levels = last in schema.columns and schema.columns[last].categorical
+    what: Any = {"by": by, "schema": schema, ("share" if of_levels else "mean"): last}
+    before = own_figures(original, **what)
+    after = tabulate(datasets, **rule, **what)
+    ends = np.array([before[:, 1:], [(own.lower, own.upper) for own in after.figures]])
+    both = (np.isfinite(ends).all(axis=2) & (ends[..., 0] < ends[..., 1])).all(axis=0)
+    overlap = np.full(len(both), np.nan)
+    overlap[both] = interval_overlap(*ends[:, both])
+    return FiguresBeside(
+        names=tuple(figure.name(by) for figure in after.figures),
+        original=before[:, 0],
+        original_interval=ends[0],
+        synthetic=np.array([figure.estimate for figure in after.figures]),
+        synthetic_interval=ends[1],
+        overlap=overlap,
+        title=", ".join(columns),
+        level=after.level,
+        rule=after.rule.words,
+    )
 
 
 def regression_utility(
@@ -70,7 +160,7 @@ def regression_utility(
     draw_of_dataset: Sequence[Any] | None = None,
     schema: Schema | None = None,
     level: float = 0.95,
-) -> RegressionUtility:
+) -> FiguresBeside:
     """Coefficients of a regression with intervals, before and after, and how far they overlap.
 
     The score sees this regression and no other. A wide synthetic interval that holds the original's
@@ -100,7 +190,8 @@ def regression_utility(
 
     Returns
     -------
-    RegressionUtility
+    FiguresBeside
+        .names, .original, .synthetic, their intervals and .overlap.
 
     Raises
     ------
@@ -135,13 +226,16 @@ def regression_utility(
     half = factor * np.sqrt(own.variances)
     before = np.column_stack([own.coefficients - half, own.coefficients + half])
     after = np.array([coefficient.interval(level) for coefficient in combined.values()])
-    return RegressionUtility(
+    return FiguresBeside(
         names=own.names,
         original=own.coefficients,
         original_interval=before,
         synthetic=np.array([coefficient.estimate for coefficient in combined.values()]),
         synthetic_interval=after,
         overlap=np.asarray(interval_overlap(before, after)),
+        title=f"{formula} ({family})",
+        level=level,
+        rule=rule_named(kind, several.rule["of"]).words,
         dropped=own.dropped,
         dropped_synthetic=combined.dropped,
     )

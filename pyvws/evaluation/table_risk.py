@@ -8,14 +8,13 @@ what the margins do not tell [raab2024] [gower1971].
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import whole_number
-from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
 from pyvws.evaluation.closest_records import closest_distances, share_nearer
 from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
@@ -25,6 +24,8 @@ from pyvws.evaluation.original_and_datasets import (
     plain_tables,
 )
 from pyvws.evaluation.second_sample import units_drawn
+from pyvws.sheet.html import Told
+from pyvws.sheet.sheet import Sheet
 from pyvws.tables.files.headers import named
 from pyvws.tables.schema.schema import Schema
 
@@ -80,7 +81,7 @@ class RiskScore:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRisk:
+class TableRisk(Told):
     """What `table_risk` finds: shares in [0, 1], larger = riskier throughout.
 
     Attributes
@@ -116,18 +117,39 @@ class TableRisk:
     exact: tuple[str, ...]
     by_data: tuple[str, ...]
 
-    def _repr_html_(self) -> str:
-        """The risks as a table, for a notebook."""
-        return html_table(
-            "Risks of the synthetic tables (confidential); larger = riskier",
-            ("risk", "synthetic", "without synthesis", "independent"),
-            [
-                (
-                    *(score.name, f"{score.value:.4g}"),
-                    *(f"{score.without_synthesis:.4g}", f"{score.independent:.4g}"),
-                )
-                for score in self.scores
-            ],
+    @property
+    def sheets(self) -> tuple[Sheet]:
+        """Each risk beside that of the data as they are and of independent columns."""
+        closest = "its closest hold-out record" if self.holdout else "records of the data are apart"
+        kinds = {score.name.split()[0]: score.blind for score in self.scores}
+        remarks = (
+            ("Numbers among the keys are compared as they are", self.exact),
+            ("Numbers among the targets are compared by tenths of the data", self.by_data),
+        )
+        return (
+            Sheet(
+                f"Risks of {len(self.scores[0].by_dataset)} synthetic datasets (confidential)",
+                ("risk", "synthetic", "without synthesis", "independent"),
+                [(x.name, x.value, x.without_synthesis, x.independent) for x in self.scores],
+                notes=[
+                    "Shares from 0 (best) to 1 (worst); larger = riskier. without synthesis: the "
+                    "data released as they are. independent: each column of the data in an order "
+                    "of its own.",
+                    "closest: how often a synthetic record is nearer to a record of the data than "
+                    f"{closest}; 0.5 = as an independent sample.",
+                    *(
+                        f"{own.name}: {own.chance:.4f} of records drawn independently of these "
+                        "would equal a lone one; up to "
+                        f"{own.chance + own.chance_margin:.4f} is chance."
+                        for own in self.scores
+                        if own.chance is not None
+                    ),
+                    *(f"{name} cannot see {blind}." for name, blind in kinds.items()),
+                    "None bounds what an intruder can learn, as epsilon does.",
+                    *(f"{text}: {', '.join(columns)}." for text, columns in remarks if columns),
+                ],
+                facts={score.name: asdict(score) for score in self.scores},
+            ),
         )
 
 

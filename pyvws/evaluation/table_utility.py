@@ -11,252 +11,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
-from pyvws._base.html_table import html_table
 from pyvws.evaluation.associations import associations
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.evaluation.k_marginal import (
-    Standing,
-    chained_k_marginal,
-    coded_k_marginal,
-    share_of_the_way,
-    standing,
-)
+from pyvws.evaluation.k_marginal import chained_k_marginal, coded_k_marginal
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, PlainTables, plain_tables
 from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
 from pyvws.evaluation.second_sample import second_sample, units_drawn
+from pyvws.evaluation.table_scores import (
+    BLIND,
+    AssociationChange,
+    ColumnUtility,
+    Score,
+    TableUtility,
+)
+from pyvws.tables.files.headers import display_names
 from pyvws.tables.schema.schema import Schema
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Plain = dict[str, NDArray[Any]]
-
-BLIND: Final = {
-    "k_marginal": (
-        "what ties three or more columns together, differences within a bin, and rare cells"
-    ),
-    "s_pmse": (
-        "what ties three or more columns together, and of a number's distribution all but its "
-        "mean; with more records the same fault scores higher"
-    ),
-    "s_pmse_tree": "faults in fewer records than a leaf has",
-    "margins": "what ties columns together: a permuted column scores 0",
-    "missing": "values, and what ties a missing value to the value of another column",
-    "associations": "the margins, and ties that neither ranks nor shares show",
-}
-"""What each score cannot see. None of them says anything of privacy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One score of the synthetic datasets, and what gives it a scale.
-
-    - `name`: Such as "k_marginal".
-    - `value`: Mean over the datasets.
-    - `by_dataset`: The score of each dataset.
-    - `bootstrap`: The score of records, or of whole units, drawn from the original with
-      replacement: as good as a second sample.
-    - `independent`: The score of independent columns with the original's margins.
-    - `best`, `worst`: The ends of the score for this table. A copy of the original has the best
-      one.
-    - `larger_is_better`: The direction.
-    - `blind`: What the score cannot see.
-    """
-
-    name: str
-    value: float
-    by_dataset: tuple[float, ...]
-    bootstrap: float
-    independent: float
-    best: float
-    worst: float
-    larger_is_better: bool
-    blind: str
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnUtility:
-    """One column in the original and in the datasets.
-
-    - `name`, `kind`: The column; "category" or "number".
-    - `margin`: Of a category half the sum of the differences of shares, its missing values as a
-      level; of a number U_m, the largest difference of the distribution functions of its values.
-      Mean over the datasets, in [0, 1]; 0 = best.
-    - `missing`, `missing_synthetic`: Shares in [0, 1] of missing values in the original and, as a
-      mean, in the datasets.
-    - `associations_kept`: 1 - sum |difference of the column's associations| / the same sum of
-      independent columns, at most 1: 1 = the original's associations, 0 or below = those of a
-      permuted column. NaN without any.
-    """
-
-    name: str
-    kind: str
-    margin: float
-    missing: float
-    missing_synthetic: float
-    associations_kept: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AssociationChange:
-    """Associations of K columns before and after, as `pyvws.associations` measures them.
-
-    - `names` (tuple of str, length K): The columns.
-    - `categorical` (tuple of bool, length K): Whether each column counts as categories.
-    - `original`, `synthetic` (K, K): Associations in the original, and their means over the
-      datasets, in [-1, 1].
-    - `by_dataset` (m, K, K): Associations in each dataset.
-    - `independent` (K, K): Associations of independent columns: of the size of chance.
-    """
-
-    names: tuple[str, ...]
-    categorical: tuple[bool, ...]
-    original: Floats
-    synthetic: Floats
-    by_dataset: Floats
-    independent: Floats
-
-    @property
-    def difference(self) -> Floats:
-        """synthetic - original, shape (K, K); 0 = kept."""
-        return self.synthetic - self.original
-
-    def largest(self, count: int = 10) -> list[tuple[str, str, float, float]]:
-        """The pairs with the largest differences: both names, before, and after."""
-        pairs = [
-            (i, j)
-            for i, j in combinations(range(len(self.names)), 2)
-            if np.isfinite(self.difference[i, j])
-        ]
-        pairs.sort(key=lambda pair: -abs(self.difference[pair]))
-        return [
-            (self.names[i], self.names[j], float(self.original[i, j]), float(self.synthetic[i, j]))
-            for i, j in pairs[:count]
-        ]
-
-    def plot(self) -> Figure:
-        """A picture of the associations: of the original, of the datasets, and the difference."""
-        from pyvws.plots.tables import association_matrices
-
-        return association_matrices(
-            {"data": self.original, "synthetic": self.synthetic, "difference": self.difference},
-            self.names,
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TableUtility:
-    """What `table_utility` finds; each of `scores` says its direction, ends and blind spots.
-
-    Attributes
-    ----------
-    k_marginal, k_marginal_independent, k_marginal_bootstrap : float
-        k-marginal scores in [0, 1000] of the datasets, of independent columns and of a bootstrap;
-        larger = better.
-    k_marginal_together : float
-        The score of all datasets as one table, as an analyst's means over them see it; larger =
-        better. A dataset has noise of its own besides, so its score is lower.
-    k_marginal_margin : float
-        How far scores of second samples lie apart: what chance makes of a score.
-    k_marginal_conditional : float
-        The same score of tables whose columns each follow from one earlier column, without noise;
-        larger = better.
-    s_pmse : float or None
-        Mean S_pMSE by a logistic model with all two-way terms, at least 0; smaller = better. About
-        1 = as a second sample of records, below 3 good, below 10 usable; where units are drawn, its
-        `Score.bootstrap` takes the place of 1. None if it was not asked for.
-    s_pmse_tree : float or None
-        Mean S_pMSE by a classification tree, if asked for; at least 0, smaller = better.
-    associations : AssociationChange
-        Associations before and after.
-    columns : tuple of ColumnUtility
-        Margins, missing values and associations by column.
-    by_pair : dict
-        The k-marginal distance of each pair of columns, from 0 to 2; larger = worse.
-    missing_pairs : ndarray, shape (2, K, K)
-        Shares in [0, 1] of records with both columns missing, in the original and, as a mean, in
-        the datasets; on the diagonal the column's own.
-    scores : tuple of Score
-        All scores of the table.
-    folded, left_out, by_data : tuple of str
-        Categories whose rarest levels count as one in `s_pmse`, columns that are not judged, and
-        numbers without public bins. The bins of these numbers are tenths of the original's values.
-    unseen_pairs : int
-        Pairs of columns whose products the model of `s_pmse` has no room for.
-    unit : str or None
-        The column of ids whose units a second sample draws whole; None where it draws records.
-    """
-
-    k_marginal: float
-    k_marginal_together: float
-    k_marginal_independent: float
-    k_marginal_bootstrap: float
-    k_marginal_margin: float
-    k_marginal_conditional: float
-    s_pmse: float | None
-    s_pmse_tree: float | None
-    associations: AssociationChange
-    columns: tuple[ColumnUtility, ...]
-    by_pair: Mapping[tuple[str, str], float]
-    missing_pairs: Floats
-    scores: tuple[Score, ...]
-    folded: tuple[str, ...]
-    left_out: tuple[str, ...]
-    by_data: tuple[str, ...]
-    unseen_pairs: int
-    unit: str | None = None
-
-    @property
-    def worse_than_independent(self) -> bool:
-        """Whether the k-marginal score lies below independent columns' by more than chance."""
-        return self.standing == "worse"
-
-    @property
-    def standing(self) -> Standing:
-        """Where the datasets stand beside independent columns, as `k_marginal.standing` says."""
-        ends = self.k_marginal_independent, self.k_marginal_bootstrap
-        return standing(self.k_marginal, *ends, self.k_marginal_margin)
-
-    @property
-    def share_of_the_way(self) -> float:
-        """`k_marginal.share_of_the_way` of a dataset: 0 = as independent columns, 1 = best."""
-        return self._share(self.k_marginal)
-
-    @property
-    def share_together(self) -> float:
-        """`share_of_the_way` of all datasets as one table; larger = better."""
-        return self._share(self.k_marginal_together)
-
-    def _share(self, score: float) -> float:
-        return share_of_the_way(score, self.k_marginal_independent, self.k_marginal_bootstrap)
-
-    def _repr_html_(self) -> str:
-        """The scores as a table, for a notebook."""
-        of_units = "" if self.unit is None else f", a second sample draws units of {self.unit}"
-        return html_table(
-            f"Scores of the synthetic tables (confidential{of_units})",
-            ("score", "synthetic", "second sample", "independent", "better"),
-            [
-                (
-                    *(score.name, f"{score.value:.4g}", f"{score.bootstrap:.4g}"),
-                    f"{score.independent:.4g}",
-                    "larger" if score.larger_is_better else "smaller",
-                )
-                for score in self.scores
-            ],
-        )
-
-    def plot(self) -> Figure:
-        """The picture of the associations before and after."""
-        return self.associations.plot()
 
 
 def table_utility(
@@ -404,6 +182,7 @@ def table_utility(
         left_out=tables.left_out,
         by_data=tables.by_data,
         unit=unit,
+        labels=display_names(there),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
+from pyvws.sheet.sheet import Sheet
 
 _PROBABILITIES: Final = (0.1, 0.15, 0.25, 0.5, 0.75, 0.9)
 
@@ -34,6 +35,22 @@ class UtilityTable:
     def names(self) -> tuple[str, ...]:
         """Names of the entries: R's names of the quantiles, such as "10%", then "mean"."""
         return (*(f"{100 * p:.7g}%" for p in self.probabilities), "mean")
+
+    def sheet(self, title: str) -> Sheet:
+        """The data's numbers, then those of the datasets."""
+        rows = {
+            "data": self.original,
+            "average": self.average,
+            "lowest": self.lowest,
+            "highest": self.highest,
+        }
+        return Sheet(
+            title,
+            ("table", *self.names),
+            [(x if x == "data" else f"synthetic, {x}", *row) for x, row in rows.items()],
+            facts={x: dict(zip(self.names, row, strict=True)) for x, row in rows.items()},
+            digits=6,
+        )
 
 
 def utility_table(

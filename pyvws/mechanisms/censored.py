@@ -112,13 +112,6 @@ class Censored(Counting):
         more="`epsilon` is what each dataset costs beside it. Larger = better weights, less "
         "private.",
     )
-    stage_scale: float | None = setting(
-        None,
-        "Half unit deviance at which a weight has fallen to `g`, for weights staged. 4 x epsilon "
-        "if not given.",
-        more="A public constant: at 4 x epsilon, with c = 1 and g = 0, no weighted term lies "
-        "outside the window at the first fit's draw. Larger = less protected.",
-    )
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
@@ -151,10 +144,6 @@ class Censored(Counting):
                 raise InputError(f"{name} belongs to weights {source}. Leave {name} out.")
         if self.stage_epsilon is not None:
             positive(self.stage_epsilon, "stage_epsilon")
-        if self.stage_scale is not None:
-            if self.weights != "staged":
-                raise InputError("stage_scale belongs to weights staged. Leave stage_scale out.")
-            positive(self.stage_scale, "stage_scale")
 
     def _check_constant(self) -> None:
         """Raise InputError unless weights constant has its weight, or public records for it."""
@@ -248,8 +237,8 @@ class Censored(Counting):
         if self.weights == "reference":
             return weights_from_reference(loop, self.window, **shape)
         if self.stage_epsilon is not None:
-            scale = _ROOM * self.epsilon if self.stage_scale is None else self.stage_scale
-            return weights_from_stage(loop, self.facts.windows[-1], scale=scale, **shape)
+            window, scale = self.facts.windows[-1], _ROOM * self.epsilon
+            return weights_from_stage(loop, window, scale=scale, **shape)
         if request.column is None:
             raise InputError(
                 "weights public needs the column that weight_column names. The request has none."

@@ -100,11 +100,6 @@ class NoisyCounts(MechanismBase):
         "The most records of a unit that are counted; needed where the schema has a unit.",
         more="Of a larger unit chance decides which records count. Larger = more noise.",
     )
-    size_power: float | None = setting(
-        None,
-        "A set's share of the budget is its number of cells to this power.",
-        more="2/3 for Gaussian noise and 0.6 for Laplace noise if not given.",
-    )
     cells_share: float = setting(
         0.1,
         "Share of the budget that counts numbers in fine cells, and by how round they are.",
@@ -144,8 +139,6 @@ class NoisyCounts(MechanismBase):
             )
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
-        if self.size_power is not None:
-            object.__setattr__(self, "size_power", finite_number(self.size_power, "size_power"))
         self.budget  # noqa: B018  # Refuses what is out of range.
 
     @property

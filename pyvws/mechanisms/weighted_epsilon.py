@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyvws._base.checks import finite_number, non_negative, positive, whole_number
+from pyvws._base.checks import finite_number, non_negative, positive
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
 from pyvws.mechanisms.lipschitz_weighted import BY_BOUND, SCALE, SHIFT, Shift
@@ -20,8 +20,8 @@ class WeightedEpsilon(MechanismBase):
 
     The truncation aims at epsilon. The refit has a new bound. Where this bound lies above
     epsilon / 2, a run ends without a release unless the user accepts the bound. The papers leave
-    open how often to truncate. `passes` is the number of truncations; the default 1 is the slides'
-    "truncation of each weight". c and g are those of LW.
+    open how often to truncate. Here it is once, as the slides' "truncation of each weight". c and g
+    are those of LW.
     """
 
     declared = Facts(
@@ -39,13 +39,11 @@ class WeightedEpsilon(MechanismBase):
     )
 
     epsilon: float = field(metadata=about("What truncation aims at for a dataset."))
-    passes: int = setting(1, "How often weights are truncated.")
     c: float = setting(1.0, SCALE)
     g: float | None = setting(None, SHIFT)
 
     def __post_init__(self) -> None:
         positive(self.epsilon, "epsilon")
-        object.__setattr__(self, "passes", whole_number(self.passes, "passes", least=1))
         non_negative(self.c, "c")
         if self.g is not None:
             finite_number(self.g, "g")
@@ -59,26 +57,23 @@ class WeightedEpsilon(MechanismBase):
 
     def _truncated(self, loop: Loop, g: float) -> WeightedFit:
         fit = loop.lipschitz(c=self.c, g=g)
-        for number in range(self.passes):
-            weights = weighted_epsilon_weights(
-                fit.weights, fit.bounds.aimed.by_record, epsilon=self.epsilon
+        by_record = fit.bounds.aimed.by_record
+        weights = weighted_epsilon_weights(fit.weights, by_record, epsilon=self.epsilon)
+        if (weights == fit.weights).all():
+            return fit  # No record is above the limit.
+        if not weights.any():
+            raise InputError(
+                "epsilon / 2 lies below the bound of every record, so none keeps a weight and the "
+                "synthetic data would say nothing of the table. Ask for a larger epsilon, or lower "
+                "all weights first by a smaller c."
             )
-            if (weights == fit.weights).all() or (number and not weights.any()):
-                break  # No record is above the limit, or no record would be left.
-            if not weights.any():
-                raise InputError(
-                    "epsilon / 2 lies below the bound of every record, so none keeps a weight and "
-                    "the synthetic data would say nothing of the table. Ask for a larger epsilon, "
-                    "or lower all weights first by a smaller c."
-                )
-            lost = loop.lost(weights)
-            if lost:
-                named = " and of ".join(repr(name) for name in lost if name) or "the outcome"
-                raise InputError(
-                    f"epsilon / 2 lies below the bound of every record of a level of {named}, so "
-                    "the release would lack the level. Ask for a larger epsilon, lower all weights "
-                    "first by a small c (--c) and g (--g), or choose mechanism sw, which gives all "
-                    "records one weight."
-                )
-            fit = loop.fit(weights, "Weighted-epsilon")
-        return fit
+        lost = loop.lost(weights)
+        if lost:
+            named = " and of ".join(repr(name) for name in lost if name) or "the outcome"
+            raise InputError(
+                f"epsilon / 2 lies below the bound of every record of a level of {named}, so the "
+                "release would lack the level. Ask for a larger epsilon, lower all weights first "
+                "by a small c (--c) and g (--g), or choose mechanism sw, which gives all records "
+                "one weight."
+            )
+        return loop.fit(weights, "Weighted-epsilon")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def count_start(cells: Cells, weights: Floats, *, extra: int, dispersion: float)
 
 
 @kernel
-def highest_poisson(y: Any) -> Any:
+def highest_poisson(y: Floats) -> Floats:
     """log Poisson(y | y) = y log y - y - log y! of counts (C,), in nats; 0 for a count of 0."""
     highest = np.zeros(len(y))
     for c in range(len(y)):

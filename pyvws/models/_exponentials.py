@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel
 
 _LOWEST: Final = -700.0  # exp() of it is still a normal number.
@@ -17,7 +18,7 @@ _EXPONENT: Final = 52  # Where a double keeps the exponent of 2.
 
 
 @inlined_kernel
-def exponentials(x: Any, out: Any, n: int) -> None:
+def exponentials(x: Floats, out: Floats, n: int) -> None:
     """out = exp(max(x, -700)) (n,), for x at most 0, within 1.5 ulp; out may be x itself.
 
     exp(x) = 2^k exp(r), |r| < log(2) / 2. Each number's bits depend on it alone.

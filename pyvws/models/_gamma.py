@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from scipy.special import gammaln
@@ -111,7 +111,7 @@ def log_rising(y: float, phi: float, base: float, base_slope: float) -> tuple[fl
 
 
 @kernel
-def log_rising_sum(y: Any, weight: Any, phi: float) -> tuple[float, float]:
+def log_rising_sum(y: Floats, weight: Floats, phi: float) -> tuple[float, float]:
     """sum_v weight_v log_rising(y_v, phi) and its derivative in phi; y, weight (V,)."""
     base, base_slope = log_gamma(phi)
     total = 0.0

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Data, Floats
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.models._small_matrices import (
     conditional_factors,
@@ -46,7 +46,7 @@ def _log_total(t: float, gamma: float) -> tuple[float, float]:
 
 @kernel
 def _restore_mixture(
-    z: Any, offset: Any, H: Any, pull: Any, large: int, q: Any
+    z: Floats, offset: Floats, H: Floats, pull: Floats, large: int, q: Floats
 ) -> tuple[float, Any]:
     """Fill q (D,) from z (D,), whose log sizes are t at component `large`, elsewhere v_k less v of
     it.
@@ -83,7 +83,7 @@ def _restore_mixture(
 
 
 @inlined_kernel
-def _log_sum(q: Any, first: int, end: int) -> float:
+def _log_sum(q: Floats, first: int, end: int) -> float:
     """log of the sum of exp(q) over the entries from `first` up to `end`."""
     top, total = q[first], 0.0
     for c in range(first, end):
@@ -95,7 +95,7 @@ def _log_sum(q: Any, first: int, end: int) -> float:
 
 @kernel
 def _pull_back_mixture(
-    state: Any, q: Any, _offset: Any, _H: Any, pull: Any, large: int, gradient: Any
+    state: Data, q: Floats, _offset: Floats, _H: Floats, pull: Floats, large: int, gradient: Floats
 ) -> None:
     """Turn the gradient in q (D,) into the gradient in z, as `pull_back_conditional` does."""
     B, R, HB, centre, t, total, slope = state

@@ -8,10 +8,10 @@ of it.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from pyvws._base.checks import Arrays, Floats, Ints
 from pyvws._base.kernels import inlined_kernel, kernel, summing_kernel
 from pyvws.models._exponentials import exponentials
 from pyvws.models.regression import add_slope, linear
@@ -22,7 +22,9 @@ _BLOCK = 64
 
 
 @inlined_kernel
-def _heights(y: Any, line: Any, z: Any, share: Any, top: Any) -> None:
+def _heights(
+    y: Floats, line: tuple[float, float, float], z: Floats, share: Floats, top: Floats
+) -> None:
     """z and log height of one component in each cell; the highest so far into `top`."""
     inverse, scaled, log_height = line
     for i in range(len(y)):
@@ -32,7 +34,7 @@ def _heights(y: Any, line: Any, z: Any, share: Any, top: Any) -> None:
 
 
 @inlined_kernel
-def _below_top(share: Any, z: Any, top: Any, n: int) -> None:
+def _below_top(share: Floats, z: Floats, top: Floats, n: int) -> None:
     """Heights as gaps to the highest; z = 0 where a component is too far to count."""
     for i in range(n):
         gap = share[i] - top[i]
@@ -42,7 +44,7 @@ def _below_top(share: Any, z: Any, top: Any, n: int) -> None:
 
 
 @summing_kernel
-def _moments(part: Any, z: Any, n: int) -> tuple[float, float, float]:
+def _moments(part: Floats, z: Floats, n: int) -> tuple[float, float, float]:
     """The sums of part, part z and part z^2 over n cells."""
     zeroth, first, second = 0.0, 0.0, 0.0
     for i in range(n):
@@ -54,7 +56,7 @@ def _moments(part: Any, z: Any, n: int) -> tuple[float, float, float]:
 
 
 @inlined_kernel
-def _near(y: Any, lines: Any, near: Any) -> int:
+def _near(y: Floats, lines: Arrays, near: Ints) -> int:
     """Fill `near` with the components that count somewhere in the range of y; their number."""
     inverse, scaled, log_height = lines
     C = len(inverse)
@@ -79,7 +81,9 @@ def _near(y: Any, lines: Any, near: Any) -> int:
 
 
 @kernel
-def log_terms(parts: Any, rows: Any, y: Any, weight: Any, row_of_cell: Any, slopes: Any) -> float:
+def log_terms(
+    parts: Arrays, rows: Floats, y: Floats, weight: Floats, row_of_cell: Ints, slopes: Arrays
+) -> float:
     """sum_i alpha_i log sum_k pi_k N(y_i | X_i beta_k, sigma_k), without log(2 pi) / 2.
 
     `parts` are beta (C, K), 1 / sigma_k and log pi_k - log sigma_k, both (C,); cells come row by

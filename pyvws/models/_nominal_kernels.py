@@ -7,16 +7,18 @@ from typing import Any, Final
 
 import numpy as np
 
+from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws.models._exponentials import exponentials
 from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
 
 SCALE_DF: Final = 3.0
+Paths = tuple[int, Ints, Ints, Ints, Floats]  # The deepest, start, kept, column and value.
 _LEAST_TOGETHER: Final = 1e-200  # Below it, terms that count may be below the smallest number.
 
 
 @kernel
-def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
+def _log_prior(q: Floats, K: int, n: int, grad: Floats) -> float:
     """Log prior of n levels' coefficients under one scale and correlation, with log Jacobians.
 
     q starts with beta, coefficient by coefficient (K n,), log s (K,) and the partial correlations.
@@ -75,7 +77,7 @@ def _log_prior(q: Any, K: int, n: int, grad: Any) -> float:
 
 
 @kernel
-def _log_normal_prior(q: Any, sd: float, grad: Any) -> float:
+def _log_normal_prior(q: Floats, sd: float, grad: Floats) -> float:
     """Log density of normal coefficients q (K n,) of one sd, without constants; adds its slope."""
     logp, precision = 0.0, 1.0 / (sd * sd)
     for i in range(len(q)):
@@ -85,7 +87,7 @@ def _log_normal_prior(q: Any, sd: float, grad: Any) -> float:
 
 
 @kernel
-def _fill_etas(q: Any, n: int, paths: Any, eta: Any) -> None:
+def _fill_etas(q: Floats, n: int, paths: Paths, eta: Floats) -> None:
     """Fill eta (R, n + 1), 0 for the first level; each row adds to what it shares with the last.
 
     Row r shares kept_r entries with the row before it. Its other entries stand at the places
@@ -110,7 +112,7 @@ def _fill_etas(q: Any, n: int, paths: Any, eta: Any) -> None:
 
 
 @kernel
-def _add_slopes(n: int, paths: Any, by_eta: Any, grad: Any) -> None:
+def _add_slopes(n: int, paths: Paths, by_eta: Floats, grad: Floats) -> None:
     """Add to grad (K n,) the slopes in beta that follow from those in eta, by_eta (R, n + 1)."""
     deepest, start, kept, column, value = paths
     sums = np.zeros((deepest + 1, n))
@@ -131,7 +133,7 @@ def _add_slopes(n: int, paths: Any, by_eta: Any, grad: Any) -> None:
 
 
 @kernel
-def _fill_relative(q: Any, n: int, paths: Any, eta: Any, top: Any, p: Any) -> None:
+def _fill_relative(q: Floats, n: int, paths: Paths, eta: Floats, top: Floats, p: Floats) -> None:
     """Fill eta and p = exp(eta - top), both (R, n + 1), and each row's largest entry top (R,)."""
     R, L = eta.shape
     _fill_etas(q, n, paths, eta)
@@ -146,7 +148,7 @@ def _fill_relative(q: Any, n: int, paths: Any, eta: Any, top: Any, p: Any) -> No
 
 
 @kernel
-def _shares(eta: Any, p: Any) -> float:
+def _shares(eta: Floats, p: Floats) -> float:
     """Fill p (n + 1,) with P(level) at eta (n + 1,); the log of the sum of exponentials of eta."""
     top = 0.0
     for level in range(len(eta)):
@@ -162,20 +164,20 @@ def _shares(eta: Any, p: Any) -> float:
 
 @kernel
 def log_density(
-    q: Any,
+    q: Floats,
     K: int,
     n: int,
     deepest: int,
-    start: Any,
-    kept: Any,
-    column: Any,
-    value: Any,
-    first: Any,
-    second: Any,
-    total: Any,
-    linear: Any,
+    start: Ints,
+    kept: Ints,
+    column: Ints,
+    value: Floats,
+    first: Ints,
+    second: Ints,
+    total: Floats,
+    linear: Floats,
     sd: float,
-    grad: Any,
+    grad: Floats,
 ) -> float:
     """log prior + sum_i alpha_i log P(level_i), from sums of alpha by row.
 
@@ -217,7 +219,7 @@ def log_density(
 
 
 @kernel
-def cell_terms(q: Any, _rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def cell_terms(q: Floats, _rows: Floats, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
     """log P(level) of each cell, and its derivatives in the n etas of its row."""
     n, deepest, start, kept, column, value, level = data
     log_lik, _, by_eta = terms
@@ -240,7 +242,13 @@ def cell_terms(q: Any, _rows: Any, row_of_cell: Any, data: Any, terms: Any) -> N
 
 @kernel
 def cell_slopes(
-    _q: Any, _rows: Any, row_of_cell: Any, data: Any, terms: Any, weight: Any, gradient: Any
+    _q: Floats,
+    _rows: Floats,
+    row_of_cell: Ints,
+    data: Data,
+    terms: Arrays,
+    weight: Floats,
+    grad: Floats,
 ) -> None:
     """Adds the gradient of sum_c weight_c l_c."""
     n, deepest, start, kept, column, value, _ = data
@@ -251,12 +259,12 @@ def cell_slopes(
             own = by_row[row_of_cell[c]]
             for j in range(n):
                 own[j + 1] += weight[c] * by_eta[c, j]
-    _add_slopes(n, (deepest, start, kept, column, value), by_row, gradient)
+    _add_slopes(n, (deepest, start, kept, column, value), by_row, grad)
 
 
 @kernel
 def log_likelihood(
-    beta: Any, n: int, paths: Any, row_of_cell: Any, level: Any, log_lik: Any
+    beta: Floats, n: int, paths: Paths, row_of_cell: Ints, level: Ints, log_lik: Floats
 ) -> None:
     """Fills log_lik (S, C) with log P(level) of each cell under beta (S, K n)."""
     R, L = len(paths[2]), n + 1
@@ -274,7 +282,9 @@ def log_likelihood(
 
 
 @kernel
-def information(shares: Any, start: Any, column: Any, value: Any, total: Any, H: Any) -> None:
+def information(
+    shares: Floats, start: Ints, column: Ints, value: Floats, total: Floats, H: Floats
+) -> None:
     """Adds to the lower half of H (K n, K n) the information on beta; shares (R, n)."""
     n = shares.shape[1]
     W = np.empty((n, n))
@@ -295,7 +305,7 @@ def information(shares: Any, start: Any, column: Any, value: Any, total: Any, H:
 
 
 @kernel
-def _add_turned(A: Any, z: Any, t: Any) -> None:
+def _add_turned(A: Floats, z: Floats, t: Floats) -> None:
     """Add A' z to t (m,), for a lower triangle A (m, m) and the first m entries of z."""
     for i in range(len(A)):
         x, row = z[i], A[i]
@@ -304,7 +314,7 @@ def _add_turned(A: Any, z: Any, t: Any) -> None:
 
 
 @kernel
-def _turn_back(A: Any, by_t: Any, gradient: Any) -> None:
+def _turn_back(A: Floats, by_t: Floats, gradient: Floats) -> None:
     """Overwrite the first m entries of gradient with A by_t, the slopes in z of `_add_turned`.
 
     The upper triangle of the array has A' too, whose rows a processor reads in their order.
@@ -320,7 +330,7 @@ def _turn_back(A: Any, by_t: Any, gradient: Any) -> None:
 
 @kernel
 def restore(
-    z: Any, A: Any, centre: Any, h: Any, width: Any, K: int, n: int, q: Any
+    z: Floats, A: Floats, centre: Floats, h: Floats, width: Floats, K: int, n: int, q: Floats
 ) -> tuple[float, Any]:
     """Fill q (D,) from z (D,); the log Jacobian up to a constant, and a state.
 
@@ -346,15 +356,15 @@ def restore(
 
 @kernel
 def pull_back(
-    state: Any,
-    q: Any,
-    A: Any,
-    centre: Any,
-    h: Any,
-    width: Any,
+    state: Arrays,
+    q: Floats,
+    A: Floats,
+    centre: Floats,
+    h: Floats,
+    width: Floats,
     K: int,
     n: int,
-    gradient: Any,
+    gradient: Floats,
 ) -> None:
     """Turn the gradient in q (D,) into the gradient in z in place, with the Jacobian's added."""
     m = K * n
@@ -372,7 +382,7 @@ def pull_back(
 
 
 @kernel
-def restore_normal(z: Any, A: Any, centre: Any, q: Any) -> tuple[float, int]:
+def restore_normal(z: Floats, A: Floats, centre: Floats, q: Floats) -> tuple[float, int]:
     """Fill q = b + A' z around the rough fit b where the scales are given; 0, and no state."""
     for i in range(len(q)):
         q[i] = centre[i]
@@ -381,6 +391,6 @@ def restore_normal(z: Any, A: Any, centre: Any, q: Any) -> tuple[float, int]:
 
 
 @kernel
-def pull_back_normal(_state: int, _q: Any, A: Any, _centre: Any, gradient: Any) -> None:
+def pull_back_normal(_state: int, _q: Floats, A: Floats, _centre: Floats, gradient: Floats) -> None:
     """Turn the gradient in q (D,) into the gradient in z in place."""
     _turn_back(A, gradient.copy(), gradient)

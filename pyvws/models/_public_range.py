@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable
 
 from pyvws._base.checks import Floats, as_text, finite_number
 from pyvws.errors import InputError
 
 
-def known_range(given: Any) -> tuple[float, float]:
+def known_range(given: Iterable[float]) -> tuple[float, float]:
     """The two ends, in the outcome's unit; InputError unless they are finite and rise."""
     try:
         low, high = (finite_number(end, "range") for end in given)

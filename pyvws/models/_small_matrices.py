@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 
 
 @kernel
-def solve_lower(R: Any, right: Any) -> None:
+def solve_lower(R: Floats, right: Floats) -> None:
     """Replace right (K,) by R^-1 right, for lower-triangular R (K, K)."""
     for i in range(len(R)):
         total = right[i]
@@ -25,7 +26,7 @@ def solve_lower(R: Any, right: Any) -> None:
 
 
 @kernel
-def solve_upper(R: Any, right: Any) -> None:
+def solve_upper(R: Floats, right: Floats) -> None:
     """Replace right (K,) by R^-T right, for lower-triangular R (K, K)."""
     K = len(R)
     for i in range(K - 1, -1, -1):
@@ -36,7 +37,7 @@ def solve_upper(R: Any, right: Any) -> None:
 
 
 @kernel
-def conditional_factors(B: Any, H: Any, pull: Any) -> tuple[Any, Any, Any]:
+def conditional_factors(B: Floats, H: Floats, pull: Floats) -> tuple[Any, Any, Any]:
     """Lower-triangular R with R R' = I + B' H B, H B and R^-1 B' pull; NaN without a root."""
     K = len(B)
     R, HB, centre = np.empty((K, K)), np.empty((K, K)), np.empty(K)
@@ -69,7 +70,7 @@ def conditional_factors(B: Any, H: Any, pull: Any) -> tuple[Any, Any, Any]:
 
 
 @kernel
-def pull_back_factors(R: Any, HB: Any, by_R: Any) -> Any:
+def pull_back_factors(R: Floats, HB: Floats, by_R: Floats) -> Floats:
     """The gradient in B (K, K) from by_R (K, K), that in R of `conditional_factors`.
 
     The gradient in I + B' H B is G = R^-T lower(R' by_R) R^-1, lower() halving the diagonal, and

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, polygamma, psi
 
-from pyvws._base.checks import Floats, finite_number, positive
+from pyvws._base.checks import Arrays, Data, Floats, Ints, finite_number, positive
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -44,7 +44,7 @@ def _side_gap(share: float, log_share: float, kappa: float) -> tuple[float, floa
 
 
 @kernel
-def _row(eta: float, kappa: float, whole: Any) -> Any:
+def _row(eta: float, kappa: float, whole: tuple[float, float]) -> tuple[float, ...]:
     """The parts of a design row: m, r, log m, log r, the gap h(a) + h(b) - h(kappa), and the gap's
     derivatives in logit m and in kappa; `whole` is stirling_gap(kappa).
 
@@ -61,7 +61,9 @@ def _row(eta: float, kappa: float, whole: Any) -> Any:
 
 
 @kernel
-def _term(part: Any, kappa: float, log_v: float, log_rest: float) -> tuple[float, float, float]:
+def _term(
+    part: tuple[float, ...], kappa: float, log_v: float, log_rest: float
+) -> tuple[float, float, float]:
     """log Beta(v | m kappa, r kappa) from `_row`'s m, r, log m, log r and gap, and what its
     derivatives need: m (log v - log m) + r (log(1 - v) - log r) and log(v / (1 - v)).
 
@@ -84,7 +86,9 @@ def _term(part: Any, kappa: float, log_v: float, log_rest: float) -> tuple[float
 
 
 @kernel
-def _log_density(q: Any, rows: Any, weight: Any, log_v: Any, log_rest: Any, grad: Any) -> float:
+def _log_density(
+    q: Floats, rows: Floats, weight: Floats, log_v: Floats, log_rest: Floats, grad: Floats
+) -> float:
     """log prior + sum_i alpha_i log Beta(v_i | mu_i kappa, (1 - mu_i) kappa), from means by design
     row.
     """
@@ -109,7 +113,7 @@ def _log_density(q: Any, rows: Any, weight: Any, log_v: Any, log_rest: Any, grad
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _records(parts: Data, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
     """log Beta(v | mu kappa, (1 - mu) kappa) of each cell, derivatives in eta and log 1/kappa."""
     (eta, kappa), (log_v, log_rest), (log_lik, by_eta, by_extra) = parts, data, terms
     whole = stirling_gap(kappa)
@@ -126,7 +130,7 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
     _records((predictors(q, rows), math.exp(-q[-1])), *rest)
 
 

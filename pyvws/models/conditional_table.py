@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pyvws._base.checks import Floats, distinct_labels, positive, same_length
+from pyvws._base.checks import Arrays, Floats, Ints, distinct_labels, positive, same_length
 from pyvws._base.kernels import kernel
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
@@ -21,7 +21,9 @@ from pyvws.tables.design.cells import Cells
 _MOST_SHARES: Final = 5 * 10**7  # Numbers of all draws together: 400 megabytes.
 
 
-def weighted_counts(pattern: Any, level: Any, weights: Any, P: int, L: int) -> Floats:
+def weighted_counts(
+    pattern: ArrayLike, level: ArrayLike, weights: ArrayLike, P: int, L: int
+) -> Floats:
     """n (P, L): the sum of alpha_i over the records with pattern p and level l, both counted from
     0.
 
@@ -40,7 +42,7 @@ def weighted_counts(pattern: Any, level: Any, weights: Any, P: int, L: int) -> F
 
 
 @kernel
-def _log_total(q: Any, first: int, L: int) -> float:
+def _log_total(q: Floats, first: int, L: int) -> float:
     """The logarithm of the sum of exp(q) over the L entries from `first` on."""
     largest = q[first]
     for level in range(1, L):
@@ -52,7 +54,7 @@ def _log_total(q: Any, first: int, L: int) -> float:
 
 
 @kernel
-def log_density(q: Any, counts: Any, prior: float, gradient: Any) -> float:
+def log_density(q: Floats, counts: Floats, prior: float, gradient: Floats) -> float:
     """Log density of q (P L,), up to a constant, under weighted counts (P, L) and the prior.
 
     exp(q) are independent gamma variables of shape `prior`, whose shares are the pattern's.
@@ -77,7 +79,9 @@ def log_density(q: Any, counts: Any, prior: float, gradient: Any) -> float:
 
 
 @kernel
-def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def cell_terms(
+    q: Floats, rows: Floats, row_of_cell: Ints, data: tuple[Ints, int], terms: Arrays
+) -> None:
     """The log share of each cell's level in its pattern."""
     level, L = data
     log_lik, log_totals, _ = terms
@@ -92,7 +96,13 @@ def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> No
 
 @kernel
 def cell_slopes(
-    q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any, weight: Any, gradient: Any
+    q: Floats,
+    rows: Floats,
+    row_of_cell: Ints,
+    data: tuple[Ints, int],
+    terms: Arrays,
+    weight: Floats,
+    grad: Floats,
 ) -> None:
     """Add the slopes of the weighted log shares."""
     level, L = data
@@ -101,8 +111,8 @@ def cell_slopes(
         if weight[c] != 0.0:
             first = int(rows[row_of_cell[c], 0]) * L
             for other in range(L):
-                gradient[first + other] -= weight[c] * math.exp(q[first + other] - log_totals[c])
-            gradient[first + level[c]] += weight[c]
+                grad[first + other] -= weight[c] * math.exp(q[first + other] - log_totals[c])
+            grad[first + level[c]] += weight[c]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats, positive
+from pyvws._base.checks import Arrays, Data, Floats, Ints, positive
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -34,7 +34,13 @@ _CAUCHY_SCALE = 5.0  # 1/shape ~ half-Cauchy(0, 5), as 1/phi of the negative bin
 
 @kernel
 def _log_density(
-    q: Any, rows: Any, weight: Any, log_mean: Any, within: float, all_weight: float, grad: Any
+    q: Floats,
+    rows: Floats,
+    weight: Floats,
+    log_mean: Floats,
+    within: float,
+    all_weight: float,
+    grad: Floats,
 ) -> float:
     """log prior + sum_i alpha_i log Gamma(y_i | shape, shape / mu_i), constants in y left out.
 
@@ -62,7 +68,7 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _records(parts: Data, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
     """log Gamma(y | shape, shape / mu) of each cell, derivatives in eta and log 1/shape."""
     (eta, shape), (log_y,), (log_lik, by_eta, by_extra) = parts, data, terms
     gap, gap_slope = stirling_gap(shape)
@@ -75,7 +81,7 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
     _records((predictors(q, rows), math.exp(-q[-1])), *rest)
 
 

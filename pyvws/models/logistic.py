@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, log_expit
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Start
@@ -29,7 +29,7 @@ from pyvws.tables.design.cells import Cells
 
 
 @kernel
-def _log_density(q: Any, rows: Any, ones: Any, zeros: Any, grad: Any) -> float:
+def _log_density(q: Floats, rows: Floats, ones: Floats, zeros: Floats, grad: Floats) -> float:
     """log prior + sum_i alpha_i log p(y_i), from sums of alpha where y is 1 and 0, by row."""
     grad[:] = 0.0
     logp = log_coefficient_prior(q, rows.shape[1], grad)
@@ -46,7 +46,7 @@ def _log_density(q: Any, rows: Any, ones: Any, zeros: Any, grad: Any) -> float:
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _records(parts: Data, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
     """log p(y) of each cell, and its derivative in eta; eta by row."""
     (eta,), (y,), (log_lik, by_eta, _) = parts, data, terms
     for c in range(len(y)):
@@ -56,7 +56,7 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
     _records((predictors(q, rows),), *rest)
 
 

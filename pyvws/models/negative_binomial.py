@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
 from pyvws.models._gamma import LARGE_COUNT, log_factorial, log_gamma, log_rising, log_rising_sum
@@ -39,7 +39,13 @@ def _log_none(eta: float, mu: float, u: float, inverse: float) -> float:
 
 @kernel
 def _log_density(
-    q: Any, rows: Any, count: Any, total: Any, values: Any, value_weight: Any, grad: Any
+    q: Floats,
+    rows: Floats,
+    count: Floats,
+    total: Floats,
+    values: Floats,
+    value_weight: Floats,
+    grad: Floats,
 ) -> float:
     """log prior + sum_i alpha_i log NB(y_i | mu_i, phi), constants in y left out.
 
@@ -71,7 +77,9 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _records(
+    parts: Data, row_of_cell: Ints, data: tuple[Floats, Ints, Floats], terms: Arrays
+) -> None:
     """log NB(y | mu, phi) of each cell, and its derivatives in eta and in u = log 1/phi; eta by
     row.
     """
@@ -92,7 +100,7 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
     eta, u = predictors(q, rows), q[-1]
     mu = np.exp(eta)
     log_ratio, inverse = np.empty(len(eta)), math.exp(u)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats, positive
+from pyvws._base.checks import Arrays, Data, Floats, Ints, positive
 from pyvws._base.kernels import kernel
 from pyvws._base.setting import setting
 from pyvws.models import _outcome_scale as scales
@@ -32,7 +32,13 @@ _SIGMA_SCALE = 1.0  # sigma ~ half-t(3, 0, 1)
 
 @kernel
 def _log_density(
-    q: Any, rows: Any, weight: Any, mean: Any, within: float, all_weight: float, grad: Any
+    q: Floats,
+    rows: Floats,
+    weight: Floats,
+    mean: Floats,
+    within: float,
+    all_weight: float,
+    grad: Floats,
 ) -> float:
     """log prior - sum_i alpha_i (log sigma + (y_i - eta_i)^2 / (2 sigma^2)).
 
@@ -53,7 +59,7 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _records(parts: Data, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
     """log N(y | eta, sigma) of each cell, its derivatives in eta and u = log sigma; eta by row."""
     (eta, sigma, u), (y,), (log_lik, by_eta, by_extra) = parts, data, terms
     inverse = 1.0 / sigma
@@ -65,7 +71,7 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
     _records((predictors(q, rows), math.exp(q[-1]), q[-1]), *rest)
 
 

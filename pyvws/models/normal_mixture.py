@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from pyvws._base.checks import Floats, choice, non_negative, positive, whole_number
+from pyvws._base.checks import Arrays, Floats, Ints, choice, non_negative, positive, whole_number
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -41,7 +41,7 @@ _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
 @inlined_kernel
-def _shares(share: Any) -> tuple[float, float]:
+def _shares(share: Floats) -> tuple[float, float]:
     """Turn logarithms (C,) in place into shares of the largest; the largest and the shares' sum."""
     largest, height = -np.inf, 0.0
     for c in range(len(share)):
@@ -54,7 +54,7 @@ def _shares(share: Any) -> tuple[float, float]:
 
 
 @kernel
-def _log_sizes_prior(v: Any, log_gamma_now: float, by_v: Any) -> tuple[float, float]:
+def _log_sizes_prior(v: Floats, log_gamma_now: float, by_v: Floats) -> tuple[float, float]:
     """Log density of log sizes v (C,) given log gamma; adds its gradient, returns that in gamma."""
     C = len(v)
     a = math.exp(log_gamma_now) / C
@@ -77,7 +77,7 @@ def _places(C: int, K: int) -> tuple[int, int, int, int, int]:
 
 
 @kernel
-def _components(q: Any, C: int, K: int, floor: float) -> Any:
+def _components(q: Floats, C: int, K: int, floor: float) -> Arrays:
     """s (K,), L (K, K), beta (C, K), and of each component sigma - floor and 1 / sigma (C,)."""
     scales, partials, sigmas, _, _ = _places(C, K)
     s = np.empty(K)
@@ -98,7 +98,15 @@ def _components(q: Any, C: int, K: int, floor: float) -> Any:
 
 @kernel
 def _log_prior(
-    q: Any, C: int, K: int, s: Any, above: Any, floor: float, shape: float, rate: float, grad: Any
+    q: Floats,
+    C: int,
+    K: int,
+    s: Floats,
+    above: Floats,
+    floor: float,
+    shape: float,
+    rate: float,
+    grad: Floats,
 ) -> float:
     """Log prior at q (D,) with all log Jacobians; overwrites grad (D,)."""
     scales, partials, sigmas, sizes, last = _places(C, K)
@@ -132,7 +140,14 @@ def _log_prior(
 
 @kernel
 def _add_terms(
-    q: Any, C: int, parts: Any, rows: Any, y: Any, weight: Any, row_of_cell: Any, grad: Any
+    q: Floats,
+    C: int,
+    parts: Arrays,
+    rows: Floats,
+    y: Floats,
+    weight: Floats,
+    row_of_cell: Ints,
+    grad: Floats,
 ) -> float:
     """The weighted sum of cells' log-likelihoods, without constants; adds its gradient."""
     s, L, beta, above, inverse = parts
@@ -171,16 +186,16 @@ def _add_terms(
 
 @kernel
 def _log_density(
-    q: Any,
-    rows: Any,
-    y: Any,
-    weight: Any,
-    row_of_cell: Any,
+    q: Floats,
+    rows: Floats,
+    y: Floats,
+    weight: Floats,
+    row_of_cell: Ints,
     C: int,
     floor: float,
     shape: float,
     rate: float,
-    grad: Any,
+    grad: Floats,
 ) -> float:
     """Log density at q (D,) up to a constant, with all log Jacobians; overwrites grad (D,)."""
     K = rows.shape[1]
@@ -191,7 +206,13 @@ def _log_density(
 
 @kernel
 def _records(
-    beta: Any, sigma: Any, log_pi: Any, rows: Any, row_of_cell: Any, y: Any, log_lik: Any
+    beta: Floats,
+    sigma: Floats,
+    log_pi: Floats,
+    rows: Floats,
+    row_of_cell: Ints,
+    y: Floats,
+    log_lik: Floats,
 ) -> None:
     """log sum_k pi_k N(y | X beta_k, sigma_k) of each cell, (C,), in nats, at one draw."""
     C = len(sigma)
@@ -209,7 +230,9 @@ def _records(
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _cell_terms(
+    q: Floats, rows: Floats, row_of_cell: Ints, data: tuple[Floats, int, float], terms: Arrays
+) -> None:
     """The log-likelihood of each cell, (C,); `_cell_slopes` computes the slopes anew."""
     y, C, floor = data
     _, _, beta, above, _ = _components(q, C, rows.shape[1], floor)
@@ -219,15 +242,21 @@ def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> N
 
 @kernel
 def _cell_slopes(
-    q: Any, rows: Any, row_of_cell: Any, data: Any, _terms: Any, weight: Any, gradient: Any
+    q: Floats,
+    rows: Floats,
+    row_of_cell: Ints,
+    data: tuple[Floats, int, float],
+    _terms: Arrays,
+    weight: Floats,
+    grad: Floats,
 ) -> None:
     y, C, floor = data
     parts = _components(q, C, rows.shape[1], floor)
-    _add_terms(q, C, parts, rows, y, weight, row_of_cell, gradient)
+    _add_terms(q, C, parts, rows, y, weight, row_of_cell, grad)
 
 
 @kernel
-def _log_shares(v: Any) -> Any:
+def _log_shares(v: Floats) -> Floats:
     """log pi (C,) of log sizes v (C,)."""
     largest, total, log_shares = -np.inf, 0.0, np.empty(len(v))
     for c in range(len(v)):

@@ -43,7 +43,9 @@ def family_of(
     return family
 
 
-def is_wide(schema: Schema | ModelledSchema, name: str, design: Any) -> bool:
+def is_wide(
+    schema: Schema | ModelledSchema, name: str, design: PublicDesign | PatternDesign | None
+) -> bool:
     """Whether a nominal column of a table has so many coefficients that its prior is normal.
 
     A column with a `coefficient_sd` of its own keeps it. The schema alone decides, so the choice is

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, log_expit, logit
 
-from pyvws._base.checks import Floats, as_text, finite_vector
+from pyvws._base.checks import Arrays, Data, Floats, Ints, as_text, finite_vector
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -35,7 +35,7 @@ _GAP_SCALE = 2.5  # Gaps between cuts ~ half-t(3, 0, 2.5).
 
 
 @kernel
-def _cuts(gaps: Any) -> tuple[Any, Any]:
+def _cuts(gaps: Floats) -> tuple[Any, Any]:
     """Cuts (J - 1,) from 0 up by the gaps (J - 2,), and log(1 - exp(-gap)) of each level (J,)."""
     J = len(gaps) + 2
     cuts, inner = np.zeros(J - 1), np.zeros(J)
@@ -46,7 +46,7 @@ def _cuts(gaps: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def _level(level: int, eta: float, cuts: Any) -> tuple[float, float, float]:
+def _level(level: int, eta: float, cuts: Floats) -> tuple[float, float, float]:
     """Log-likelihood but for `inner`, and its derivatives in the cuts above and below.
 
     P(level j) = F(b) - F(a) for F logistic and a < b the cuts around level j less eta. With
@@ -65,7 +65,13 @@ def _level(level: int, eta: float, cuts: Any) -> tuple[float, float, float]:
 
 @kernel
 def _log_density(
-    q: Any, rows: Any, row_of_cell: Any, level: Any, weight: Any, level_weight: Any, grad: Any
+    q: Floats,
+    rows: Floats,
+    row_of_cell: Ints,
+    level: Ints,
+    weight: Floats,
+    level_weight: Floats,
+    grad: Floats,
 ) -> float:
     """log prior + sum_i alpha_i log P(level_i); sums of alpha by cell (C,) and by level (J,)."""
     K, J = rows.shape[1], len(level_weight)
@@ -104,7 +110,7 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _records(parts: Data, row_of_cell: Ints, data: tuple[Ints, int], terms: Arrays) -> None:
     """log P(level) of each cell, and its derivatives in eta and in the log gaps; eta by row."""
     (eta, gaps), (level, J), (log_lik, by_eta, by_extra) = parts, data, terms
     cuts, inner = _cuts(gaps)
@@ -125,7 +131,9 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _cell_terms(
+    q: Floats, rows: Floats, row_of_cell: Ints, data: tuple[Ints, int], terms: Arrays
+) -> None:
     gaps = np.exp(q[len(q) - terms[2].shape[1] :])
     _records((predictors(q, rows), gaps), row_of_cell, data, terms)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
 from pyvws.models._gamma import LARGE_COUNT, log_factorial
@@ -35,7 +35,7 @@ def _weighted(eta: float, mu: float, count: float, total: float, large: float) -
 
 
 @kernel
-def _log_density(q: Any, rows: Any, count: Any, total: Any, grad: Any) -> float:
+def _log_density(q: Floats, rows: Floats, count: Floats, total: Floats, grad: Floats) -> float:
     """log prior + sum_i alpha_i (y_i eta_i - exp(eta_i)), summed by design row."""
     grad[:] = 0.0
     logp = log_coefficient_prior(q, rows.shape[1], grad)
@@ -48,7 +48,7 @@ def _log_density(q: Any, rows: Any, count: Any, total: Any, grad: Any) -> float:
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _records(parts: Data, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
     """log p = y eta - mu - log y!, and its derivative in eta, of each cell; eta and mu by row.
 
     From LARGE_COUNT on, y log y - y is left out of the sum and of log y! alike.
@@ -61,7 +61,7 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
     eta = predictors(q, rows)
     _records((eta, np.exp(eta)), *rest)
 

@@ -10,7 +10,6 @@ L_ii = prod_{m<i} sqrt(1 - z_im^2).
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -53,7 +52,7 @@ def log_sech_squared(y: float) -> float:
 
 
 @kernel
-def cholesky_factor(q: Any, first: int, K: int) -> Any:
+def cholesky_factor(q: Floats, first: int, K: int) -> Floats:
     """L (K, K) from the unconstrained partial correlations, entries of q from `first` on."""
     L = np.empty((K, K))
     at = first
@@ -70,7 +69,7 @@ def cholesky_factor(q: Any, first: int, K: int) -> Any:
 
 
 @kernel
-def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
+def log_coefficient_prior(q: Floats, K: int, grad: Floats) -> float:
     """Log prior density of q with every log Jacobian, up to a constant; adds the gradient to grad.
 
     q and grad start with the 2K + K(K-1)/2 entries of this module's vector. Where a scale overflows
@@ -114,7 +113,7 @@ def log_coefficient_prior(q: Any, K: int, grad: Any) -> float:
 
 
 @kernel
-def scaled_factor(q: Any, first: int, K: int) -> Any:
+def scaled_factor(q: Floats, first: int, K: int) -> Floats:
     """B = diag(s) L (K, K), from log s (K,) and what L takes, entries of q from `first` on."""
     B = cholesky_factor(q, first + K, K)
     for i in range(K):
@@ -125,7 +124,7 @@ def scaled_factor(q: Any, first: int, K: int) -> Any:
 
 
 @kernel
-def pull_back_factor(q: Any, first: int, by_L: Any, grad: Any) -> None:
+def pull_back_factor(q: Floats, first: int, by_L: Floats, grad: Floats) -> None:
     """Add to grad the gradient in y that follows from by_L (K, K), the gradient in L.
 
     y are K(K-1)/2 entries of q from `first` on, and so are their slopes in grad. dL_ij / dy_im =
@@ -150,7 +149,7 @@ def pull_back_factor(q: Any, first: int, by_L: Any, grad: Any) -> None:
 
 
 @kernel
-def _factors(q: Any, first: int, K: int) -> Any:
+def _factors(q: Floats, first: int, K: int) -> Floats:
     L = np.empty((len(q), K, K))
     for s in range(len(q)):
         factor = cholesky_factor(q[s], first, K)

@@ -9,14 +9,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.models.model import Draws, Family, Start
 from pyvws.models.priors import (
@@ -32,7 +32,7 @@ _SCORING = ((1e-3, np.inf), (1.0, 5.0))
 
 
 @inlined_kernel
-def linear(q: Any, rows: Any, r: int) -> float:
+def linear(q: Floats, rows: Floats, r: int) -> float:
     """eta of design row r of rows (R, K), by the coefficients that q starts with."""
     eta = 0.0
     for k in range(rows.shape[1]):
@@ -41,14 +41,14 @@ def linear(q: Any, rows: Any, r: int) -> float:
 
 
 @inlined_kernel
-def add_slope(gradient: Any, slope: float, rows: Any, r: int) -> None:
+def add_slope(gradient: Floats, slope: float, rows: Floats, r: int) -> None:
     """Add to the coefficients' gradient the part from `slope`, the derivative in eta."""
     for k in range(rows.shape[1]):
         gradient[k] += slope * rows[r, k]
 
 
 @kernel
-def predictors(q: Any, rows: Any) -> Any:
+def predictors(q: Floats, rows: Floats) -> Floats:
     """eta of each design row, (R,)."""
     eta = np.empty(len(rows))
     for r in range(len(rows)):
@@ -75,7 +75,13 @@ def sigmoid_parts(eta: float) -> tuple[float, float, float, float]:
 
 @kernel
 def _cell_slopes(
-    q: Any, rows: Any, row_of_cell: Any, _data: Any, terms: Any, weight: Any, gradient: Any
+    q: Floats,
+    rows: Floats,
+    row_of_cell: Ints,
+    _data: Data,
+    terms: Arrays,
+    weight: Floats,
+    grad: Floats,
 ) -> None:
     """Adds the gradient of sum_c weight_c l_c; the family's own entries end q."""
     _, by_eta, by_extra = terms
@@ -83,9 +89,9 @@ def _cell_slopes(
     for c in range(len(row_of_cell)):
         if weight[c] == 0.0:
             continue
-        add_slope(gradient, weight[c] * by_eta[c], rows, row_of_cell[c])
+        add_slope(grad, weight[c] * by_eta[c], rows, row_of_cell[c])
         for e in range(by_extra.shape[1]):
-            gradient[first + e] += weight[c] * by_extra[c, e]
+            grad[first + e] += weight[c] * by_extra[c, e]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,7 @@ def linear_predictor(beta: Floats, rows: Floats) -> Floats:
 
 
 @kernel
-def _add_up(beta: Any, rows: Any, eta: Any) -> None:
+def _add_up(beta: Floats, rows: Floats, eta: Floats) -> None:
     """Add up columns in order, so that neither the size of a block nor a thread changes a bit."""
     for s in range(len(beta)):
         for r in range(len(rows)):

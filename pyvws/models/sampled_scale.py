@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Arrays, Floats
 from pyvws._base.cores import steady_sums
 from pyvws._base.kernels import kernel
 from pyvws.models._small_matrices import (
@@ -29,7 +29,9 @@ from pyvws.models.priors import constrain_scales, pull_back_factor, scaled_facto
 
 
 @kernel
-def restore_conditional(z: Any, offset: Any, H: Any, pull: Any, q: Any) -> tuple[float, Any]:
+def restore_conditional(
+    z: Floats, offset: Floats, H: Floats, pull: Floats, q: Floats
+) -> tuple[float, Any]:
     """Fill q (D,) from z (D,), whose first K entries are x; the log Jacobian and a state."""
     K = len(pull)
     for d in range(len(z)):
@@ -51,7 +53,7 @@ def restore_conditional(z: Any, offset: Any, H: Any, pull: Any, q: Any) -> tuple
 
 @kernel
 def pull_back_conditional(
-    state: Any, q: Any, _offset: Any, _H: Any, pull: Any, gradient: Any
+    state: Arrays, q: Floats, _offset: Floats, _H: Floats, pull: Floats, gradient: Floats
 ) -> None:
     """Turn the gradient in q (D,) into the gradient in z in place, with the Jacobian's added."""
     B, R, HB, centre, e = state
@@ -86,7 +88,7 @@ def pull_back_conditional(
 
 
 @kernel
-def _restore_shifted(z: Any, offset: Any, q: Any) -> tuple[float, int]:
+def _restore_shifted(z: Floats, offset: Floats, q: Floats) -> tuple[float, int]:
     """q = z + offset."""
     for d in range(len(z)):
         q[d] = z[d] + offset[d]
@@ -94,7 +96,7 @@ def _restore_shifted(z: Any, offset: Any, q: Any) -> tuple[float, int]:
 
 
 @kernel
-def _pull_back_shifted(_state: Any, _q: Any, _offset: Any, _gradient: Any) -> None:
+def _pull_back_shifted(_state: int, _q: Floats, _offset: Floats, _gradient: Floats) -> None:
     """The gradient in z equals the gradient in q, so nothing is to do."""
 
 

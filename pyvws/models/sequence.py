@@ -18,6 +18,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws.models.model import Draws, Model
 from pyvws.tables.design.cells import Cells, Records
+from pyvws.tables.files.row_order import RowNumbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class DrawnColumn:
     rows: NDArray[np.intp] | None = None
     ends: Callable[[Mapping[str, Floats]], Floats] | None = None
 
-    def design_rows(self, records: Any, values: Mapping[str, Floats]) -> Floats:
+    def design_rows(self, records: RowNumbers | slice, values: Mapping[str, Floats]) -> Floats:
         """The design rows (n, K) of the `records`, or of the predictors' `values` (n,)."""
         if self.coded is not None:
             return self.coded(values)
@@ -204,7 +205,7 @@ class TableModel:
         """sum_k a_ik (C,), in nats: the supremum of each record's sum over public parameters."""
         return self._summed(cells, lambda own, part: own.model.saturated(part))
 
-    def _summed(self, cells: TableCells, own: Callable[[Conditional, Cells], Floats]) -> Any:
+    def _summed(self, cells: TableCells, own: Callable[[Conditional, Cells], Floats]) -> Floats:
         """The sum over columns of values by the columns' own cells (..., C_k), as (..., C)."""
         total: Any = 0.0
         for k, column in enumerate(self.columns):

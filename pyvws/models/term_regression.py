@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel_of_kernels
 from pyvws.models.model import Start
 from pyvws.models.priors import log_coefficient_prior
@@ -74,17 +74,19 @@ class TermRegression(Regression):
 def _kernels(term: Term) -> tuple[Callable[..., Any], ...]:
     """`records`, `cell_terms` and `log_density` of a family by its term."""
 
-    def records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+    def records(parts: Arrays, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
         (eta,), (y,), (log_lik, by_eta, _) = parts, data, terms
         for c in range(len(y)):
             log_lik[c], by_eta[c] = term(eta[row_of_cell[c]], y[c])
 
     compiled_records = _compiled(records, term)
 
-    def cell_terms(q: Any, rows: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+    def cell_terms(q: Floats, rows: Floats, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
         compiled_records((predictors(q, rows),), row_of_cell, data, terms)
 
-    def log_density(q: Any, rows: Any, row_of_cell: Any, y: Any, weight: Any, grad: Any) -> float:
+    def log_density(
+        q: Floats, rows: Floats, row_of_cell: Ints, y: Floats, weight: Floats, grad: Floats
+    ) -> float:
         grad[:] = 0.0
         logp = log_coefficient_prior(q, rows.shape[1], grad)
         for c in range(len(y)):
@@ -97,7 +99,7 @@ def _kernels(term: Term) -> tuple[Callable[..., Any], ...]:
     return compiled_records, _compiled(cell_terms, term), _compiled(log_density, term)
 
 
-def _compiled(function: Callable[..., Any], term: Any) -> Callable[..., Any]:
+def _compiled(function: Callable[..., Any], term: Term) -> Callable[..., Any]:
     """The function as a kernel of the term's module, so that none of its code is kept on disk."""
     function.__module__ = getattr(term, "py_func", term).__module__
     return kernel_of_kernels(function)

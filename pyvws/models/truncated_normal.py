@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
@@ -90,7 +90,13 @@ def _row(eta: float, sigma: float, low: float, high: float) -> tuple[float, floa
 
 @kernel
 def _log_density(
-    q: Any, rows: Any, sums: Any, all_weight: float, low: Any, high: Any, grad: Any
+    q: Floats,
+    rows: Floats,
+    sums: Floats,
+    all_weight: float,
+    low: Floats,
+    high: Floats,
+    grad: Floats,
 ) -> float:
     """log prior + sum_i alpha_i log f(v_i) up to a constant, from sums (7, R) by design row."""
     grad[:] = 0.0
@@ -121,7 +127,7 @@ def _log_density(
 
 
 @kernel
-def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
+def _records(parts: Data, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
     """log f(v) of each cell, its derivatives in eta and u = log sigma; eta by row."""
     (eta, sigma, u), (y, low, high), (log_lik, by_eta, by_extra) = parts, data, terms
     row = -1
@@ -142,7 +148,7 @@ def _records(parts: Any, row_of_cell: Any, data: Any, terms: Any) -> None:
 
 
 @kernel
-def _cell_terms(q: Any, rows: Any, *rest: Any) -> None:
+def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
     _records((predictors(q, rows), math.exp(q[-1]), q[-1]), *rest)
 
 

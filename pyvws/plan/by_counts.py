@@ -22,7 +22,7 @@ from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.write_values import native_levels, released_type
 
 
-class Counting(Protocol):
+class CellCounter(Protocol):
     """What a mechanism counts of a table: made once, by a schema."""
 
     def refuse(self) -> None:
@@ -36,7 +36,7 @@ class Counting(Protocol):
 class CountsPlan(SchemaPlan):
     """The columns of a schema, and the `workload` of the run: its sets and fine cells."""
 
-    workload: Counting
+    workload: CellCounter
 
     @classmethod
     def of(cls, run: Any, schema: Schema) -> Self:

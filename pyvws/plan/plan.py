@@ -20,7 +20,7 @@ from pyvws.tables.files.frame import HasColumns, check_columns
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 
-_OF_WEIGHTS = ("weight_column", "c", "g", "stage_scale")  # What scales weights that are strict.
+_OF_WEIGHTS = ("weight_column", "c", "g")  # What scales weights that are strict.
 
 
 @dataclass(frozen=True, slots=True)

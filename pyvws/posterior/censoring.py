@@ -10,9 +10,9 @@ below everywhere, so every prior has to be proper.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import (
     Floats,
@@ -42,7 +42,11 @@ class CensoredShare:
 
 
 def clamp_log_likelihood(
-    log_lik: Any, weights: Any = None, *, epsilon: float, saturated: Any = None
+    log_lik: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    epsilon: float,
+    saturated: ArrayLike | None = None,
 ) -> Floats:
     """Keep each record's weighted term within a window at every draw (slides of [global2022]).
 
@@ -88,7 +92,11 @@ def clamp_log_likelihood(
 
 
 def censored_share(
-    log_lik: Any, weights: Any = None, *, epsilon: float, saturated: Any = None
+    log_lik: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    epsilon: float,
+    saturated: ArrayLike | None = None,
 ) -> CensoredShare:
     """Which records and draws the clamp changes: |alpha_i l_i| > epsilon / 2.
 
@@ -134,13 +142,15 @@ def censored_share(
     )
 
 
-def _window(epsilon: float, saturated: Any) -> tuple[float, float]:
+def _window(epsilon: float, saturated: ArrayLike | None) -> tuple[float, float]:
     """Both ends of the window: of the half clamp, or of the deviance clamp with `saturated`."""
     half = half_epsilon(epsilon)
     return (-half, half) if saturated is None else (-2.0 * half, 0.0)
 
 
-def _weighted(log_lik: Any, weights: Any, saturated: Any) -> tuple[Floats, Floats]:
+def _weighted(
+    log_lik: ArrayLike, weights: ArrayLike | None, saturated: ArrayLike | None
+) -> tuple[Floats, Floats]:
     """alpha_i l_i or alpha_i (l_i - a_i), both (S, N), and alpha (N,)."""
     matrix = log_lik_matrix(log_lik)
     alpha = np.ones(matrix.shape[1]) if weights is None else weight_vector(weights)

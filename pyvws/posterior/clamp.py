@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats, choice, half_epsilon
+from pyvws._base.checks import Floats, Ints, choice, half_epsilon
 from pyvws._base.kernels import kernel
 from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.errors import InputError
@@ -80,14 +80,14 @@ class Clamp:
 
 @kernel
 def add_terms_inside(
-    cell: Any,
-    weight: Any,
-    count: Any,
+    cell: Ints,
+    weight: Floats,
+    count: Floats,
     low: float,
     high: float,
-    shift: Any,
-    log_lik: Any,
-    inside: Any,
+    shift: Floats,
+    log_lik: Floats,
+    inside: Floats,
 ) -> float:
     """The sum of clamped terms; fills `inside` (C,) with the weights of terms within the window.
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from pyvws._base.checks import Floats, same_length, weight_vector
+from pyvws._base.checks import Arrays, Floats, same_length, weight_vector
 from pyvws._base.cores import steady_sums
 from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
@@ -32,7 +32,7 @@ from pyvws.tables.design.units import Units, by_record
 
 
 @kernel
-def add_column(entries: Any, log_lik: Any, shift: Any, total: Any) -> None:
+def add_column(entries: Entries, log_lik: Floats, shift: Floats, total: Floats) -> None:
     """Add l - a of one column to each unit's total (M,)."""
     start, cell, times = entries
     for t in range(len(total)):
@@ -41,7 +41,7 @@ def add_column(entries: Any, log_lik: Any, shift: Any, total: Any) -> None:
 
 
 @kernel
-def _add_by_cell(entries: Any, inside: Any, weight: Any) -> None:
+def _add_by_cell(entries: Entries, inside: Floats, weight: Floats) -> None:
     """Add to each cell's `weight` (C,) the units' `inside` (M,)."""
     start, cell, times = entries
     for t in range(len(inside)):
@@ -50,7 +50,7 @@ def _add_by_cell(entries: Any, inside: Any, weight: Any) -> None:
 
 
 @kernel
-def sum_inside(total: Any, units: Any, window: Any, inside: Any) -> float:
+def sum_inside(total: Floats, units: Arrays, window: tuple[float, float], inside: Floats) -> float:
     """The sum of the clamped terms of totals (M,); fills `inside` (M,) with the weights within.
 
     What is not a number counts as the window's lower end.
@@ -73,14 +73,14 @@ def sum_inside(total: Any, units: Any, window: Any, inside: Any) -> float:
 
 @kernel
 def add_sums_inside(
-    entries: Any,
-    units: Any,
-    window: Any,
-    shift: Any,
-    log_lik: Any,
-    others: Any,
-    own: Any,
-    inside: Any,
+    entries: Entries,
+    units: Arrays,
+    window: tuple[float, float],
+    shift: Floats,
+    log_lik: Floats,
+    others: Floats,
+    own: Floats,
+    inside: Floats,
 ) -> float:
     """The sum of the units' clamped terms, of one column's cells and of the `others`' sum (M,).
 

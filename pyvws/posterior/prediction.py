@@ -73,7 +73,7 @@ def predicted(
 def _kept(
     columns: Sequence[tuple[DrawnColumn, Draws]],
     rng: np.random.Generator,
-    records: Any,
+    records: RowNumbers | slice,
     places: RowNumbers,
     given: Mapping[str, Floats],
     refused: Callable[[Mapping[str, Floats]], Any] = lambda _: False,
@@ -100,7 +100,7 @@ def _kept(
 def _once(
     columns: Sequence[tuple[DrawnColumn, Draws]],
     rng: np.random.Generator,
-    records: Any,
+    records: RowNumbers | slice,
     given: Mapping[str, Floats],
     n: int,
 ) -> dict[str, Floats]:
@@ -124,7 +124,7 @@ def _drawn(
     column: DrawnColumn,
     draw: Draws,
     rng: np.random.Generator,
-    records: Any,
+    records: RowNumbers | slice,
     values: Mapping[str, Floats],
     n: int,
 ) -> Floats:
@@ -137,7 +137,7 @@ def _drawn(
     first = rng.of_records(design) if isinstance(rng, SystematicStream) else rng
     ends = None if column.ends is None else column.ends(values)
 
-    def predict(rows: Any, stream: np.random.Generator) -> Floats:
+    def predict(rows: RowNumbers | slice, stream: np.random.Generator) -> Floats:
         if ends is not None and isinstance(model, PredictsBetween):
             return model.predict_between(draw, design[rows], ends[rows], stream)
         return model.predict(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, positions, whole_number
 from pyvws.errors import InputError
@@ -40,7 +38,7 @@ class Distributions(Seeded):
 
     __slots__ = ()
 
-    def runif(self, n: int, min: Any = 0.0, max: Any = 1.0) -> Floats:
+    def runif(self, n: int, min: ArrayLike = 0.0, max: ArrayLike = 1.0) -> Floats:
         """R's ``runif(n, min, max)``: uniform numbers, by default strictly between 0 and 1.
 
         As in R, equal ends return their common value and draw nothing.
@@ -56,7 +54,7 @@ class Distributions(Seeded):
         fill_uniform(self._stream, low, high, values)
         return values
 
-    def rnorm(self, n: int, mean: Any = 0.0, sd: Any = 1.0) -> Floats:
+    def rnorm(self, n: int, mean: ArrayLike = 0.0, sd: ArrayLike = 1.0) -> Floats:
         """R's ``rnorm(n, mean, sd)``: normal numbers by inversion [wichura1988]; sd of at least 0.
 
         >>> from pyvws import RRandom
@@ -68,7 +66,7 @@ class Distributions(Seeded):
         fill_normal(self._stream, centre, spread, values)
         return values
 
-    def rexp(self, n: int, rate: Any = 1.0) -> Floats:
+    def rexp(self, n: int, rate: ArrayLike = 1.0) -> Floats:
         """R's ``rexp(n, rate)``: exponential numbers of mean 1 / rate [ahrens1972]; rates above 0.
 
         >>> from pyvws import RRandom
@@ -79,7 +77,14 @@ class Distributions(Seeded):
         fill_exponential(self._stream, 1.0 / parameter(rate, "rate", n, ABOVE_ZERO), values)
         return values
 
-    def rgamma(self, n: int, shape: Any, rate: Any = None, *, scale: Any = None) -> Floats:
+    def rgamma(
+        self,
+        n: int,
+        shape: ArrayLike,
+        rate: ArrayLike | None = None,
+        *,
+        scale: ArrayLike | None = None,
+    ) -> Floats:
         """R's ``rgamma(n, shape, rate)``: gamma numbers of mean shape / rate [gd1982].
 
         A shape of 0 gives 0. `scale` of 1 / rate, at least 0, can stand for `rate`, which is above
@@ -99,7 +104,7 @@ class Distributions(Seeded):
         fill_gamma(self._stream, parameter(shape, "shape", n, NOT_NEGATIVE), factor, values)
         return values
 
-    def rbeta(self, n: int, shape1: Any, shape2: Any) -> Floats:
+    def rbeta(self, n: int, shape1: ArrayLike, shape2: ArrayLike) -> Floats:
         """R's ``rbeta(n, shape1, shape2)``: beta numbers [cheng1978]; shapes above 0.
 
         >>> from pyvws import RRandom
@@ -112,7 +117,7 @@ class Distributions(Seeded):
         fill_beta(self._stream, first, second, values)
         return values
 
-    def rpois(self, n: int, mu: Any) -> Whole:
+    def rpois(self, n: int, mu: ArrayLike) -> Whole:
         """R's ``rpois(n, lambda)``: Poisson counts [pd1982]; means `mu` of at least 0.
 
         >>> from pyvws import RRandom
@@ -123,7 +128,7 @@ class Distributions(Seeded):
         fill_poisson(self._stream, parameter(mu, "mu", n, NOT_NEGATIVE), values)
         return whole_numbers(values)
 
-    def rbinom(self, n: int, size: Any, prob: Any) -> Whole:
+    def rbinom(self, n: int, size: ArrayLike, prob: ArrayLike) -> Whole:
         """R's ``rbinom(n, size, prob)``: binomial counts [btpe1988].
 
         Sizes are whole numbers from 0 to 2^31 - 2, and probabilities lie in [0, 1].
@@ -137,7 +142,9 @@ class Distributions(Seeded):
         fill_binomial(self._stream, trials, parameter(prob, "prob", n, PROBABILITY), values)
         return whole_numbers(values)
 
-    def rnbinom(self, n: int, size: Any, prob: Any = None, *, mu: Any = None) -> Whole:
+    def rnbinom(
+        self, n: int, size: ArrayLike, prob: ArrayLike | None = None, *, mu: ArrayLike | None = None
+    ) -> Whole:
         """R's ``rnbinom``: negative binomial counts by prob, above 0 and at most 1, or by mu.
 
         The variance is mu + mu^2 / size, for sizes above 0 and mu = size (1 - prob) / prob; larger
@@ -149,19 +156,19 @@ class Distributions(Seeded):
         """
         n, values = _room(n)
         shape = parameter(size, "size", n, ABOVE_ZERO)
-        if (prob is None) == (mu is None):
-            raise InputError("rnbinom takes prob or mu. Give one of them.")
-        if mu is None:
+        if mu is not None and prob is None:
+            scale = parameter(mu, "mu", n, NOT_NEGATIVE) / shape
+        elif prob is not None and mu is None:
             share = parameter(prob, "prob", n, PROBABILITY)
             if (share == 0.0).any():
                 raise InputError(f"prob must be above 0. Not so: {positions(share == 0.0)}.")
             scale = (1.0 - share) / share
         else:
-            scale = parameter(mu, "mu", n, NOT_NEGATIVE) / shape
+            raise InputError("rnbinom takes prob or mu. Give one of them.")
         fill_negative_binomial(self._stream, shape, scale, values)
         return whole_numbers(values)
 
-    def rnegbin(self, n: int, mu: Any, theta: Any) -> Whole:
+    def rnegbin(self, n: int, mu: ArrayLike, theta: ArrayLike) -> Whole:
         """MASS's ``rnegbin(n, mu, theta)``: negative binomial counts [venables2002].
 
         The variance is mu + mu^2 / theta, for theta above 0; larger = closer to Poisson. As in
@@ -178,7 +185,7 @@ class Distributions(Seeded):
         fill_poisson(self._stream, mean * values / shape, values)
         return whole_numbers(values)
 
-    def rmultinom(self, n: int, size: int, prob: Any) -> Whole:
+    def rmultinom(self, n: int, size: int, prob: ArrayLike) -> Whole:
         """R's ``rmultinom(n, size, prob)``: n multinomial counts, one in each column of (K, n).
 
         A column adds up to `size`, from 0 to 2^31 - 2. `prob` (K,) are weights of at least 0, which

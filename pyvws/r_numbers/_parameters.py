@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, positions
 from pyvws._base.kernels import inlined_kernel
@@ -34,7 +34,7 @@ TRIALS: Final = ParameterRule(
 )
 
 
-def parameter(value: Any, name: str, n: int, rule: ParameterRule) -> Floats:
+def parameter(value: ArrayLike, name: str, n: int, rule: ParameterRule) -> Floats:
     """A parameter as an array: (1,) for one number, or a vector repeated to n numbers as in R."""
     try:
         array = np.asarray(value, dtype=np.float64)
@@ -58,7 +58,7 @@ def at(values: Floats, i: int) -> float:
     return values[i if len(values) > 1 else 0]
 
 
-def probabilities(value: Any, name: str) -> Floats:
+def probabilities(value: ArrayLike, name: str) -> Floats:
     """Weights of at least 0, divided by their sum, shape (K,)."""
     array = parameter(value, name, np.size(value), NOT_NEGATIVE)
     total = np.add.accumulate(array)[-1]  # R adds in this order.

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import whole_number
 from pyvws.errors import InputError
@@ -69,7 +70,9 @@ class RRandom(Distributions):
 
     __slots__ = ()
 
-    def sample(self, n: int, size: int, *, replace: bool = True, prob: Any = None) -> Positions:
+    def sample(
+        self, n: int, size: int, *, replace: bool = True, prob: ArrayLike | None = None
+    ) -> Positions:
         """R's ``sample.int(n, size, replace, prob)``, here with replacement by default.
 
         `sample` differs from `sample_int` in this default alone, which serves the bootstrap.
@@ -97,7 +100,12 @@ class RRandom(Distributions):
         return self.sample_int(n, size, replace=replace, prob=prob)
 
     def sample_int(
-        self, n: int, size: int | None = None, *, replace: bool = False, prob: Any = None
+        self,
+        n: int,
+        size: int | None = None,
+        *,
+        replace: bool = False,
+        prob: ArrayLike | None = None,
     ) -> Positions:
         """R's ``sample.int(n, size, replace, prob)``: whole numbers 1, ..., n.
 

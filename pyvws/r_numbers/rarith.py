@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, finite_vector, vector
 from pyvws.errors import InputError
@@ -30,12 +30,12 @@ def extended_sum(x: NDArray[Any]) -> np.longdouble:
     return total
 
 
-def sum_in_order(x: Any) -> float:
+def sum_in_order(x: ArrayLike) -> float:
     """R's ``sum(x)`` of doubles x (N,), in the unit of x."""
     return float(extended_sum(vector(x, "x")))
 
 
-def mean(x: Any) -> float:
+def mean(x: ArrayLike) -> float:
     """R's ``mean(x)``: an extended-precision mean and one correction by the mean residual.
 
     x has shape (N,); the result is in the unit of x. Missing or infinite values follow IEEE
@@ -56,14 +56,14 @@ def column_means(rows: Floats) -> Floats:
     return np.asarray(first + _column_sums(rows, first) / n, dtype=np.float64)
 
 
-def _column_sums(rows: Floats, centre: Any) -> NDArray[np.longdouble]:
+def _column_sums(rows: Floats, centre: NDArray[np.longdouble] | float) -> NDArray[np.longdouble]:
     total = np.zeros(rows.shape[1], dtype=_WIDE)
     for row in rows:
         total += row - centre
     return total
 
 
-def var(x: Any) -> float:
+def var(x: ArrayLike) -> float:
     """R's ``var(x)``, the variance with divisor N - 1, in the squared unit of x.
 
     Raises InputError for fewer than two values, where R gives NA.
@@ -76,7 +76,7 @@ def var(x: Any) -> float:
         return float(extended_sum(centred * centred) / _WIDE(len(values) - 1))
 
 
-def quantile(x: Any, p: Any) -> Any:
+def quantile(x: ArrayLike, p: ArrayLike) -> Any:
     """R's ``quantile(x, p)``: type 7 of Hyndman and Fan [hyndman1996], the default in R.
 
     The quantile is (1 - f) x[floor h] + f x[floor h + 1] of the sorted values, with
@@ -109,7 +109,7 @@ def quantile(x: Any, p: Any) -> Any:
     if np.isnan(values).any():
         raise InputError("quantile takes no missing values. Remove them first.")
     single = np.isscalar(p) or (isinstance(p, np.ndarray) and p.ndim == 0)
-    probabilities = finite_vector([p] if single else p, "p")
+    probabilities = finite_vector(np.atleast_1d(p) if single else p, "p")
     if ((probabilities < -_ROUNDED) | (probabilities > 1 + _ROUNDED)).any():
         raise InputError("p must lie in [0, 1].")
     probabilities = np.clip(probabilities, 0.0, 1.0)

@@ -182,7 +182,7 @@ def counts_run(
     known = settings.records if isinstance(settings.records, int) else None
     if known is None and mechanism.neighbours == "replace":
         known = table.records  # All neighbours have as many.
-    noise = workload.noise(mechanism.budget, hidden=known is None, power=mechanism.size_power)
+    noise = workload.noise(mechanism.budget, hidden=known is None)
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(workload, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine

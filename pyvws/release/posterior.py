@@ -219,7 +219,7 @@ def _fitted(
     target = settings.target_epsilon
     rule = None
     if settings.downscale and target is not None:
-        rule = Downscaling(target, settings.passes, settings.psi)
+        rule = Downscaling(target)
     request = Request(
         y=_numbers(table),
         known=table.known,
@@ -260,10 +260,9 @@ def _held(
         if fit.bounds.aimed.epsilon > target and not settings.accept_above_target:
             raise SearchError(
                 "The bound of the last fit lies above the epsilon that was asked for, so nothing "
-                "is released. Let downscale (--downscale) lower the weights, with more passes "
-                "(--passes) where it ran out of them. Or take mechanism lw with this epsilon, "
-                "which searches. Or release the larger figure with accept_above_target "
-                "(--accept-above-target)."
+                "is released. Let downscale (--downscale) lower the weights. Or take mechanism lw "
+                "with this epsilon, which searches. Or release the larger figure with "
+                "accept_above_target (--accept-above-target)."
             )
 
     refuse_missed(final)

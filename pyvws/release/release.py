@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import choice
-from pyvws._base.html_table import html_table
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import described
 from pyvws.release.output import open_output
+from pyvws.sheet.html import html
+from pyvws.sheet.sheet import Sheet
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame
 from pyvws.tables.files.read import FORMATS
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
@@ -96,7 +97,7 @@ class Release:
             for name in names
             if name in facts
         ]
-        return html_table("Release: what its statement says", ("", "value"), rows)
+        return html([Sheet("Release: what its statement says", ("", "value"), rows)])
 
     def plot(self, original: Any) -> Figure:
         """The columns before and after: associations, or the densities of a single number.

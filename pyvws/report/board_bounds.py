@@ -13,15 +13,8 @@ from pyvws._base.phrase import counted
 from pyvws.r_numbers import rarith
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
-from pyvws.report.page import (
-    PagePicture,
-    Section,
-    Table,
-    mechanism_words,
-    number,
-    picture,
-    ten_largest,
-)
+from pyvws.report.page import PagePicture, Section, mechanism_words, picture, ten_largest
+from pyvws.sheet.sheet import Sheet
 from pyvws.tables.files.row_order import RELEASED_ROW
 
 _LEVELS: Final = np.array([0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0])
@@ -74,7 +67,7 @@ def bounds_section(
     if not kept.any():
         return Section("bounds", "Bounds and weights", text)
     name = f"Lipschitz bound (nats)\nof {unit}"
-    parts: list[PagePicture | Table] = [
+    parts: list[PagePicture | Sheet] = [
         picture(
             plots.bounds_and_weights(bounds, weights, name=name),
             alt=f"Violin plots of Lipschitz bounds and weights of {unit}: {', '.join(fits)}.",
@@ -116,20 +109,20 @@ def _columns(public: PublicPart) -> list[str]:
     return [column["name"] for column in public.privacy.get("columns", ())]
 
 
-def _quantiles(weights: dict[str, Floats], bounds: dict[str, Floats], unit: str) -> Table:
+def _quantiles(weights: dict[str, Floats], bounds: dict[str, Floats], unit: str) -> Sheet:
     rows = [
-        (f"{what}, {label}", *(number(v) for v in rarith.quantile(values, _LEVELS)))
+        (f"{what}, {label}", *rarith.quantile(values, _LEVELS))
         for what, by_label in (("weight", weights), ("bound", bounds))
         for label, values in by_label.items()
     ]
-    return Table(
+    return Sheet(
         f"Quantiles over the records of the weights and bounds of {unit}; bounds in nats",
         ("quantile of", *(f"{level:.0%}" for level in _LEVELS)),
         rows,
     )
 
 
-def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]], unit: str) -> Table:
+def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]], unit: str) -> Sheet:
     columns = [name for pair in fits.values() for name in pair]
     bound = np.nan_to_num(records[columns[-1]], nan=np.inf, posinf=np.inf)
     return ten_largest(
@@ -141,7 +134,7 @@ def _riskiest(records: dict[str, Floats], fits: dict[str, tuple[str, str]], unit
 
 def _by_column(
     public: PublicPart, records: dict[str, Floats], kept: NDArray[np.bool_], unit: str
-) -> list[PagePicture | Table]:
+) -> list[PagePicture | Sheet]:
     """Which column of a table makes which records risky: shares of the columns' own bounds."""
     names = _columns(public)
     if len(names) < 2:
@@ -165,7 +158,7 @@ def _by_column(
                 "own bound as a share of their sum. The joint bound is at most that sum."
             ),
         ),
-        Table(
+        Sheet(
             f"Each column's share of the sum of the columns' own bounds of {unit}; larger = the "
             f"column makes records riskier. The riskiest {len(risky)} records are those with the "
             "largest joint bounds.",
@@ -175,10 +168,8 @@ def _by_column(
             ),
             [
                 (
-                    name,
-                    *(number(x) for x in (own[place, rows].max(), shares[place, rows].mean())),
-                    number(shares[place, risky].mean()),
-                    str(largest[place]),
+                    *(name, own[place, rows].max(), shares[place, rows].mean()),
+                    *(shares[place, risky].mean(), largest[place]),
                 )
                 for place, name in enumerate(names)
             ],

@@ -10,11 +10,10 @@ from pyvws._base.phrase import counted
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.evaluation.k_marginal import share_of_the_way, standing
 from pyvws.evaluation.table_risk import TableRisk
-from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.page import Table, number
 from pyvws.report.public_page import problems, tone_of
+from pyvws.sheet.sheet import Sheet, number
 from pyvws.statement.schema import GUARANTEES
 from pyvws.statement.words import of_single_records
 
@@ -214,7 +213,7 @@ def _of_risks(by_keys: TableRisk) -> Iterator[BoardCheck]:
         )
 
 
-def at_a_glance(summary: Mapping[str, Any], evidence: Evidence | None) -> list[Table]:
+def at_a_glance(summary: Mapping[str, Any], evidence: Evidence | None) -> list[Sheet]:
     """Use, risks and misfits, each figure beside what it would be without this release."""
     column_checks = summary.get("column_checks", {})
     of_records = of_single_records(summary["privacy"]["unit_of_privacy"])
@@ -230,33 +229,30 @@ def at_a_glance(summary: Mapping[str, Any], evidence: Evidence | None) -> list[T
     ]
 
 
-def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Table:
+def _use(joint: Mapping[str, Any] | None, evidence: Evidence | None) -> Sheet:
     if joint:
-        return Table(
+        return Sheet(
             "Use: the score of pairs of columns from 0 to 1000; larger = nearer to the data",
             ("measure", "release", "independent columns", "a second sample"),
-            [("k-marginal", *(number(joint[x]) for x in ("score", "independent", "bootstrap")))],
+            [("k-marginal", *(joint[x] for x in ("score", "independent", "bootstrap")))],
         )
-    return Table(
+    return Sheet(
         "Use: the largest gap between distribution functions, from 0 to 1; smaller = nearer",
         ("column", "release"),
         [
-            (column.margin.name, number(column.ecdf.maximum))
+            (column.margin.name, column.ecdf.maximum)
             for column in (evidence.numbers[:_MISFITS] if evidence else ())
         ],
     )
 
 
-def _risks_by_keys(evidence: Evidence | None, of_records: str) -> Table:
+def _risks_by_keys(evidence: Evidence | None, of_records: str) -> Sheet:
     scores = evidence.by_keys.scores if evidence and evidence.by_keys else ()
     rows = [
-        (
-            _risk_in_words(score.name),
-            *map(number, (score.value, score.without_synthesis, score.independent)),
-        )
+        (_risk_in_words(score.name), score.value, score.without_synthesis, score.independent)
         for score in scores
     ]
-    return Table(
+    return Sheet(
         "Risks by keys: shares from 0 to 1; larger = riskier. None bounds what an intruder learns."
         f" {of_records}".rstrip(),
         ("risk", "release", "data as they are", "independent columns"),
@@ -272,37 +268,32 @@ def _risk_in_words(name: str) -> str:
     return f"{_RISKS[name]} ({name})"
 
 
-def _risks_of_records(evidence: Evidence | None, of_records: str) -> Table:
+def _risks_of_records(evidence: Evidence | None, of_records: str) -> Sheet:
     if evidence is None or evidence.risk is None:
-        return Table("", (), [])
-    policy = evidence.risk.settings.policy
-    by_record = evidence.risk.by_record
-    before, after = (risk_summary(by_record[x], policy=policy) for x in ("Data", "Synthetic"))
-    return Table(
+        return Sheet("", (), [])
+    policy, own = evidence.risk.settings.policy, evidence.risk.summaries
+    after, before = own["Synthetic"], own["Data"]
+    return Sheet(
         f"Identification risks by {evidence.risk.name}: larger = riskier. {of_records}".rstrip(
             ". "
         ),
         ("risk", "release", "data as they are"),
         [
-            ("largest of a record", number(after.maximum), number(before.maximum)),
-            (
-                f"share of records above {policy:g}",
-                number(after.share_above),
-                number(before.share_above),
-            ),
+            ("largest of a record", after.maximum, before.maximum),
+            (f"share of records above {policy:g}", after.share_above, before.share_above),
         ],
     )
 
 
-def _misfits(columns: Mapping[str, Any]) -> Table:
+def _misfits(columns: Mapping[str, Any]) -> Sheet:
     rows = [
-        (name, row["name"], number(row["data"]), number(row["mean"]), TROUBLES[row["trouble"]])
+        (name, row["name"], row["data"], row["mean"], TROUBLES[row["trouble"]])
         for name, statistics in columns.items()
         for row in statistics
         if row["trouble"]
     ]
     more = f" The appendix has all {len(rows)}." if len(rows) > _MISFITS else ""
-    return Table(
+    return Sheet(
         f"Columns that differ from their data.{more}",
         ("column", "statistic", "data", "release", "what differs"),
         rows[:_MISFITS],

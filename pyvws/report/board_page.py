@@ -7,8 +7,8 @@ from itertools import islice, zip_longest
 from typing import Any, Final
 
 from pyvws import plots
+from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.report.board_bounds import bounds_section
-from pyvws.report.board_columns import columns_section
 from pyvws.report.board_decision import at_a_glance, checks
 from pyvws.report.board_risks import risk_section
 from pyvws.report.board_utility import utility_section
@@ -20,10 +20,8 @@ from pyvws.report.page import (
     Heading,
     PagePicture,
     Section,
-    Table,
     formatted,
     mechanism_words,
-    number,
     picture,
     render,
 )
@@ -34,10 +32,12 @@ from pyvws.report.public_page import (
     relied_on,
     statement_facts,
 )
+from pyvws.sheet.sheet import Sheet, number
 from pyvws.statement.schema import FIELDS
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40
+_STATISTICS = ("column", "statistic", "data", "synthetic, mean", "lowest", "highest")
 
 
 def board_page(
@@ -60,7 +60,7 @@ def board_page(
         else [bounds_section(public, confidential, evidence), _fits_section(confidential)]
     )
     if "column_checks" in summary:
-        sections.append(columns_section(summary["column_checks"]))
+        sections.append(_columns_section(summary["column_checks"]))
     if evidence is not None:
         if evidence.risk is not None:
             sections.append(risk_section(public, evidence.risk))
@@ -82,7 +82,7 @@ def board_page(
         costs=costs(exact, _in_four),
         relied_on=relied_on(exact),
         not_covered=not_covered(exact),
-        ledger=Table(
+        ledger=Sheet(
             f"Costs of {exact['unit_of_privacy']}, {exact['neighbours']} neighbours; larger = "
             "less private. “Not accounted”: known, but not in the total.",
             ("use", "ε"),
@@ -99,13 +99,13 @@ def _in_four(value: Any) -> str:
     return formatted(value, number)
 
 
-def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
+def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Sheet:
     rows = [
         (name, _in_four(exact[name]), formatted(released[name]), field.meaning, field.direction)
         for name, field in FIELDS.items()
         if name in exact
     ]
-    return Table(
+    return Sheet(
         "Figures in four digits, and as released: rounded up to one decimal. summary.json has all "
         "digits.",
         ("number", "figure", "released", "meaning", "direction"),
@@ -113,10 +113,10 @@ def _statement(exact: Mapping[str, Any], released: Mapping[str, Any]) -> Table:
     )
 
 
-def _pairs(caption: str, entries: Mapping[str, Any]) -> Table:
+def _pairs(caption: str, entries: Mapping[str, Any]) -> Sheet:
     """A table of settings as the run noted them, without settings that nobody set."""
     rows = [(str(name), formatted(value)) for name, value in entries.items() if value is not None]
-    return Table(caption, ("name", "value"), rows)
+    return Sheet(caption, ("name", "value"), rows)
 
 
 def _fits_section(confidential: ConfidentialPart) -> Section:
@@ -131,7 +131,7 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         and draws[name].is_finite().all()
         and draws[name].n_unique() > 1
     ]
-    parts: list[PagePicture | Table] = [
+    parts: list[PagePicture | Sheet] = [
         _fits_table(summary["fits"], approximated=approximated),
         _search_table(summary["search"]),
     ]
@@ -174,11 +174,11 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
     return Section("fits", "Fits and diagnostics", text, parts)
 
 
-def _fits_table(fits: Sequence[Mapping[str, Any]], *, approximated: bool) -> Table:
+def _fits_table(fits: Sequence[Mapping[str, Any]], *, approximated: bool) -> Sheet:
     measures = ["rhat_max", "ess_bulk_min", "ess_tail_min", "divergences"]
     if approximated:
         measures.append("khat")
-    return Table(
+    return Sheet(
         "Every fit to the confidential data, in order",
         (
             *("fit", "Delta (nats)", "ε", "mean weight", "R-hat", "bulk ESS", "tail ESS"),
@@ -196,15 +196,15 @@ def _fits_table(fits: Sequence[Mapping[str, Any]], *, approximated: bool) -> Tab
     )
 
 
-def _search_table(search: Sequence[Mapping[str, Any]]) -> Table:
-    return Table(
+def _search_table(search: Sequence[Mapping[str, Any]]) -> Sheet:
+    return Sheet(
         "The search for a tuning constant, try by try",
         ("fit", "constant", "value", "bound reached", "bound aimed at"),
         [
             (
                 attempt["label"],
                 attempt["symbol"],
-                *(number(attempt[n]) for n in ("value", "reached", "target")),
+                *(attempt[n] for n in ("value", "reached", "target")),
             )
             for attempt in search
         ],
@@ -239,15 +239,15 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             *_of_following(imputed.get("following", {})),
         ],
         [
-            Table(
+            Sheet(
                 "What was counted",
                 ("name", "value"),
                 [(name, formatted(value)) for name, value in public.privacy["counts"].items()],
             ),
-            Table(
+            Sheet(
                 "Records that a set does not count: unknown values, or broken rules",
                 ("set", "records"),
-                [(name, str(records)) for name, records in left_out.items()],
+                [*left_out.items()],
             ),
         ],
     )
@@ -282,10 +282,54 @@ def _histogram_section(confidential: ConfidentialPart) -> Section:
         "Noisy histogram",
         ["Counts after noise; those below 0 are drawn from with probability 0."],
         [
-            Table(
+            Sheet(
                 "Bins",
                 ("from", "to", "noisy count", "probability"),
-                [tuple(number(value) for value in row) for row in bins.iter_rows()],
+                list(bins.iter_rows()),
             )
         ],
     )
+
+
+def _columns_section(checks: Mapping[str, Any]) -> Section:
+    """The part `column_checks` of summary.json: what differs, then all statistics."""
+    entries = [(name, row) for name, rows in checks["columns"].items() for row in rows]
+    bad = [(name, row) for name, row in entries if row["trouble"]]
+    words = (
+        "Statistics that differ from the data by more than chance and a tolerance are listed first."
+        if bad
+        else "No synthetic column does what its data does not."
+    )
+    text = [
+        f"{words} Means, lowest and highest figures are over the datasets, of which "
+        f"{checks['rows_checked']} rows each were looked at. A synthetic range that does not hold "
+        "the data's figure says that the model cannot make it."
+    ]
+    return Section(
+        "columns",
+        "Columns beside their data",
+        text,
+        [
+            Sheet(
+                "What to do about each column",
+                ("column", "what is wrong, and what to do"),
+                [*checks.get("advice", {}).items()],  # Earlier runs have none.
+            ),
+            Sheet(
+                "What a synthetic column does that its data does not",
+                (*_STATISTICS, "what differs"),
+                [(*_statistic(name, row), TROUBLES[row["trouble"]]) for name, row in bad],
+                digits=6,
+            ),
+            Sheet(
+                "Predictive check: statistics of each column, in its unit or as shares in [0, 1]",
+                _STATISTICS,
+                [_statistic(name, row) for name, row in entries],
+                digits=6,
+            ),
+        ],
+    )
+
+
+def _statistic(name: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return name, row["name"], *(row[part] for part in ("data", "mean", "lowest", "highest"))

@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pyvws import plots
-from pyvws.evaluation.match_risk import MatchRisk
-from pyvws.evaluation.whack_a_mole import risk_summary, top_records, whack_a_mole
-from pyvws.r_numbers import rarith
+from pyvws.evaluation.whack_a_mole import top_records, whack_a_mole
 from pyvws.report.evidence import RiskEvidence
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.page import (
-    PagePicture,
-    Section,
-    Table,
-    fit_label,
-    number,
-    picture,
-    ten_largest,
-)
+from pyvws.report.page import PagePicture, Section, fit_label, picture, ten_largest
+from pyvws.sheet.sheet import Sheet, number
 from pyvws.statement.words import of_single_records
 
 
@@ -34,7 +25,7 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
         "is the share of like records that are not near, in [0, 1]; larger = riskier.",
         *filter(None, [of_single_records(public.privacy["unit_of_privacy"])]),
     ]
-    parts: list[PagePicture | Table] = [
+    parts: list[PagePicture | Sheet] = [
         picture(
             plots.risk_violins({f"r = {reach}": ordered}),
             alt=f"Violin plots of identification risks with their means: {', '.join(ordered)}.",
@@ -44,7 +35,7 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
                 + "the rest: this release."
             ),
         ),
-        _risk_table(risk),
+        *risk.sheets,
     ]
     for by, caption in (
         (risk.by_record["Data"], "ten riskiest records of the data"),
@@ -61,49 +52,22 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
     return Section("risks", "Risks of single records", text, parts)
 
 
-def _risk_table(risk: RiskEvidence) -> Table:
-    rows = []
-    for label, values in risk.by_record.items():
-        summary = risk_summary(values, policy=risk.settings.policy)
-        mean = number(rarith.mean(values))
-        rows.append(
-            (label, mean, *map(number, (summary.maximum, summary.iqr, summary.share_above)))
-        )
-    return Table(
-        f"Identification risks in [0, 1]; larger = riskier. {_match_text(risk.match)}",
-        ("fit", "mean", "largest", "IQR", f"share above {risk.settings.policy:g}"),
-        rows,
-    )
-
-
-def _match_text(match: MatchRisk) -> str:
-    """Match risks averaged over datasets; the false rate is averaged where datasets have one."""
-    false = match.mean_false_rate
-    rate = "none (no single match)" if false is None else number(false)
-    return (
-        f"Averaged over the datasets: {number(match.expected.mean())} records are expected to be "
-        f"matched, true match rate {number(match.true_rate.mean())}, false match rate {rate} "
-        "(larger = safer)."
-    )
-
-
-def _top(by: Any, caption: str, risk: RiskEvidence) -> Table:
+def _top(by: Any, caption: str, risk: RiskEvidence) -> Sheet:
     top = top_records(by, risk.by_record)
-    return Table(
+    return Sheet(
         f"The {caption}; row 1 is the first of the table",
         ("row", risk.name, *(f"risk, {label}" for label in top.risks)),
         [
             (
-                str(row + 1),
-                number(risk.y[row], 7),
-                *(number(values[place]) for values in top.risks.values()),
+                *(int(row) + 1, number(risk.y[row], 7)),
+                *(values[place] for values in top.risks.values()),
             )
             for place, row in enumerate(top.records)
         ],
     )
 
 
-def _whack_a_mole(risk: RiskEvidence, label: str) -> list[PagePicture | Table]:
+def _whack_a_mole(risk: RiskEvidence, label: str) -> list[PagePicture | Sheet]:
     before, after = risk.by_record["Unweighted"], risk.by_record["Synthetic"]
     rise = risk.settings.rise
     moles = whack_a_mole(before, after, rise=rise, policy=risk.settings.policy)

@@ -9,11 +9,13 @@ import numpy as np
 
 from pyvws import plots
 from pyvws.evaluation.k_marginal import KMarginal, k_marginal
+from pyvws.evaluation.one_column import LevelMargin
 from pyvws.r_numbers import rarith
 from pyvws.report.evidence import Closeness, Evidence, NumberEvidence
-from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, Pairs
+from pyvws.report.margins import DRAWN, MEASURES, Pairs
 from pyvws.report.output_folder import PublicPart
-from pyvws.report.page import PagePicture, Section, Table, fit_label, number, picture
+from pyvws.report.page import PagePicture, Section, fit_label, picture
+from pyvws.sheet.sheet import Sheet, number
 
 _TENTHS: Final = np.arange(1, 10) / 10
 _LEAST: Final = 0.05  # Colours of differences are darkest here at the least.
@@ -23,7 +25,7 @@ def utility_section(public: PublicPart, evidence: Evidence) -> Section:
     """Each column beside the data's, and pairs of columns before and after."""
     label = fit_label(public.privacy)
     text: list[str] = []
-    parts: list[PagePicture | Table] = []
+    parts: list[PagePicture | Sheet] = []
     if evidence.categories:
         parts += _categories(evidence.categories, label)
     first = evidence.numbers[0] if evidence.numbers else None
@@ -40,8 +42,8 @@ def utility_section(public: PublicPart, evidence: Evidence) -> Section:
     return Section("utility", "Utility", text, parts)
 
 
-def _categories(margins: Sequence[LevelMargin], label: str) -> list[PagePicture | Table]:
-    drawn = [margin.folded() for margin in margins[:DRAWN]]
+def _categories(margins: Sequence[LevelMargin], label: str) -> list[PagePicture | Sheet]:
+    drawn = [margin.folded(DRAWN) for margin in margins[:DRAWN]]
     names = ", ".join(margin.name for margin in drawn)
     return [
         picture(
@@ -58,7 +60,7 @@ def _categories(margins: Sequence[LevelMargin], label: str) -> list[PagePicture 
                 "and the largest."
             ),
         ),
-        Table(
+        Sheet(
             "Shares of the levels of categories. Distance: half the sum of the differences, the "
             "share of rows that would have to change, as a mean over the datasets; smaller = more "
             "useful. The level is the one whose mean share is furthest off.",
@@ -68,19 +70,19 @@ def _categories(margins: Sequence[LevelMargin], label: str) -> list[PagePicture 
     ]
 
 
-def _furthest(margin: LevelMargin) -> tuple[str, ...]:
+def _furthest(margin: LevelMargin) -> tuple[Any, ...]:
     data, own = margin.shares[0], margin.shares[1:]
     mean = own.mean(axis=0)
     place = int(np.abs(mean - data).argmax())
     return (
-        *(margin.name, str(len(margin.levels)), number(margin.distance), margin.levels[place]),
-        *(number(data[place]), number(mean[place])),
+        *(margin.name, len(margin.levels), margin.distance, margin.levels[place]),
+        *(data[place], mean[place]),
     )
 
 
 def _one_number(
     evidence: NumberEvidence, closeness: Closeness, label: str
-) -> tuple[list[str], list[PagePicture | Table]]:
+) -> tuple[list[str], list[PagePicture | Sheet]]:
     name, margin, table = evidence.margin.name, evidence.margin, evidence.table
     text = [
         f"Distances of distribution functions: U_m = {evidence.ecdf.maximum:.4f}, U_a = "
@@ -88,7 +90,7 @@ def _one_number(
         f"{rarith.mean([s.ratio for s in closeness.scores]):.2f} times what chance gives; 1 = "
         "alike."
     ]
-    parts: list[PagePicture | Table] = [
+    parts: list[PagePicture | Sheet] = [
         picture(
             plots.densities({label: margin.curves[1]}, margin.curves[0], name=name),
             alt=f"Densities of {name}: the confidential data and the first synthetic dataset.",
@@ -111,19 +113,7 @@ def _one_number(
         )
     else:
         text.append("The table is too large for bootstrap intervals; they are left out.")
-    rows = (
-        ("data", table.original),
-        ("synthetic, average", table.average),
-        ("synthetic, lowest", table.lowest),
-        ("synthetic, highest", table.highest),
-    )
-    parts.append(
-        Table(
-            f"Quantiles and mean of {name}, in its unit",
-            ("table", *table.names),
-            [(label, *(number(value, 6) for value in row)) for label, row in rows],
-        )
-    )
+    parts.append(table.sheet(f"Quantiles and mean of {name}, in its unit"))
     return text, parts
 
 
@@ -131,7 +121,7 @@ def _three(interval: Any) -> tuple[float, float, float]:
     return interval.estimate, interval.lower, interval.upper
 
 
-def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[PagePicture | Table]:
+def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[PagePicture | Sheet]:
     drawn = [column.margin for column in numbers[:DRAWN]]
     rows = []
     for column in numbers:
@@ -149,7 +139,7 @@ def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[Page
                 "the first synthetic dataset."
             ),
         ),
-        Table(
+        Sheet(
             "Numbers. U_m and U_a: distances of distribution functions, in [0, 1]; smaller = more "
             "useful. Other figures are in the column's unit; synthetic ones are means over the "
             "datasets.",
@@ -162,7 +152,7 @@ def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[Page
     ]
 
 
-def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[PagePicture | Table]]:
+def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[PagePicture | Sheet]]:
     """Associations of the data, of the datasets, and their differences."""
     data, own = pairs.matrices[0], pairs.matrices[1:].mean(axis=0)
     change = own - data
@@ -186,15 +176,15 @@ def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[PagePicture | Tabl
             alt=f"Matrix of differences of associations of {names}: datasets less data.",
             caption="How associations changed: 0 = kept.",
         ),
-        Table(
+        Sheet(
             "The pairs of columns whose association changed most. Distance: the sum of the "
             "differences of joint shares, from 0 to 2; smaller = more useful.",
             ("column", "with", "measure", "data", "synthetic", "difference", "distance"),
             [
                 (
                     *(pairs.names[i], pairs.names[j], pairs.measure(i, j)),
-                    *(number(matrix[i, j]) for matrix in (data, own, change)),
-                    number(score.by_pair[pairs.names[i], pairs.names[j]]),
+                    *(matrix[i, j] for matrix in (data, own, change)),
+                    score.by_pair[pairs.names[i], pairs.names[j]],
                 )
                 for i, j in pairs.largest(change)
             ],

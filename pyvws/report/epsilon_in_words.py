@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pyvws.report.page import Table, number
+from pyvws.sheet.sheet import Sheet, number
 from pyvws.statement.guarantees import claim_of
 from pyvws.statement.words import SIGNED, caveat_keys
 
@@ -36,7 +36,7 @@ def largest_belief(epsilon: float) -> float:
     return 1 / (1 + (1 / _GUESS - 1) * math.exp(-epsilon))
 
 
-def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Table]:
+def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Sheet]:
     """Sentences on what the claim says, and a table of both costs: of a dataset and of all.
 
     `privacy` is a statement; of a strict claim the certified figures stand here. A figure that is
@@ -49,7 +49,7 @@ def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Table]:
         costs[together] = claimed["epsilon_total"]
         if len(set(costs.values())) == 1:
             costs.pop("one dataset")  # One cost for all, as of noisy counts or of one draw.
-    return _sentences(privacy, claimed["neighbours"]), Table(
+    return _sentences(privacy, claimed["neighbours"]), Sheet(
         "What epsilon says of this release",
         ("released", "ε", "factor e^ε, at most", "a guess of 1 % can become"),
         [(label, *_figures(epsilon)) for label, epsilon in costs.items()],

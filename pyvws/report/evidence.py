@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -12,13 +12,17 @@ from pyvws._base.checks import Floats, positive
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import EcdfUtility, ecdf_utility
 from pyvws.evaluation.match_risk import MatchRisk, match_risk
+from pyvws.evaluation.one_column import LevelMargin
 from pyvws.evaluation.pmse import PropensityScore, logistic_pmse
 from pyvws.evaluation.table_risk import TableRisk
 from pyvws.evaluation.utility_table import UtilityTable, utility_table
+from pyvws.evaluation.whack_a_mole import RiskSummary, risk_summary
 from pyvws.r_numbers import rarith
-from pyvws.report.margins import LevelMargin, NumberMargin, Pairs, margin_of
+from pyvws.report.margins import NumberMargin, Pairs, margin_of
 from pyvws.report.released_columns import ColumnValues
 from pyvws.risks.identification_risk import identification_risk
+from pyvws.sheet.html import Told
+from pyvws.sheet.sheet import Sheet, number
 
 _REPLICATES: Final = 200
 MOST_DRAWS: Final = 200_000_000  # Intervals that need more drawn values are left empty.
@@ -40,7 +44,7 @@ class RiskSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RiskEvidence:
+class RiskEvidence(Told):
     """The confidential column (N,) that an intruder looks for, and what follows from it.
 
     Match risks, and risks (N,) in [0, 1] by label: Data, Synthetic and, if given, Unweighted.
@@ -51,6 +55,51 @@ class RiskEvidence:
     settings: RiskSettings
     by_record: dict[str, Floats]
     match: MatchRisk
+
+    @property
+    def summaries(self) -> dict[str, RiskSummary]:
+        """The risks by label in three figures each."""
+        policy = self.settings.policy
+        return {label: risk_summary(x, policy=policy) for label, x in self.by_record.items()}
+
+    @property
+    def sheets(self) -> tuple[Sheet]:
+        """The risks by label, and what an intruder matches."""
+        how, match = self.settings, self.match
+        reach = f"{100 * how.radius:g} %" if how.radius_kind == "percentage" else f"{how.radius:g}"
+        false = match.mean_false_rate
+        rate = "none (no single match)" if false is None else number(false)
+        rates = {
+            "expected_match_risk": match.expected.mean(),
+            "true_match_rate": match.true_rate.mean(),
+            "false_match_rate": false,
+        }
+        own = self.summaries
+        return (
+            Sheet(
+                f"Identification risks of {self.name}, radius {reach}, in [0, 1]; larger = riskier",
+                ("fit", "mean", "largest", "IQR", f"share above {how.policy:g}"),
+                [
+                    (x, rarith.mean(self.by_record[x]), one.maximum, one.iqr, one.share_above)
+                    for x, one in own.items()
+                ],
+                notes=[
+                    f"Averaged over the datasets: {number(rates['expected_match_risk'])} records "
+                    "are expected to be matched, true match rate "
+                    f"{number(rates['true_match_rate'])}, false match rate {rate} (larger = safer)."
+                ],
+                facts={
+                    "outcome": self.name,
+                    "radius": how.radius,
+                    "radius_kind": how.radius_kind,
+                    "policy": how.policy,
+                    "datasets": len(match.expected),
+                    "confidential": asdict(own["Data"]),
+                    "synthetic": asdict(own["Synthetic"]),
+                    **rates,
+                },
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)

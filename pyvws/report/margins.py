@@ -12,6 +12,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.associations import associations
+from pyvws.evaluation.one_column import LevelMargin
 from pyvws.plots.drawing import thinned
 from pyvws.r_numbers import rarith
 from pyvws.report.output_folder import PublicPart
@@ -47,35 +48,6 @@ class NumberMargin:
     name: str
     statistics: Floats
     curves: list[Floats]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LevelMargin:
-    """A category in several tables: the share of each of its L levels, shape (tables, L)."""
-
-    name: str
-    levels: tuple[str, ...]
-    shares: Floats
-
-    @property
-    def distance(self) -> float:
-        """Half the sum of the differences to the first table's shares, as a mean over the others.
-
-        The share of rows that would have to change; in [0, 1].
-        """
-        return float(np.abs(self.shares[1:] - self.shares[0]).sum(axis=1).mean()) / 2
-
-    def folded(self) -> LevelMargin:
-        """The margin with the rarest levels in one, so that at most `DRAWN` are left to draw."""
-        if len(self.levels) <= DRAWN:
-            return self
-        common = np.sort(np.argsort(-self.shares.mean(axis=0), kind="stable")[: DRAWN - 1])
-        others = 1.0 - self.shares[:, common].sum(axis=1)
-        return LevelMargin(
-            self.name,
-            (*(self.levels[place] for place in common), f"{len(self.levels) - DRAWN + 1} others"),
-            np.column_stack([self.shares[:, common], np.maximum(others, 0.0)]),
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +88,7 @@ def four_statistics(tables: Iterable[Floats]) -> Floats:
 def margin_of(values: ColumnValues) -> NumberMargin | LevelMargin:
     """What a page keeps of a column's values."""
     if values.levels is not None:
-        return LevelMargin(values.name, values.levels, values.shares)
+        return LevelMargin.of(values.name, values.levels, values.tables)
     curves = [thinned(table) for table in values.tables[:_CURVES]]
     return NumberMargin(values.name + values.unit, four_statistics(values.tables), curves)
 

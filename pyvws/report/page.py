@@ -18,6 +18,8 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws.mechanisms.registry import MECHANISMS
+from pyvws.sheet.html import html
+from pyvws.sheet.sheet import Sheet, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,29 +43,6 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of text under headings; the page sets columns of numbers to the right."""
-
-    caption: str
-    headings: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-
-    @property
-    def numeric(self) -> list[bool]:
-        """Whether each column holds nothing but numbers and gaps."""
-        return [
-            any(row[place] for row in self.rows)
-            and all(_is_number(row[place]) for row in self.rows if row[place])
-            for place in range(len(self.headings))
-        ]
-
-    @property
-    def short(self) -> bool:
-        """Whether print keeps the table on one sheet: few rows without long cells."""
-        return len(self.rows) <= 12 and all(len(cell) < 80 for row in self.rows for cell in row)
-
-
-@dataclass(frozen=True, slots=True)
 class PagePicture:
     """A figure as a data address, its alternative text, and its size in CSS pixels."""
 
@@ -81,7 +60,7 @@ class Section:
     name: str
     title: str
     text: list[str]
-    parts: list[PagePicture | Table] = field(default_factory=list)
+    parts: list[PagePicture | Sheet] = field(default_factory=list)
 
 
 def picture(figure: Figure, *, alt: str, caption: str = "") -> PagePicture:
@@ -94,21 +73,6 @@ def picture(figure: Figure, *, alt: str, caption: str = "") -> PagePicture:
     content = base64.b64encode(buffer.getvalue()).decode("ascii")
     width, height = (round(96 * inches) for inches in figure.get_size_inches())
     return PagePicture(f"data:image/png;base64,{content}", alt, caption or alt, width, height)
-
-
-def number(value: Any, digits: int = 4) -> str:
-    """A number as a table shows it, or a word for a value that is no number."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return str(value)
-    value = float(value)
-    if value != value or abs(value) == float("inf"):
-        return "not finite"
-    whole = abs(value) < 1e15 and (value == round(value) or abs(value) >= 10.0**digits)
-    return f"{value:.0f}" if whole else f"{value:.{digits}g}"
 
 
 def render(template: str, **content: Any) -> str:
@@ -132,6 +96,7 @@ def render(template: str, **content: Any) -> str:
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),
@@ -145,17 +110,10 @@ def _environment() -> Any:
         "named": lambda columns: _listing([repr(column.name) for column in columns]),
         "number": number,
         "repr": repr,
+        "sheet": lambda made: Markup(html([made], sorts=True)),
     }
     environment.filters |= {"formatted": formatted, "counted": counted}
     return environment
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.removesuffix(" %"))
-    except ValueError:
-        return text in ("none", "not finite")
-    return True
 
 
 def _listing(names: Sequence[str]) -> str:
@@ -180,11 +138,11 @@ def fit_label(privacy: Mapping[str, Any]) -> str:
     return f"{label}_final" if privacy.get("reweighted") else label
 
 
-def ten_largest(caption: str, by: Floats, columns: Mapping[str, Floats]) -> Table:
+def ten_largest(caption: str, by: Floats, columns: Mapping[str, Floats]) -> Sheet:
     """The columns of the ten records that are largest in `by` (N,)."""
     rows = np.argsort(-by, kind="stable")[:10]
-    figures = [(str(row + 1), *(number(x[row]) for x in columns.values())) for row in rows]
-    return Table(caption, ("row", *columns), figures)
+    figures = [(int(row) + 1, *(x[row] for x in columns.values())) for row in rows]
+    return Sheet(caption, ("row", *columns), figures)
 
 
 def _figure(value: float) -> str:

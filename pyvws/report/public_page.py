@@ -13,6 +13,7 @@ from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws._base.references import REFERENCES
 from pyvws.evaluation.combining_rules import rule_named, rule_of
+from pyvws.evaluation.one_column import LevelMargin
 from pyvws.plots import (
     association_matrices,
     column_densities,
@@ -21,19 +22,11 @@ from pyvws.plots import (
     utility,
 )
 from pyvws.report.epsilon_in_words import epsilon_in_words
-from pyvws.report.margins import DRAWN, MEASURES, LevelMargin, NumberMargin, margin_of, pairs_of
+from pyvws.report.margins import DRAWN, MEASURES, NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, records_counted
-from pyvws.report.page import (
-    Heading,
-    PagePicture,
-    Table,
-    formatted,
-    mechanism_words,
-    number,
-    picture,
-    render,
-)
+from pyvws.report.page import Heading, PagePicture, formatted, mechanism_words, picture, render
 from pyvws.report.programs import typed_columns
+from pyvws.sheet.sheet import Sheet
 from pyvws.statement.guarantees import claim_of
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys
@@ -98,11 +91,11 @@ def problems(privacy: Mapping[str, Any]) -> list[str]:
     return [text for key, text in caveats if key in _SHORT_OF]
 
 
-def relied_on(privacy: Mapping[str, Any]) -> Table:
+def relied_on(privacy: Mapping[str, Any]) -> Sheet:
     """What the guarantee relies on; no rows for a statement before version 3."""
     entries = privacy.get("relies_on", {})
     meanings = SCHEMA["properties"]["relies_on"]["properties"]
-    return Table(
+    return Sheet(
         "Each part that the guarantee takes as it is.",
         ("part", "value", "meaning"),
         [
@@ -146,7 +139,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "numbers": _numbers(privacy),
         "relied_on": relied_on(privacy),
         "not_covered": not_covered(privacy),
-        "guarantees": Table(
+        "guarantees": Sheet(
             "The guarantees, strongest first.",
             ("of this release", "word in privacy.json", "guarantee", "meaning"),
             [
@@ -154,14 +147,14 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
                 for word, words in GUARANTEES.items()
             ],
         ),
-        "ledger": Table(
+        "ledger": Sheet(
             f"Costs of {privacy['unit_of_privacy']}, {privacy['neighbours']} neighbours, rounded "
             "up to one decimal; larger = less private.",
             ("use", "ε"),
             [(entry["use"], formatted(entry["epsilon"])) for entry in privacy["ledger"]],
         ),
         "costs": costs(privacy, formatted),
-        "columns": Table(
+        "columns": Sheet(
             "The columns",
             ("column", "what it holds"),
             [
@@ -187,12 +180,12 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
     return render("public.html.j2", references=named, **content)
 
 
-def files_table(caption: str, public: PublicPart) -> Table:
+def files_table(caption: str, public: PublicPart) -> Sheet:
     """The files of a release, with their sizes and digests."""
-    return Table(
+    return Sheet(
         caption,
         ("file", "rows", "bytes", "SHA-256"),
-        [(f.path.name, str(f.rows), str(f.size), f.sha256) for f in public.files],
+        [(f.path.name, f.rows, f.size, f.sha256) for f in public.files],
     )
 
 
@@ -205,8 +198,8 @@ def _formula(outcome: str, predictors: Sequence[str]) -> str:
     return f"{left} ~ {' + '.join(right) or '1'}"
 
 
-def _numbers(privacy: Mapping[str, Any]) -> Table:
-    return Table(
+def _numbers(privacy: Mapping[str, Any]) -> Sheet:
+    return Sheet(
         "Figures are rounded up to one decimal, never down.",
         ("number", "value", "meaning", "range and unit", "direction"),
         [
@@ -217,9 +210,9 @@ def _numbers(privacy: Mapping[str, Any]) -> Table:
     )
 
 
-def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Table:
+def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Sheet:
     """Each synthesized column of a table with its part of the cost; no rows for one outcome."""
-    return Table(
+    return Sheet(
         "The synthesized columns in their order. A column alone: what a dataset of this column "
         "costs by itself, under the same weights; larger = less private.",
         ("column", "model", "drawn from", "ε of the column alone"),
@@ -233,11 +226,11 @@ def costs(privacy: Mapping[str, Any], figure: Callable[[Any], str]) -> Table:
     )
 
 
-def _margins(public: PublicPart) -> Iterator[PagePicture | Table]:
+def _margins(public: PublicPart) -> Iterator[PagePicture | Sheet]:
     """Pictures and statistics of the synthesized columns, whose values are read one at a time."""
     margins = [margin_of(public.values(column)) for column in public.synthetic]
     numbers = [margin for margin in margins if isinstance(margin, NumberMargin)]
-    categories = [margin.folded() for margin in margins if isinstance(margin, LevelMargin)]
+    categories = [margin.folded(DRAWN) for margin in margins if isinstance(margin, LevelMargin)]
     if categories:
         yield _shares(public, categories[:DRAWN])
     if len(numbers) == 1:
@@ -262,7 +255,7 @@ def _shares(public: PublicPart, margins: Sequence[LevelMargin]) -> PagePicture:
     )
 
 
-def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[PagePicture | Table]:
+def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[PagePicture | Sheet]:
     first = _numbered(margin)
     yield picture(
         densities(first, name=margin.name),
@@ -287,19 +280,17 @@ def _one_number(public: PublicPart, margin: NumberMargin) -> Iterator[PagePictur
                 "spread is what combining rules add to the variance."
             ),
         )
-    yield Table(
+    yield Sheet(
         f"Statistics of {margin.name} in the synthetic datasets, in its own unit",
         ("dataset", "15th quantile", "90th quantile", "mean", "median"),
-        [
-            (str(place), *(number(value, 6) for value in row))
-            for place, row in enumerate(margin.statistics, start=1)
-        ],
+        [(place, *row) for place, row in enumerate(margin.statistics.tolist(), start=1)],
+        digits=6,
     )
 
 
 def _several_numbers(
     public: PublicPart, margins: Sequence[NumberMargin]
-) -> Iterator[PagePicture | Table]:
+) -> Iterator[PagePicture | Sheet]:
     drawn = {margin.name: _numbered(margin) for margin in margins[:DRAWN]}
     yield picture(
         column_densities(drawn),
@@ -313,8 +304,8 @@ def _several_numbers(
     for margin in margins:
         means = margin.statistics[:, 2]
         figures = *margin.statistics.mean(axis=0)[[0, 3, 1, 2]], means.min(), means.max()
-        rows.append((margin.name, *(number(figure, 6) for figure in figures)))
-    yield Table(
+        rows.append((margin.name, *figures))
+    yield Sheet(
         "Statistics of the numbers, in their own units: means over the synthetic datasets, and the "
         "smallest and the largest mean of a dataset",
         (
@@ -322,6 +313,7 @@ def _several_numbers(
             *("smallest mean", "largest mean"),
         ),
         rows,
+        digits=6,
     )
 
 
@@ -329,7 +321,7 @@ def _numbered(margin: NumberMargin) -> dict[str, Floats]:
     return {f"dataset {place}": values for place, values in enumerate(margin.curves, start=1)}
 
 
-def _pairs(public: PublicPart) -> Iterator[PagePicture | Table]:
+def _pairs(public: PublicPart) -> Iterator[PagePicture | Sheet]:
     """How strongly columns go together in the synthetic datasets, as means over them."""
     pairs = pairs_of(public)
     if pairs is None:
@@ -340,16 +332,13 @@ def _pairs(public: PublicPart) -> Iterator[PagePicture | Table]:
         alt=f"Matrix of associations of {', '.join(pairs.names)} in the synthetic datasets.",
         caption=f"{MEASURES} No figure is of the confidential data.",
     )
-    yield Table(
+    yield Sheet(
         "The pairs of columns that go together most",
         ("column", "with", "measure", "mean over the datasets", "smallest", "largest"),
         [
             (
                 *(pairs.names[i], pairs.names[j], pairs.measure(i, j)),
-                *(
-                    number(summary(pairs.matrices[:, i, j]))
-                    for summary in (np.mean, np.min, np.max)
-                ),
+                *(summary(pairs.matrices[:, i, j]) for summary in (np.mean, np.min, np.max)),
             )
             for i, j in pairs.largest(mean)
         ],

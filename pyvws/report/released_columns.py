@@ -12,7 +12,6 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, described
 from pyvws.tables.files.csv_lines import csv_header
@@ -70,12 +69,6 @@ class ColumnValues:
     levels: tuple[str, ...] | None
     tables: list[Any]
     unit: str = ""
-
-    @property
-    def shares(self) -> Floats:
-        """The share of each level in each table, shape (tables, L)."""
-        width = len(self.levels or ())
-        return np.array([np.bincount(codes, minlength=width) / len(codes) for codes in self.tables])
 
 
 def read_columns(

@@ -19,10 +19,10 @@ taken as given.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, log_lik_matrix, positions, same_length, weight_vector
 from pyvws.errors import InputError
@@ -55,12 +55,12 @@ class AttributeRisk:
 
 
 def attribute_risk(
-    log_guesses: Any,
-    log_synthetic: Any,
+    log_guesses: ArrayLike,
+    log_synthetic: ArrayLike,
     *,
-    true: Any = 0,
-    weights: Any = None,
-    prior: Any = None,
+    true: ArrayLike = 0,
+    weights: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
 ) -> AttributeRisk:
     """The posterior over guesses of each record's value, given the synthetic data.
 
@@ -162,7 +162,7 @@ def _posterior(log_w: Floats, datasets: Floats, log_prior: Floats) -> tuple[Floa
     return result, float(effective.min())
 
 
-def _places(true: Any, records: int, size: int) -> NDArray[np.intp]:
+def _places(true: ArrayLike, records: int, size: int) -> NDArray[np.intp]:
     """The confidential values' places (N,), checked."""
     try:
         given = np.broadcast_to(np.asarray(true), (records,))
@@ -176,7 +176,7 @@ def _places(true: Any, records: int, size: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def _log_prior(prior: Any, records: int, size: int) -> Floats:
+def _log_prior(prior: ArrayLike | None, records: int, size: int) -> Floats:
     """The log prior (N, G), -inf where it is 0."""
     if prior is None:
         return np.zeros((records, size))

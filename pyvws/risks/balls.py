@@ -8,11 +8,12 @@ papers' risks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, choice, finite_vector, positions, positive, vector
 from pyvws.errors import InputError
@@ -56,7 +57,7 @@ class Balls:
         return squared <= 1 if closed else squared < 1
 
 
-def amounts(values: Any, name: str) -> Floats:
+def amounts(values: ArrayLike, name: str) -> Floats:
     """Values of any shape as floats; InputError, with the column's name, for other than amounts."""
     try:
         array = np.asarray(values)
@@ -78,7 +79,7 @@ def amounts(values: Any, name: str) -> Floats:
     )
 
 
-def outcomes(values: Any, name: str) -> Floats:
+def outcomes(values: ArrayLike, name: str) -> Floats:
     """Outcomes (N, P) without missing values, from shape (N,) or (N, P)."""
     table = np.ascontiguousarray(amounts(values, name))
     if np.ndim(table) != 2:
@@ -93,7 +94,7 @@ def outcomes(values: Any, name: str) -> Floats:
     return table
 
 
-def make_balls(y: Floats, radius: Any, radius_kind: str, norm: str) -> Balls:
+def make_balls(y: Floats, radius: float | Sequence[float], radius_kind: str, norm: str) -> Balls:
     """The balls around y (N, P): rho_ip = r_p |y_ip| ("percentage") or r_p.
 
     `radius` is one number above 0, or one for each outcome. Raises InputError for another number

@@ -11,21 +11,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from narwhals.typing import IntoDataFrame
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, dataset_list
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 from pyvws.risks.balls import Balls, count_inside, make_balls, outcomes
 
+Known = ArrayLike | Mapping[str, ArrayLike] | IntoDataFrame | None
+"""What an intruder knows of records: a column of values, several, or a table."""
+
 
 def identification_risk(
-    original: Any,
+    original: ArrayLike,
     synthetic: Sequence[Any] | None = None,
     *,
     radius: float | Sequence[float] = 0.2,
     radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
-    known: Any = None,
+    known: Known = None,
     norm: Literal["box", "euclidean"] = "box",
 ) -> Floats:
     """Identification risk of each record, on the confidential or on synthetic data.
@@ -105,7 +109,7 @@ def paired_outcomes(y: Floats, synthetic: Sequence[Any]) -> list[Floats]:
     return datasets
 
 
-def pattern_codes(known: Any, n: int) -> NDArray[np.intp]:
+def pattern_codes(known: Known, n: int) -> NDArray[np.intp]:
     """A whole number for each record (n,), equal where all known columns are equal."""
     if known is None:
         return np.zeros(n, dtype=np.intp)
@@ -144,7 +148,7 @@ def _has_missing(column: NDArray[Any]) -> bool:
     return any(_is_missing(value) for value in column)
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     try:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value.

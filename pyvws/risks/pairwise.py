@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, choice, finite_number, non_negative
 from pyvws.errors import InputError
 from pyvws.risks._ball_kernels import boxes_around, sum_in_box
 from pyvws.risks.balls import Balls, make_balls, near, outcomes
-from pyvws.risks.identification_risk import pattern_codes
+from pyvws.risks.identification_risk import Known, pattern_codes
 
 Counts = NDArray[np.int64]
 Singletons = Literal["refuse", "weight-zero", "weight-one"]
@@ -41,11 +41,11 @@ MOST_RECORDS: Final = {3: 2_000_000, 4: 86_000}
 
 
 def pairwise_weights(
-    original: Any,
+    original: ArrayLike,
     *,
     radius: float | Sequence[float] = 0.2,
     radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
-    known: Any = None,
+    known: Known = None,
     c: float = 1.0,
     g: float = 0.0,
     singletons: Singletons = "refuse",
@@ -94,11 +94,11 @@ def pairwise_weights(
 
 
 def three_way_weights(
-    original: Any,
+    original: ArrayLike,
     *,
     radius: float | Sequence[float] = 0.2,
     radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
-    known: Any = None,
+    known: Known = None,
     c: float = 1.0,
     g: float = 0.0,
     singletons: Singletons = "refuse",
@@ -149,11 +149,11 @@ def three_way_weights(
 
 
 def four_way_weights(
-    original: Any,
+    original: ArrayLike,
     *,
     radius: float | Sequence[float] = 0.2,
     radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
-    known: Any = None,
+    known: Known = None,
     c: float = 1.0,
     g: float = 0.0,
     singletons: Singletons = "refuse",
@@ -202,10 +202,10 @@ def four_way_weights(
 
 
 def _weights(
-    original: Any,
+    original: ArrayLike,
     radius: float | Sequence[float],
     radius_kind: str,
-    known: Any,
+    known: Known,
     c: float,
     g: float,
     singletons: str,

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyvws._base.html_table import html_table
+from pyvws.sheet.html import Told
+from pyvws.sheet.sheet import Sheet
 
 _SENTENCES = ("caveats", "trust_assumptions")
 _APART = ("ledger", *_SENTENCES, "caveat_keys", "trust_keys")  # The keys are for programs.
 
 
-class ShownStatement(dict[str, Any]):
+class ShownStatement(Told, dict[str, Any]):
     """The entries of `privacy.json`. A notebook shows them as tables: figures, ledger, caveats."""
 
-    def _repr_html_(self) -> str:
+    @property
+    def sheets(self) -> list[Sheet]:
+        """The figures, the uses of the confidential data, and the caveats."""
         entries = [(name, _plain(x)) for name, x in self.items() if name not in _APART and x != []]
         ledger = [
             (entry.get("use", ""), _plain(entry.get("epsilon"))) for entry in self.get("ledger", [])
         ]
-        tables = [html_table("Statement", ("entry", "value"), entries)]
-        if ledger:
-            tables.append(html_table("Uses of the confidential data", ("use", "epsilon"), ledger))
-        for name in _SENTENCES:
-            if self.get(name):
-                rows = [(sentence,) for sentence in self[name]]
-                tables.append(html_table(name.replace("_", " ").capitalize(), ("",), rows))
-        return "".join(tables)
+        return [
+            Sheet("Statement", ("entry", "value"), entries),
+            Sheet("Uses of the confidential data", ("use", "epsilon"), ledger),
+            *(
+                Sheet(name.replace("_", " ").capitalize(), ("",), [(x,) for x in self[name]])
+                for name in _SENTENCES
+                if self.get(name)
+            ),
+        ]
 
 
 def _plain(value: Any) -> str:

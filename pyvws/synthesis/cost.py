@@ -58,7 +58,7 @@ _SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
 _POWER: Final = 0.19  # with so small a power of the number of parameters.
 _SHAPED: Final = 0.65  # Of them, where the rough fit has the posterior's shape.
 _BETWEEN: Final = 4.0  # As many where a normaliser ties the mean to the scale.
-_TRIES: Final = 4  # Refits of a search, as a rule.
+_TRIES: Final = 4  # Refits of a search or of downscaling, as a rule.
 _DRAWS: Final = (1, 5)
 _TIMES: Final = 3
 _WORTH_A_WORD: Final = 10.0  # Seconds.
@@ -180,9 +180,7 @@ def _fits(settings: RunSettings) -> tuple[int, int]:
     """How many fits a run makes as a rule, and how many times a fit's draws confirm the last."""
     mechanism = cast(Mechanism, settings.mechanism)
     fits = mechanism.facts.fits + (_TRIES if settings.reweight else 0)
-    if settings.downscale:
-        fits += settings.passes
-    elif settings.epsilon is not None:
+    if settings.downscale or settings.epsilon is not None:
         fits += _TRIES
     confirmed = settings.target_epsilon is not None and not mechanism.facts.clamps
     return fits, LONGER if confirmed else 0

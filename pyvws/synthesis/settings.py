@@ -242,16 +242,6 @@ class RunSettings:
         "Delta_i) [global2022].",
         panel="Mechanism",
     )
-    psi: float | None = setting(
-        None,
-        "One factor of `downscale` for all records, strictly between 0 and 1.",
-        more="Larger = smaller steps and more refits. The papers leave psi open.",
-        needs="downscale",
-        panel="Mechanism",
-    )
-    passes: int = setting(
-        5, "Refits that `downscale` makes at most.", needs="downscale", panel="Mechanism"
-    )
     most_seconds: float = setting(
         300.0,
         "Processor seconds that a run may take by its forecast; a longer one makes no fit.",
@@ -330,9 +320,6 @@ class RunSettings:
         open_unit_interval(self.tolerance, "tolerance")
         if isinstance(self.engine, str):
             engine_version(self.engine)
-        self._keep("passes", whole_number(self.passes, "passes", least=1))
-        if self.psi is not None:
-            open_unit_interval(self.psi, "psi")
         positive(self.most_seconds, "most_seconds")
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")

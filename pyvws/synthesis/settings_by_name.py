@@ -47,8 +47,8 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `RunSettings` for settings by name, each passed to the part that takes it.
 
     If a run and its mechanism both declare a name, the mechanism takes the setting. The run takes
-    the setting only if the run's declaration needs another setting that the user gave, as `passes`
-    needs `downscale`. None counts as not given.
+    the setting only if the run's declaration needs another setting that the user gave, as `delta`
+    needs `total_epsilon`. None counts as not given.
     """
     given = {name: value for name, value in given.items() if value is not None}
     of_run = {declared.name: declared for declared in settings_of(RunSettings)}

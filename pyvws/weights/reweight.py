@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, finite_vector, open_unit_interval, same_length, weight_vector
 from pyvws.errors import InputError
 
 
-def reweight(weights: Any, by_record: Any, *, k: float) -> Floats:
+def reweight(weights: ArrayLike, by_record: ArrayLike, *, k: float) -> Floats:
     """Raise weights of records whose bound is below the largest (Equation 6 of [vws2024]).
 
     alpha^w_i = min(1, k alpha_i Delta_{alpha,x} / Delta_{alpha,x_i}).

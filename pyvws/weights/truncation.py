@@ -8,14 +8,12 @@ report the bound of the refit, never the target.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import (
     Floats,
     half_epsilon,
-    open_unit_interval,
     positions,
     same_length,
     vector,
@@ -24,7 +22,7 @@ from pyvws._base.checks import (
 from pyvws.errors import InputError
 
 
-def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) -> Floats:
+def weighted_epsilon_weights(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Floats:
     """Set the weights of records above a bound to 0 (Weighted-epsilon of [global2022]).
 
     alpha_i = 0 where Delta_{alpha,x_i} > epsilon / 2.
@@ -62,17 +60,16 @@ def weighted_epsilon_weights(weights: Any, by_record: Any, *, epsilon: float) ->
     return np.where(bounds > half_epsilon(epsilon), 0.0, alpha)
 
 
-def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None = None) -> Floats:
+def downscale(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Floats:
     """Lower the weights of records above a bound, each by its own factor (slides of [global2022]).
 
     The new weight is psi_i alpha_i with psi_i = min(1, (epsilon / 2) / Delta_{alpha,x_i}).
 
     The slides scale weights by factors psi_i below 1 and do not define the factors. The package
     infers that psi_i brings the record's own bound down to epsilon / 2 before the refit, so records
-    below epsilon / 2 keep their weights. The alternative is one constant psi for all records, as
-    long as any bound is above epsilon / 2. Downscaling and `pyvws.reweight` both multiply alpha_i
-    by T / Delta_{alpha,x_i}. `reweight` raises bounds towards the database bound; downscaling
-    lowers bounds to epsilon / 2.
+    below epsilon / 2 keep their weights. Downscaling and `pyvws.reweight` both multiply alpha_i by
+    T / Delta_{alpha,x_i}. `reweight` raises bounds towards the database bound; downscaling lowers
+    bounds to epsilon / 2.
 
     Parameters
     ----------
@@ -82,8 +79,6 @@ def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None
         Delta_{alpha,x_i} of the same fit, in nats; infinity for a record without a finite one.
     epsilon : float
         Above 0; larger = riskier. Infinity leaves all weights as they are.
-    psi : float, optional
-        The constant for all records, strictly between 0 and 1; larger = smaller steps, more refits.
 
     Returns
     -------
@@ -93,32 +88,23 @@ def downscale(weights: Any, by_record: Any, *, epsilon: float, psi: float | None
     Raises
     ------
     InputError
-        If a weight is outside [0, 1], a bound is negative or missing, or lengths differ. Also if
-        epsilon is not above 0, or psi is not strictly between 0 and 1.
+        If a weight is outside [0, 1], a bound is negative or missing, lengths differ, or epsilon is
+        not above 0.
 
     Examples
     --------
     >>> downscale([1.0, 0.5, 0.8], [2.0, 5.0, 2.5], epsilon=5.0).tolist()
     [1.0, 0.25, 0.8]
-    >>> downscale([1.0, 0.5, 0.8], [2.0, 5.0, 2.5], epsilon=5.0, psi=0.5).tolist()
-    [0.5, 0.25, 0.4]
     """
     alpha, bounds = _fitted(weights, by_record)
     half = half_epsilon(epsilon)
     above = bounds > half
     factor = np.ones_like(bounds)
-    if psi is None:
-        factor[above] = half / bounds[above]
-    else:
-        constant = open_unit_interval(psi, "psi")
-        if above.any():
-            factor[:] = constant
-            # No factor but 0 brings an infinite bound down.
-            factor[np.isinf(bounds)] = 0.0
+    factor[above] = half / bounds[above]
     return alpha * factor
 
 
-def _fitted(weights: Any, by_record: Any) -> tuple[Floats, Floats]:
+def _fitted(weights: ArrayLike, by_record: ArrayLike) -> tuple[Floats, Floats]:
     alpha, bounds = weight_vector(weights), vector(by_record, "by_record")
     same_length(alpha, bounds, ("weights", "by_record"))
     wrong = ~(bounds >= 0)

@@ -7,9 +7,10 @@ protected. Weights of 1 give the ordinary posterior. A weight of 0 takes the rec
 from __future__ import annotations
 
 import math
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import (
     Floats,
@@ -34,7 +35,7 @@ KEEPING_SHIFT = 0.5
 
 
 def lipschitz_weights(
-    log_lik: Any,
+    log_lik: ArrayLike,
     *,
     c: float = 1.0,
     g: float = 0.0,
@@ -90,7 +91,7 @@ def lipschitz_weights(
 
 
 def weights_from_bounds(
-    by_record: Any,
+    by_record: ArrayLike,
     *,
     c: float = 1.0,
     g: float = 0.0,
@@ -109,7 +110,9 @@ def weights_from_bounds(
     return weights
 
 
-def scaled_bounds(by_record: Any, *, map: str = "linear", counts: Floats | None = None) -> Floats:
+def scaled_bounds(
+    by_record: ArrayLike, *, map: str = "linear", counts: Floats | None = None
+) -> Floats:
     """Risks (N,) in [0, 1] from by-record bounds f_i (N,): step 3 of Algorithm 1; larger = riskier.
 
     `map` is that of `lipschitz_weights`, over the finite bounds; a risk is 1 where a bound is
@@ -157,7 +160,7 @@ def _exp(values: Floats) -> Floats:
     return np.array([of(value) for value in values.tolist()])
 
 
-def risk_weights(risk: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
+def risk_weights(risk: ArrayLike, *, c: float = 1.0, g: float = 0.0) -> Floats:
     """CW and marginal weights (Algorithm 2, step 4 of [vws2024]; [risk2024]).
 
     alpha_i = c (1 - IR_i) + g, kept within [0, 1].
@@ -224,7 +227,7 @@ def scalar_weights(n: int, *, target: float, unweighted: float) -> Floats:
     return np.full(records, min(1.0, weight))
 
 
-def column_weights(column: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
+def column_weights(column: ArrayLike, *, c: float = 1.0, g: float = 0.0) -> Floats:
     """Weights alpha_i = c w_i + g (N,), kept within [0, 1], from a public column of weights w_i.
 
     Each weight depends on the record's own w_i and on constants alone; larger = less protected.
@@ -239,7 +242,7 @@ def column_weights(column: Any, *, c: float = 1.0, g: float = 0.0) -> Floats:
     return np.clip(weights, 0.0, 1.0)
 
 
-def fixed_scale_risks(sizes: Any, *, low: float = 0.0, high: float) -> Floats:
+def fixed_scale_risks(sizes: ArrayLike, *, low: float = 0.0, high: float) -> Floats:
     """Risks (N,) in [0, 1] from sizes f_i (N,) of terms in nats, by constants; larger = riskier.
 
     The risks are (f_i - low) / (high - low), kept within [0, 1], and 1 where f_i is not finite.
@@ -258,7 +261,7 @@ def fixed_scale_risks(sizes: Any, *, low: float = 0.0, high: float) -> Floats:
 
 
 def fixed_scale_weights(
-    sizes: Any, *, low: float = 0.0, high: float, c: float = 1.0, g: float = 0.0
+    sizes: ArrayLike, *, low: float = 0.0, high: float, c: float = 1.0, g: float = 0.0
 ) -> Floats:
     """Weights alpha_i = c (1 - risk_i) + g (N,), kept within [0, 1]; risks by `fixed_scale_risks`.
 

@@ -65,16 +65,12 @@ def test_every_setting_keeps_the_whole_number_and_not_the_float():
     settings = vws.Synthesizer(
         outcome="y",
         datasets=5.0,
-        epsilon=5.0,
-        downscale=True,
-        passes=2.0,
         settings=SamplerSettings(draws=400.0, warmup=100.0, chains=2.0),
     )
-    kept = [settings.datasets, settings.passes]
+    kept = [settings.datasets]
     kept += [settings.settings.draws, settings.settings.warmup, settings.settings.chains]
-    assert kept == [5, 2, 400, 100, 2]
+    assert kept == [5, 400, 100, 2]
     assert {type(value) for value in kept} == {int}
-    assert type(make_mechanism("weighted-epsilon", epsilon=5.0, passes=2.0).passes) is int
     bins = make_mechanism("perturbed-histogram", epsilon=5.0, range=(0.0, 1.0), bins=7.0).bins
     assert type(bins) is int
     assert type(find_model("normal-mixture", components=3.0).components) is int

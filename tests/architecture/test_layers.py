@@ -13,6 +13,7 @@ from house import EVIDENCE, MODULES, imports, nodes, unit_of, units_imported
 PACKAGE = MODULES["pyvws"].parent
 
 ROOMS = (
+    "sheet",
     "errors",
     "_base",
     "r_numbers",

@@ -75,7 +75,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.laplace_table.public_ranges": "reads the entries of a schema",
     "posterior.cell_family.by_no_family": "reads the entries of a schema",
     "posterior.cell_family.cell_family": "reads the entries of a schema",
-    "evaluation.original_and_datasets.spelled_levels": (
+    "tables.files.labels.spelled_levels": (
         "evaluation/test_spelled_alike.py::"
         "test_a_level_is_itself_and_another_label_is_a_level_or_itself"
     ),

@@ -59,7 +59,6 @@ FIXED_DEFAULTS = {
     "bootstrap_interval": {"replicates": 1000, "level": 0.95},
     "combine": {"kind": "partial", "size_ratio": 1.0},
     "combine_formula": {"kind": "partial", "size_ratio": 1.0},
-    "downscale": {"psi": None},
     "from_cmdstan_csv": {"log_lik": "weighted"},
     "from_log_lik": {"log_lik": "weighted"},
     "from_stanfit": {"log_lik": "weighted"},

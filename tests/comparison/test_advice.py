@@ -9,7 +9,7 @@ import pytest
 import pyvws as vws
 from pyvws.comparison.advice import Advice, ComparedRow, advised
 from pyvws.comparison.choices import Point, read_choice
-from pyvws.evaluation.table_utility import Score
+from pyvws.evaluation.table_scores import Score
 
 pytestmark = pytest.mark.runs
 

@@ -10,7 +10,6 @@ import pytest
 
 import pyvws as vws
 from pyvws.comparison.compare import compare
-from pyvws.comparison.page import formatted_row, headings, notes
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")
@@ -54,12 +53,12 @@ def test_noisy_counts_stand_beside_a_mechanism_that_pays_for_each_dataset(tmp_pa
     (advice,) = found.advice
     assert advice.row in (pure, approximate)
     assert "all datasets together" in advice.text
-    for row in found.rows:
-        assert len(formatted_row(found, row)) == len(headings(found)) + 1
+    (sheet,) = found.sheets
+    assert {len(row) for row in sheet.rows} == {len(sheet.columns)}
     page = (tmp_path / "compared/confidential/comparison.html").read_text()
     assert approximate.claim == approximate.kind == "strict if public, but for delta 1e-05"
     assert approximate.claim in page
     assert "A. Person" not in page
-    said = notes(found)[-1]
+    said = sheet.facts["notes"][-1]
     assert said.startswith("A look at the confidential table proposed the schema")
     assert said in page

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
+from pyvws.commands.tabulate import table_page
 from pyvws.errors import InputError
 from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey_quantile
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
 from pyvws.privacy import seller
 from pyvws.privacy.budget import Budget, noise_scale
-from pyvws.report.table_page import table_page
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 

@@ -100,8 +100,8 @@ def test_a_dot_is_every_other_column_and_a_notebook_shows_the_coefficients():
     found = regression_utility(tables[0], tables[1:], "pay ~ .")
     assert found.names == ("(Intercept)", "x", "visits")
     shown = found._repr_html_()
-    assert f"<td>x</td><td>{found.original[1]:.4g} (" in shown
-    assert f"<td>{found.overlap[2]:.3f}</td></tr></tbody>" in shown
+    assert f"<td>x</td><td>{found.original[1]:.5g}</td>" in shown
+    assert f"<td>{found.overlap[2]:.5g}</td></tr></tbody>" in shown
 
 
 def test_the_command_prints_both_intervals(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.evaluation.k_marginal import k_marginal
-from pyvws.evaluation.original_and_datasets import spelled_levels
 from pyvws.evaluation.regression_utility import regression_utility
+from pyvws.tables.files.labels import spelled_levels
 
 _RNG = np.random.default_rng(5)
 N = 300

@@ -149,7 +149,7 @@ def test_a_record_counted_twice_in_a_set_would_be_caught():
 def test_noise_of_one_set_less_would_be_caught():
     """Shares of two sets spread over three: the third has no part in the sum."""
     counted, budget = counted_table(SCHEMA, ("pairs",)), Budget(epsilon=0.7, neighbours="replace")
-    shares = usual_shares(counted, pure=True, power=None)[:2].tolist()
+    shares = usual_shares(counted, pure=True)[:2].tolist()
     short = noise_of(budget, dict(zip("ab", shares, strict=True))).scales
     assert epsilon_of(budget, [*short.values(), short["b"]]) > 0.7
 

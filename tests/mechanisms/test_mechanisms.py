@@ -45,7 +45,7 @@ def test_names_and_the_papers_defaults():
         "pairwise": PairwiseWeighted(c=1.0, g=0.0, radius=0.2),
         "sw": ScalarWeighted(match="lw"),
     }
-    assert make_mechanism("weighted-epsilon", epsilon=5.0) == WeightedEpsilon(epsilon=5.0, passes=1)
+    assert make_mechanism("weighted-epsilon", epsilon=5.0) == WeightedEpsilon(epsilon=5.0)
     assert make_mechanism("censored", epsilon=5.0) == Censored(epsilon=5.0, weights="lw")
     assert make_mechanism("perturbed-histogram", epsilon=5.0, range=(0, 1)) == PerturbedHistogram(
         epsilon=5.0, range=(0.0, 1.0), neighbours="replace", noise="secret"

@@ -234,10 +234,6 @@ def test_the_maps_by_hand() -> None:
             "^weight_column belongs to weights public. Leave weight_column out.",
         ),
         (
-            lambda: Censored(epsilon=1.0, weights="public", weight_column="w", stage_scale=2.0),
-            "^stage_scale belongs to weights staged",
-        ),
-        (
             lambda: Censored(epsilon=1.0, weights="staged", stage_epsilon=np.inf),
             "^stage_epsilon must be finite",
         ),
@@ -310,9 +306,6 @@ def test_staged_weights_come_from_the_last_draw_alone_by_hand() -> None:
         ("datasets", 2.0),
     ]
     assert "weights-staged" in [caveat["key"] for caveat in said["caveat_keys"]]
-    scaled = Censored(epsilon=1.0, weights="staged", stage_epsilon=0.5, stage_scale=8.0)
-    wider = one_run(scaled, draws).fit(table, seed=1 << 62)
-    np.testing.assert_allclose(wider.records["weight"], 1.0 - half / 8.0)
 
 
 @pytest.mark.runs

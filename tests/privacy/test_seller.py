@@ -425,7 +425,7 @@ def test_released_counts_cost_what_is_stated_and_nearly_all_of_it(
     )
     read = check_table(frame, RunSettings(schema=schema, mechanism=mechanism))
     workload = mechanism.workload(schema)
-    noise = workload.noise(mechanism.budget, hidden=neighbours == "loo", power=None)
+    noise = workload.noise(mechanism.budget, hidden=neighbours == "loo")
     sells = Seller.of_noise(noise, read.counted, read.units)
     records = None if neighbours == "loo" else read.records
     bought = measured(workload, noise, sells, records=records)

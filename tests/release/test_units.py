@@ -21,8 +21,8 @@ from pyvws.report.board_bounds import bounds_section
 from pyvws.report.board_page import board_page
 from pyvws.report.evidence import Evidence, RiskEvidence, RiskSettings
 from pyvws.report.output_folder import read_confidential, read_public
-from pyvws.report.page import Table
 from pyvws.report.public_page import public_page
+from pyvws.sheet.sheet import Sheet
 from pyvws.statement.schema import SCHEMA
 
 SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
@@ -279,7 +279,7 @@ def test_every_figure_of_a_fit_says_whose_bounds_and_weights_it_shows(
     section = bounds_section(public, confidential, Evidence(None, [], [], None, of_pay))
     assert all(whose in text and other not in text for text in section.text)
     for part in section.parts:
-        said = (part.caption,) if isinstance(part, Table) else (part.alt, part.caption)
+        said = (part.title,) if isinstance(part, Sheet) else (part.alt, part.caption)
         assert all(whose in text and other not in text for text in said)
     assert len(drawn) == 6
     axes = [axis for figure in drawn for axis in figure.axes]

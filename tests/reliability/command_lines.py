@@ -59,7 +59,7 @@ _WORDS: dict[str, Sequence[str]] = {
     "--levels": _LISTS,
 }  # fmt: skip
 _NUMERIC = (
-    "--c", "--g", "--k", "--tolerance", "--radius", "--epsilon", "--passes", "--psi", "--bins",
+    "--c", "--g", "--k", "--tolerance", "--radius", "--epsilon", "--bins",
     "--components", "--threshold", "--datasets", "--chains", "--warmup", "--draws", "--seed",
     "--target-accept",
 )  # fmt: skip

@@ -26,9 +26,10 @@ from pyvws.evaluation.table_risk import RiskScore, table_risk
 from pyvws.report.board_decision import BoardCheck, checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
-from pyvws.report.page import Heading, number
+from pyvws.report.page import Heading
 from pyvws.report.public_page import public_page, statement_facts
 from pyvws.report.reports import write_pages
+from pyvws.sheet.sheet import number
 from pyvws.statement.schema import GUARANTEES
 from pyvws.statement.words import SIGNED, caveat
 

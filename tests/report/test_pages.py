@@ -34,10 +34,11 @@ from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.report import evidence, reports
 from pyvws.report.evidence import RiskSettings, gather, risk_evidence
 from pyvws.report.output_folder import read_confidential, read_public
-from pyvws.report.page import Heading, Table, formatted, number
+from pyvws.report.page import Heading, formatted
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ColumnValues
 from pyvws.report.reports import write_pages
+from pyvws.sheet.sheet import Sheet, number
 from pyvws.statement.schema import FIELDS, GUARANTEES
 
 _NAME = "family <b>income</b> & more"
@@ -391,7 +392,7 @@ def test_a_statement_that_lacks_a_value_is_refused_in_words(
 
 
 def test_tables_know_their_numbers() -> None:
-    made = Table("", ("a", "b", "c"), [("x", "1.5", ""), ("y", "none", "2"), ("2", "", "3")])
+    made = Sheet("", ("a", "b", "c"), [("x", "1.5", ""), ("y", "none", "2"), ("2", "", "3")])
     assert made.numeric == [False, True, True]
     assert [number(v) for v in (None, True, 3, 2.0, 1234567.8, 0.123456, np.nan)] == [
         "none", "yes", "3", "2", "1234568", "0.1235", "not finite",

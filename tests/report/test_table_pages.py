@@ -21,14 +21,16 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.evaluation.associations import associations
 from pyvws.evaluation.k_marginal import k_marginal
+from pyvws.evaluation.one_column import LevelMargin
 from pyvws.report import released_columns
 from pyvws.report.evidence import gather
-from pyvws.report.margins import LevelMargin, NumberMargin, margin_of, pairs_of
+from pyvws.report.margins import NumberMargin, margin_of, pairs_of
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
-from pyvws.report.page import Heading, formatted, number
+from pyvws.report.page import Heading, formatted
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ReportedColumn, read_values, valued
 from pyvws.report.reports import write_pages
+from pyvws.sheet.sheet import number
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -341,7 +343,15 @@ def test_levels_are_found_by_their_text_or_by_their_number() -> None:
     found = valued(column, parts)
     assert found.levels == ("01", "2", "true", "(empty)", "3", "also", "new")
     assert [list(codes) for codes in found.tables] == [[0, 3, 1, 2], [1, 0, 6, 5], [1, 4, 3, 1]]
-    assert found.shares.tolist()[0] == [0.25, 0.25, 0.25, 0.25, 0, 0, 0]
+    assert LevelMargin.of("x", found.levels, found.tables).shares.tolist()[0] == [
+        0.25,
+        0.25,
+        0.25,
+        0.25,
+        0,
+        0,
+        0,
+    ]
 
 
 def test_a_number_with_an_empty_cell_or_text_is_refused_without_its_value() -> None:
@@ -359,7 +369,7 @@ def test_a_number_with_an_empty_cell_or_text_is_refused_without_its_value() -> N
 def test_rare_levels_are_drawn_as_one() -> None:
     shares = np.full((2, 40), 0.5 / 37)
     shares[:, [3, 20, 30]] = [[0.2, 0.1, 0.2], [0.1, 0.2, 0.2]]
-    folded = LevelMargin("x", tuple(map(str, range(40))), shares).folded()
+    folded = LevelMargin("x", tuple(map(str, range(40))), shares).folded(12)
     assert len(folded.levels) == 12
     assert folded.levels[-1] == "29 others"
     assert {"3", "20", "30"} <= set(folded.levels)

@@ -191,7 +191,7 @@ def test_weights_from_more_than_one_draw_of_the_stage_are_refused(
 ) -> None:
     """The planted error: the size is the largest over two points, of which one is no draw."""
     sizes = SynthesisLoop.sizes
-    mechanism = mechanism_of("staged", "poisson", tmp_path, stage_scale=0.5)
+    mechanism = mechanism_of("staged", "poisson", tmp_path)
     assert losses("poisson", mechanism)[0] <= claim(mechanism) * (1 + ROUNDING)
 
     def of_two(self: Any, fit: Any, s: int) -> Floats:

@@ -113,7 +113,7 @@ def test_chains_of_the_reference_that_fail_are_a_warning(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_downscaled_weights_are_not_strict(source: str, tmp_path: Path) -> None:
-    run = strict(source, tmp_path, downscale=True, passes=1)
+    run = strict(source, tmp_path, downscale=True)
     assert not run.strict
     said = run.fit(TABLE, seed=1).privacy
     assert said["guarantee"] == "asymptotic-dp"
@@ -170,7 +170,7 @@ def test_the_command_line_repeats_a_staged_run_from_its_own_file(tmp_path: Path)
     pl.DataFrame({"y": rng.poisson(6, 90)}).write_csv(tmp_path / "table.csv")
     given = [
         *("--outcome", "y", "--model", "poisson", "--mechanism", "censored"),
-        *("--weights", "staged", "--stage-epsilon", "3", "--epsilon", "20", "--stage-scale", "9"),
+        *("--weights", "staged", "--stage-epsilon", "3", "--epsilon", "20"),
         *("--datasets", "1", "--draws", "500", "--seed", str(1 << 62), "--accept-unconverged"),
     ]
 

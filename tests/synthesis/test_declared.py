@@ -151,8 +151,6 @@ def test_a_setting_is_refused_by_all_that_do_not_take_it() -> None:
     ("given", "message"),
     [
         ({"k": 0.9}, "k belongs to reweight. Add reweight or leave k out."),
-        ({"passes": 2}, "passes belongs to downscale. Add downscale or leave passes out."),
-        ({"psi": 0.5}, "psi belongs to downscale. Add downscale or leave psi out."),
         (
             {"records_epsilon": 1.0},
             "records_epsilon belongs to records. Add records or leave records_epsilon out.",
@@ -209,9 +207,6 @@ def test_of_one_name_the_right_one_is_taken() -> None:
     )
     assert (histogram["mechanism"].range, histogram["mechanism"].epsilon) == ((0.0, 5.0), 2.0)
     assert arranged({"outcome": "y", "epsilon": 2.0})["epsilon"] == 2.0
-    both = {"outcome": "y", "mechanism": "weighted-epsilon", "epsilon": 2.0, "passes": 3}
-    assert arranged(both)["mechanism"].passes == 3
-    assert arranged({**both, "downscale": True})["passes"] == 3
 
 
 @pytest.mark.parametrize(

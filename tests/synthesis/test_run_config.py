@@ -122,7 +122,7 @@ _WEIGHTED: st.SearchStrategy[Any] = st.one_of(
 _SETTLED: st.SearchStrategy[Any] = st.one_of(
     st.builds(vws.MarginalWeighted, **{**_COUNTING, "c": st.just(1.0)}, match=_MATCHES),
     st.builds(vws.ScalarWeighted, match=_MATCHES),
-    st.builds(vws.WeightedEpsilon, epsilon=_NUMBERS, passes=st.integers(1, 9)),
+    st.builds(vws.WeightedEpsilon, epsilon=_NUMBERS),
     st.builds(
         vws.Censored,
         epsilon=_NUMBERS,
@@ -179,9 +179,7 @@ _SETTINGS: st.SearchStrategy[dict[str, Any]] = st.one_of(
             "mechanism": _WEIGHTED,
             "epsilon": _NUMBERS,
             "downscale": st.just(True),
-            "psi": st.none() | _SHARES,
             "accept_above_target": st.booleans(),
-            "passes": st.integers(1, 9),
         }
     ),
     st.fixed_dictionaries(
@@ -314,7 +312,7 @@ def test_the_seed_of_a_file_beside_other_settings_is_warned_of_before_a_fit(
 MECHANISMS: list[Any] = [
     vws.LipschitzWeighted(c=0.5, g=0.1),
     vws.PairwiseWeighted(known=("a", "b"), match="lw"),
-    vws.WeightedEpsilon(epsilon=5.0, passes=2),
+    vws.WeightedEpsilon(epsilon=5.0),
     vws.Censored(epsilon=5.0, weights="none"),
     vws.PerturbedHistogram(epsilon=5.0, range=(0.0, 10.0), bins=4, neighbours="loo"),
 ]

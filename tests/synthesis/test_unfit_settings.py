@@ -134,7 +134,6 @@ _BESIDE: dict[str, dict[str, Any]] = {
     "records": {"records": "noisy"},
     "total_epsilon": {"total_epsilon": 2.0, "mechanism": "censored", "weights": "none"},
     "stage_epsilon": {"weights": "staged"},
-    "stage_scale": {"weights": "staged", "stage_epsilon": 1.0},
 }
 
 

@@ -477,15 +477,11 @@ def of_one_record_fewer(function: Any) -> Any:
 
 
 def down_to_the_database(_: Any) -> Any:
-    def scaled(weights: Any, by_record: Any, *, epsilon: float, psi: Any = None) -> Any:
+    def scaled(weights: Any, by_record: Any, *, epsilon: float) -> Any:
         finite = by_record[np.isfinite(by_record)]
         return weights * min(1.0, 0.5 * epsilon / max(finite.max(), 1e-9))
 
     return scaled
-
-
-def without_psi(function: Any) -> Any:
-    return lambda *args, psi=None, **options: function(*args, **options)
 
 
 def of_the_next_count(function: Any) -> Any:
@@ -701,7 +697,6 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (TRUNCATED, "pyvws.weights.truncation:half_epsilon", ties_too),
     (DOWN, "pyvws.weights.truncation:half_epsilon", whole_epsilon),
     (DOWN, DOWN, down_to_the_database),
-    (DOWN, DOWN, without_psi),
     (BINS + "cube_root_bins", BINS + "cube_root_bins", nearest_root),
     (BINS + "equal_edges", BINS + "equal_edges", numpy_edges),
     (BINS + "bin_counts", BINS + "bin_counts", upper_ends),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +11,6 @@ from hypothesis import strategies as st
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
-from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.weights.truncation import downscale, weighted_epsilon_weights
 
 few = settings(max_examples=60, deadline=None, derandomize=True)
@@ -26,15 +22,7 @@ tables = st.integers(1, 12).flatmap(
     )
 )
 epsilons = st.sampled_from([0.25, 3.0, 5.0, 12.0, np.inf])
-rules = pytest.mark.parametrize(
-    "rule",
-    [
-        weighted_epsilon_weights,
-        downscale,
-        lambda *fit, epsilon: downscale(*fit, epsilon=epsilon, psi=0.75),
-    ],
-    ids=["weighted-epsilon", "downscale", "constant"],
-)
+rules = pytest.mark.parametrize("rule", [weighted_epsilon_weights, downscale])
 
 FOUR = [1.0, 0.5, 0.5, 0.0], [2.5, 5.0, np.inf, 0.0]  # weights and bounds
 
@@ -43,23 +31,17 @@ def test_four_records_by_hand():
     # A bound of just epsilon / 2 = 2.5 is kept; a bound of 5 is twice as large.
     assert weighted_epsilon_weights(*FOUR, epsilon=5.0).tolist() == [1.0, 0.0, 0.0, 0.0]
     assert downscale(*FOUR, epsilon=5.0).tolist() == [1.0, 0.25, 0.0, 0.0]
-    assert downscale(*FOUR, epsilon=5.0, psi=0.5).tolist() == [0.5, 0.25, 0.0, 0.0]
 
 
-@given(tables, epsilons, st.sampled_from([None, 0.5, 0.9]))
+@given(tables, epsilons)
 @few
-def test_against_loops(table, epsilon, psi):
+def test_against_loops(table, epsilon):
     truncated, scaled = [], []
     for alpha, bound in zip(*table, strict=True):
         truncated.append(0.0 if bound > epsilon / 2 else alpha)
-        if psi is None:
-            scaled.append(alpha * (epsilon / 2 / bound) if bound > epsilon / 2 else alpha)
-        elif max(table[1]) > epsilon / 2:
-            scaled.append(0.0 if bound == np.inf else alpha * psi)
-        else:
-            scaled.append(alpha)
+        scaled.append(alpha * (epsilon / 2 / bound) if bound > epsilon / 2 else alpha)
     assert weighted_epsilon_weights(*table, epsilon=epsilon).tolist() == truncated
-    assert downscale(*table, epsilon=epsilon, psi=psi).tolist() == scaled
+    assert downscale(*table, epsilon=epsilon).tolist() == scaled
 
 
 @rules
@@ -104,15 +86,6 @@ def test_without_a_refit_every_record_meets_epsilon():
     assert (lower[~above] == weights[~above]).all()
     out = weighted_epsilon_weights(weights, before.by_record, epsilon=5.0)
     assert lipschitz_bounds(log_lik * out).epsilon <= 5.0
-    # A constant gets there in a few steps, and then stops.
-    steps = 0
-    bounds = before
-    while bounds.epsilon > 5.0:
-        weights = downscale(weights, bounds.by_record, epsilon=5.0, psi=0.8)
-        bounds = lipschitz_bounds(log_lik * weights)
-        steps += 1
-    assert 1 < steps < 20
-    assert (downscale(weights, bounds.by_record, epsilon=5.0, psi=0.8) == weights).all()
 
 
 WRONG = (
@@ -143,44 +116,8 @@ def test_bad_input(rule, arguments, message):
     assert str(caught.value) == message
 
 
-def test_a_constant_is_below_1():
-    with pytest.raises(InputError, match=r"^psi must lie strictly"):
-        downscale(*FOUR, epsilon=5.0, psi=1.0)
-
-
 def test_columns_of_any_kind():
     for column in (lambda v: pd.Series(v, index=[8, 8, 2, 1]), pl.Series, tuple):
         fit = [column(part) for part in FOUR]
         assert weighted_epsilon_weights(*fit, epsilon=5.0).tolist() == [1.0, 0.0, 0.0, 0.0]
         assert downscale(*fit, epsilon=5.0).tolist() == [1.0, 0.25, 0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("after", "expected"),
-    [
-        ([6.0, 6.0, 0.0], [1.0, 0.5, 0.0]),  # Another pass would leave no record.
-        ([2.0, 6.0, 0.0], [1.0, 0.0, 0.0]),
-        ([2.0, 3.0, 0.0], [1.0, 0.5, 0.0]),  # No record is above the limit.
-    ],
-)
-def test_a_second_truncation_never_leaves_an_empty_table(
-    after: list[float], expected: list[float]
-) -> None:
-    """Epsilon 10: the first pass takes the third record out, whose bound is 8."""
-
-    def fitted(weights: Any, by_record: list[float]) -> Any:
-        bounds = SimpleNamespace(by_record=np.array(by_record))
-        bounds.aimed = bounds
-        return SimpleNamespace(weights=np.array(weights), bounds=bounds)
-
-    loop: Any = SimpleNamespace(
-        unweighted=lambda: fitted([1.0] * 3, [4.0, 6.0, 9.0]),
-        cells=SimpleNamespace(multiplicity=None),
-        once=lambda _key, make: make(),
-        lipschitz=lambda **_: fitted([1.0, 0.5, 0.25], [2.0, 3.0, 8.0]),
-        lost=lambda _weights: [],
-        fit=lambda weights, _label: fitted(weights, after),
-    )
-    mechanism = WeightedEpsilon(epsilon=10.0, passes=2, g=0.0)
-    request: Any = None
-    assert mechanism.weigh(loop, request).fit.weights.tolist() == expected

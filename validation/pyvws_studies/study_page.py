@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pyvws.report.page import Section, Table, number, picture, render
+from pyvws.report.page import Section, picture, render
+from pyvws.sheet.sheet import Sheet, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +43,7 @@ def _part(exhibit: Shown) -> Any:
         )
     headings = tuple(exhibit.rows[0])
     rows = [tuple(_text(row[name]) for name in headings) for row in exhibit.rows]
-    return Table(exhibit.title, headings, rows)
+    return Sheet(exhibit.title, headings, rows)
 
 
 def _text(value: Any) -> str:

@@ -116,7 +116,6 @@ def count_noise(
     hidden: bool,
     cells: FineCells | None = None,
     share: float = 0.0,
-    power: float | None = None,
 ) -> Noise:
     """The noise of all counts of a release, by name, which costs the budget.
 
@@ -125,7 +124,7 @@ def count_noise(
     and the sets have, classes of how round they are about a tenth of that of fine cells. Where it
     is `hidden`, the number of records has the share of an average set.
     """
-    shares = usual_shares(table, pure=budget.pure, power=power)
+    shares = usual_shares(table, pure=budget.pure)
     by_name = dict(zip(map(of_set, table.names), shares.tolist(), strict=True))
     if cells is not None:
         own = dict.fromkeys(map(of_cells, cells.columns), 1.0)

@@ -332,13 +332,13 @@ def _possible(
     return possible
 
 
-def usual_shares(table: CountedTable, *, pure: bool, power: float | None) -> Floats:
+def usual_shares(table: CountedTable, *, pure: bool) -> Floats:
     """Shares (Q,) of the budget by the sizes of the tables: cells^power, times the sets' weights.
 
     The power that loses least is near 2/3 for Gaussian noise, and lies between 1/2 and 3/4 for
-    Laplace noise.
+    Laplace noise, so 0.6.
     """
-    power = (0.6 if pure else 2.0 / 3.0) if power is None else power
+    power = 0.6 if pure else 2.0 / 3.0
     possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
     shares = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
     own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]

@@ -87,18 +87,13 @@ class Workload:
     def _in_own_cells(self) -> set[str]:
         return in_own_cells(self.schema, self.measure, self.tables, conditionals=self.conditionals)
 
-    def noise(self, budget: Budget, *, hidden: bool, power: float | None) -> Noise:
+    def noise(self, budget: Budget, *, hidden: bool) -> Noise:
         """The noise of all that a run may buy, by name: from settings and the schema alone.
 
         Where it is `hidden`, the number of records is among it.
         """
         return count_noise(
-            budget,
-            self.table,
-            hidden=hidden,
-            cells=self.finest,
-            share=self.cells_share,
-            power=power,
+            budget, self.table, hidden=hidden, cells=self.finest, share=self.cells_share
         )
 
     def read(self, frame: Any) -> CountedRecords:

@@ -20,9 +20,8 @@ from pyvws.tables.design.model_matrix import assembled, evaluated, of_own_row
 from pyvws.tables.design.patterns import PatternDesign, bands, pattern_design
 from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.expressions import Expression, Token
 from pyvws.tables.schema.factors import Factor
-from pyvws.tables.schema.formula import ReadFormula, read_formula
+from pyvws.tables.schema.formula import Expression, ReadFormula, Token, read_formula
 from pyvws.tables.schema.parts import ModelledSchema
 from pyvws.tables.schema.schema import Schema
 

@@ -209,3 +209,25 @@ def days_or_empty(column: pl.Series, start: str) -> pl.Series | None:
     if column.dtype != pl.Date and not isinstance(column.dtype, pl.Datetime):
         return None
     return moved(column.cast(pl.Date).to_physical().cast(pl.Float64), EPOCH, start)
+
+
+def spelled_levels(labels: Sequence[Any], levels: Sequence[str | None]) -> list[Any]:
+    """Each label as the level that it spells, or as it is where it spells none or several.
+
+    >>> spelled_levels(["TRUE", "f ", "01", "x"], ["true", "F", "1", "2"])
+    ['true', 'F', '1', 'x']
+    """
+    known = {*levels}
+    meanings, letters = by_meaning(levels), [bare(level) for level in levels]
+    times = Counter(letters)
+    bybare = {own: k for k, own in enumerate(letters) if times[own] == 1}
+    places = [meanings.get(meant(x), bybare.get(bare(x), -1)) for x in labels]
+    return [
+        label if label in known or place < 0 else levels[place]
+        for label, place in zip(labels, places, strict=True)
+    ]
+
+
+def bare(label: Any) -> str | None:
+    """A label without its capitals and the blanks around it, and by what it is meant for."""
+    return None if label is None else meant(str(label).strip().casefold())

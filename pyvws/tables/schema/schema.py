@@ -12,9 +12,10 @@ import narwhals as nw
 
 from pyvws._base.checks import Floats, as_text, near, positive, whole_number
 from pyvws._base.folders import write_whole
-from pyvws._base.html_table import html_table
 from pyvws._base.toml import toml_value
 from pyvws.errors import InputError
+from pyvws.sheet.html import html
+from pyvws.sheet.sheet import Sheet
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.acceptance import why_not_accepted
@@ -283,7 +284,7 @@ class Schema:
             model = column.model if synthesized else None
             rows.append((name, column.role, model or "", text, ", ".join(predictors)))
         title = "Schema, under review: confidential" if self.under_review else "Schema"
-        return html_table(title, ("column", *_HEADINGS[:2], "entries", "given"), rows)
+        return html([Sheet(title, ("column", *_HEADINGS[:2], "entries", "given"), rows)])
 
     @property
     def text(self) -> str:

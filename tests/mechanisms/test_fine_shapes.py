@@ -33,7 +33,7 @@ def cells_of(
     return fine, np.searchsorted(cuts, fine.edges[:-1], side="right")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), deviation=st.floats(0.1, 1e4), most=st.integers(1, 900))
 def test_each_cell_keeps_its_records(seed: int, deviation: float, most: int) -> None:
     rng = np.random.default_rng(seed)

@@ -17,7 +17,7 @@ from pyvws.models.nominal import Nominal
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = settings(max_examples=40, derandomize=True)
 
 
 def table(seed: int, n: int = 40, K: int = 3, L: int = 4, sd: float | None = None):
@@ -243,7 +243,7 @@ def test_an_sd_that_is_no_scale_is_refused(sd):
 
 
 @given(seed=st.integers(0, 2**32 - 1), K=st.integers(1, 4), L=st.integers(2, 4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_chains_are_compared_by_all_coefficients_and_the_correlations_determinant(seed, K, L):
     family = Nominal(levels=tuple(map(str, range(L))))
     q = np.random.default_rng(seed).normal(size=(5, family.dimension(K)))

@@ -46,7 +46,7 @@ def family_of(kind: str, rng: np.random.Generator, size: float) -> tuple[Any, An
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([0.1, 1.0, 30.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_shares_are_the_likelihoods_of_the_levels(kind: str, seed: int, size: float) -> None:
     family, draw, rows, first = family_of(kind, np.random.default_rng(seed), size)
     shares = family.log_shares(draw, rows)

@@ -58,7 +58,7 @@ def numbers(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
     kept=st.sampled_from(["double", "single", 3, 4]),
     gone=st.booleans(),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_planted_form_is_found_and_one_record_that_breaks_it_hides_it(
     seed: int, form: str, names: list[str], kept: Any, gone: bool
 ) -> None:
@@ -154,7 +154,7 @@ def test_what_is_no_form_is_not_proposed() -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_numbers_that_tell_nothing_of_each_other_have_no_form(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(12, 120))

@@ -111,7 +111,6 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 
 @pytest.mark.runs
 @given(tables(), st.booleans())
-@settings(deadline=None)
 def test_each_record_keeps_each_rule(table: pd.DataFrame, wide: bool) -> None:
     if wide:  # Too wide for regressions: numbers become levels of conditional tables.
         for step in (1, 7, 11, 13):
@@ -137,7 +136,6 @@ def test_each_record_keeps_each_rule(table: pd.DataFrame, wide: bool) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_columns_that_tell_nothing_of_each_other_have_no_rule(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(30, 600))
@@ -174,7 +172,7 @@ def test_levels_that_never_meet_are_barred_and_few_rules_say_so() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_never_is_no_chance_and_comes_from_no_household(seed: int, levels: int) -> None:
     rng = np.random.default_rng(seed)
     homes = np.repeat(np.arange(60), 20)

@@ -51,7 +51,7 @@ def test_a_change_with_a_heap_is_drawn_and_the_wide_number_is_computed() -> None
     names=st.permutations(["part", "of it", "rest", "other", "more"]),
     gone=st.booleans(),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_one_wide_number_of_a_sum_is_computed_from_columns_above_it(
     seed: int, names: list[str], gone: bool
 ) -> None:

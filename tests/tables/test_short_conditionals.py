@@ -150,7 +150,7 @@ def test_a_narrow_table_keeps_its_regressions() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_information_against_loops(pairs: list[tuple[int, int]]) -> None:
     n = len(pairs)
     joint, rows, columns = (

@@ -23,7 +23,7 @@ from pyvws.weights.weights import (
     weights_from_bounds,
 )
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 bounds_lists = st.lists(st.integers(0, 4096).map(lambda v: v / 64), min_size=2, max_size=15).filter(
     lambda v: min(v) < max(v)
 )

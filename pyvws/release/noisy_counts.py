@@ -150,7 +150,6 @@ def asdict_of(imputed: Imputed) -> dict[str, Any]:
         "moved": imputed.moved,
         "classes": imputed.classes,
         "apart": imputed.apart,
-        "following": imputed.following,
         "diagnostics": {name: plain_number(value) for name, value in found.items()},
     }
 

@@ -42,7 +42,7 @@ from pyvws.evaluation.published_table import tabulate as tabulate
 from pyvws.evaluation.regression_utility import regression_utility as regression_utility
 from pyvws.evaluation.table_risk import TableRisk as TableRisk
 from pyvws.evaluation.table_risk import table_risk as table_risk
-from pyvws.evaluation.table_utility import TableUtility as TableUtility
+from pyvws.evaluation.table_scores import TableUtility as TableUtility
 from pyvws.evaluation.table_utility import table_utility as table_utility
 from pyvws.evaluation.topcoding import topcode as topcode
 from pyvws.evaluation.utility_table import utility_table as utility_table

@@ -17,12 +17,11 @@ import pytest
 from documents import ROOT, blocks, commands, examples, run, words
 from run_here import run_here
 
-import pyvws as vws
 from pyvws.mechanisms.registry import MECHANISMS
 
-_README, _INDEX, _DEMO, _QUANTITIES = (
+_README, _INDEX, _DEMO = (
     (ROOT / name).read_text(encoding="utf-8")
-    for name in ("README.md", "docs/index.md", "docs/studies.md", "docs/migrate.md")
+    for name in ("README.md", "docs/index.md", "docs/studies.md")
 )
 # The demo is seeded, but another processor's last bits can lead the sampler to other draws: bounds
 # (largest of 4000 draws) then move by some per cent, distances near 0 by more.
@@ -173,16 +172,6 @@ def test_each_r_example_runs(
     assert run_here("example", "households", "--out", workplace, "--overwrite").code == 0
     done = rscript(code, workplace)
     assert done.returncode == 0, done.stderr
-
-
-def test_each_name_of_the_table_exists_on_both_sides() -> None:
-    rows = re.findall(r"^\| [^|]+ \| (`[^|]+) \| `vws\.(\w+)", _QUANTITIES, flags=re.MULTILINE)
-    assert len(rows) >= 9
-    scripts = "\n".join(path.read_text() for path in (ROOT / "r_reference").glob("*.R"))
-    for in_r, in_python in rows:
-        assert callable(getattr(vws, in_python))
-        for name in re.findall(r"`(\w+)", in_r):
-            assert name == "quantile" or f"\n{name} <- function" in "\n" + scripts
 
 
 def test_its_pictures_and_files_exist() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
 from dataclasses import replace
@@ -12,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from documents import ROOT
 from run_here import run_here
 
 import pyvws as vws
@@ -404,28 +402,3 @@ def test_a_run_by_a_schema_that_cannot_be_is_one_line(
     assert message in run.err
     assert _CANARY not in run.err
     assert sorted(tmp_path.iterdir()) == before
-
-
-_PUBLIC = re.compile(
-    r"```bash\npyvws schema (\S+) --out proposal.toml\n```\n\n```text\n(.*?)\n```", re.DOTALL
-)
-
-
-@pytest.mark.parametrize(("file", "said"), _PUBLIC.findall((ROOT / "docs/schema.md").read_text()))
-def test_the_page_shows_what_public_files_get(file: str, said: str, tmp_path: Path) -> None:
-    table = ROOT.parent / "shared" / "data" / file
-    if not table.is_file():
-        assert not os.environ.get("CI"), "the files must be there in CI"
-        pytest.skip(f"needs {file}, which lies beside the checkout of the developers")
-    here = Path.cwd()
-    try:
-        os.chdir(tmp_path)
-        run = run_here("schema", table, "--out", "proposal.toml")
-    finally:
-        os.chdir(here)
-    assert run.code == 0
-    printed = run.out[: run.out.index("The proposal has looked")].rstrip("\n")
-    assert [x.rstrip() for x in printed.splitlines()] == [x.rstrip() for x in said.splitlines()]
-    why = said[said.rindex("┘") + 1 :]
-    why = "".join(x for x in why.splitlines(keepends=True) if "see outside" not in x)
-    assert 0 < len(re.findall(r"^[\w, ]+: |^Predictors", why, re.MULTILINE)) <= 20

@@ -83,6 +83,7 @@ def settings_page() -> str:
         kind, said = explained(alike)
         usual = common_default(alike)
         shown = "" if usual in (..., None, ()) or usual is False else f"`{usual}`"
+        kind = kind.removesuffix(", optional").replace(", ...]", "]")
         row = f"| `{name}` | {kind} | {shown} | {said} |\n"
         parts.setdefault(alike[0].panel or "Run", []).append(row)
     tables = "\n".join(
@@ -95,11 +96,9 @@ def settings_page() -> str:
 
 _LEAD = """# Settings
 
-Every setting of a run, as its class declares it. In Python each is an argument of
-[synthesize][pyvws.release.synthesize.synthesize]. On the command line it is an option with
-hyphens: `keep_order` is `--keep-order`. Several names or numbers have commas between them there,
-and an option for names may be repeated. What is true or false is given by its name alone. In
-`run.toml` it is a line: `keep_order = true`.
+In Python each setting is an argument of [synthesize][pyvws.release.synthesize.synthesize]. On the
+command line it is an option with hyphens, such as `--keep-order`, and several names or numbers have
+commas between them. In `run.toml` it is a line: `keep_order = true`.
 
 What begins with "For" belongs to the mechanisms or families named there, and others refuse it.
 [Choose a mechanism](mechanisms.md) says where to start.

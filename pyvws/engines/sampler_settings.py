@@ -30,8 +30,7 @@ class SamplerSettings:
     warmup: int = setting(
         1000,
         "Warm-up iterations of each chain.",
-        more="Nominal columns with a `coefficient_sd` take 15 % of them under the native engine, "
-        "and no fewer than 100: their rough fit already has the posterior's shape.",
+        more="Nominal columns with a `coefficient_sd` take 15 % of them under the native engine.",
     )
     chains: int = setting(4, "Chains of each fit.")
     target_accept: float = setting(
@@ -46,17 +45,15 @@ class SamplerSettings:
         (),
         "Public range of each parameter of engine grid: the lower and the upper end of each, in "
         "one row.",
-        more="Coefficients come first, in the order of the design's columns and on the link's "
-        "scale. The logarithms of the family's own parameters follow: of 1/phi, 1/kappa and "
-        "1/shape, of sigma, of gaps. If not given: -10 to 10 for a coefficient, -6 to 4 for a "
-        "logarithm.",
+        more="Coefficients come first, on the link's scale. The logarithms of the family's own"
+        " parameters follow: of 1/phi, 1/kappa and 1/shape, of sigma, of gaps. If not "
+        "given: -10 to 10, and -6 to 4 for a logarithm.",
     )
     grid_steps: tuple[int, ...] = setting(
         (),
         "Number of steps of each parameter of engine grid, in the order of `grid_range`.",
-        more="At most 1,000,000 points in all. If not given: 20,000 for one coefficient alone; "
-        "1,000 and 200 for one coefficient and one parameter of the family's own. Otherwise about "
-        "200,000 points in all, as many for one parameter as for another.",
+        more="At most 1,000,000 points in all. If not given: 20,000 for one coefficient alone,"
+        " else about 200,000 points in all.",
     )
 
     def __post_init__(self) -> None:

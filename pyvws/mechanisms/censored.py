@@ -81,9 +81,9 @@ class Censored(Counting):
         "lw",
         "Weights inside the clamp. none, constant, public, reference and staged keep a strict "
         "guarantee.",
-        more="lw and cw come from the whole table. With none each weight is 1, and with constant "
-        "it is `c`. With public it stands in `weight_column`. With reference it comes from a fit "
-        "to `reference`, and with staged from one draw of a first clamped fit at `stage_epsilon`.",
+        more="With none each weight is 1, and with constant it is `c`. With public it stands "
+        "in `weight_column`. With reference it comes from a fit to public records, and "
+        "with staged from a first clamped fit.",
         choices=CENSORED_WEIGHTS,
     )
     clamp: str | None = setting(
@@ -96,8 +96,8 @@ class Censored(Counting):
     weight_column: str | None = setting(
         None,
         "Public column of weights in [0, 1], for weights public.",
-        more="Each weight is its record's own and comes from no other record. The column is "
-        "released only where `keep` or `formula` names it. Larger = less protected.",
+        more="The column is released only where `keep` or `formula` names it. Larger = less "
+        "protected.",
     )
     reference: str | None = setting(
         None,

@@ -85,10 +85,9 @@ class NoisyCounts(MechanismBase):
     tables: tuple[str, ...] | str = setting(
         (ALIKE, FOLLOWING),
         "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
-        more="A column alone has its family of the schema. They have cuts as `measure` has. The "
-        "word `alike` stands for columns that are named like another person's, which are counted "
-        "too, and `following` for columns that nearly follow from an earlier one by the noisy "
-        "counts of the pair. `none` stands for none. This changes no guarantee.",
+        more="A column alone has its family of the schema. `alike` stands for columns that are"
+        " named like another person's, `following` for those that nearly follow from an "
+        "earlier one, and `none` for none.",
     )
     neighbours: str = setting(
         "loo",

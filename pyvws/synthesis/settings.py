@@ -68,8 +68,8 @@ class RunSettings:
         None,
         "File that says what is public of a table: synthesizes its columns together, at one joint "
         "epsilon.",
-        more="The file says each column's family, predictors and kind, so `model`, `formula`, "
-        "`keep` and `column` are for a single outcome. In Python also a `vws.Schema`.",
+        more="`model`, `formula`, `keep` and `column` are for a single outcome. In Python also"
+        " a `vws.Schema`.",
     )
     model: str | Model = setting(
         _DEFAULT_MODEL,
@@ -114,17 +114,15 @@ class RunSettings:
         "Posterior draws that the datasets come from, at most `datasets`. Each draw spends "
         "epsilon, however many datasets it makes. One draw a dataset if not given.",
         only="fits_model",
-        more="Larger = less private. The datasets take the draws in turn. 1 pays epsilon once for "
-        "all datasets; then nothing estimates the variance between draws, and no combining rule "
-        "gives an interval. With 2 or more the combining rules take the draws as their unit.",
+        more="Larger = less private. 1 pays epsilon once for all datasets, and then no "
+        "combining rule gives an interval.",
     )
     sampling: str = setting(
         "independent",
         "How the synthetic records of a posterior draw are drawn.",
         only="fits_model",
-        more="systematic spreads the random numbers of like records evenly, so that counts come "
-        "near what the draw expects, at the same epsilon. Values of poisson, negative-binomial, "
-        "gamma and beta stay independent.",
+        more="systematic spreads the random numbers of like records evenly, at the same "
+        "epsilon, so that counts come near what the draw expects.",
         choices=SAMPLINGS,
     )
     reweight: bool = setting(
@@ -136,8 +134,7 @@ class RunSettings:
     tolerance: float = setting(
         0.05,
         "How near a searched bound must come to the one to meet, as a share of it.",
-        more="The bound of a searched `epsilon` ends below it by this share, or by more where "
-        "the bound's noise asks for room. Larger = easier to meet.",
+        more="Larger = easier to meet.",
         panel="Mechanism",
     )
     accept_above_target: bool = setting(
@@ -160,8 +157,7 @@ class RunSettings:
     keep_order: bool = setting(
         False,
         "Release the rows in the table's order; otherwise in a secret random one.",
-        more="An order can tell of the outcome: of records sorted by income, a row's place "
-        "tells its rank. No guarantee covers it.",
+        more="An order can reveal the outcome, and no guarantee covers it.",
     )
     k: float = setting(
         0.95,
@@ -174,26 +170,22 @@ class RunSettings:
         None,
         "Target for a dataset, for which the weights are searched.",
         only="takes_target",
-        more="The constant of the weights is searched, and k after it with `reweight`, until 2 "
-        "Delta lies below the target. A fit under the same weights with four times the draws then "
-        "confirms it. Larger = less private.",
+        more="A fit with four times the draws confirms that 2 Delta lies below the target. "
+        "Larger = less private.",
         panel="Mechanism",
     )
     accounting: Accounting = setting(
         "papers",
         "Figure that `epsilon` and `match` aim at: papers, 2 Delta; window, epsilon_of_window.",
-        more="Where all terms are log probabilities the window's figure is Delta, for one record "
-        "left out and weights held fixed. The statement has both figures either way. A bound to "
-        "`match` is half of the figure.",
+        more="The statement has both figures either way. A bound to `match` is half of the figure.",
         choices=("papers", "window"),
         panel="Mechanism",
     )
     total_epsilon: float | None = setting(
         None,
         "What all draws of a strict fit may cost together; it sets epsilon of mechanism censored.",
-        more="Without `delta` each draw gets its share. With it the exact composition of draws "
-        "of bounded range gives more. A first stage and a noisy number of rows are paid first. For "
-        "one record left out, as epsilon is. Larger = less private.",
+        more="Each draw gets its share, and more with a `delta`. A first stage and a noisy "
+        "number of rows are paid first. Larger = less private.",
         panel="Mechanism",
     )
     delta: float | None = setting(
@@ -209,8 +201,7 @@ class RunSettings:
     types: str = setting(
         "schema",
         "Where synthetic columns of a table get their types and spelling from.",
-        more="schema: whole numbers for counts and where `decimals` is 0; labels and dates as the "
-        "schema spells them. table: the table's own types, which one confidential cell can change.",
+        more="table: the table's own types, which one confidential cell can change.",
         choices=_TYPES,
         needs="schema",
     )
@@ -236,14 +227,13 @@ class RunSettings:
     compared: bool = setting(
         False,
         "Say in the statement that settings were compared on this table first.",
-        more="`pyvws compare` sets it in the run.toml that it writes. The ledger then lists the "
-        "comparison as not accounted, and nothing strict is claimed.",
+        more="The ledger then lists the comparison as not accounted, and nothing strict is "
+        "claimed.",
     )
     after: tuple[str, ...] | list[str] | str = setting(
         (),
         "Earlier releases of this table, whose costs the statement adds to its own.",
-        more="Each is a release, or its privacy.json. Costs add up for one unit of privacy; strict "
-        "ones and asymptotic ones stand apart.",
+        more="Each is a release, or its privacy.json.",
     )
     downscale: bool = setting(
         False,
@@ -255,26 +245,24 @@ class RunSettings:
     most_seconds: float = setting(
         300.0,
         "Processor seconds that a run may take by its forecast; a longer one makes no fit.",
-        more="The forecast is rough, and of engine native and of noisy-counts alone. A fit that "
-        "claims dp is told, and not refused: a refusal could tell of the table. That of "
-        "noisy-counts reads noisy counts alone.",
+        more="The forecast is rough, for engine native and noisy-counts alone. A fit that "
+        "claims dp is told, not refused.",
         panel="Fit",
     )
     settings: SamplerSettings = field(default_factory=SamplerSettings)
     engine: str | Engine = setting(
         "native",
         "Sampler; the last three run Stan.",
-        more="All of them sample the same density. grid does so on the points of a public grid. "
-        "laplace resamples from a normal approximation, and auto takes it where it is good, else "
-        "native.",
+        more="grid draws on a public grid. laplace resamples from a normal approximation, and "
+        "auto takes it where it is good, else native.",
         choices=ENGINES,
         panel="Fit",
     )
     program: UserProgram | None = setting(
         None,
         "Your own Stan program instead of the model's, under a Stan engine named by a string.",
-        more="Its log_lik is bounded. Its y_rep are the synthetic values; without y_rep its draws "
-        "predict as the model does, by the same parameter names.",
+        more="Its y_rep are the synthetic values; without y_rep its draws predict as the model"
+        " does.",
         option=False,
         in_steps=False,
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib import rcParams
 from matplotlib.collections import FillBetweenPolyCollection, PathCollection
@@ -332,14 +333,13 @@ def test_an_axis_without_a_name_is_noticed() -> None:
 
 
 def test_every_figure_of_the_papers_has_a_function_that_cites_it() -> None:
-    text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
-    parts = dict(re.findall(r"^### (.*?)\n(.*?)(?=^##+ |\Z)", text, flags=re.M | re.S))
-    for title, last in (("Savitsky", 17), ("Hu, S", 10), ("Its", 7)):
-        body = next(part for heading, part in parts.items() if heading.startswith(title))
-        listed = {int(n) for row in re.findall(r"^\| ([\d, a-f]+?) \|", body, flags=re.M)
-                  for n in re.findall(r"\d+", row)}  # fmt: skip
+    rows = pl.read_csv(ROOT / "docs" / "studies" / "figures.csv")
+    for source, last in (("vws2024", 17), ("risk2024", 10), ("risk2024 supplement", 7)):
+        figures = rows.filter(pl.col("source") == source)["figure"].to_list()
+        listed = {int(n) for one in figures if re.fullmatch(r"[\d, a-f]+", one)
+                  for n in re.findall(r"\d+", one)}  # fmt: skip
         assert listed == set(range(1, last + 1))
-    named = set(re.findall(r"`(\w+)`", text))
+    named = set(re.findall(r"\w+", " ".join(rows["function"].drop_nulls())))
     assert {*plots.__all__, *OF_STUDIES} <= named
     of_tables = {"association_matrices", "bound_shares", "column_densities", "level_shares"}
     for name in set(plots.__all__) - {"parameter_densities"} - of_tables:

@@ -102,22 +102,6 @@ def test_zeros_are_those_of_the_data(engine: str, need: Any) -> None:
 
 @pytest.mark.draws
 @pytest.mark.parametrize("engine", ["pystan", "cmdstan"])
-def test_medians_are_those_of_the_data(engine: str, need: Any) -> None:
-    need(engine)
-    program = vws.UserProgram(_program("lognormal.stan", engine))
-    release = _release(
-        engine, program, outcome="spent", model="normal", formula="~ urban", keep_order=True
-    )
-    _said(release, engine)
-    for urban in ("no", "yes"):
-        own = _TABLE.filter(pl.col("urban") == urban)["spent"].log()
-        made = [one.filter(pl.col("urban") == urban)["spent"] for one in release.datasets]
-        error = 1.2533 * own.std() * np.sqrt(2 / _N)  # Of a median of normal values.
-        _near([float(one.log().median()) for one in made], float(own.median()), error)
-
-
-@pytest.mark.draws
-@pytest.mark.parametrize("engine", ["pystan", "cmdstan"])
 def test_groups_are_those_of_the_data(engine: str, need: Any, tmp_path: Path) -> None:
     """On the command line, with the groups in a file."""
     need(engine)

@@ -18,7 +18,7 @@ from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
 from pyvws.statement.words import CAVEATS, NOT_COVERED, caveat
 
-many = settings(max_examples=300, deadline=None, derandomize=True)
+many = settings(max_examples=300, derandomize=True)
 
 
 def statement(**changes):

@@ -77,7 +77,7 @@ class PseudoPosterior:
 
         Far from the data density and gradient may be infinite or NaN; the function does not raise.
         """
-        if self.clamp is not None:
+        if self._joint:
             return self.joint().density_and_gradient()
         log_density = self.model.log_density
         data = self.model.density_data(self.cells, self.weights)
@@ -93,15 +93,20 @@ class PseudoPosterior:
     ) -> tuple[tuple[Callable[..., Any] | None, ...], tuple[tuple[Any, ...], ...]]:
         """The kernels that `density_and_gradient` calls, and their arguments in groups.
 
-        Without a clamp there is one kernel and one group. Under a clamp they are those of
-        `GivenOthers.kernels`, and there are no others.
+        Without a clamp on a record there is one kernel and one group. Under a clamp they are those
+        of `GivenOthers.kernels`, and there are no others.
         """
-        if self.clamp is None:
+        if not self._joint:
             data = self.model.density_data(self.cells, self.weights)
             return (self.model.log_density, None, None), (data,)
         joint = self.joint()
         others, own = np.zeros((2, joint.distinct_units))
         return joint.given_others(others, own)[0].kernels()
+
+    @property
+    def _joint(self) -> bool:
+        """Whether a clamp is on some record; without records the prior is the target."""
+        return self.clamp is not None and len(self.weights) > 0
 
     def joint(self) -> JointTarget:
         """The clamped target as that of a table of one column, "y"."""

@@ -27,7 +27,7 @@ class OtherClamp:
     shift: Callable[[Any, Any], Any]
 
 
-def by_cells(change: Wrong) -> Wrong:
+def by_cells(change: Callable[..., Any]) -> Wrong:
     """The clamp's shift (C,) by `change(model, cells, shift)`."""
 
     def wrong(terms: Any) -> Any:

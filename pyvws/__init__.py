@@ -81,6 +81,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "ecdf_utility": "pyvws.evaluation.ecdf",
     "epsilon_per_draw": "pyvws.statement.several_draws",
     "example": "pyvws.tables.files.example",
+    "forecast": "pyvws.synthesis.forecast",
     "four_way_weights": "pyvws.risks.pairwise",
     "from_arviz": "pyvws.synthesis.existing_fit",
     "from_cmdstan_csv": "pyvws.synthesis.existing_fit",

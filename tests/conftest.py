@@ -46,6 +46,10 @@ LONG_FILES = (
 )
 SAMPLERS = ("emcee", "stan", "httpstan", "cmdstanpy")
 
+# A first call compiles, and a busy machine is slow: no example has a deadline.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
 # As in the Makefile: each process that a test starts else compiles what it imports, for 7 s.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

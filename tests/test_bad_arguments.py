@@ -268,7 +268,7 @@ strange = anything | st.lists(anything | st.lists(anything, max_size=3), max_siz
 
 @pytest.mark.parametrize("name", GOOD)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_any_argument_is_taken_or_refused_in_words(name, data):
     positional, named = GOOD[name]
     place = data.draw(st.sampled_from([*range(len(positional)), *named]))
@@ -296,7 +296,7 @@ def of_any_size(value):
 
 @pytest.mark.parametrize("name", GOOD)
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_numbers_of_any_size_are_taken_or_refused_without_a_warning(name, data):
     positional, named = GOOD[name]
     changed = [data.draw(of_any_size(value)) for value in positional]

@@ -120,7 +120,7 @@ class Comparison(Told):
 
     def plot(self) -> Figure:
         """The score against epsilon, a line for each choice, bars of two standard errors."""
-        from pyvws.plots.guarantees import choices_against_epsilon
+        from pyvws.plots.choices import choices_against_epsilon
 
         lines: dict[str, dict[float, Any]] = {}
         scales = []

@@ -36,6 +36,9 @@ _NAMED: Final = {
     **dict.fromkeys(("SW", "Pairwise", "P", "Censor_w"), _GREEN),
 }
 
+MARKS: Final = "osD^vPX*"
+_WIDE: Final = 4.0  # Factor between values from which an axis is logarithmic.
+
 
 def colours(labels: Iterable[str]) -> dict[str, str]:
     """A colour for each label: the papers' labels have fixed colours, others the colours left."""
@@ -115,6 +118,22 @@ def legend_below(
         list(handles_of.values()), list(handles_of), loc="outside lower center", ncols=columns,
         frameon=False, markerscale=larger,
     )  # fmt: skip
+
+
+def log_scales(panel: Any, values: Sequence[float]) -> None:
+    """A logarithmic axis of epsilon, and one of `values` that differ by more than a factor of 4.
+
+    Each says so in its name, and has ticks at 1, 2 and 5 times the powers of ten.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    wide = max(values) > _WIDE * min(values) > 0.0
+    panel.set(xscale="log", yscale="log" if wide else "linear")
+    for axis in (panel.xaxis, panel.yaxis) if wide else (panel.xaxis,):
+        axis.set_label_text(f"{axis.get_label_text()} (log scale)".strip())
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator())
 
 
 def violins(

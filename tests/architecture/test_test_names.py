@@ -32,3 +32,14 @@ def test_no_private_name_is_a_string_and_no_whole_sentence_is_pinned(root):
                 bad += [text for text in map(str, pinned) if re.match(r"\^.*\\\.\$$", text)]
                 found += [f"{path.name}:{node.lineno}: {text}" for text in bad]
     assert found == []
+
+
+def test_no_example_has_a_deadline(root):
+    """The profile of tests/conftest.py takes deadlines off, as a busy machine would miss them."""
+    timed = {
+        path.name
+        for path in (root / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.keyword) and node.arg == "deadline"
+    }
+    assert timed == {"conftest.py"}

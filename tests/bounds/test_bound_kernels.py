@@ -31,7 +31,7 @@ def test_by_hand():
         elements=st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True),
     )
 )
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 def test_the_same_bits_as_numpy_in_every_layout(matrix):
     expected = plain(matrix)
     for layout in (matrix, np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
@@ -41,6 +41,7 @@ def test_the_same_bits_as_numpy_in_every_layout(matrix):
         np.testing.assert_array_equal(layout, before)
 
 
+@pytest.mark.runs
 @given(
     hnp.arrays(
         np.float64,
@@ -49,7 +50,7 @@ def test_the_same_bits_as_numpy_in_every_layout(matrix):
     ),
     st.integers(0, 99),
 )
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 def test_largest_sizes_are_raised_by_those_of_a_block(block, seed):
     rng = np.random.default_rng(seed)
     weight = rng.choice([0.0, 0.5, 1.0, 3.0], block.shape[1])

@@ -17,7 +17,7 @@ from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.bounds.window import window_widths
 from pyvws.errors import InputError
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 entry = st.integers(-640, 64).map(lambda v: v / 64)  # Sums of these have no rounding.
 share = st.integers(0, 16).map(lambda v: v / 16)
 

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from pyvws.bounds.lipschitz import blockwise_bounds, lipschitz_bounds
 from pyvws.errors import InputError
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 entry = st.floats(-50, 5, width=32)
 matrices = st.tuples(st.integers(1, 12), st.integers(1, 8)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=entry)

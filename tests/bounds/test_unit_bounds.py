@@ -14,7 +14,7 @@ from pyvws.bounds.lipschitz import blockwise_bounds
 from pyvws.bounds.units import unit_terms
 from pyvws.tables.design.units import unit_kinds
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 entry = st.integers(-640, 64).map(lambda v: v / 64)  # Sums of these have no rounding.
 share = st.integers(0, 16).map(lambda v: v / 16)
 

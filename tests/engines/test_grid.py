@@ -79,7 +79,7 @@ def tables(draw):
 
 
 @given(tables(), st.sampled_from([1e-3, 0.7, 5.0, 1000.0]), KINDS)
-@hypothesis_settings(max_examples=60, deadline=None)
+@hypothesis_settings(max_examples=60)
 def test_a_record_adds_its_own_whole_number_whatever_the_others_are(made, epsilon, kind):
     name, others, last = made
     clamp = Clamp(epsilon, kind)
@@ -259,7 +259,7 @@ def test_no_prior_is_cast_that_no_number_of_units_holds(bad):
     st.sampled_from([2.0**-24, 0.3, 1024.0]),
     KINDS,
 )
-@hypothesis_settings(max_examples=40, deadline=None)
+@hypothesis_settings(max_examples=40)
 def test_no_number_of_records_is_refused_and_no_sum_wraps(many, epsilon, kind):
     """Of a tally: one record more moves each score by at most a window, downwards."""
     clamp = Clamp(epsilon, kind)

@@ -212,7 +212,7 @@ def test_smoothed_weights_are_the_ratios_where_these_have_no_tail():
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.0, 12.0), st.sampled_from([400, 4000]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_ratios_of_any_spread_have_weights_and_a_khat_that_tells(seed, digits, P):
     """A normal with a spread of 10 nats or more is no approximation, however far its draws are."""
     ratios = np.random.default_rng(seed).normal(0.0, 10.0**digits, P)

@@ -20,7 +20,7 @@ from pyvws.evaluation.associations import (
     rank_correlation,
 )
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 _ROWS = st.lists(
     st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.integers(-4, 4)),
     min_size=2,

@@ -51,7 +51,7 @@ def test_against_loops():
     st.integers(0, 2**31 - 1),
     st.sampled_from([0.5, 0.9, 0.95]),
 )
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 def test_any_datasets_against_loops(datasets, n, replicates, seed, level):
     stream, pooled = RRandom(seed), []
     for values in datasets:

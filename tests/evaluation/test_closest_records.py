@@ -37,7 +37,7 @@ def test_three_records_by_hand():
 
 
 @given(ROWS, ROWS)
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_distances_against_loops(rows, others):
     found = closest_distances(columns(rows), columns(others), {"x": 4.0})
     loops = [min(distance(row, other) for other in others) for row in rows]

@@ -21,7 +21,7 @@ from pyvws.evaluation.column_checks import (
 from pyvws.evaluation.sample_errors import CellNoise, SampleErrors
 from pyvws.evaluation.second_sample import second_sample
 
-few = settings(max_examples=80, deadline=None, derandomize=True)
+few = settings(max_examples=80, derandomize=True)
 _CELLS = st.one_of(st.none(), st.integers(-3, 5), st.sampled_from([0.5, 2.25, 1e6]))
 _COLUMN = st.lists(_CELLS, min_size=1, max_size=30)
 _SIGNED_ZEROS = {"negative", "repeated", "mean", "quantiles"}

@@ -17,7 +17,7 @@ from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import RULES, combine, combine_formula
 from pyvws.evaluation.least_squares import fit_formula, least_squares
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 results = st.integers(2, 12).flatmap(
     lambda m: st.tuples(
         st.lists(st.integers(-20, 20).map(float), min_size=m, max_size=m),

@@ -58,7 +58,7 @@ def table_of(seed: int, gone: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 @given(st.integers(0, 999), st.sampled_from(FRAMES), st.floats(0.0, 0.2))
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12, derandomize=True)
 def test_a_fit_is_that_of_the_complete_records(seed, made, share):
     gone = np.random.default_rng(seed).random((40, 4)) < share
     cells, complete = table_of(seed, gone)

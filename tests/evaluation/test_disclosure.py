@@ -25,7 +25,7 @@ def test_five_records_by_hand():
 
 
 @given(ROWS, ROWS, st.randoms())
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80, derandomize=True)
 def test_shares_against_loops_over_the_records(rows, others, random):
     keys, targets = zip(*rows, strict=True)
     other_keys, other_targets = zip(*others, strict=True)

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from pyvws.errors import InputError
 from pyvws.evaluation.glm import glm, independent_columns
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = settings(max_examples=40, derandomize=True)
 
 
 def test_four_records_by_hand():

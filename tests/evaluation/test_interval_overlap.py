@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError
 from pyvws.evaluation.interval_overlap import interval_overlap
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 intervals = st.tuples(st.integers(-20, 20), st.integers(1, 20)).map(
     lambda pair: (float(pair[0]), float(pair[0] + pair[1]))
 )

@@ -61,7 +61,7 @@ CODES = st.integers(1, 4).flatmap(
 
 
 @given(CODES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_double_loops_give_the_same(tables):
     first, second = (np.array(rows) for rows in tables)
     by_loops = []
@@ -84,7 +84,7 @@ def test_double_loops_give_the_same(tables):
 
 
 @given(CODES, st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_labels_of_any_kind_against_codes(tables, as_text):
     """A code as text, as a number or as a bin of numbers gives the codes' own score."""
     first, second = (np.array(rows) for rows in tables)
@@ -197,7 +197,7 @@ def test_a_sample_of_independent_columns_is_not_worse_than_independent_ones() ->
 
 
 @given(*[st.floats(0, 1000)] * 3)
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 def test_what_is_worse_lacks_more_than_independent_columns_and_a_bootstrap(one, apart, again):
     if worse_than_independent(one, apart, again):
         assert one < min(apart, again)
@@ -219,7 +219,7 @@ def test_a_chain_of_columns_has_all_that_pairs_in_a_chain_tell() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(2, 4))
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 def test_a_chain_draws_from_what_an_earlier_column_tells(seed: int, D: int, levels: int) -> None:
     """A copied column follows whatever else there is, so its pairs are those of its source."""
     rng = np.random.default_rng(seed)
@@ -239,7 +239,7 @@ _SCORES = st.floats(500.0, 1000.0)
 
 
 @given(_SCORES, _SCORES, _SCORES, st.floats(0.0, 20.0))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 def test_a_standing_needs_a_fifth_of_the_way_and_more_than_chance(
     score: float, apart: float, again: float, margin: float
 ) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError
 from pyvws.evaluation.match_risk import match_risk
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 values = st.integers(-10, 30).map(float)
 tables = st.integers(1, 12).flatmap(
     lambda n: st.tuples(

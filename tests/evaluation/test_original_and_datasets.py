@@ -23,7 +23,7 @@ CELLS = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=8)
 
 
 @given(st.lists(CELLS, min_size=1, max_size=3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_codes_are_equal_where_the_cells_are_equal(tables):
     labels = [list(dict.fromkeys(table)) for table in tables]
     places = [
@@ -37,7 +37,7 @@ def test_codes_are_equal_where_the_cells_are_equal(tables):
 
 
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_edges_rise_or_are_refused(values):
     if all(a < b for a, b in pairwise(values)):
         assert rising_edges(values, "x").tolist() == values

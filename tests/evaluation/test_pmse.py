@@ -49,7 +49,7 @@ def test_a_dot_stands_for_all_columns():
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=4),
 )
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 def test_groups_against_their_shares(counts):
     """A model of one group each fits the groups' own shares of synthetic records."""
     first, second = (

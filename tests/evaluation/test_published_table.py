@@ -25,7 +25,7 @@ from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs  # seconds of work
 
-few = settings(max_examples=8, deadline=None, derandomize=True)
+few = settings(max_examples=8, derandomize=True)
 BY = {"area": ["a", "b", "none"], "sex": ["f", "m"]}
 RANGES = {"pay": (0.0, 100.0), "w": (0.0, 10.0)}
 ALL: dict[str, Any] = {

@@ -37,7 +37,7 @@ PAIRS = st.tuples(st.integers(1, 6), st.integers(1, 6))
 
 
 @given(st.tuples(PAIRS, PAIRS), st.lists(st.tuples(PAIRS, PAIRS), min_size=2, max_size=3))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 def test_groups_against_their_means_and_shares(first, others):
     """Of two groups: least squares has their means, a logit their log odds."""
 

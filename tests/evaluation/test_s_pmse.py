@@ -40,7 +40,7 @@ COUNTS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=4, m
 
 
 @given(COUNTS)
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 def test_pairs_against_their_shares(counts):
     """Two columns of two levels with their product: p is each cell's share of synthetic records."""
     original, synthetic = zip(*counts, strict=True)

@@ -36,7 +36,7 @@ def panel(n: int = 300) -> pl.DataFrame:
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(0, 99))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_units_come_with_all_their_records(units: list[int], seed: int) -> None:
     own = np.array(units)
     rows = second_sample(np.random.default_rng(seed), len(own), own)
@@ -49,7 +49,7 @@ def test_units_come_with_all_their_records(units: list[int], seed: int) -> None:
 
 
 @given(st.integers(1, 40), st.integers(0, 99))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_units_of_one_record_each_give_the_bits_of_records(n: int, seed: int) -> None:
     ids = np.random.default_rng(seed + 1).permutation(n)
     drawn = [second_sample(np.random.default_rng(seed), n, own) for own in (None, ids)]

@@ -119,7 +119,7 @@ _LEVELS = st.lists(
 
 
 @given(_LEVELS, st.lists(st.text(max_size=4), max_size=5))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 def test_a_level_is_itself_and_another_label_is_a_level_or_itself(
     levels: list[Any], labels: list[str]
 ) -> None:

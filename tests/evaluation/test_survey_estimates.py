@@ -17,7 +17,7 @@ from pyvws.evaluation.survey_estimates import (
     survey_total,
 )
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 
 
 def test_three_records_by_hand() -> None:

@@ -94,7 +94,7 @@ def test_messages_on_the_holdout_name_it(change, message):
 
 
 @given(small_tables(), st.integers(0, 99))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 def test_risks_stay_within_their_ends(table, seed):
     """Whatever the tables; the order of rows and the kind of frame change nothing."""
     options = {"schema": SMALL, "keys": ["g", "x"], "target": "k"}

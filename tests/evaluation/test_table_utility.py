@@ -96,7 +96,7 @@ def test_a_copy_is_best_and_a_second_sample_is_near_the_bootstrap():
 
 
 @given(small_tables(), st.integers(0, 99))
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 def test_scores_stay_within_their_ends(table, seed):
     """Whatever the tables; labels, the order of rows and the kind of frame change nothing."""
     half = table.sample(fraction=0.5, seed=seed)

@@ -37,7 +37,7 @@ def test_against_a_loop():
     st.floats(-1e300, 1e300),
     st.floats(0.01, 0.99),
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_any_values_against_a_loop(y, value, level):
     for found in (topcode(y, value=value), topcode(y, quantile=level)):
         threshold = found.threshold

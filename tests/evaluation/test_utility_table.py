@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError
 from pyvws.evaluation.utility_table import utility_table
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 values = st.lists(st.integers(-40, 40).map(lambda v: v / 8), min_size=1, max_size=15)
 PARTS = ("original", "average", "lowest", "highest")
 

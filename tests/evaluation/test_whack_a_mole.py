@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError
 from pyvws.evaluation.whack_a_mole import risk_summary, top_records, whack_a_mole
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 shares = st.integers(0, 16).map(lambda v: v / 16)
 pairs = st.integers(1, 20).flatmap(
     lambda n: st.tuples(*(st.lists(shares, min_size=n, max_size=n),) * 2)

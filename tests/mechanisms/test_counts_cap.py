@@ -28,7 +28,7 @@ def counted_codes(homes: list[int], x: list[str], levels: tuple[str, ...], cap: 
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=24), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_of_each_unit_as_many_records_count_as_the_cap_allows(homes: list[int], cap: int) -> None:
     kept = counted_codes(homes, [*PLACES[: len(homes)]], PLACES, cap)
     assert (np.diff(kept) > 0).all()

@@ -61,7 +61,7 @@ def pair(
 cut_lists = st.lists(st.integers(1, 99), min_size=1, max_size=4, unique=True).map(sorted)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(cut_lists, st.sampled_from([0.0, -30.0]))
 def test_shares_are_those_of_all_pairs_of_numbers(cuts: list[int], low: float) -> None:
     own = pair(0, low, list(map(float, cuts)))
@@ -79,7 +79,7 @@ def test_shares_are_those_of_all_pairs_of_numbers(cuts: list[int], low: float) -
     assert not own.shares[parts[0] :, 0, parts[1] :].any()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(cut_lists, st.sampled_from([None, 0, 1]), st.sampled_from([(), (12,)]), st.integers(0, 999))
 def test_numbers_drawn_together_keep_their_cells_and_those_of_the_difference(
     cuts: list[int], decimals: int | None, mass: tuple[float, ...], seed: int

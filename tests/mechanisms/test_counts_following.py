@@ -47,7 +47,7 @@ def tied(n: int, kept: float, seed: int) -> np.ndarray:
     return np.column_stack([first, np.where(rng.random((n, 2)) < kept, first, other)])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 2**32),
     n=st.integers(0, 3000),
@@ -61,7 +61,7 @@ def test_independent_columns_do_not_follow_whatever_the_noise(seed, n, deviation
     assert found(noisy_tables(codes, deviation=max(deviation, n / 200), seed=seed)) == {}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32), kept=st.floats(0.9, 1.0), deviation=st.floats(0.5, 8.0))
 def test_columns_that_nearly_follow_are_found_with_the_one_that_gives_them(seed, kept, deviation):
     noisy = noisy_tables(tied(2000, kept, seed), deviation=deviation, seed=seed)

@@ -19,7 +19,7 @@ from pyvws.mechanisms.histogram.bins import (
     public_edges,
 )
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 quarters = st.integers(0, 32).map(lambda v: v / 4)
 cuts = st.sets(st.integers(0, 32), min_size=2, max_size=9).map(lambda v: [c / 4 for c in sorted(v)])
 

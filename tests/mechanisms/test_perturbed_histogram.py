@@ -25,7 +25,7 @@ from pyvws.privacy.budget import noise_scale
 from pyvws.r_numbers.r_random import RRandom
 
 THREE = [1.0, 1.5, 7.0]
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_columns_of_any_kind(with_noise):
     st.sampled_from(["replace", "loo"]),
     st.integers(0, 2**31 - 1),
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_seeded_noise_against_loops(y, bins, epsilon, kind, seed):
     """Counts of equal bins of [0, 8], a Laplace quantile at each R uniform, shares above 0."""
     scale = noise_scale(epsilon, kind)

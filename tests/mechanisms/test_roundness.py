@@ -55,7 +55,7 @@ def classes_of(column: CountedColumn) -> Roundness:
     return found
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(column=COLUMNS, most=st.sampled_from([512, 64]), seed=st.integers(0, 2**32))
 def test_a_number_is_in_the_class_of_its_roundest_unit(
     column: Column, most: int, seed: int
@@ -146,7 +146,8 @@ def shares(classes: np.ndarray, roundness: Roundness) -> np.ndarray:
     return np.asarray(np.bincount(classes, minlength=len(roundness.units)) / len(classes))
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.mark.runs
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32), most=st.sampled_from([512, 128, 64]), told=st.booleans())
 def test_drawn_numbers_heap_as_those_of_the_table(seed: int, most: int, told: bool) -> None:
     numbers = heaped(4_000, np.random.default_rng(seed))
@@ -158,7 +159,8 @@ def test_drawn_numbers_heap_as_those_of_the_table(seed: int, most: int, told: bo
     assert np.abs(apart[0] - apart[1]).max() < 0.06
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.mark.runs
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32), most=st.sampled_from([512, 64]))
 def test_even_numbers_stay_even(seed: int, most: int) -> None:
     numbers = np.random.default_rng(seed).integers(100, 260, 4_000).astype(float)
@@ -167,7 +169,7 @@ def test_even_numbers_stay_even(seed: int, most: int) -> None:
     assert np.bincount(drawn.astype(int)).max() < 90  # 25 of each.
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32), kept=st.booleans())
 def test_noise_alone_changes_nothing(seed: int, kept: bool) -> None:
     fine, final = fine_cells(SCHEMA, most=64).columns["x"], counted_columns(SCHEMA)["x"]

@@ -49,7 +49,7 @@ def table(N=120, seed=0):
 
 
 @given(seed=st.integers(0, 2**32 - 1), P=st.integers(1, 5), L=st.integers(2, 4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_counts_are_a_loops_sums(seed, P, L):
     rng = np.random.default_rng(seed)
     N = int(rng.integers(0, 30))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyvws_validation._stan_case import UNSATURATED
 from scipy import stats
@@ -52,7 +52,6 @@ def test_no_amount_is_likelier_within_the_public_shapes(y, share, part):
     assert stats.gamma.logpdf(y, shape, scale=share * y / shape) <= highest + 1e-9
 
 
-@settings(deadline=None)  # The first call compiles.
 @given(places, st.floats(-12.0, 12.0), st.sampled_from(_HALVES))
 def test_no_place_is_likelier_within_the_public_precisions(v, eta, part):
     kappa, mu = 30.0 * part, 1.0 / (1.0 + np.exp(-eta))
@@ -60,7 +59,6 @@ def test_no_place_is_likelier_within_the_public_precisions(v, eta, part):
     assert stats.beta.logpdf(v, mu * kappa, (1.0 - mu) * kappa) <= highest + 1e-7
 
 
-@settings(deadline=None)
 @given(places)
 def test_a_place_has_the_mean_that_makes_it_likeliest(v):
     mu = 1.0 / (1.0 + np.exp(-np.linspace(-25.0, 25.0, 20001)))

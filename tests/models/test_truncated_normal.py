@@ -28,7 +28,6 @@ def test_a_wide_range_is_the_normal_family():
 
 
 @pytest.mark.runs
-@settings(deadline=None)  # The first call compiles.
 @given(
     st.floats(-200.0, 200.0),
     st.floats(-8.0, 12.0),
@@ -67,7 +66,7 @@ def test_slopes_of_a_row_are_moments_of_its_law(eta, u, low, wide):
 
 
 @pytest.mark.runs
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.floats(-15.0, 15.0),
     st.floats(0.5, 30.0),
@@ -92,7 +91,7 @@ def test_a_density_integrates_to_1_between_the_ends_of_each_record(eta, sigma, i
 
 
 @pytest.mark.runs
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     st.floats(-60.0, 60.0),
     st.floats(0.05, 30.0),

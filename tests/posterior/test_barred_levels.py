@@ -46,7 +46,7 @@ def family_of(kind: str, rng: np.random.Generator, size: float) -> tuple[Any, An
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=st.integers(0, 2**32 - 1), size=st.sampled_from([0.1, 1.0, 30.0]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_shares_are_the_likelihoods_of_the_levels(kind: str, seed: int, size: float) -> None:
     family, draw, rows, first = family_of(kind, np.random.default_rng(seed), size)
     shares = family.log_shares(draw, rows)
@@ -92,6 +92,7 @@ def test_draws_have_the_shares_of_the_levels_that_are_left(kind: str) -> None:
     assert (made[x == 0] == same[x == 0]).all()  # Other rows are drawn as without the rule.
 
 
+@pytest.mark.runs
 def test_a_level_that_the_family_nearly_always_draws_can_be_barred(monkeypatch) -> None:
     n = 50
     surely_b = {"beta": np.array([[[60.0, 0.0], [0.0, 0.0], [1.0, 0.0]]])}
@@ -113,6 +114,7 @@ def test_a_level_that_the_family_nearly_always_draws_can_be_barred(monkeypatch) 
         made()
 
 
+@pytest.mark.runs
 def test_a_row_without_any_level_left_stops_the_run() -> None:
     levels = {"model": "nominal", "levels": ("a", "b")}
     number = Column(role="public", range=(0, 1))

@@ -21,7 +21,7 @@ from pyvws.posterior.censoring import censored_share, clamp_log_likelihood
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 terms = st.sampled_from([-np.inf, np.inf, np.nan, -2.5, 2.5, -5.0, 0.0]) | st.integers(
     -640, 640
 ).map(lambda v: v / 64)

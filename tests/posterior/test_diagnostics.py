@@ -41,7 +41,7 @@ def r_hat(chains):
     st.sampled_from([0.0, 1.0]),
     st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, derandomize=True)
 def test_the_worst_r_hat_by_its_definition(chains, draws, parameters, apart, seed) -> None:
     """One chain is compared with itself: its halves are taken for two."""
     rng = np.random.default_rng(seed)

@@ -101,7 +101,7 @@ def test_three_records_by_hand():
     n=st.integers(2, 12),
     epsilon=st.floats(0.5, 12.0),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_any_small_table_against_a_double_loop(kind, seed, n, epsilon):
     """Records and columns one by one, each density as its textbook has it."""
     rng = np.random.default_rng(seed)
@@ -265,6 +265,7 @@ def test_a_start_is_each_columns_rough_fit_of_the_records_inside():
     assert density(found)[0] >= density(np.concatenate(rough))[0]
 
 
+@pytest.mark.runs
 @KINDS
 def test_a_columns_density_is_the_joint_one_with_the_others_given(kind):
     target = JointTarget(*table(), Clamp(3.0, kind))

@@ -26,7 +26,7 @@ FAMILIES = [Normal(), NormalMixture(components=2, labels="full-conditional")]
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 @given(n=st.integers(1, 40), step=st.integers(1, 45), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 def test_against_a_loop_over_steps(family, n, step, seed):
     draw = DRAWS[family.name]
     rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_against_a_loop_over_steps(family, n, step, seed):
 
 
 @given(n=st.integers(1, 30), step=st.integers(1, 35), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 def test_columns_follow_synthetic_values_row_by_row(n, step, seed):
     rng = np.random.default_rng(seed)
     public, rows = {"z": rng.normal(size=n)}, rng.integers(0, n, 2 * n)

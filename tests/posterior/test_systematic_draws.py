@@ -50,14 +50,14 @@ def drawn(family: Any, draw: Any, design: Any, rng: np.random.Generator) -> Any:
 
 
 @given(n=st.integers(0, 300))
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30, derandomize=True)
 def test_van_der_corput_turns_binary_digits_round(n: int) -> None:
     digits = [f"{j:b}"[::-1] for j in range(n)]
     assert van_der_corput(n).tolist() == [int(each, 2) / 2 ** len(each) for each in digits]
 
 
 @given(n=st.integers(0, 40), K=st.integers(0, 3), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_records_take_the_sequence_in_the_order_of_their_rows(n: int, K: int, seed: int) -> None:
     design = np.random.default_rng(seed).integers(-1, 2, (n, K)).astype(float)
     found = systematic_uniforms(design, np.random.default_rng(seed))

@@ -36,7 +36,7 @@ def summed_delta(sigmas: list[float], epsilon: float, reach: int = 40) -> float:
     return total
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.lists(st.integers(1, 3), min_size=1, max_size=2),
     st.floats(0.05, 2.0),
@@ -65,7 +65,7 @@ def named(shares):
     return {str(place): share for place, share in enumerate(shares)}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(st.floats(0.1, 10.0), min_size=1, max_size=6),
     st.floats(0.1, 8.0),

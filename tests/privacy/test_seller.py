@@ -387,7 +387,7 @@ def schemas(draw: Any) -> tuple[vws.Schema, int]:
     return vws.Schema({"home": vws.Column(role="id"), **columns}, unit="home"), cap
 
 
-@settings(max_examples=SCHEMAS, deadline=None, derandomize=True)
+@settings(max_examples=SCHEMAS, derandomize=True)
 @given(
     schemas(),
     st.sampled_from([0.1, 1.0, 8.0]),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.r
 
 HERE = Path(__file__).parent
 # R starts inside the first example, and other processes share the machine.
-patient = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 
 
 def probe(function: str, **arguments: Any) -> Any:

@@ -21,7 +21,7 @@ from pyvws.errors import InputError
 from pyvws.r_numbers._normal import normal_quantile
 from pyvws.r_numbers.r_random import RRandom
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = settings(max_examples=40, derandomize=True)
 seeds = st.integers(-(2**31) + 1, 2**31 - 1)
 
 # Each generator with two parameters of n values, in ranges that cross its branches.

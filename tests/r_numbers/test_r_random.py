@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError
 from pyvws.r_numbers.r_random import RRandom
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = settings(max_examples=40, derandomize=True)
 seeds = st.integers(-(2**31) + 1, 2**31 - 1)
 
 

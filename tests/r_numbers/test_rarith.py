@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 numbers = st.lists(st.integers(-(10**6), 10**6).map(lambda v: v / 64), min_size=1, max_size=30)
 shares = st.integers(0, 64).map(lambda v: v / 64)
 

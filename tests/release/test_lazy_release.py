@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pyvws as vws
@@ -183,7 +183,6 @@ def test_an_engine_has_no_order_to_keep(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(deadline=None)
 @given(
     counts=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), min_size=1, max_size=12),
     size=st.integers(1, 20),

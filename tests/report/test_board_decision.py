@@ -52,7 +52,7 @@ def _value(text: str) -> Decimal:
 @example(math.log(10) * 6)
 @example(math.log(999_999.9))
 @example(math.log(9.999))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 def test_a_factor_is_never_too_small_and_at_most_a_tenth_too_large(epsilon: float) -> None:
     getcontext().prec = 40
     exact = Decimal(epsilon).exp()
@@ -60,7 +60,7 @@ def test_a_factor_is_never_too_small_and_at_most_a_tenth_too_large(epsilon: floa
 
 
 @given(st.floats(0.0, 15.0))
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 def test_a_guess_is_lifted_by_the_factor_of_its_odds(epsilon: float) -> None:
     before, after = 0.01, largest_belief(epsilon)
     assert after / (1 - after) == pytest.approx(before / (1 - before) * math.exp(epsilon), rel=1e-6)

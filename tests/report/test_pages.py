@@ -519,7 +519,7 @@ def test_a_click_on_a_heading_sorts_a_table(
 
 @given(st.integers(0, 10**12))
 @example(1_234_564)
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 def test_a_figure_rounded_up_is_shown_whole(tenths: int) -> None:
     figure = tenths / 10
     assert float(formatted(figure)) == figure

@@ -13,7 +13,7 @@ from scipy import stats
 from pyvws.errors import InputError
 from pyvws.risks.attribute_risk import attribute_risk
 
-few = settings(max_examples=50, deadline=None, derandomize=True)
+few = settings(max_examples=50, derandomize=True)
 
 
 @st.composite

@@ -13,7 +13,7 @@ from pyvws.errors import InputError
 from pyvws.risks.balls import amounts, count_inside, make_balls, near, outcomes
 from pyvws.risks.identification_risk import identification_risk
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 whole = st.integers(-4, 6).map(float)
 tables = st.tuples(st.integers(1, 12), st.integers(1, 3)).flatmap(
     lambda shape: st.tuples(
@@ -56,6 +56,7 @@ def test_outcomes_come_as_floats_or_are_refused(table, kind, bad):
         amounts(rows.astype(str), "y")
 
 
+@pytest.mark.runs
 @given(tables, shapes_of_balls)
 @few
 def test_against_loops(table, ball):

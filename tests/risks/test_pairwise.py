@@ -22,7 +22,7 @@ MISSING = (
     "Known column 1 has missing values: a pattern needs all of them. Make missing a value of its "
     "own, or leave the column out."
 )
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 values = st.integers(-40, 200).map(float)
 tables = st.integers(3, 12).flatmap(
     lambda n: st.tuples(
@@ -52,6 +52,7 @@ def in_fractions(y, pattern, radius, kind, order=2):
     return weights
 
 
+@pytest.mark.runs
 @functions
 @few
 @given(st.lists(st.tuples(values, st.sampled_from([1.0, 2.0, 3.0])), min_size=4, max_size=12))

@@ -389,7 +389,6 @@ WAYS = [*IN_MEMORY, *FILES]
 @settings(
     max_examples=CASES,
     phases=[Phase.generate],
-    deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )

@@ -7,13 +7,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from statements import OF_A_CLAMP, statement
 
 from pyvws import epsilon_per_draw, total_epsilon
 from pyvws.errors import InputError
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.statement.accounting import PrivacyStatement
 from pyvws.statement.several_draws import deltas_at, largest_delta
 from pyvws.synthesis.settings_by_name import arranged
 
@@ -33,7 +33,6 @@ def delta_by_enumeration(t: float, total: float, width: float, m: int) -> float:
     return sum(shares)
 
 
-@settings(deadline=None)
 @given(widths, st.integers(1, 6), st.floats(0.001, 0.999), st.floats(0, 1))
 def test_deltas_against_enumeration(width, m, place, share):
     total = share * m * width
@@ -42,7 +41,6 @@ def test_deltas_against_enumeration(width, m, place, share):
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-13)
 
 
-@settings(deadline=None)
 @given(widths, st.integers(1, 12), st.floats(0.01, 0.99))
 def test_no_place_of_a_grid_has_a_larger_delta(width, m, share):
     """A grid understates: the closed form is above all its places."""
@@ -54,7 +52,6 @@ def test_no_place_of_a_grid_has_a_larger_delta(width, m, share):
     assert few < largest_delta(total, width, m)
 
 
-@settings(deadline=None)
 @given(widths, st.integers(1, 6), deltas, st.floats(0.001, 0.999))
 def test_no_two_point_mechanism_loses_more(width, m, delta, place):
     total = total_epsilon(width, m, delta=delta)
@@ -62,7 +59,6 @@ def test_no_two_point_mechanism_loses_more(width, m, delta, place):
     assert delta_by_enumeration(place * width, total, width, m) <= delta * (1 + 1e-6)
 
 
-@settings(deadline=None)
 @given(widths, st.integers(1, 5), deltas)
 def test_some_two_point_mechanism_loses_as_much(width, m, delta):
     total = total_epsilon(width, m, delta=delta)
@@ -74,7 +70,6 @@ def test_some_two_point_mechanism_loses_as_much(width, m, delta):
     assert worst > delta * (1 - 1e-4)
 
 
-@settings(deadline=None)
 @given(widths, st.integers(1, 8), st.floats(0, 0.2))
 def test_a_draws_epsilon_spends_the_total_and_no_more(total, m, delta):
     each = epsilon_per_draw(total, m, delta=delta)
@@ -83,7 +78,6 @@ def test_a_draws_epsilon_spends_the_total_and_no_more(total, m, delta):
     assert total_epsilon(each * (1 + 1e-6), m, delta=delta) > total * (1 - 1e-9)
 
 
-@settings(deadline=None)
 @given(widths, st.integers(1, 30), deltas)
 def test_more_draws_cost_more_and_a_larger_delta_less(width, m, delta):
     total = total_epsilon(width, m, delta=delta)
@@ -113,14 +107,7 @@ def test_bad_input(arguments, message):
 
 
 def strict(**changes):
-    facts = {
-        **{"mechanism": "censored", "model": "poisson", "reweighted": False, "searched": False},
-        **{"lipschitz_bound": 0.25, "datasets": 20, "draws": 400, "threshold": 1.0},
-        **{"columns_released_unchanged": (), "rounded": False, "reads_outcome": False},
-        **{"model_caveats": (), "problems": (), "enforced": True, "data_weights": False},
-        "weights_source": "none",
-    }
-    return PrivacyStatement(**{**facts, **changes})
+    return statement(**OF_A_CLAMP | changes)
 
 
 def test_a_strict_statement_has_the_total_by_delta_and_no_other_has():

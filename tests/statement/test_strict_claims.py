@@ -297,9 +297,7 @@ def what_leaves_by(
 
 
 @given(neighbours(), HOW)
-@settings(
-    max_examples=CASES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=CASES, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_neighbours_release_the_same_bytes_but_for_the_values(
     case: tuple[dict[str, Any], list[pl.DataFrame]], how: str
 ) -> None:
@@ -320,7 +318,6 @@ def test_neighbours_release_the_same_bytes_but_for_the_values(
 @given(neighbouring_tables(), HOW)
 @settings(
     max_examples=CASES // 2,
-    deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
@@ -426,7 +423,6 @@ def keeps_spelling(schema: Schema, path: Path) -> None:
 @settings(
     max_examples=WEIGHTED_CASES,
     phases=[Phase.generate],
-    deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
@@ -465,7 +461,7 @@ def test_neighbouring_tables_under_lw_release_the_same_but_for_figures(
     st.tuples(*[st.sampled_from([True, False, None])] * 2),
     HOW,
 )
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15, derandomize=True)
 def test_a_proposal_that_nobody_signed_is_never_strict(rows: Any, other: Any, how: str) -> None:
     """Whatever its entries say: of truth values none of them lists is under `review`.
 
@@ -555,7 +551,7 @@ VISITS = pl.DataFrame({"y": [3, 4, 1, 2, 5, 2, 2, 3]})
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_the_settings_alone_decide_the_word(
     family: Any, mechanism: str, weights: str, named: bool, prior: bool, downscale: bool
 ) -> None:

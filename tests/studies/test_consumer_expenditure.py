@@ -242,7 +242,7 @@ def test_the_surveys_file_needs_no_option(tmp_path):
     assert study.table(result) is not None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(-1e9, 1e9))
 def test_a_range_holds_its_value(value):
     low, high = map(float, re.findall(r"-?\d+", value_range(value)))

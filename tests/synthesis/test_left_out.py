@@ -14,7 +14,7 @@ from pyvws.synthesis.left_out import loses_much, lost_levels
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.units import Units
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 _CATEGORY: Any = SimpleNamespace(categorical=True)
 _NUMBER: Any = SimpleNamespace(categorical=False)
 

@@ -210,7 +210,7 @@ _SETTINGS: st.SearchStrategy[dict[str, Any]] = st.one_of(
 
 
 @given(chosen=_SETTINGS, seed=st.integers(0, 2**200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_settings_are_read_back_digit_for_digit(chosen: dict[str, Any], seed: int) -> None:
     """As `Synthesizer.fit` gets them from the command line, which reads what was written."""
     try:

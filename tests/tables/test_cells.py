@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pyvws.tables.design.cells import distinct_rows, make_cells
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 tables = st.tuples(st.integers(1, 25), st.integers(1, 4)).flatmap(
     lambda shape: st.lists(
         st.tuples(st.integers(0, 3), *[st.integers(-1, 1)] * shape[1]),

@@ -106,7 +106,7 @@ def test_a_csv_keeps_its_spelling(tmp_path: Path) -> None:
     start=st.dates(),
     other=st.dates(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_dates_come_back(days: list[DAY | None], start: DAY, other: DAY) -> None:
     column = nw.from_native(pl.Series("d", days, dtype=pl.Date), series_only=True)
     from_start = start.isoformat()

@@ -171,7 +171,7 @@ def combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     st.sampled_from(["{}", "0 + {}", "{} - 1", "1 + {}", "{} + 0"]),
     st.recursive(ATOMS, combined, max_leaves=6),
 )
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 def test_random_formulas(frame: str, inner: str) -> None:
     formula = f"~ {frame.format(inner)}"
     try:
@@ -193,7 +193,7 @@ def test_random_formulas(frame: str, inner: str) -> None:
         max_size=20,
     )
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_numbers_are_written_as_in_r(values: list[float]) -> None:
     written = bridge.call("design", "labels_of", {"values": np.array(values)}, folder=HERE)
     assert [number_label(value) for value in values] == [str(text[0]) for text in written]

@@ -69,7 +69,7 @@ def test_by_hand() -> None:
     group_by=st.integers(1, 2),
     missing=st.sampled_from([None, True, "0", ("x", True)]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_level_comes_back_from_its_group_and_place(
     levels: list[str], group_by: int, missing: object
 ) -> None:

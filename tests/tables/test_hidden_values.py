@@ -115,7 +115,7 @@ def test_the_search_finds_what_memory_hides(kind: str, tmp_path: Path) -> None:
     ),
     st.integers(0, 8),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_a_file_of_some_rows_is_that_of_a_table_of_these_rows(
     rows: list[tuple[object, ...]], first: int
 ) -> None:

@@ -13,7 +13,7 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import NONE, places_in
 from pyvws.tables.schema.schema import Schema
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 RELATION = Column(model="table", levels=("1", "2", "3"), missing="NA")
 COLUMNS = {
     "home": Column(role="id"),

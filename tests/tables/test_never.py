@@ -105,7 +105,7 @@ RULES = ["never married, widowed where age < 15", "never single where area == 'b
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_barred_breaks_the_rule_and_is_drawn_again(seed: int, fixed: bool) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 80))

@@ -52,7 +52,7 @@ def drawn(schema: Schema, age: np.ndarray, rng: np.random.Generator) -> dict[str
 
 
 @given(st.sampled_from(sorted(KINDS)), CODES, LIMITS, st.integers(1, 2), st.integers(0, 2**32 - 1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_code_stands_where_its_rule_says_and_nowhere_else(kind, codes, limits, many, seed):
     rng = np.random.default_rng(seed)
     named = [code for code in codes if code is not True][:many]

@@ -163,7 +163,7 @@ def test_classes_of_the_outcome_are_no_rank_order_and_its_complement_is() -> Non
     kind=st.sampled_from([*COPIES, *NONE, *ORDERS]),
     sizes=st.lists(st.integers(1, 50), min_size=1, max_size=9),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_steps_find_what_memory_finds(kind: str, sizes: list[int]) -> None:
     outcome, column = COPIES.get(kind) or (_AMOUNT, pl.Series({**NONE, **ORDERS}[kind]))
     y = np.asarray(outcome, dtype=np.float64)

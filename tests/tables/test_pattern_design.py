@@ -80,7 +80,7 @@ def test_a_category_with_cut_points_enters_a_regression_by_intervals() -> None:
     sizes=st.lists(st.integers(2, 4), min_size=1, max_size=3),
     cuts=st.lists(st.integers(-3, 3), unique=True, max_size=3).map(sorted),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_combination_of_places_is_one_pattern(sizes: list[int], cuts: list[int]) -> None:
     columns = {
         f"c{i}": Column(role="public", levels=tuple("abcd"[:size])) for i, size in enumerate(sizes)

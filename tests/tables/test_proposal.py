@@ -366,7 +366,7 @@ COLUMNS = st.one_of(
 
 
 @given(values=COLUMNS, name=ODD_TEXT.filter(lambda name: "\0" not in name))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_column_can_be_proposed_and_coded(values, name):
     table = pl.DataFrame({name: values})
     schema = Schema.propose(table)
@@ -407,7 +407,7 @@ CELLS = {  # One record decides what such a column is, although its `review` nee
 
 @pytest.mark.runs
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_whatever_differs_between_proposals_of_neighbours_is_under_review(data):
     rows = data.draw(st.lists(st.tuples(*CELLS.values()), min_size=3, max_size=40))
     other = [data.draw(st.tuples(*CELLS.values())), *rows[1:]]

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -46,8 +46,8 @@ def test_infinite_values_drop_their_column_alone() -> None:
     assert Schema.propose(emptied).columns["y"].missing is True
 
 
+@pytest.mark.runs
 @given(low=st.floats(1.5, 1e4), power=st.integers(3, 200))
-@settings(deadline=None)
 def test_no_end_of_a_range_is_a_value_that_is_not_round(low: float, power: int) -> None:
     for sign in (-1.0, 1.0):
         values = sign * np.array([-(low + 1e-3 * np.pi), *(10.0**power * np.arange(1.0, 40.0))])
@@ -59,7 +59,6 @@ def test_no_end_of_a_range_is_a_value_that_is_not_round(low: float, power: int) 
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=30))
-@settings(deadline=None)
 def test_numbers_of_any_size_end_in_a_proposal(values: list[float]) -> None:
     found = Schema.propose(pl.DataFrame({"y": values}))
     assert found.columns["y"].note is None or found.columns["y"].role == "drop"
@@ -225,6 +224,7 @@ def test_a_truncated_scale_of_logs_begins_above_0(unit: float, zeros: int) -> No
         assert (column.model, column.outcome_scale) != ("truncated-normal", "log")
 
 
+@pytest.mark.runs
 def test_the_name_of_an_id_tells() -> None:
     """Ids without order are no amounts; those of persons in rows apart are units."""
     rng = np.random.default_rng(5)

@@ -51,7 +51,7 @@ def test_a_change_with_a_heap_is_drawn_and_the_wide_number_is_computed() -> None
     names=st.permutations(["part", "of it", "rest", "other", "more"]),
     gone=st.booleans(),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_one_wide_number_of_a_sum_is_computed_from_columns_above_it(
     seed: int, names: list[str], gone: bool
 ) -> None:
@@ -101,6 +101,7 @@ def test_sums_that_share_numbers_are_solved_apart_and_in_no_circle() -> None:
     assert vws.NoisyCounts(epsilon=1.0, delta=1e-5).counted_table(schema.accepted()).columns
 
 
+@pytest.mark.runs
 def test_what_reads_a_number_that_moves_stays_computed() -> None:
     values = fees(5)
     group = np.where(values["second"] < 4.0, "low", np.where(values["second"] < 9, "mid", "high"))

@@ -167,7 +167,7 @@ def test_a_number_needs_a_public_scale():
     formula=st.sampled_from([None, *FORMULAS, "~ I(age^2):sex", "~ factor(town)"]),
     data=st.data(),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_row_is_coded_from_its_own_values_alone(rows, formula, data):
     design = public_design(schema_of(sex=SEX, town=TOWN, age=AGE, formula=formula), "y")
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -189,7 +189,6 @@ def test_the_order_of_a_histogram_does_not_come_from_the_seed() -> None:
     assert refused.value.key == "order-under-loo"
 
 
-@settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 30), min_size=1, max_size=8),
     size=st.integers(1, 60),

@@ -104,7 +104,7 @@ def test_conditions_that_columns_do_not_fit(condition, message):
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_a_rule_or_one_line_that_says_why_not(text):
     for said in (text, f"0 where {text}", f"= {text}", f">= {text}", f"< {text}"):
         lines = []
@@ -122,7 +122,7 @@ def test_any_text_is_a_rule_or_one_line_that_says_why_not(text):
     ends=st.lists(st.floats(-5, 5), min_size=2, max_size=2, unique=True),
     rows=st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=1, max_size=20),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_rounded_numbers_keep_bounds_of_more_decimals(model, rule, decimals, ends, rows):
     whole = model == "poisson"
     column = Column(
@@ -203,7 +203,7 @@ EXPRESSIONS = {
     decimals=st.sampled_from([None, 0, 2]),
     data=st.data(),
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_arithmetic_is_what_python_says_within_the_range_of_its_parts(text, rows, decimals, data):
     columns = {
         "a": Column(role="public", range=(0, 99)),

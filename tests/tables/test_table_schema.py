@@ -144,7 +144,7 @@ def columns(draw):
 
 
 @given(st.dictionaries(ANY_TEXT, columns(), min_size=1, max_size=4), st.one_of(st.none(), ANY_TEXT))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_schema_is_the_same_after_its_text(parts, unit):
     schema = Schema(parts, unit=unit)
     found = tomllib.loads(schema.text)
@@ -592,7 +592,7 @@ def test_a_column_without_a_name_is_no_survey_weight():
 
 
 @given(st.lists(st.tuples(st.integers(-99, 10**6), st.integers(1, 10**6)), min_size=1, max_size=30))
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 def test_a_sum_of_cents_is_exact_but_for_last_bits(cents):
     """Without decimals the sum and the parts are floats, which differ in their last bits."""
     p, q = (np.array(part) / 100.0 for part in zip(*cents, strict=True))

@@ -141,7 +141,7 @@ def test_by_hand():
 
 
 @given(st.floats(0.5, 9.0), st.floats(0.0, 0.01))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 def test_the_first_fit_inside_a_window_ends_the_search(target, drift):
     _, _, tries = search(Window.around(target, 0.02), drift=drift)
     assert abs(tries[-1].reached - target) <= 0.02 * target

@@ -15,7 +15,7 @@ from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
 from pyvws.weights.reweight import reweight
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 tables = st.integers(1, 12).flatmap(
     lambda n: st.tuples(
         st.lists(st.floats(0, 1, width=16), min_size=n, max_size=n),

@@ -13,7 +13,7 @@ from pyvws.weights.reweight import reweight
 from pyvws.weights.search import Try, foreseen, leveled, scale_to_meet
 from pyvws.weights.weights import risk_weights
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 
 
 def test_three_records_by_hand():

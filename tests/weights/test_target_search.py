@@ -15,7 +15,7 @@ from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below
 MAXIMA = np.array([4.0, 6.0, 10.0])
 BASE = np.array([1.0, 0.6, 0.2])
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 
 
 def test_the_spread_of_a_tail_is_what_doubling_the_draws_adds():

@@ -105,18 +105,9 @@ class Case:
 
 def read_cases() -> tuple[Case, ...]:
     """The cases of ``validation/cases.toml``, in the order of its tables and rows."""
-    return tuple(_row_case(table, row) for table in _content()["table"] for row in table["cases"])
-
-
-def left_open() -> list[str]:
-    """Kinds of error that the rows would miss, whatever function they are in."""
-    sentences: list[str] = _content()["left_open"]
-    return sentences
-
-
-def _content() -> dict[str, Any]:
     path = _resources.folder("validation") / "cases.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))["table"]
+    return tuple(_row_case(table, row) for table in tables for row in table["cases"])
 
 
 def _row_case(table: dict[str, Any], row: dict[str, Any]) -> Case:

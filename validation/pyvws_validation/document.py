@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from pyvws._base.folders import whole_folder
 from pyvws_validation import errata, provenance
-from pyvws_validation._case import left_open
+from pyvws_validation._figures import figures
 from pyvws_validation.report import Row, allowed, template, to_json
+from pyvws_validation.uncovered import LEFT_OPEN, uncovered
 
 FILES: Final = ("validation.html", "validation.json", "validation.xml")
 _LEVELS: Final = {
@@ -85,7 +86,7 @@ def content(
         "rows": _finite(to_json(rows)),
         "errata": _finite([asdict(slip) for slip in errata.errata()]),
         "conventions": [asdict(entry) for entry in errata.conventions()],
-        "not_covered": left_open(),
+        "not_covered": {"left_open": list(LEFT_OPEN), "not_run": uncovered()},
     }
 
 
@@ -96,6 +97,7 @@ def to_html(report: dict[str, Any], rows: Sequence[Row]) -> str:
         **report,
         titles=_LEVELS,
         groups=groups,
+        figures=figures(rows),
         not_installed=provenance.NOT_INSTALLED,
         duration=_duration(report["seconds"]),
         span=_span,

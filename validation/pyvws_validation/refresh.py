@@ -1,4 +1,4 @@
-"""Store what R and Stan give anew: ``python -m pyvws_validation.refresh``.
+"""Store what R, Stan and the cases give anew: ``python -m pyvws_validation.refresh``.
 
 Run this module after a change to an R reference, a Stan program or a case, from a checkout with R,
 rstan and PyStan, and commit the written files. The module compares nothing: run the cases live as
@@ -14,7 +14,7 @@ from pathlib import Path
 from pyvws.engines.registry import engine_version
 from pyvws.errors import PyvwsError
 from pyvws.r import bridge
-from pyvws_validation import expected
+from pyvws_validation import expected, uncovered
 from pyvws_validation._stan_answers import Recorder, save_answers
 from pyvws_validation.cases import CASES, stan_cases
 from pyvws_validation.runner import live_results
@@ -45,7 +45,7 @@ def refresh_stan(folder: Path | None = None) -> Path:
 def main() -> int:
     """Refresh, list the files, and return an exit code."""
     try:
-        paths = [*refresh(), refresh_stan()]
+        paths = [*refresh(), refresh_stan(), uncovered.save()]
     except PyvwsError as error:
         sys.stderr.write(f"{error}\n")
         return 1

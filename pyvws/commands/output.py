@@ -222,7 +222,7 @@ def tell_release(
                 f"{relied['sampler']['draws']}; privacy.json has the public settings and what is "
                 "not covered"
             )
-        target = privacy["epsilon_target"]
+        target = privacy.get("epsilon_target")
         said = {
             SIGNED: "the figures hold only if every entry of the schema is public, as somebody "
             "signed",

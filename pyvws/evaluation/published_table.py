@@ -245,6 +245,10 @@ class PublishedTable(InSheets):
                 "the survey."
             )
             remarks += [self.remark_on_laplace] if self.remark_on_laplace else []
+        if self.of is not None:
+            counted = sum(bool(figure.counted) for figure in self.figures)
+            others = len(self.figures) - counted
+            remarks.append(f"{counted} figures were counted. {others} others rest on the model.")
         return remarks + of_capped(self.capped)
 
     @property
@@ -385,7 +389,7 @@ def tabulate(
     ).frames
     confidential = frames.pop("original", None)
     combine([0.0] * len(frames), [0.0] * len(frames), **rules)  # Refuse before the work.
-    cells, unit = plan.cells, None if schema is None else schema.unit
+    cells, unit = plan.cells, getattr(schema, "unit", None)
     beside = [(np.full((len(cells), len(x.points)), np.nan),) * 2 for x in plan.statistics]
     if original is not None:
         if epsilon is None:

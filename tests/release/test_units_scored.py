@@ -60,7 +60,7 @@ def test_the_checks_of_weighted_units_and_their_board_draw_units(tmp_path: Path)
     ended = CliRunner().invoke(app, words)
     assert ended.exit_code == 0, ended.output
     (page,) = tmp_path.glob("out/confidential/*.html")
-    assert "whole units drawn anew" in page.read_text()
+    assert "whole units, by " in page.read_text()
 
 
 def test_a_comparison_draws_units(tmp_path: Path) -> None:

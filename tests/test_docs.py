@@ -30,6 +30,7 @@ from documents import (
     validate_a_few,
 )
 from pyvws_validation.errata import conventions, errata
+from statements import statement
 from typer import Context
 from typer.main import get_command
 
@@ -39,7 +40,6 @@ from pyvws._base.references import REFERENCES
 from pyvws.commands.cli import app
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram
 from pyvws.mechanisms.registry import MECHANISMS
-from pyvws.statement.accounting import PrivacyStatement
 from pyvws.weights import weights
 
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
@@ -315,27 +315,15 @@ def test_the_table_of_mechanisms_states_what_the_package_states() -> None:
             assert guarantee == pyvws.NoisyCounts(epsilon=1, **with_delta).facts.claim
             assert neighbours.split(", or ") == ["leave-one-out", "replace"]
             continue
-        statement = PrivacyStatement(
+        made = statement(
             mechanism=name,
             claim="none" if name == "unweighted" else "dp",
             enforced=name == "censored",
             data_weights="none" not in given,
             downweights=name != "unweighted",
-            model="poisson",
-            lipschitz_bound=1.0,
-            datasets=1,
-            draws=1,
-            threshold=1.0,
-            reweighted=False,
-            searched=False,
-            columns_released_unchanged=(),
-            rounded=False,
-            reads_outcome=False,
-            model_caveats=(),
-            problems=(),
         ).released()
-        first = (statement["certified"] or statement)["neighbours"]
-        assert (statement["guarantee"], first) == (guarantee, neighbours.split(", or ")[0]), name
+        first = (made["certified"] or made)["neighbours"]
+        assert (made["guarantee"], first) == (guarantee, neighbours.split(", or ")[0]), name
 
 
 def test_an_example_that_lies_is_noticed() -> None:

@@ -14,7 +14,6 @@ from scipy.stats import norm
 from typer.testing import CliRunner
 
 import pyvws as vws
-from pyvws.commands import _forecast
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import MOST_CHOSEN
@@ -22,6 +21,7 @@ from pyvws.models.registry import find_model
 from pyvws.models.sequence import Conditional
 from pyvws.release import measured_counts
 from pyvws.synthesis.cost import Cost, check_cost, expected_cost, expected_of_counts
+from pyvws.synthesis.forecast import _cap, _Counts
 from pyvws.synthesis.loop import Listener
 from pyvws.tables.design.cells import make_cells
 
@@ -41,12 +41,11 @@ predictors = ["sex"]
 """
 
 
-def forecast(schema: vws.Schema, data: Any, **counts: float) -> list[str]:
-    """The forecast of a run by a schema, of lw or of noisy counts."""
-    if not counts:
-        return _forecast.forecast_of_schema(schema, data)
-    mechanism = vws.NoisyCounts(**counts)
-    return _forecast.forecast(vws.Synthesizer(schema=schema, mechanism=mechanism), data)
+def forecast(schema: vws.Schema | None, data: Any, **settings: Any) -> list[str]:
+    """The forecast of a run, of noisy counts where epsilon or nothing but delta is given."""
+    if schema is not None and settings:
+        settings["mechanism"] = "noisy-counts"
+    return vws.forecast(schema, data, **settings).lines
 
 
 def table(n: int = 400) -> pd.DataFrame:
@@ -264,10 +263,10 @@ def test_a_table_of_wide_logits_has_a_normal_prior_that_is_said_before_the_run()
     assert sds == [None, None, 2.0, 0]
     assert plan.wide == ["c"]
     (line,) = (line for line in forecast(schema, data) if "coefficient_sd" in line)
-    assert "'c'. Its " in line
+    assert "coefficient_sd to 'c', whose" in line
     assert "standard deviation 2." in line
     both = vws.Schema({**columns, "d": columns["c"]})
-    assert any("'c', 'd'. Their " in line for line in forecast(both, data))
+    assert any("'c', 'd', whose " in line for line in forecast(both, data))
     alone = vws.Schema(
         {"a": vws.Column(role="public", levels=[*"abcdefghijklmn"]), "c": columns["c"]}
     )
@@ -276,10 +275,16 @@ def test_a_table_of_wide_logits_has_a_normal_prior_that_is_said_before_the_run()
     assert one.family.coefficient_sd is None
 
 
-def test_a_table_that_no_run_takes_has_no_forecast() -> None:
-    schema = vws.Schema({"sex": vws.Column(model="table", levels=["f"])})
-    (line,) = forecast(schema, table())
-    assert line.startswith("There is no forecast.")
+def test_a_table_that_no_run_takes_has_no_forecast(tmp_path: Path) -> None:
+    """A proposal is written all the same; Python raises what the run would."""
+    table()[["sex"]].assign(sex="f").to_csv(tmp_path / "t.csv", index=False)
+    (line,) = _planned("schema", tmp_path / "t.csv", "--out", tmp_path / "p.toml")
+    assert line == "There is no forecast. The schema synthesizes no column. Give a column a model."
+    with pytest.raises(InputError, match="synthesizes no column"):
+        vws.forecast(vws.Schema.read(tmp_path / "p.toml"), table())
+    histogram = vws.PerturbedHistogram(epsilon=1.0, range=(0, 30))
+    run: Any = {"outcome": "y", "mechanism": histogram}
+    assert [*vws.forecast(None, wide(1), **run).figures] == ["none"]
 
 
 @pytest.mark.runs
@@ -342,7 +347,7 @@ def test_a_wide_table_is_told_to_count_predictors_alone() -> None:
     )
     advice = forecast(schema, data)[-1]
     assert "noisy-counts at --delta 1e-05 with --measure predictors" in advice
-    assert "its 24 sets" in advice or "its 25 sets" in advice
+    assert "Its 24 sets" in advice or "Its 25 sets" in advice
     assert "--measure predictors" not in forecast(schema, data, epsilon=400.0, delta=1e-5)[-1]
 
 
@@ -370,14 +375,13 @@ def wide(columns: int, records: int = 300) -> pd.DataFrame:
 def test_a_run_by_a_formula_is_refused_where_its_forecast_is_too_long(tmp_path: Path) -> None:
     """150 design columns pass the limit of parameters, and take hours."""
     run: Any = {"outcome": "y", "formula": "~ .", "model": "poisson", "mechanism": "lw"}
-    lines = "\n".join(_forecast.forecast(vws.Synthesizer(**run), wide(150)))
+    lines = "\n".join(forecast(None, wide(150), **run))
     assert "above --most-seconds, 300" in lines
     with pytest.raises(InputError, match="--most-seconds") as refused:
         vws.synthesize(wide(150), **run, seed=1)
     assert refused.value.key == "too-long"
     assert "by 151 design columns and 11,627 parameters" in str(refused.value)
-    short = vws.Synthesizer(**run, most_seconds=1e9)
-    assert "--most-seconds" not in "\n".join(_forecast.forecast(short, wide(150)))
+    assert "long-time" not in vws.forecast(None, wide(150), **run, most_seconds=1e9).figures
     wide(150).to_csv(tmp_path / "t.csv", index=False)
     words = ["synthesize", str(tmp_path / "t.csv"), "--outcome", "y", "--formula", "~ ."]
     words += ["--model", "poisson", "--mechanism", "lw", "--out", str(tmp_path / "out")]
@@ -418,8 +422,8 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
         assert len(vws.synthesize(FEW, **run).datasets[0]) == noisy
         with pytest.raises(InputError, match=r"most_seconds is 0\.5"):
             vws.synthesize(FEW, **run, most_seconds=0.5)
-        short = vws.Synthesizer(**run, most_seconds=0.5)
-        assert "above --most-seconds, 0.5" in " ".join(_forecast.forecast(short, FEW))
+        short = vws.forecast(run["schema"], FEW, mechanism=run["mechanism"], most_seconds=0.5)
+        assert "above --most-seconds, 0.5" in str(short)
         return
     with pytest.raises(InputError, match=r"--sweeps.*--most-seconds") as refused:
         vws.synthesize(FEW, **run)
@@ -483,11 +487,11 @@ def test_units_get_a_cap_and_what_a_smaller_one_gives() -> None:
     columns = {name: vws.Column(model="table", levels=own) for name, own in levels.items()}
     schema = vws.Schema({"person": vws.Column(role="id"), **columns}, unit="person")
     suggested = " ".join(forecast(schema, table))
-    assert "--cap 5, which should lose least, and leaves 0 records out" in suggested
+    assert "lose least with --cap 5, which leaves 0 records out" in suggested
     assert "With --cap 1 a cell has 20 records on average" in suggested
     assert "800 records are left out" in suggested
     of_run = " ".join(forecast(schema, table, epsilon=1.0, cap=2))
-    assert "--cap 2, which leaves 600 records out" in of_run
+    assert "With --cap 2 noisy-counts leaves 600 records out" in of_run
     assert "Noise grows" not in " ".join(forecast(schema, table, epsilon=1.0, cap=1))
 
 
@@ -496,19 +500,38 @@ def test_a_forecast_names_the_epsilon_at_which_cells_stand_out_of_their_noise(
 ) -> None:
     (tmp_path / "s.toml").write_text(SCHEMA)
     schema = vws.Schema.read(tmp_path / "s.toml")
-    small, told = table(100), "fewer records than 2 standard deviations of its noise"
-    (text,) = (x for x in forecast(schema, small, epsilon=1.0, delta=1e-5) if told in x)
-    (at,) = re.findall(r"Epsilon (\d+) would be enough", text)
-    assert told not in " ".join(forecast(schema, small, epsilon=float(at), delta=1e-5))
-    assert told in " ".join(forecast(schema, small, epsilon=float(at) / 2.0, delta=1e-5))
-    (hopeless,) = (x for x in forecast(schema, small[:8], epsilon=50.0, delta=1e-5) if told in x)
-    assert "enough" not in hopeless
+
+    def figures(epsilon: float, records: int = 100) -> dict[str, Any]:
+        return vws.forecast(
+            schema, records=records, mechanism="noisy-counts", epsilon=epsilon, delta=1e-5
+        ).figures
+
+    at = figures(1.0)["enough-epsilon"]["epsilon"]
+    assert "hidden-cells" not in figures(at)
+    assert figures(at / 2.0)["hidden-cells"]["deviations"] == 2.0
+    assert "enough-epsilon" not in figures(50.0, records=8)
+
+
+def test_without_a_table_the_figures_of_counts_are_those_of_as_many_records(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    run: Any = {"mechanism": "noisy-counts", "epsilon": 1.0}
+    read = vws.forecast(tmp_path / "s.toml", table(400), **run)
+    unread = vws.forecast(tmp_path / "s.toml", records=400, **run)
+    assert unread.figures["schema"] == {"records": 400}
+    assert unread.figures["counts"] == read.figures["counts"]
+    assert str(unread) == "\n".join(unread.lines)
+    assert "no record was read" in unread.lines[0]
+    with pytest.raises(InputError) as refused:
+        vws.forecast(tmp_path / "s.toml", **run)
+    assert refused.value.key == "forecast-of-nothing"
 
 
 def test_one_unit_of_many_records_raises_no_cap_for_all() -> None:
     """A cap of 400 would keep all records, under 400 times the noise."""
     sizes = [1] * 300 + [2] * 100 + [400]
-    found = _forecast._cap(np.repeat(np.arange(len(sizes)), sizes), (3, 60, 3.0, 20.0))
+    found = _cap(np.repeat(np.arange(len(sizes)), sizes), _Counts(3, 60, 3.0, 20.0))
     assert found in (1, 2)
     alike = np.repeat(np.arange(90), 6)
-    assert _forecast._cap(alike, (3, 60, 9.0, 4.5)) == 6  # As much noise a record at any cap.
+    assert _cap(alike, _Counts(3, 60, 9.0, 4.5)) == 6  # As much noise a record at any cap.

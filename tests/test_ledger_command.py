@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from run_here import run_here
+from statements import OF_A_CLAMP, statement
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -20,21 +21,14 @@ from pyvws.commands.cli import app
 from pyvws.commands.options import given_settings
 from pyvws.errors import InputError, OutputError
 from pyvws.report.ledger_figure import ledger_figure
-from pyvws.statement.accounting import PrivacyStatement
 from pyvws.statement.releases import costs_together, digest, release_cost
 from pyvws.statement.schema import SCHEMA
 from pyvws.synthesis.settings import RunSettings
 
 
-def statement(**changes):
-    facts = {
-        **{"mechanism": "censored", "model": "poisson", "reweighted": False, "searched": False},
-        **{"lipschitz_bound": 0.5, "datasets": 2, "draws": 400, "threshold": 1.0},
-        **{"columns_released_unchanged": (), "rounded": False, "reads_outcome": False},
-        **{"model_caveats": (), "problems": (), "enforced": True, "data_weights": False},
-        "weights_source": "none",
-    }
-    return PrivacyStatement(**{**facts, **changes})
+def clamped(**changes):
+    facts = {"lipschitz_bound": 0.5, "datasets": 2, **changes}
+    return statement(**OF_A_CLAMP | facts)
 
 
 def run(*words):
@@ -50,8 +44,8 @@ def written(folder, made):
 
 
 def test_the_ledger_of_a_folder(tmp_path):
-    strict = statement()
-    loose = statement(enforced=False, data_weights=True, lipschitz_bound=4.0, window=4.0)
+    strict = clamped()
+    loose = clamped(enforced=False, data_weights=True, lipschitz_bound=4.0, window=4.0)
     written(tmp_path / "first", strict)
     written(tmp_path / "second", loose)
     figure = tmp_path / "costs.svg"
@@ -74,8 +68,8 @@ def test_the_ledger_of_a_folder(tmp_path):
 
 def test_the_ledger_names_releases_by_a_signed_proposal(tmp_path):
     strict = {**_strict(), "schema_was_proposed": True}
-    written(tmp_path / "plain", statement(public_settings=_strict()))
-    written(tmp_path / "by_word", statement(public_settings=strict))
+    written(tmp_path / "plain", clamped(public_settings=_strict()))
+    written(tmp_path / "by_word", clamped(public_settings=strict))
     found = json.loads(run("ledger", tmp_path, "--json").stdout)
     assert {name: one["signed"] for name, one in found["releases"].items()} == {
         "plain": False,
@@ -83,8 +77,8 @@ def test_the_ledger_names_releases_by_a_signed_proposal(tmp_path):
     }
     said = " ".join(run("ledger", tmp_path).stdout.split())
     assert "by_word: A look at the confidential table proposed the schema" in said
-    earlier = statement(public_settings=strict).released()
-    uses = [entry["use"] for entry in statement(earlier=(earlier,)).released()["ledger"]]
+    earlier = clamped(public_settings=strict).released()
+    uses = [entry["use"] for entry in clamped(earlier=(earlier,)).released()["ledger"]]
     assert ", dp-if-public:" in uses[0]
 
 
@@ -93,7 +87,7 @@ def _strict():
 
 
 def test_a_full_disk_leaves_no_part_of_a_figure(tmp_path, monkeypatch):
-    written(tmp_path / "first", statement())
+    written(tmp_path / "first", clamped())
     figure = tmp_path / "costs.png"
 
     def full(_handle):
@@ -107,9 +101,9 @@ def test_a_full_disk_leaves_no_part_of_a_figure(tmp_path, monkeypatch):
 
 
 def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):
-    earlier = statement().released()
-    made = statement(earlier=(earlier, earlier)).released()
-    together = costs_together([earlier, earlier, statement().released()])
+    earlier = clamped().released()
+    made = clamped(earlier=(earlier, earlier)).released()
+    together = costs_together([earlier, earlier, clamped().released()])
     names = [one["digest"] for one in made["costs_together"].pop("earlier")]
     assert made["costs_together"] == together
     assert names == [digest(earlier)] * 2  # Without a release_id each counts.
@@ -118,16 +112,16 @@ def test_a_statement_has_the_earlier_ones_it_was_given(tmp_path):
     assert [entry["epsilon"] for entry in entries] == [4.0, 4.0]
     keys = [said["key"] for said in made["caveat_keys"]]
     assert ("further-releases" in keys, "other-releases" in keys) == (True, False)
-    assert "costs_together" not in statement().released()
+    assert "costs_together" not in clamped().released()
 
 
 def test_no_release_of_the_folder_is_dropped_and_none_counts_twice(tmp_path):
-    text = json.dumps(statement().released())
+    text = json.dumps(clamped().released())
     inner = tmp_path / "all" / "first" / "release"
     inner.mkdir(parents=True)
     for place in (inner, inner.parent):  # Two files, of which one name would stand for both.
         (place / "privacy.json").write_text(text, encoding="utf-8")
-    written(tmp_path / "elsewhere", statement())
+    written(tmp_path / "elsewhere", clamped())
     for link in ("second", "third"):  # One release, to which two links lead.
         (tmp_path / "all" / link).symlink_to(tmp_path / "elsewhere", target_is_directory=True)
     found = json.loads(run("ledger", tmp_path / "all", "--json").stdout)
@@ -140,7 +134,7 @@ def named(number, **changes):
 
     class Named:
         def released(self):
-            return {**statement(**changes).released(), "release_id": str(number)}
+            return {**clamped(**changes).released(), "release_id": str(number)}
 
     return Named()
 
@@ -192,8 +186,8 @@ def test_a_release_has_a_name_that_a_copy_and_the_same_seed_have_and_no_other():
 
 @pytest.mark.runs
 def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
-    written(tmp_path / "first", statement())
-    written(tmp_path / "homes", statement(unit="home"))
+    written(tmp_path / "first", clamped())
+    written(tmp_path / "homes", clamped(unit="home"))
     frame = pl.DataFrame({"y": np.random.default_rng(1).poisson(3, 50)})
     given = {"outcome": "y", "model": "poisson", "datasets": 1, "seed": 2**60 + 1}
     release = vws.synthesize(frame, after=str(tmp_path / "first"), **given)

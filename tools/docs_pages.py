@@ -184,10 +184,10 @@ def with_pictures(markdown: str) -> str:
 
 def pictures() -> dict[str, bytes]:
     """The gallery's figures as PNG, by their place in the site."""
-    found = {}
-    for name, draw in _tool("gallery").FIGURES.items():
+    found, draw = {}, _tool("gallery").FIGURES
+    for name in plots.__all__:
         buffer = io.BytesIO()
-        draw().savefig(buffer, format="png", dpi=90)
+        draw[name]().savefig(buffer, format="png", dpi=90)
         found[f"gallery/{name}.png"] = buffer.getvalue()
     return found
 

@@ -1,7 +1,8 @@
 """Draw every figure function once, from simulated data: python tools/gallery.py FOLDER
 
-Writes a PNG for each function of pyvws.plots and index.html with all of them. Nothing here is
-fitted: the draws only look like those of a study, so that the gallery is made in seconds.
+Writes a PNG for each function of pyvws.plots and pyvws_studies.figures, and index.html with all
+of them. Nothing here is fitted: the draws only look like those of a study, so that the gallery is
+made in seconds.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyvws_studies import figures
 from pyvws_studies.negative_binomial_mixture import simulate, statistics
 
 from pyvws import identification_risk, plots
@@ -77,16 +79,6 @@ def _utility() -> Any:
     return plots.utility(rows, statistics(Y))
 
 
-def _posterior_density() -> Any:
-    return plots.posterior_density(
-        {
-            label: RNG.normal(100 + shift, 12 / width**0.5, 2000)
-            for label, (shift, width) in FITS.items()
-        },
-        float(Y.mean()),
-    )
-
-
 def _parameter_densities() -> Any:
     draws = {f"beta[{k}]": RNG.normal(k, 1, 800) for k in (1, 2)} | {"phi": RNG.gamma(8, 1, 800)}
     return plots.parameter_densities(draws, np.repeat([1, 2, 3, 4], 200))
@@ -117,7 +109,7 @@ def _weights_against_outcome() -> Any:
 
 def _contraction() -> Any:
     sizes = (100, 400, 1600, 6400)
-    return plots.contraction(
+    return figures.contraction(
         {
             label: {str(n): scale + RNG.gamma(4, wide * 8 / n**0.5, 100) for n in sizes}
             for label, scale, wide in (
@@ -134,7 +126,7 @@ _FIVE = {"Weighted": 0.02, "Weighted-e": 0.03, "Censor_w": 0.03, "Censor_uw": 0.
 
 
 def _replicate_violins() -> Any:
-    return plots.replicate_violins(
+    return figures.replicate_violins(
         {
             f"ε = {epsilon}": {
                 label: RNG.gamma(30, size * 5 / epsilon / 30, 100) for label, size in _FIVE.items()
@@ -145,23 +137,12 @@ def _replicate_violins() -> Any:
     )
 
 
-def _utility_against_epsilon() -> Any:
-    return plots.utility_against_epsilon(
-        {
-            label: {
-                epsilon: RNG.gamma(30, size * 5 / epsilon / 30, 100) for epsilon in (3.0, 4.0, 5.0)
-            }
-            for label, size in _FIVE.items()
-        }
-    )
-
-
 def _utility_by_guarantee() -> Any:
     clamp = {epsilon: [0.04 + 0.03 / epsilon] for epsilon in (0.5, 1.0, 3.0, 5.0, 10.0)}
     half = {epsilon: [0.9 / (1 + 0.1 * epsilon)] for epsilon in (1.0, 3.0, 5.0, 10.0)}
     plain = {"LW": {7.0: [0.04]}, "SW": {7.4: [0.05]}, "Unweighted": {19.7: [0.045]}}
     kinds = {"Deviance clamp": "dp", "Half clamp": "dp", "Unweighted": "none"}
-    return plots.utility_by_guarantee(
+    return figures.utility_by_guarantee(
         {
             title: {"Deviance clamp": clamp, "Half clamp": half, **plain}
             for title in ("counts", "shares")
@@ -193,21 +174,7 @@ def _epsilons() -> Any:
     wages = {"Unweighted": 24.9, "LW": 10.4, "CW": 10.3, "SW": 10.8}
     papers = {"counts: log probabilities": counts, "wages: log densities": wages}
     halves = {label: epsilon / 2 for label, epsilon in counts.items()}
-    return plots.epsilons(papers, {"counts: log probabilities": halves})
-
-
-def _risk_examples() -> Any:
-    far = 2.2 * np.array([[np.cos(t), np.sin(t)] for t in np.linspace(0, 6, 10)])
-    near = 0.7 * np.array([[np.cos(t), np.sin(t)] for t in np.linspace(0.5, 6, 8)])
-    own, away = np.array([[0.3, 0.2]]), np.array([[1.2, 0.8]])
-    return plots.risk_examples(
-        {
-            "a": ((0, 0), np.vstack([own, near[:2], far])),
-            "b": ((0, 0), np.vstack([own, near[:7], far[:5]])),
-            "c": ((0, 0), np.vstack([away, near[:3], far[:9]])),
-        },
-        radius=1.0,
-    )
+    return figures.epsilons(papers, {"counts: log probabilities": halves})
 
 
 def _risk_violins() -> Any:
@@ -266,15 +233,12 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "weights_against_outcome": _weights_against_outcome,
     "utility": _utility,
     "densities": _densities,
-    "posterior_density": _posterior_density,
     "parameter_densities": _parameter_densities,
     "intervals": _intervals,
-    "risk_examples": _risk_examples,
     "risk_violins": _risk_violins,
     "whack_a_mole_scatter": _whack_a_mole,
     "contraction": _contraction,
     "replicate_violins": _replicate_violins,
-    "utility_against_epsilon": _utility_against_epsilon,
     "utility_by_guarantee": _utility_by_guarantee,
     "choices_against_epsilon": _choices_against_epsilon,
     "epsilons": _epsilons,
@@ -294,7 +258,8 @@ def main() -> None:
     sections = []
     for name, draw in FIGURES.items():
         draw().savefig(folder / f"{name}.png", dpi=110)
-        said = escape((getattr(plots, name).__doc__ or "").split("\n\n")[0])
+        function = getattr(plots if name in plots.__all__ else figures, name)
+        said = escape((function.__doc__ or "").split("\n\n")[0])
         sections.append(f'<h2>{name}</h2><p>{said}</p><img src="{name}.png" alt="{said}">')
         print(folder / f"{name}.png")
     page = "<!doctype html><meta charset=utf-8><title>pyvws figures</title>" + "".join(sections)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from pyvws._base.phrase import Phrase
 from pyvws.commands.output import AsJson, Original, Quiet, tell
-from pyvws.errors import OutputError, UsageError
+from pyvws.errors import InputError, OutputError, UsageError
 from pyvws.sheet.sheet import Sheet
 
 _UNNAMED = (
@@ -54,7 +55,9 @@ def schema(
       pyvws schema people.csv --out proposal.toml
       pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
     """
-    from pyvws.commands._forecast import forecast_of_schema, forecast_records
+    from pyvws.commands._tables import forecast_records
+    from pyvws.statement.words import forecast_words
+    from pyvws.synthesis.forecast import forecast
     from pyvws.tables.files.headers import display_names, record_instead
     from pyvws.tables.files.read import read_table
     from pyvws.tables.proposal.reasons import broken_rules, reasons
@@ -77,7 +80,10 @@ def schema(
     if plan:
         records = source if reference is None else forecast_records(table, reference)
         public = reference is not None
-        expected = forecast_of_schema(schema, records.with_codes, public=public)
+        try:
+            expected = forecast(schema, records.with_codes, public=public).lines
+        except InputError as error:  # The proposal is written all the same.
+            expected = [forecast_words(Phrase("none", {"why": error}))]
     labels = display_names(list(schema.columns))
     broken = broken_rules(schema, source.with_codes, labels)
     columns = {labels[name]: column for name, column in schema.columns.items()}

@@ -134,11 +134,12 @@ def synthesize(
     """
     from pyvws._base.folders import check_folder
     from pyvws._base.seeds import chosen_seed
-    from pyvws.commands._forecast import forecast, forecast_records
+    from pyvws.commands._tables import forecast_records
     from pyvws.engines.user_program import UserProgram
     from pyvws.mechanisms.censored import Censored
     from pyvws.release.synthesizer import Synthesizer
     from pyvws.synthesis.config import read_weights
+    from pyvws.synthesis.forecast import forecast_of
     from pyvws.synthesis.settings_by_name import arranged
     from pyvws.tables.files.read import read_table
     from pyvws.tables.files.steps import run_bytes
@@ -173,11 +174,11 @@ def synthesize(
     if plan or out is None:
         source = forecast_records(table, reference)
         records = source.with_codes if settings.plan.reads_codes else source.frame
-        lines = forecast(settings, records, public=reference is not None)
+        expected = forecast_of(settings, records, public=reference is not None)
         if as_json:
-            print_json({"forecast": lines})
+            print_json({"forecast": expected.lines, "figures": expected.figures})
         else:
-            print("\n".join(lines))
+            print(expected)
         return
     mechanism: Any = settings.mechanism
     reused = [] if mechanism.facts.takes_table else _seed_of_another_run(context, config)

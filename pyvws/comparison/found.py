@@ -13,7 +13,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.comparison.advice import Advice, ComparedRow, span
 from pyvws.errors import InputError
 from pyvws.evaluation.table_scores import Score
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet, number
 from pyvws.statement.words import SIGNED, caveat
 
@@ -32,7 +32,7 @@ _FIRST: Final = ("epsilon asked", "epsilon reached", "of the window", "all datas
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(Told):
+class Comparison(InSheets):
     """What `compare` finds. All of it is confidential: it is computed from the table.
 
     Attributes
@@ -120,7 +120,7 @@ class Comparison(Told):
 
     def plot(self) -> Figure:
         """The score against epsilon, a line for each choice, bars of two standard errors."""
-        from pyvws.plots.guarantees import choices_against_epsilon
+        from pyvws.plots.choices import choices_against_epsilon
 
         lines: dict[str, dict[float, Any]] = {}
         scales = []

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import cast
 
 import numpy as np
 
@@ -31,7 +30,6 @@ from pyvws.models.model import Draws, SampledScale, Start
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.models.sequence import Conditional, draws_of
-from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose, independent_draws
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
@@ -80,9 +78,9 @@ class NativeEngine:
                 seconds=time.perf_counter() - began,
                 engine=self.name,
             )
-        if isinstance(target.model, ConditionalTable):
+        if isinstance(target.model, ConditionalTable) and target.clamp is not None:
             column = Conditional("y", target.model, target.cells)
-            given = target.weights, cast(Clamp, target.clamp), target.cells.multiplicity
+            given = target.weights, target.clamp, target.cells.multiplicity
             joint = JointTarget((column,), *given)
             fit = sample_joint(joint, settings, seed=seed, progress=progress)
             return replace(fit, draws=draws_of(fit.draws, column.column))

@@ -1,4 +1,4 @@
-"""Every figure of the papers, and figures of tables: `from pyvws import plots`.
+"""The figures of pages and studies, of records and of tables: `from pyvws import plots`.
 
 The figures have Okabe and Ito's colours and the papers' labels. A function takes arrays, checks
 them, and returns a matplotlib Figure that belongs to no window; `savefig` saves the figure.
@@ -7,22 +7,17 @@ docs/studies/figures.csv lists which function draws which figure.
 
 from __future__ import annotations
 
+from pyvws.plots.choices import choices_against_epsilon
 from pyvws.plots.datasets import (
-    contraction,
     densities,
     intervals,
     parameter_densities,
-    posterior_density,
-    replicate_violins,
     utility,
-    utility_against_epsilon,
 )
-from pyvws.plots.guarantees import choices_against_epsilon, epsilons, utility_by_guarantee
 from pyvws.plots.records import (
     before_and_after,
     bounds_against_weights,
     bounds_and_weights,
-    risk_examples,
     risk_violins,
     weights_against_outcome,
     weights_before_and_after,
@@ -38,19 +33,12 @@ __all__ = [
     "bounds_and_weights",
     "choices_against_epsilon",
     "column_densities",
-    "contraction",
     "densities",
-    "epsilons",
     "intervals",
     "level_shares",
     "parameter_densities",
-    "posterior_density",
-    "replicate_violins",
-    "risk_examples",
     "risk_violins",
     "utility",
-    "utility_against_epsilon",
-    "utility_by_guarantee",
     "weights_against_outcome",
     "weights_before_and_after",
     "whack_a_mole_scatter",

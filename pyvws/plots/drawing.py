@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
@@ -34,6 +35,9 @@ _NAMED: Final = {
     **dict.fromkeys(("CW_final", "Censor_uw"), _ORANGE),
     **dict.fromkeys(("SW", "Pairwise", "P", "Censor_w"), _GREEN),
 }
+
+MARKS: Final = "osD^vPX*"
+_WIDE: Final = 4.0  # Factor between values from which an axis is logarithmic.
 
 
 def colours(labels: Iterable[str]) -> dict[str, str]:
@@ -65,7 +69,7 @@ def groups(values: Mapping[str, Any], name: str) -> dict[str, Floats]:
     }
 
 
-def dataset_rows(rows: Any, name: str, columns: int) -> Floats:
+def dataset_rows(rows: ArrayLike, name: str, columns: int) -> Floats:
     """A table (datasets, columns) without missing values; InputError for another shape."""
     table = np.asarray(rows, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != columns or not table.size:
@@ -114,6 +118,22 @@ def legend_below(
         list(handles_of.values()), list(handles_of), loc="outside lower center", ncols=columns,
         frameon=False, markerscale=larger,
     )  # fmt: skip
+
+
+def log_scales(panel: Any, values: Sequence[float]) -> None:
+    """A logarithmic axis of epsilon, and one of `values` that differ by more than a factor of 4.
+
+    Each says so in its name, and has ticks at 1, 2 and 5 times the powers of ten.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    wide = max(values) > _WIDE * min(values) > 0.0
+    panel.set(xscale="log", yscale="log" if wide else "linear")
+    for axis in (panel.xaxis, panel.yaxis) if wide else (panel.xaxis,):
+        axis.set_label_text(f"{axis.get_label_text()} (log scale)".strip())
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator())
 
 
 def violins(

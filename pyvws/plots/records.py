@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
+from numpy.typing import ArrayLike
 
-from pyvws._base.checks import finite_vector, non_negative, positive, same_length
+from pyvws._base.checks import finite_vector, non_negative, same_length
 from pyvws.errors import InputError
 from pyvws.plots.drawing import (
     HIGHLIGHT,
@@ -209,7 +209,7 @@ def weights_before_and_after(weights: Mapping[str, tuple[Any, Any]]) -> Figure:
 
 
 def weights_against_outcome(
-    outcome: Any, weights: Mapping[str, Any], *, name: str = "outcome"
+    outcome: ArrayLike, weights: Mapping[str, Any], *, name: str = "outcome"
 ) -> Figure:
     """Weights against the confidential outcome, by panel (Figure 5 of [risk2024]'s supplement).
 
@@ -301,7 +301,7 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
 
 
 def whack_a_mole_scatter(
-    unweighted: Any, weighted: Mapping[str, Any], *, rise: float = 0.0
+    unweighted: ArrayLike, weighted: Mapping[str, Any], *, rise: float = 0.0
 ) -> Figure:
     """Risks under weighted synthesizers against risks under the unweighted one, a panel each.
 
@@ -349,69 +349,4 @@ def whack_a_mole_scatter(
         axis.set_title(f"{label}: {int(rose.sum())} of {len(risk)} {rise_in_words}", fontsize=10)
         axis.set_xlabel("risk, unweighted")
     axes[0].set_ylabel("risk, weighted")
-    return figure
-
-
-def risk_examples(cases: Mapping[str, tuple[Any, Any]], *, radius: float) -> Figure:
-    """Balls around a true value among synthetic values (Figure 1 of [risk2024], its supplement).
-
-    A panel's title gives the risk (Equation 1). Where the record's own synthetic value lies inside
-    the ball (T = 1), the risk is the share of the pattern's synthetic values outside the ball.
-    Where the record's own value lies outside, the risk is 0.
-
-    Parameters
-    ----------
-    cases : mapping of title to (true value, synthetic values)
-        The true value (2,) of one record, and two synthetic outcomes (M, 2) of the M records of the
-        record's pattern. The first row is the record's own.
-    radius : float
-        r above 0, in the outcomes' unit.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    InputError
-        For no case, another shape, or a radius not above 0.
-
-    Examples
-    --------
-    >>> drawn = risk_examples({"a": ([0, 0], [[0, 0.5], [3, 0], [0, 2], [0.1, 0]])}, radius=1)
-    >>> drawn.axes[0].get_title()
-    'a: 2 of 4 outside, T = 1, risk 0.50'
-    """
-    from matplotlib.patches import Circle
-
-    reach = positive(radius, "radius")
-    some(cases, "cases", "case")
-    figure, axes = panels(len(cases), size=(4.0, 4.0), sharex=True, sharey=True)
-    colour = colours(["S", "LW"])
-    for axis, (title, (true, synthetic)) in zip(axes, cases.items(), strict=True):
-        centre = np.asarray(true, dtype=np.float64)
-        values = np.asarray(synthetic, dtype=np.float64)
-        if centre.shape != (2,) or values.ndim != 2 or values.shape[1] != 2 or not len(values):
-            raise InputError(
-                f"cases[{title!r}] must be a true value of shape (2,) and synthetic values of "
-                f"shape (M, 2). Got {centre.shape} and {values.shape}."
-            )
-        inside = np.hypot(*(values - centre).T) <= reach
-        outside, own = int((~inside).sum()), int(inside[0])
-        axis.add_patch(Circle(tuple(centre), reach, facecolor="#EAF3F9", edgecolor=colour["LW"]))
-        axis.scatter(*values[1:].T, color=colour["S"], s=36, label="other synthetic values")
-        axis.scatter(
-            *values[:1].T, color=HIGHLIGHT, edgecolor="black", marker="D", s=64,
-            label="own synthetic value",
-        )  # fmt: skip
-        axis.scatter(*centre, color="black", marker="+", s=90, label="true value", zorder=3)
-        axis.set_title(
-            f"{title}: {outside} of {len(values)} outside, T = {own}, "
-            f"risk {outside / len(values) * own:.2f}",
-            fontsize=10,
-        )
-        axis.set(aspect="equal", xticks=[], yticks=[])
-        axis.margins(0.12)
-        axis.spines[["left", "bottom"]].set_visible(False)
-    legend_below(figure, axes[:1], columns=3, larger=1)
     return figure

@@ -15,6 +15,7 @@ from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.privacy.budget import deviation_of
 from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.statement.histogram import HistogramStatement
+from pyvws.statement.parts import ReliesOn
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers, order_stream
@@ -96,8 +97,11 @@ def histogram_run(
         neighbours=noisy.neighbours,
         bins=len(noisy.probabilities),
         noise_scale=noisy.scale,
-        publishable=noisy.publishable,
-        range=mechanism.range,
+        relies_on=ReliesOn(
+            engine="discrete-laplace" if noisy.publishable else "seeded-laplace",
+            exact_draws=noisy.publishable,
+            public_settings={"range": mechanism.range, "bins": len(noisy.probabilities)},
+        ),
         bins_from_records=mechanism.bins is None,
         edges_from_data=mechanism.edges_from_data,
         allows_outside=mechanism.allow_outside,

@@ -42,6 +42,7 @@ from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.release.measured_counts import measured
 from pyvws.release.summary import plain_number
 from pyvws.statement.noisy_counts import NoisyCountsStatement
+from pyvws.statement.parts import ReliesOn, TableColumns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts
 from pyvws.synthesis.loop import Listener
@@ -79,9 +80,7 @@ class NoisyCountsRun(DrawSource):
             schema, self.noisy, self.imputed, public_seed(self.seed), fine=self.fine
         )
 
-    def steps(
-        self, stream: dict[str, Floats], rows: RowNumbers | int
-    ) -> Iterator[dict[str, Floats]]:
+    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
         yield stream
 
     def noise(self, name: str) -> CellNoise | None:
@@ -151,7 +150,6 @@ def asdict_of(imputed: Imputed) -> dict[str, Any]:
         "moved": imputed.moved,
         "classes": imputed.classes,
         "apart": imputed.apart,
-        "following": imputed.following,
         "diagnostics": {name: plain_number(value) for name, value in found.items()},
     }
 
@@ -201,8 +199,7 @@ def counts_run(
         spending=seller.spending,
         neighbours=mechanism.neighbours,
         records=given or {"loo": "noisy", "replace": "exact"}[mechanism.neighbours],
-        columns_synthesized=bought.schema.synthesized,
-        columns_numbered=bought.schema.ids,
+        columns=TableColumns(synthesized=bought.schema.synthesized, numbered=bought.schema.ids),
         proposed=bought.schema.under_review,
         unit=bought.schema.unit,
         cap=mechanism.budget.cap,
@@ -214,11 +211,15 @@ def counts_run(
         conversion=noise.conversion,
         public_seed=public,
         apart=imputed.apart if imputed.disagree else None,
-        public_settings={
-            **table.plan.public_settings,
-            "measure": mechanism.measure,
-            "tables": mechanism.tables,
-        },
+        relies_on=ReliesOn(
+            engine=f"discrete-{noise.kind}",
+            exact_draws=True,
+            public_settings={
+                **table.plan.public_settings,
+                "measure": mechanism.measure,
+                "tables": mechanism.tables,
+            },
+        ),
     )
     if imputed.disagree:
         warnings.warn(

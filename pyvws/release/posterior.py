@@ -26,6 +26,7 @@ from pyvws.release.summary import (
 )
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
 from pyvws.statement.ledger import ColumnCost
+from pyvws.statement.parts import NumberOfRows, ReliesOn, StatedBound, TableColumns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_cost
 from pyvws.synthesis.fit_sources import (
@@ -74,7 +75,7 @@ class FittedRun(DrawSource):
 
     @property
     def secret(self) -> bool:
-        return self.statement.exact_draws or self.statement.records == "noisy"
+        return self.statement.relies_on.exact_draws or self.statement.rows.records == "noisy"
 
     def streams(self) -> list[tuple[dict[str, Floats], np.random.Generator]]:
         """The posterior draw behind each dataset, and the dataset's own random stream."""
@@ -82,9 +83,7 @@ class FittedRun(DrawSource):
             return [(draw, SystematicStream(rng.bit_generator)) for draw, rng in self.drawn]
         return self.drawn
 
-    def steps(
-        self, stream: tuple[dict[str, Floats], np.random.Generator], rows: RowNumbers | int
-    ) -> Iterator[dict[str, Floats]]:
+    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
         """Values as `predicted` draws them, or those of whole units, which stand for no record."""
         table = self.table
         if brings_values(self.settings):
@@ -282,85 +281,84 @@ def _statement(
     *,
     seed: int,
 ) -> PrivacyStatement:
-    enforced = weighting.clamp is not None
-    from_data = data_weights(mechanism, downscaled=settings.downscale)
+    clamp, facts = weighting.clamp, mechanism.facts
     own = (
         *program_caveats(settings.program, settings.engine),
         *outside_caveats(settings.existing_fit),
     )
     unknown = any(phrase.key in (UNCHECKED, UNKNOWN) for phrase in own)
-    of_columns = _of_columns(table, weighting, final)
-    constant = mechanism.facts.weights_source == "constant"  # Public records gave its constants.
+    constant = facts.weights_source == "constant"  # Public records gave its constants.
     chosen = weighting.constants if constant else {}
+    words = {"title": facts.title, "explanation": facts.explanation}
     return PrivacyStatement(
         **shared_facts(settings, table),
         spending=None if loop.seller is None else loop.seller.spending,
-        claim="none" if unknown else mechanism.facts.claim,
-        mechanism_caveats=(*mechanism.facts.caveats, *own, *table.plan.caveats),
-        unchecked=settings.unchecked,
-        mechanism_words=(
-            {"title": mechanism.facts.title, "explanation": mechanism.facts.explanation}
-            if "mechanism" in settings.unchecked
-            else {}
-        ),
-        model=OWN_MODEL if brings_values(settings) else loop.model.name,
-        reweighted=settings.reweight,
-        of_search=search_caveats(settings, weighting, final),
-        searched=bool(loop.tries),
-        lipschitz_bound=(
-            final.bounds.database if weighting.clamp is None else weighting.clamp.half
-        ),
-        enforced=enforced,
-        data_weights=from_data,
-        prepared_from_data=loop.model.prepared_from_data,
-        **of_columns,
-        columns_numbered=tuple(table.ids),
         unit=table.plan.unit,
-        members=table.members is not None,
         proposed=table.plan.proposed,
-        downweights=bool((final.weights < 1.0).any()),
-        confirmed=final.confirmed,
-        window=None if final.bounds.windows is None else final.bounds.epsilon_of_window,
-        accounting=settings.accounting,
-        target=settings.target_epsilon,
-        delta=settings.delta or None,
-        growth=growth_per_doubling(final.bounds.by_draw),
-        draws=final.posterior.n_draws,
+        model=OWN_MODEL if brings_values(settings) else loop.model.name,
+        claim="none" if unknown else facts.claim,
         draws_per_release=settings.draws_per_release,
-        threshold=settings.threshold,
-        reads_outcome=loop.model.reads_outcome,
-        model_caveats=() if brings_values(settings) else loop.model.caveats,
+        delta=settings.delta or None,
+        brought=(
+            *(*facts.caveats, *own, *table.plan.caveats),
+            *(() if brings_values(settings) else loop.model.caveats),
+        ),
+        bound=StatedBound(
+            lipschitz_bound=final.bounds.database if clamp is None else clamp.half,
+            growth=growth_per_doubling(final.bounds.by_draw),
+            window=None if final.bounds.windows is None else final.bounds.epsilon_of_window,
+            confirmed=final.confirmed,
+            downweights=bool((final.weights < 1.0).any()),
+            draws=final.posterior.n_draws,
+            threshold=settings.threshold,
+            reweighted=settings.reweight,
+            searched=bool(loop.tries),
+            of_search=search_caveats(settings, weighting, final),
+            target=settings.target_epsilon,
+            accounting=settings.accounting,
+        ),
+        rows=NumberOfRows(
+            records=_ROWS_FROM[type(settings.records)],
+            records_epsilon=settings.records_epsilon or 0.0,
+            members=table.members is not None,
+        ),
+        columns=_of_columns(table, weighting, final),
         problems=tuple(loop.problems()),
         uses=(
             *table.plan.uses,
             *([Phrase("outside-fit")] if settings.existing_fit is not None else []),
             *_uses(mechanism, loop, weighting, final),
         ),
-        weights_source=mechanism.facts.weights_source,
-        stage_epsilon=weighting.spent,
-        own_program=settings.own_program,
-        short_seed=seed < _SHORT_SEED,
-        accepts_unconverged=settings.accept_unconverged,
-        records=_ROWS_FROM[type(settings.records)],
-        records_epsilon=settings.records_epsilon or 0.0,
-        clamp=weighting.clamp.kind if weighting.clamp is not None else "half",
-        engine=final.posterior.engine,
-        exact_draws=settings.is_exact,
-        approximated=final.posterior.approximated,
-        public_settings={
-            **table.plan.public_settings,
-            **chosen,
-            **grid_settings(settings, loop.model),
-        },
+        relies_on=ReliesOn(
+            clamp="" if clamp is None else clamp.kind,
+            data_weights=data_weights(mechanism, downscaled=settings.downscale),
+            weights_source=facts.weights_source,
+            stage_epsilon=weighting.spent,
+            engine=final.posterior.engine,
+            exact_draws=settings.is_exact,
+            approximated=final.posterior.approximated,
+            prepared_from_data=loop.model.prepared_from_data,
+            reads_outcome=loop.model.reads_outcome,
+            accepts_unconverged=settings.accept_unconverged,
+            short_seed=seed < _SHORT_SEED,
+            unchecked=settings.unchecked,
+            mechanism_words=words if "mechanism" in settings.unchecked else {},
+            own_program=settings.own_program,
+            public_settings={
+                **table.plan.public_settings,
+                **chosen,
+                **grid_settings(settings, loop.model),
+            },
+        ),
     )
 
 
 def _of_columns(
     table: ConfidentialTable, weighting: Weighting, final: WeightedFit
-) -> dict[str, Any]:
-    """The columns of a schema, and what each conditional costs alone; nothing without a schema."""
+) -> TableColumns | None:
+    """The columns of a schema, and what each conditional costs alone; None without a schema."""
     if not table.plan.by_schema:
-        return {}
+        return None
     alone = final.bounds.separate
     if weighting.clamp is not None:
         alone = np.full(len(table.outcomes), weighting.clamp.epsilon)
@@ -377,7 +375,7 @@ def _of_columns(
         for outcome, engine, epsilon in zip(table.outcomes, engines, alone, strict=True)
     )
     drawn = tuple(name for name in table.synthesized if name in table.released)
-    return {"columns": costs, "columns_synthesized": drawn}
+    return TableColumns(synthesized=drawn, numbered=tuple(table.ids), costs=costs)
 
 
 def _uses(

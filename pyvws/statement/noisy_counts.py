@@ -8,22 +8,19 @@ from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
-from pyvws.statement.ledger import LedgerEntry, by_neighbours, certified, figure
-from pyvws.statement.relied_on import ReliesOn
-from pyvws.statement.statement import Statement
+from pyvws.statement.ledger import LedgerEntry
+from pyvws.statement.parts import TableColumns
+from pyvws.statement.statement import NoiseStatement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyCountsStatement(Statement):
+class NoisyCountsStatement(NoiseStatement):
     """The facts of a release from noisy counts.
 
     - `spending`: What the counts may cost and did cost, once for all datasets; larger = less
       private. Its delta is 0 for pure differential privacy.
-    - `neighbours` {"loo", "replace"}: The neighbours that the cost is for: one unit left out, or
-      one replaced.
     - `records` {"noisy", "public", "exact"}: Where the number of imputed records comes from.
-    - `columns_synthesized`: The synthesized columns, in their order.
-    - `columns_numbered`: The columns that number the synthetic records, in the place of ids.
+    - `columns`: The synthesized columns, in their order, and those that number the records.
     - `cap`: The most records of a unit that are counted.
     - `noise` {"laplace", "gaussian"}: The kind of the discrete noise.
     - `model` {"classes", "conditionals"}: The model whose posterior gives the imputed records.
@@ -37,10 +34,8 @@ class NoisyCountsStatement(Statement):
     """
 
     spending: Spending
-    neighbours: str
     records: str
-    columns_synthesized: tuple[str, ...]
-    columns_numbered: tuple[str, ...] = ()
+    columns: TableColumns
     cap: int
     noise: str
     model: str
@@ -52,7 +47,7 @@ class NoisyCountsStatement(Statement):
     apart: float | None = None
 
     @property
-    def epsilon(self) -> float:
+    def epsilon_per_dataset(self) -> float:
         """The cap of what was sold, once for all datasets; larger = less private."""
         return self.spending.cap
 
@@ -60,6 +55,10 @@ class NoisyCountsStatement(Statement):
     def delta(self) -> float:
         """0 for pure differential privacy."""
         return self.spending.delta
+
+    @property
+    def _delta(self) -> dict[str, float]:
+        return {"delta": self.delta}
 
     @property
     def rho(self) -> float | None:
@@ -78,14 +77,6 @@ class NoisyCountsStatement(Statement):
     def draws_released(self) -> int:
         """Each dataset is a draw of its own; all of them cost epsilon once."""
         return self.datasets
-
-    @property
-    def _replaces(self) -> bool:
-        return self.neighbours == "replace"
-
-    @property
-    def _neighbours(self) -> str:
-        return "replace-one" if self._replaces else "leave-one-out"
 
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
         applies = {
@@ -114,53 +105,30 @@ class NoisyCountsStatement(Statement):
         }
         return [Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds]
 
-    def relies_on(self) -> ReliesOn:
-        return ReliesOn(
-            neighbours=self._neighbours,
-            engine=f"discrete-{self.noise}",
-            exact_draws=True,
-            public_settings=self.public_settings,
-        )
-
     def ledger(self) -> list[LedgerEntry]:
         return [
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
-            LedgerEntry(Phrase("counts"), self.epsilon),
+            LedgerEntry(Phrase("counts"), self.epsilon_per_dataset),
         ]
 
     def trusted(self) -> list[Phrase]:
         return [Phrase("agency"), Phrase("noise-computation"), Phrase("public-seed")]
 
     def _facts(self, round_up: bool) -> dict[str, Any]:
-        own = (self.epsilon, self.epsilon)
         # Of pure noise the other neighbours follow; of another delta no figure would be comparable.
-        other = math.inf if self.delta else self.epsilon * (0.5 if self._replaces else 2.0)
-        both = ((other, other), own) if self._replaces else (own, (other, other))
-        if self.guarantee == "none":
-            both = ((math.inf, math.inf),) * 2
+        epsilon, chosen = self.epsilon_per_dataset, self.columns_of_chosen_cells
+        other = math.inf if self.delta else epsilon * (0.5 if self._replaces else 2.0)
+        both = (other, epsilon) if self._replaces else (epsilon, other)
         return {
-            **({"unit_column": self.unit} if self.unit is not None else {}),
-            "columns_synthesized": list(self.columns_synthesized),
-            **({"columns_numbered": list(self.columns_numbered)} if self.columns_numbered else {}),
+            **self._unit_column,
+            **self.columns.written(round_up),
             "model": self.model,
-            "guarantee": self.guarantee,
-            "neighbours": self._neighbours,
-            "epsilon_per_dataset": figure(self.epsilon, round_up),
-            "epsilon_total": figure(self.epsilon, round_up),
-            "delta": self.delta,
-            "epsilon_by_neighbours": by_neighbours(*both, round_up),
-            "certified": (
-                None if self.guarantee == "none" else certified(self._neighbours, own, round_up)
-            ),
+            **self._costs(*both, round_up),
             "number_of_rows": self.records,
             "counts": {
                 "sets": self.sets,
                 "cells": self.cells,
-                **(
-                    {"columns_of_chosen_cells": list(self.columns_of_chosen_cells)}
-                    if self.columns_of_chosen_cells
-                    else {}
-                ),
+                **({"columns_of_chosen_cells": list(chosen)} if chosen else {}),
                 "noise": self.noise,
                 "least_scale": min(one.scale for one in self.spending.measurements),
                 "largest_scale": max(one.scale for one in self.spending.measurements),

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
 from pyvws.statement.guarantees import STRICT, if_public
-from pyvws.statement.ledger import Epsilons, LedgerEntry, spent
+from pyvws.statement.ledger import (
+    Epsilons,
+    LedgerEntry,
+    by_neighbours,
+    certified,
+    figure,
+    spent,
+)
+from pyvws.statement.parts import ReliesOn
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.releases import costs_together, release_cost, releases_known
-from pyvws.statement.relied_on import ReliesOn
 from pyvws.statement.words import USUAL_TRUST, caveat, trust
 
 STATEMENT_VERSION = 3
@@ -24,7 +32,7 @@ ROW_ORDERS = ("random", "as in the table")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class Statement(ABC):
     """The facts that the statements of all mechanisms hold.
 
     - `mechanism`: Name as on the command line.
@@ -36,7 +44,7 @@ class Statement:
       whether settings were compared on this table first.
     - `unit`: The column whose values name the units of privacy; a record is a unit if not given.
     - `proposed`: Whether the schema is under review, so that entries may come from the table.
-    - `public_settings`: Settings that the guarantee takes as chosen without the confidential data.
+    - `relies_on`: The parts of the run that the guarantee takes as they are.
     - `earlier`: Statements of earlier releases of the same table.
     - `spending`: What the run's seller of measurements may sell and has sold; None where the
       mechanism is not strict.
@@ -50,14 +58,19 @@ class Statement:
     compared: bool = False
     unit: str | None = None
     proposed: bool = False
-    public_settings: Mapping[str, Any] = field(default_factory=dict)
+    relies_on: ReliesOn
     earlier: tuple[Mapping[str, Any], ...] = ()
     spending: Spending | None = None
 
     @property
+    @abstractmethod
     def claim_made(self) -> str:
         """The word of the claim, if a signed schema holds nothing that only the records tell."""
-        raise NotImplementedError
+
+    @property
+    @abstractmethod
+    def claimed_for(self) -> str:
+        """The neighbours of a strict claim, else those of the figures."""
 
     @property
     def guarantee(self) -> str:
@@ -72,7 +85,7 @@ class Statement:
     @property
     def _signed(self) -> bool:
         """Whether a program proposed the schema from the records, and somebody signed it."""
-        return "schema_was_proposed" in self.public_settings and not self.proposed
+        return "schema_was_proposed" in self.relies_on.public_settings and not self.proposed
 
     @property
     def _of_proposal(self) -> dict[str, bool]:
@@ -87,29 +100,30 @@ class Statement:
         """The statement for the release: figures rounded up to one decimal."""
         return self._written(True)
 
+    @abstractmethod
     def caveats(self, *, exact: bool = False) -> list[Phrase]:
         """The sentences that a reader must know before relying on the numbers.
 
         Only the agency's own statement (`exact`) has diagnostics, since these describe the data.
         """
-        raise NotImplementedError
 
-    def relies_on(self) -> ReliesOn:
-        """The parts of the run that the guarantee takes as they are."""
-        raise NotImplementedError
-
+    @abstractmethod
     def ledger(self) -> list[LedgerEntry]:
         """Every use of the confidential data and its cost."""
-        raise NotImplementedError
 
     def trusted(self) -> list[Phrase]:
         """What a reader must trust."""
         return [Phrase(key) for key in USUAL_TRUST]
 
     @property
+    @abstractmethod
     def draws_released(self) -> int:
         """The draws d behind the datasets: posterior draws, or one noisy histogram."""
-        raise NotImplementedError
+
+    @property
+    @abstractmethod
+    def epsilon_per_dataset(self) -> float:
+        """What a dataset costs; larger = less private."""
 
     def _composed(self, draw: float, once: float = 0.0) -> Epsilons:
         """The epsilons of one dataset and of all datasets, by sequential composition over draws.
@@ -124,12 +138,21 @@ class Statement:
         d, m = self.draws_released, self.datasets
         return {"one-draw": d == 1 < m, "few-draws": 1 < d < m}
 
+    @abstractmethod
     def _facts(self, round_up: bool) -> dict[str, Any]:
         """The values of the statement that `_written` does not add."""
-        raise NotImplementedError
+
+    @property
+    def _unit_column(self) -> dict[str, str]:
+        return {} if self.unit is None else {"unit_column": self.unit}
+
+    def _certified(self, epsilons: Epsilons, round_up: bool) -> dict[str, Any] | None:
+        """The neighbours of a strict claim and its figures; None for another claim."""
+        return certified(self.claimed_for, epsilons, round_up) if self.strict else None
 
     def _written(self, round_up: bool) -> dict[str, Any]:
         caveats = self.caveats(exact=not round_up)
+        keys = [phrase.key for phrase in caveats]
         looked = [LedgerEntry(Phrase("compared"), None)] if self.compared else []
         written = {
             "statement_version": STATEMENT_VERSION,
@@ -141,7 +164,7 @@ class Statement:
             "draw_of_dataset": draw_of_dataset(self.datasets, self.draws_released),
             "columns_released_unchanged": list(self.columns_released_unchanged),
             "row_order": ROW_ORDERS[self.keep_order],
-            "relies_on": self.relies_on().written([phrase.key for phrase in caveats]),
+            "relies_on": self.relies_on.written(self.claimed_for, self.epsilon_per_dataset, keys),
             **({} if self.spending is None else {"spending": spent(self.spending)}),
             "ledger": [entry.written(round_up) for entry in [*looked, *self.ledger()]],
             "trust_assumptions": [trust(phrase) for phrase in self.trusted()],
@@ -162,6 +185,44 @@ class Statement:
     def _other_releases(self) -> dict[str, bool]:
         """The caveat on other releases: those that were given, and those that were not."""
         return {"other-releases": not self.earlier, "further-releases": bool(self.earlier)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseStatement(Statement):
+    """The facts of a release from counts with noise, which are bought once for all datasets.
+
+    - `neighbours` {"replace", "loo"}: The neighbours that epsilon is for: one record or unit
+      replaced, or one left out.
+    """
+
+    neighbours: str
+
+    @property
+    def claimed_for(self) -> str:
+        return "replace-one" if self._replaces else "leave-one-out"
+
+    @property
+    def _replaces(self) -> bool:
+        return self.neighbours == "replace"
+
+    def _costs(self, left_out: float, replaced: float, round_up: bool) -> dict[str, Any]:
+        """The entries on the claim, and on what one record left out or replaced costs."""
+        if self.guarantee == "none":
+            left_out = replaced = math.inf
+        epsilon = self.epsilon_per_dataset
+        return {
+            "guarantee": self.guarantee,
+            "neighbours": self.claimed_for,
+            "epsilon_per_dataset": figure(epsilon, round_up),
+            "epsilon_total": figure(epsilon, round_up),
+            **self._delta,
+            "epsilon_by_neighbours": by_neighbours((left_out,) * 2, (replaced,) * 2, round_up),
+            "certified": self._certified((epsilon, epsilon), round_up),
+        }
+
+    @property
+    def _delta(self) -> dict[str, float]:
+        return {}
 
 
 def _earlier(known: Mapping[str, Any], neighbours: str) -> LedgerEntry:

@@ -41,6 +41,12 @@ def use(phrase: Phrase) -> str:
     return words[phrase.key].format(**phrase.values)
 
 
+def forecast_words(phrase: Phrase) -> str:
+    """The sentences of a note of a forecast, or of a caveat among its notes."""
+    words = _WORDS["forecast"].get(phrase.key)
+    return caveat(phrase) if words is None else words.format(**phrase.values)
+
+
 SIGNED: Final = "proposed-and-signed"
 """The key of the caveat of a claim that rests on the word of who signed a proposal."""
 

@@ -100,14 +100,14 @@ def search_caveats(
 
 def tell_of_rest(statement: PrivacyStatement, listener: Listener) -> None:
     """Tell the listener why a search ended below its target."""
-    if "room" in statement.of_search:
+    if "room" in statement.bound.of_search:
         listener.line(
-            f"  epsilon {statement.aimed_epsilon:.4g} of the target {statement.target:.4g} "
+            f"  epsilon {statement.aimed_epsilon:.4g} of the target {statement.bound.target:.4g} "
             "is spent. The bound is the largest of many draws, and the search leaves room for what "
             "further draws are likely to add. Rare levels and patterns make the bound noisy: join "
             "them, or name fewer predictors, to come nearer."
         )
-    if "reweighted-below" in statement.of_search:
+    if "reweighted-below" in statement.bound.of_search:
         listener.line(
             "  Re-weighting ends below the bound of the weights before it: no k brings it up. That "
             "is safe, and the statement says so."

@@ -154,7 +154,7 @@ def test_a_door_hands_on_names_of_the_package(door):
 
 def test_every_function_of_arrays_or_tables_has_a_door():
     """Runs, their comparison, fits and the example are asked for by the package's own names."""
-    runs = {"compare", "example", "synthesize"} | {
+    runs = {"compare", "example", "forecast", "synthesize"} | {
         name for name in NAMES if name.startswith("from_")
     }
     functions = {name for name in NAMES if inspect.isfunction(getattr(pyvws, name))}

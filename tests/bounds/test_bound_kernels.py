@@ -41,6 +41,7 @@ def test_the_same_bits_as_numpy_in_every_layout(matrix):
         np.testing.assert_array_equal(layout, before)
 
 
+@pytest.mark.runs
 @given(
     hnp.arrays(
         np.float64,

@@ -92,6 +92,7 @@ def test_chosen_cells_join_fine_ones(column: Column, fewer: int, seed: int, most
         )
 
 
+@pytest.mark.runs
 @settings(max_examples=60)
 @given(data=st.data())
 def test_numbers_beside_points_of_mass_are_in_one_cell_and_its_fine_ones(
@@ -216,6 +217,7 @@ def test_a_crowded_number_keeps_what_ties_it_to_a_category() -> None:
     assert near[0] > 0.7 > 0.3 > near[1]  # All but three in the table.
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("cuts", [None, (2.5, 5.0)])
 def test_a_release_of_fine_cells_says_what_they_chose_and_is_reproduced(
     cuts: tuple[float, ...] | None, tmp_path: Path
@@ -249,6 +251,7 @@ def test_a_share_outside_its_range_is_refused(share: Any) -> None:
         vws.NoisyCounts(epsilon=1.0, cells_share=share)
 
 
+@pytest.mark.runs
 def test_the_public_page_names_the_columns_of_chosen_cells(tmp_path: Path) -> None:
     table, schema = crowded(200)
     out = synthesized(table, schema).write(tmp_path / "out")

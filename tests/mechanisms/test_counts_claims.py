@@ -138,6 +138,7 @@ def test_no_neighbour_costs_more_than_the_claim_with_delta(kind):
     assert _KEPT <= worst_loss(budget) <= 1.0 + 2e-3
 
 
+@pytest.mark.runs
 def test_a_record_counted_twice_in_a_set_would_be_caught():
     counted, budget = counted_table(SCHEMA, ("pairs",)), Budget(epsilon=0.7)
     of = counts_of(counted, True)
@@ -163,6 +164,7 @@ def test_an_exact_number_of_records_would_be_caught():
     assert len(numbers) > 1
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("step", [1, -1])
 def test_a_unit_beyond_the_cap_moves_no_more_counts_and_no_other_unit(monkeypatch, step):
     """What is kept of a large unit follows from its records' keys alone, in any company."""

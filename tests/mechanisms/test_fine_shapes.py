@@ -33,6 +33,7 @@ def cells_of(
     return fine, np.searchsorted(cuts, fine.edges[:-1], side="right")
 
 
+@pytest.mark.runs
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32), deviation=st.floats(0.1, 1e4), most=st.integers(1, 900))
 def test_each_cell_keeps_its_records(seed: int, deviation: float, most: int) -> None:
@@ -84,6 +85,7 @@ def ratios(deviation: float, runs: int) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("deviation", [3.0, 17.0])
 def test_noise_in_an_empty_tail_puts_no_numbers_there(deviation: float) -> None:
     """The mean of a skewed amount is not too high, and its far quantile neither."""

@@ -146,6 +146,7 @@ def shares(classes: np.ndarray, roundness: Roundness) -> np.ndarray:
     return np.asarray(np.bincount(classes, minlength=len(roundness.units)) / len(classes))
 
 
+@pytest.mark.runs
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32), most=st.sampled_from([512, 128, 64]), told=st.booleans())
 def test_drawn_numbers_heap_as_those_of_the_table(seed: int, most: int, told: bool) -> None:
@@ -158,6 +159,7 @@ def test_drawn_numbers_heap_as_those_of_the_table(seed: int, most: int, told: bo
     assert np.abs(apart[0] - apart[1]).max() < 0.06
 
 
+@pytest.mark.runs
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32), most=st.sampled_from([512, 64]))
 def test_even_numbers_stay_even(seed: int, most: int) -> None:

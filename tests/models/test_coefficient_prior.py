@@ -51,6 +51,7 @@ def independent(q, K):
     return total
 
 
+@pytest.mark.runs
 def test_one_coefficient_by_hand():
     beta, u = 0.7, -0.3
     s = np.exp(u)

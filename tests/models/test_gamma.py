@@ -28,6 +28,7 @@ def by_sums(y, phi):
     )
 
 
+@pytest.mark.runs
 def test_by_hand():
     assert rising(3, 2.0)[0] == pytest.approx(math.log(2 * 3 * 4), rel=1e-15)
     assert rising(3, 2.0)[1] == pytest.approx(1 / 2 + 1 / 3 + 1 / 4, rel=1e-15)
@@ -76,6 +77,7 @@ def test_log_gamma_against_the_c_library():
         assert slope == pytest.approx(digamma(x), rel=1e-14, abs=1e-14)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("phi", [1e-8, 2.5, 300.0, 1e12])
 def test_sums_against_a_loop(phi):
     y = np.array([0.0, 1.0, 5.0, 40.0, 999.0])

@@ -32,6 +32,7 @@ def found(beta, sigma, pi, rows, y, weight, row):
     return log_terms(parts, rows, y, weight, row, slopes), slopes
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("spread", [0.1, 3.0, 1000.0])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_blocks_against_the_definition(spread, ordered):

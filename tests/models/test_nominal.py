@@ -36,6 +36,7 @@ def assert_gradient(density, q):
         assert gradient[d] == pytest.approx(slope, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.runs
 def test_three_records_by_hand():
     model = Nominal(levels=("a", "b", "c"))
     cells = make_cells(np.array([1.0, 2.0, 3.0]), np.ones((3, 1)))
@@ -45,6 +46,7 @@ def test_three_records_by_hand():
     assert model.saturated(cells).tolist() == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.runs
 @few
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(2, 5), st.sampled_from([None, 0.7]))
 def test_log_likelihood_terms_and_slopes_against_numpy(seed, K, L, sd):
@@ -176,6 +178,7 @@ def test_two_levels_are_the_logistic_family(seed):
     assert np.allclose(ours[1], other[1], atol=1e-9)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("sd", [None, 1.5])
 @pytest.mark.parametrize(("K", "L"), [(1, 2), (3, 4), (4, 3)])
 def test_the_sampled_scale_has_an_inverse_and_exact_gradients(K, L, sd):

@@ -176,6 +176,7 @@ def test_records_of_weight_zero_are_not_seen():
         np.testing.assert_allclose(one[1], other[1], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("K", [1, 4])
 def test_the_sampled_scale_is_a_change_of_variables(K):
     D = MIXTURE.dimension(K)

@@ -92,6 +92,7 @@ def test_draws_have_the_shares_of_the_levels_that_are_left(kind: str) -> None:
     assert (made[x == 0] == same[x == 0]).all()  # Other rows are drawn as without the rule.
 
 
+@pytest.mark.runs
 def test_a_level_that_the_family_nearly_always_draws_can_be_barred(monkeypatch) -> None:
     n = 50
     surely_b = {"beta": np.array([[[60.0, 0.0], [0.0, 0.0], [1.0, 0.0]]])}
@@ -113,6 +114,7 @@ def test_a_level_that_the_family_nearly_always_draws_can_be_barred(monkeypatch) 
         made()
 
 
+@pytest.mark.runs
 def test_a_row_without_any_level_left_stops_the_run() -> None:
     levels = {"model": "nominal", "levels": ("a", "b")}
     number = Column(role="public", range=(0, 1))

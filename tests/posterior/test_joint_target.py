@@ -265,6 +265,7 @@ def test_a_start_is_each_columns_rough_fit_of_the_records_inside():
     assert density(found)[0] >= density(np.concatenate(rough))[0]
 
 
+@pytest.mark.runs
 @KINDS
 def test_a_columns_density_is_the_joint_one_with_the_others_given(kind):
     target = JointTarget(*table(), Clamp(3.0, kind))

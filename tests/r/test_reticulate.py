@@ -117,6 +117,10 @@ hex("own", vws$bootstrap_interval(list(y, y + 1), mean, n = 5, replicates = 20, 
 cat("print", capture.output(bounds), "\\n")
 cat("names", utils:::.DollarNames(bounds, "^by"), "\\n")
 cat("combined", capture.output(vws$combine(c(1, 3), c(1, 1)))[2], "\\n")
+level <- function(x) vws$Column(model = "table", levels = c("no", "yes"))
+schema <- vws$Schema(lapply(list(a = 1, b = 2, c = 3), level))
+expected <- vws$forecast(schema, records = 600, mechanism = "noisy-counts", epsilon = 1)
+hex("forecast", unlist(expected$figures$counts[c("sets", "cells", "records_a_cell")]))
 cat("path", import_pyvws("pathlib")$Path("a/b"), "\\n")
 """
     found = lines(code, tmp_path)
@@ -136,6 +140,7 @@ cat("path", import_pyvws("pathlib")$Path("a/b"), "\\n")
         "utility": [utility.maximum, utility.average],
         "own": [vws.bootstrap_interval([y, y + 1], np.mean, n=5, replicates=20, seed=1).estimate],
     }
+    expected["forecast"] = [3, 12, 150]
     for name, values in expected.items():
         assert doubles(found[name]) == [float(value) for value in values], name
     assert found["print"].startswith("<LipschitzBounds of pyvws> $")

@@ -18,6 +18,7 @@ from matplotlib import rcParams
 from matplotlib.collections import FillBetweenPolyCollection, PathCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from pyvws_studies import figures
 
 from pyvws import plots
 from pyvws.errors import InputError
@@ -26,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(5)
 A, B = RNG.uniform(0.1, 0.9, 40), RNG.uniform(0.1, 0.9, 40)
 SECRET = 8_675_309.0
+OF_STUDIES = ("contraction", "epsilons", "replicate_violins", "utility_by_guarantee")
 
 
 def _violins(axis: Any) -> int:
@@ -118,9 +120,7 @@ def test_an_outlier_does_not_flatten_a_density() -> None:
     assert synthetic == pytest.approx(data, rel=0.1)
 
 
-def test_posterior_densities() -> None:
-    (axis,) = plots.posterior_density({"LW": A, "SW": B}, 0.5).axes
-    assert [line.get_label() for line in axis.get_lines()] == ["LW", "SW", "data"]
+def test_parameter_densities() -> None:
     figure = plots.parameter_densities({"mu": A, "phi": B}, np.repeat([1, 2], 20))
     assert [(a.get_xlabel(), len(a.get_lines())) for a in figure.axes] == [("mu", 2), ("phi", 2)]
 
@@ -158,61 +158,6 @@ def test_risk_figures() -> None:
         assert axis.get_title().startswith(f"Marginal: {rose} of 4 rose")
         (identity,) = axis.get_lines()
         assert list(identity.get_xdata()) == list(identity.get_ydata()) == [0.0, 0.9]
-
-
-def test_risk_examples_compute_the_paper_s_cases() -> None:
-    inside, outside = np.full((8, 2), 0.1), np.full((10, 2), 3.0)
-    cases = {
-        "a": ((0, 0), np.vstack([inside[:3], outside])),
-        "b": ((0, 0), np.vstack([inside, outside[:5]])),
-        "c": ((0, 0), np.vstack([outside, inside[:3]])),
-    }
-    assert [axis.get_title() for axis in plots.risk_examples(cases, radius=1).axes] == [
-        "a: 10 of 13 outside, T = 1, risk 0.77",
-        "b: 5 of 13 outside, T = 1, risk 0.38",
-        "c: 10 of 13 outside, T = 0, risk 0.00",
-    ]
-
-
-def test_contraction_and_replicates() -> None:
-    figure = plots.contraction({"LW": {"100": A, "400": B}, "SW": {"100": A}}, {"LW": 3.5})
-    assert [_violins(axis) for axis in figure.axes] == [2, 1]
-    assert [_horizontal(axis) for axis in figure.axes] == [[3.5], []]
-    colours = {tuple(part.get_facecolor()[0]) for part in figure.axes[0].collections}
-    assert len(colours) == 1
-    assert _legend(figure) == ["global bound"]
-    with pytest.raises(InputError, match="not drawn: CW"):
-        plots.contraction({"LW": {"100": A}}, {"CW": 1.0})
-
-
-def test_utility_against_epsilon_joins_the_means() -> None:
-    figure = plots.utility_against_epsilon({"LW": {5.0: [1.0, 3.0], 3.0: [4.0, 6.0]}})
-    (axis,) = figure.axes
-    (bar,) = axis.containers
-    assert bar.lines[0].get_xdata().tolist() == [3.0, 5.0]
-    assert bar.lines[0].get_ydata().tolist() == [5.0, 2.0]
-    with pytest.raises(InputError, match="epsilon must be above 0"):
-        plots.utility_against_epsilon({"LW": {0.0: [1.0]}})
-
-
-def test_utility_by_guarantee_colours_the_kind_and_carries_the_unprotected_across() -> None:
-    lines = {"Clamp": {5.0: [1.0, 3.0], 1.0: [4.0, 6.0]}, "Half": {5.0: [9.0]}, "S": {20.0: [1.5]}}
-    kinds = {"Clamp": "dp", "Half": "dp", "S": "none"}
-    figure = plots.utility_by_guarantee({"counts": lines}, kinds)
-    (axis,) = figure.axes
-    clamp, half, plain, across = axis.get_lines()
-    assert (clamp.get_xdata().tolist(), clamp.get_ydata().tolist()) == ([1.0, 5.0], [5.0, 2.0])
-    assert clamp.get_color() == half.get_color() != plain.get_color() == across.get_color()
-    assert clamp.get_linestyle() != half.get_linestyle()
-    assert list(across.get_ydata()) == [1.5, 1.5]
-    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
-    assert all("(log scale)" in name for name in (axis.get_xlabel(), axis.get_ylabel()))
-    with pytest.raises(InputError, match="no guarantee of 'S'"):
-        plots.utility_by_guarantee({"counts": lines}, {"Clamp": "dp", "Half": "dp"})
-    with pytest.raises(InputError, match="guarantees\\['S'\\]"):
-        plots.utility_by_guarantee({"counts": lines}, {**kinds, "S": "sure"})
-    with pytest.raises(InputError, match="epsilon must be above 0"):
-        plots.utility_by_guarantee({"counts": {"S": {0.0: [1.0]}}}, kinds)
 
 
 def test_choices_against_epsilon_joins_means_with_bars_of_two_standard_errors() -> None:
@@ -323,7 +268,7 @@ def test_long_names_of_many_columns_stay_in_the_picture() -> None:
         lambda bad: plots.densities({"LW": A}, bad),
         lambda bad: plots.risk_violins({"r": {"D": bad}}),
         lambda bad: plots.whack_a_mole_scatter(bad, {"M": A}),
-        lambda bad: plots.contraction({"LW": {"100": bad}}),
+        lambda bad: figures.contraction({"LW": {"100": bad}}),
         lambda bad: plots.weights_against_outcome(bad, {"LW": A}),
         lambda bad: plots.utility({"LW": bad.reshape(10, 4)}),
     ],
@@ -343,27 +288,16 @@ def test_papers_labels_keep_their_colours_and_others_differ() -> None:
     assert len(set(beside.values())) == 5
 
 
-def test_epsilons_of_densities_have_no_window() -> None:
-    both, alone = plots.epsilons(
-        {"a": {"LW": 7.0, "SW": 6.0}, "b": {"LW": 8.0}}, {"a": {"LW": 3.5, "SW": 3.0}}
-    ).axes
-    assert [bar.get_height() for bar in both.patches] == [7.0, 6.0, 3.5, 3.0]
-    assert [bar.get_height() for bar in alone.patches] == [8.0]
-    for windows in ({"c": {"LW": 1.0}}, {"a": {"LW": 1.0}}):
-        with pytest.raises(InputError, match="of_window"):
-            plots.epsilons({"a": {"LW": 7.0, "SW": 6.0}}, windows)
-
-
 @pytest.fixture(scope="module")
 def gallery() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "tools" / "gallery.py"))
 
 
 def test_the_gallery_draws_every_function(gallery: dict[str, Any]) -> None:
-    assert set(gallery["FIGURES"]) == set(plots.__all__)
+    assert set(gallery["FIGURES"]) == {*plots.__all__, *OF_STUDIES}
 
 
-@pytest.mark.parametrize("name", plots.__all__)
+@pytest.mark.parametrize("name", [*plots.__all__, *OF_STUDIES])
 def test_figures_belong_to_no_window_and_warn_of_nothing(
     name: str, gallery: dict[str, Any]
 ) -> None:
@@ -405,8 +339,8 @@ def test_every_figure_of_the_papers_has_a_function_that_cites_it() -> None:
         listed = {int(n) for one in figures if re.fullmatch(r"[\d, a-f]+", one)
                   for n in re.findall(r"\d+", one)}  # fmt: skip
         assert listed == set(range(1, last + 1))
-    named = set(re.findall(r"\w+", " ".join(rows["function"].drop_nulls()))) & set(dir(plots))
-    assert named == set(plots.__all__)
+    named = set(re.findall(r"\w+", " ".join(rows["function"].drop_nulls())))
+    assert {*plots.__all__, *OF_STUDIES} <= named
     of_tables = {"association_matrices", "bound_shares", "column_densities", "level_shares"}
     for name in set(plots.__all__) - {"parameter_densities"} - of_tables:
         assert re.search(r"\[(vws|risk|global)20\d\d\]", inspect.getdoc(getattr(plots, name)) or "")

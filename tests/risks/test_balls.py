@@ -56,6 +56,7 @@ def test_outcomes_come_as_floats_or_are_refused(table, kind, bad):
         amounts(rows.astype(str), "y")
 
 
+@pytest.mark.runs
 @given(tables, shapes_of_balls)
 @few
 def test_against_loops(table, ball):

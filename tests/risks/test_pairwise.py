@@ -52,6 +52,7 @@ def in_fractions(y, pattern, radius, kind, order=2):
     return weights
 
 
+@pytest.mark.runs
 @functions
 @few
 @given(st.lists(st.tuples(values, st.sampled_from([1.0, 2.0, 3.0])), min_size=4, max_size=12))

@@ -11,36 +11,19 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from statements import facts_of, statement
 
 from pyvws._base.phrase import Phrase
 from pyvws.commands.output import tell_release
-from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
+from pyvws.statement.accounting import growth_per_doubling
 from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
 from pyvws.statement.words import CAVEATS, NOT_COVERED, caveat
 
 many = settings(max_examples=300, derandomize=True)
 
 
-def statement(**changes):
-    facts = {
-        "mechanism": "lw",
-        "model": "poisson",
-        "reweighted": False,
-        "searched": False,
-        "lipschitz_bound": 3.31,
-        "datasets": 20,
-        "draws": 4000,
-        "threshold": 1.0,
-        "columns_released_unchanged": (),
-        "rounded": False,
-        "reads_outcome": False,
-        "model_caveats": (),
-        "problems": (),
-    }
-    return PrivacyStatement(**{**facts, **changes})
-
-
 IN_DOLLARS = Phrase("dollars", words="The bound is in dollars.")
+ODD = Phrase("own", words="Weights are {odd}.")
 
 
 def words_of(made, exact=False):
@@ -281,13 +264,13 @@ def test_what_is_said_only_where_it_applies():
         "a family of the agency's own": {"unchecked": ("model",)},
         "The engine is the agency's own": {"unchecked": ("engine",)},
         "found by trial, from the synthetic values": {"short_seed": True},
-        "One weight for all records": {"mechanism_caveats": (Phrase("scalar"),)},
+        "One weight for all records": {"brought": (Phrase("scalar"),)},
         "0.9 quantile of the draws' maxima": {"threshold": 0.9},
         "rounded to whole numbers": {"rounded": True},
         "record's own confidential outcome": {"reads_outcome": True},
         "aimed at a smaller epsilon": {"target": 6.6},
         "with more draws it would still rise": {"growth": 0.1},
-        "in dollars": {"model_caveats": (IN_DOLLARS,)},
+        "in dollars": {"brought": (IN_DOLLARS,)},
         "bound may be understated; the agency has the figures": {
             "problems": ("LW: R-hat is high.",)
         },
@@ -308,7 +291,7 @@ def test_what_is_said_only_where_it_applies():
 
 def test_a_confirmed_figure_that_exceeds_its_target_is_said_to_be_possible():
     made = statement(confirmed=True, target=5.0)
-    assert made.epsilon_per_dataset > made.target
+    assert made.epsilon_per_dataset > made.bound.target
     said = " ".join(words_of(made))
     assert "as often as not" in said
     assert "nothing released" in said
@@ -382,7 +365,6 @@ WHEN = {
 any_facts = st.fixed_dictionaries(
     {
         "claim": st.sampled_from(["none", "asymptotic-dp", "dp"]),
-        "mechanism_caveats": st.sampled_from([(), (Phrase("own", words="Weights are {odd}."),)]),
         "unchecked": st.sampled_from([(), ("mechanism",), ("mechanism", "model"), ("engine",)]),
         "lipschitz_bound": st.sampled_from([2.5, 3.0, math.inf]),
         "target": st.sampled_from([None, 5.0, 6.0]),
@@ -394,7 +376,7 @@ any_facts = st.fixed_dictionaries(
         "records": st.sampled_from(["exact", "public"]),
         "own_program": st.sampled_from(["", "own-program", "unchecked-program"]),
         "columns_released_unchanged": st.sampled_from([(), ("age",)]),
-        "model_caveats": st.sampled_from([(), (Phrase("no-upper-limit"), IN_DOLLARS)]),
+        "brought": st.sampled_from([(), (ODD, Phrase("no-upper-limit"), IN_DOLLARS)]),
         "problems": st.sampled_from([(), ("LW: R-hat is high.",)]),
         "public_settings": st.sampled_from([{}, {"sampling": "systematic"}]),
         **{
@@ -413,24 +395,22 @@ any_facts = st.fixed_dictionaries(
 @many
 def test_every_caveat_is_said_just_where_it_applies(facts):
     made = statement(**facts)
+    own = facts_of(made)
     for exact in (False, True):
         detail = "LW: R-hat is high." if exact else "the agency has the figures."
-        words = {"draws": 4000, "threshold": made.threshold, "problems": detail}
-        said = [CAVEATS[key].format(**words) for key in WHEN if WHEN[key](made)]
-        said += map(caveat, made.mechanism_caveats)
-        said += [
-            caveat(word) for word in made.model_caveats if not made.enforced or word == IN_DOLLARS
-        ]
+        words = {"draws": 4000, "threshold": own.threshold, "problems": detail}
+        said = [CAVEATS[key].format(**words) for key in WHEN if WHEN[key](own)]
+        said += [caveat(word) for word in own.brought if not own.enforced or word.words]
         written = made.exact() if exact else made.released()
         assert sorted(written["caveats"]) == sorted(said)
         assert words_of(made, exact=exact) == written["caveats"]
         assert written["caveat_keys"] == [of.written() for of in made.caveats(exact=exact)]
         keys = [of["key"] for of in written["caveat_keys"]]
-        assert (keys[0] == "weights") == made.data_weights
+        assert (keys[0] == "weights") == own.data_weights
         assert written["relies_on"]["not_covered"] == [key for key in keys if key in NOT_COVERED]
         claimed = written["certified"] or written
         assert written["relies_on"]["neighbours"] == claimed["neighbours"]
-        assert (written["relies_on"]["clamp"] is not None) == made.enforced
+        assert (written["relies_on"]["clamp"] is not None) == own.enforced
 
 
 @pytest.mark.runs
@@ -438,18 +418,19 @@ def test_every_caveat_is_said_just_where_it_applies(facts):
 @many
 def test_both_forms_hold_the_figures_that_there_are(facts):
     made = statement(**facts)
-    finite = math.isfinite(made.lipschitz_bound)
+    own = facts_of(made)
+    finite = math.isfinite(own.lipschitz_bound)
     for written, form in ((made.exact(), float), (made.released(), rounded_up)):
         json.dumps(written, allow_nan=False)
-        draws = made.draws_per_release or made.datasets
-        total = form(2 * draws * made.lipschitz_bound) if finite else None
+        draws = own.draws_per_release or made.datasets
+        total = form(2 * draws * own.lipschitz_bound) if finite else None
         assert written["draws_released"] == draws == len(set(written["draw_of_dataset"]))
         assert written["epsilon_total"] == written["ledger"][-1]["epsilon"] == total
-        known = math.isfinite(made.growth) and not made.enforced
-        assert written["bound_growth_per_doubling"] == (form(made.growth) if known else None)
+        known = math.isfinite(own.growth) and not own.enforced
+        assert written["bound_growth_per_doubling"] == (form(own.growth) if known else None)
         assert (written["certified"] is None) == (made.guarantee != "dp")
-        assert written["number_of_rows"] == made.records
-        assert written["bound_is"] == ("enforced" if made.enforced else "estimated")
+        assert written["number_of_rows"] == own.records
+        assert written["bound_is"] == ("enforced" if own.enforced else "estimated")
         assert written["ledger"][-1]["use"].startswith(f"{made.datasets} synthetic data")
 
 

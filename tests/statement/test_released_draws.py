@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_accounting import many, statement
+from statements import statement
+from test_accounting import many
 from test_schema import histogram
 
 from pyvws.statement.released_draws import draw_of_dataset, with_released_draws

@@ -14,13 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pyvws_validation._grid_engine import KnownDraws
-from test_accounting import any_facts, many, statement
+from statements import statement
+from test_accounting import any_facts, many
 
 import pyvws as vws
 from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
 from pyvws.statement.histogram import HistogramStatement
+from pyvws.statement.parts import ReliesOn
 from pyvws.statement.releases import has_costs
 from pyvws.statement.schema import SCHEMA
 from pyvws.statement.statement import STATEMENT_VERSION
@@ -47,8 +49,9 @@ any_histogram = st.fixed_dictionaries(
 )
 
 
-def histogram(**facts):
-    return HistogramStatement(mechanism="perturbed-histogram", **facts)
+def histogram(*, publishable, **facts):
+    noise = ReliesOn(engine="discrete-laplace", exact_draws=publishable)
+    return HistogramStatement(mechanism="perturbed-histogram", relies_on=noise, **facts)
 
 
 def test_the_schema_is_one_and_names_its_version():
@@ -70,8 +73,7 @@ def test_every_statement_meets_the_schema(made):
             assert has_costs(written)
         assert caveat_keys(written) == [said["key"] for said in written["caveat_keys"]]
         # The sentences follow from the keys and their values, and from nothing else.
-        brought = (getattr(made, f"{part}_caveats", ()) for part in ("mechanism", "model"))
-        own = {said.key: said.words for caveats in brought for said in caveats}
+        own = {said.key: said.words for said in getattr(made, "brought", ())}
         phrases = [
             Phrase(**said, words=own.get(said["key"], "")) for said in written["caveat_keys"]
         ]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statements import OF_A_CLAMP, statement
 
 from pyvws import epsilon_per_draw, total_epsilon
 from pyvws.errors import InputError
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.statement.accounting import PrivacyStatement
 from pyvws.statement.several_draws import deltas_at, largest_delta
 from pyvws.synthesis.settings_by_name import arranged
 
@@ -107,14 +107,7 @@ def test_bad_input(arguments, message):
 
 
 def strict(**changes):
-    facts = {
-        **{"mechanism": "censored", "model": "poisson", "reweighted": False, "searched": False},
-        **{"lipschitz_bound": 0.25, "datasets": 20, "draws": 400, "threshold": 1.0},
-        **{"columns_released_unchanged": (), "rounded": False, "reads_outcome": False},
-        **{"model_caveats": (), "problems": (), "enforced": True, "data_weights": False},
-        "weights_source": "none",
-    }
-    return PrivacyStatement(**{**facts, **changes})
+    return statement(**OF_A_CLAMP | changes)
 
 
 def test_a_strict_statement_has_the_total_by_delta_and_no_other_has():

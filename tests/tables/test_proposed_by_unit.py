@@ -42,6 +42,7 @@ def test_numbers_of_a_unit_are_judged_by_units_and_the_proposal_can_be_accepted(
     assert schema.coded(table)["height"].max() == table["height"].max()
 
 
+@pytest.mark.runs
 def test_whole_numbers_of_a_wide_table_are_levels_where_each_has_several_units() -> None:
     rng = np.random.default_rng(1)
     wide = {f"k{j}": [f"l{x}" for x in rng.integers(0, 12, 60)] for j in range(14)}

@@ -51,6 +51,7 @@ def numbers(rng: np.random.Generator, n: int) -> tuple[Any, Any]:
     return rng.uniform(1, 100, n).round(1), rng.uniform(2, 30, n).round(2)
 
 
+@pytest.mark.runs
 @given(
     seed=st.integers(0, 2**32 - 1),
     form=st.sampled_from(list(FORMS)),
@@ -123,6 +124,7 @@ def test_logarithms_near_0_of_single_precision_are_found() -> None:
     assert rules_of(wage=wage, lwage=np.log(wage)) == {"lwage": "= log(wage)"}
 
 
+@pytest.mark.runs
 def test_what_is_no_form_is_not_proposed() -> None:
     rng = np.random.default_rng(2)
     x, y = numbers(rng, 300)
@@ -153,6 +155,7 @@ def test_what_is_no_form_is_not_proposed() -> None:
         assert not any(one.is_computed for one in columns_of(a=x[:n], b=x[:n] ** 2).values())
 
 
+@pytest.mark.runs
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=15)
 def test_numbers_that_tell_nothing_of_each_other_have_no_form(seed: int) -> None:
@@ -190,6 +193,7 @@ def test_a_form_above_its_number_moves_below_it() -> None:
     assert least <= np.log(low) < np.log(high) <= most
 
 
+@pytest.mark.runs
 def test_forms_follow_from_forms_and_from_numbers_that_become_levels() -> None:
     rng = np.random.default_rng(4)
     n = 4000

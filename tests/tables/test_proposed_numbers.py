@@ -46,6 +46,7 @@ def test_infinite_values_drop_their_column_alone() -> None:
     assert Schema.propose(emptied).columns["y"].missing is True
 
 
+@pytest.mark.runs
 @given(low=st.floats(1.5, 1e4), power=st.integers(3, 200))
 def test_no_end_of_a_range_is_a_value_that_is_not_round(low: float, power: int) -> None:
     for sign in (-1.0, 1.0):
@@ -223,6 +224,7 @@ def test_a_truncated_scale_of_logs_begins_above_0(unit: float, zeros: int) -> No
         assert (column.model, column.outcome_scale) != ("truncated-normal", "log")
 
 
+@pytest.mark.runs
 def test_the_name_of_an_id_tells() -> None:
     """Ids without order are no amounts; those of persons in rows apart are units."""
     rng = np.random.default_rng(5)

@@ -48,6 +48,7 @@ def _table(
     return pl.DataFrame(columns)
 
 
+@pytest.mark.runs
 @pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 def test_what_one_record_has_is_neither_in_the_schema_nor_in_the_release(tmp_path: Path) -> None:
     table = _table()
@@ -66,6 +67,7 @@ def test_what_one_record_has_is_neither_in_the_schema_nor_in_the_release(tmp_pat
     assert "record with values" not in signed.public_text
 
 
+@pytest.mark.runs
 @settings(max_examples=20)
 @given(st.integers(0, 12), st.integers(0, 5), st.floats(1e6, 1e12))
 def test_nine_records_decide_no_level_and_no_end(rare: int, seed: int, extreme: float) -> None:

@@ -78,6 +78,7 @@ def test_lines_of_why_are_few_and_have_no_value() -> None:
         assert "NET: it is computed from WAGE and TAX" in said
 
 
+@pytest.mark.runs
 def test_each_reason_is_a_sentence_of_few_words() -> None:
     """A subject and a verb on each side of a comma, for every kind of reason."""
     rng = np.random.default_rng(9)

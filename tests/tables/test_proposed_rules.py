@@ -45,6 +45,7 @@ def survey(seed: int = 0) -> pl.DataFrame:
     ).with_columns(pl.col("wage").fill_nan(None))
 
 
+@pytest.mark.runs
 def test_the_rules_of_a_survey_by_hand() -> None:
     table = survey()
     columns = Schema.propose(table).columns
@@ -135,6 +136,7 @@ def test_each_record_keeps_each_rule(table: pd.DataFrame, wide: bool) -> None:
                 assert (cells == column.number_of(rule.value)).all()
 
 
+@pytest.mark.runs
 @given(st.integers(0, 2**32 - 1))
 def test_columns_that_tell_nothing_of_each_other_have_no_rule(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -212,6 +214,7 @@ def test_the_chance_of_a_rule_counts_households_and_not_their_records(seed: int)
     assert Schema.propose(table.drop("home")).columns["code"].rule is not None
 
 
+@pytest.mark.runs
 def test_rules_of_a_column_read_no_more_cases_than_counts_can_cross() -> None:
     rng = np.random.default_rng(12)
     n, levels = 6000, 110

@@ -101,6 +101,7 @@ def test_sums_that_share_numbers_are_solved_apart_and_in_no_circle() -> None:
     assert vws.NoisyCounts(epsilon=1.0, delta=1e-5).counted_table(schema.accepted()).columns
 
 
+@pytest.mark.runs
 def test_what_reads_a_number_that_moves_stays_computed() -> None:
     values = fees(5)
     group = np.where(values["second"] < 4.0, "low", np.where(values["second"] < 9, "mid", "high"))

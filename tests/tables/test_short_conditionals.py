@@ -43,6 +43,7 @@ def wide(seed: int = 0) -> pl.DataFrame:
     )
 
 
+@pytest.mark.runs
 def test_a_wide_table_by_hand() -> None:
     table = wide()
     columns = Schema.propose(table).columns
@@ -62,6 +63,7 @@ def test_a_wide_table_by_hand() -> None:
     assert set(columns["work"].predictors or ()) == {"wage", "age"}
 
 
+@pytest.mark.runs
 def test_two_predictors_are_the_most() -> None:
     """Four columns tell of the last one together; a sampler and a budget take two."""
     rng = np.random.default_rng(5)
@@ -84,6 +86,7 @@ def test_a_narrow_table_has_lookups_and_stays_as_it_is_else() -> None:
     assert columns["wage"].predictors is None
 
 
+@pytest.mark.runs
 def test_a_long_table_has_short_conditionals_too() -> None:
     """Few columns and levels, but so many records that a sampler would take very long."""
     table = wide().select("age", "wage", "n0", "n1", "n2")
@@ -94,6 +97,7 @@ def test_a_long_table_has_short_conditionals_too() -> None:
     assert long["wage"].predictors == ("age",)
 
 
+@pytest.mark.runs
 def test_codes_of_missing_values_are_levels_of_their_own() -> None:
     rng = np.random.default_rng(3)
     used = rng.choice(["never", "refused", "once"], N, p=[0.5, 0.1, 0.4])
@@ -105,6 +109,7 @@ def test_codes_of_missing_values_are_levels_of_their_own() -> None:
     assert columns["used"].predictors == ("age",)
 
 
+@pytest.mark.runs
 def test_a_lookup_has_records_of_more_than_one_level() -> None:
     """Three records of rare levels with a value each decide nothing."""
     state = np.repeat(["never", "once", "now"], [N - 3, 1, 2])
@@ -122,6 +127,7 @@ def test_cuts_have_few_digits_and_tell_tenths_apart() -> None:
     assert _cuts(np.empty(0)).tolist() == []
 
 
+@pytest.mark.runs
 def test_every_entry_that_the_records_decide_is_to_be_reviewed() -> None:
     for name, column in Schema.propose(wide()).columns.items():
         taken = {"model", "levels", "predictors", "cuts", "part", "lookup", "range", "decimals"}
@@ -129,6 +135,7 @@ def test_every_entry_that_the_records_decide_is_to_be_reviewed() -> None:
         assert given <= set(column.review), name
 
 
+@pytest.mark.runs
 def test_the_proposal_is_the_same_after_its_file_and_makes_patterns(tmp_path) -> None:  # type: ignore[no-untyped-def]
     schema = Schema.propose(wide())
     schema.write(tmp_path / "schema.toml")

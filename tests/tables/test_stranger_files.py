@@ -120,6 +120,7 @@ def test_heaps_and_long_tails_make_no_codes(seed: int) -> None:
     assert "text" not in str(dropped.note)
 
 
+@pytest.mark.runs
 def test_days_between_dates_and_dates_after_days_are_computed() -> None:
     rng = np.random.default_rng(9)
     n = 300
@@ -170,6 +171,7 @@ def test_an_id_of_a_panel_is_seen_in_any_order() -> None:
     assert Schema.propose(twice.rename({"id": "who"})).columns["who"].role == "synthesize"
 
 
+@pytest.mark.runs
 def test_times_are_no_units_and_ids_that_look_like_codes_are() -> None:
     rng = np.random.default_rng(49)
     years = np.tile(np.arange(1950, 2010), 3)
@@ -330,6 +332,7 @@ def test_bands_copies_and_sums_are_computed() -> None:
     assert all("rule" in found[name].review for name in schema.computed)
 
 
+@pytest.mark.runs
 def test_constants_long_sums_and_copies_of_categories_are_computed() -> None:
     rng = np.random.default_rng(8)
     n = 300
@@ -477,6 +480,7 @@ def test_the_range_of_a_sum_holds_all_sums_of_its_parts() -> None:
     assert (whole.rule, whole.decimals) == ("= a + b", 2)
 
 
+@pytest.mark.runs
 def test_bands_above_their_number_move_below_it_and_are_computed() -> None:
     rng = np.random.default_rng(48)
     age = np.where(rng.random(600) < 0.1, np.nan, rng.integers(16, 90, 600))

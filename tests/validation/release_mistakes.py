@@ -347,30 +347,30 @@ _MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     *(
         (
             "the other neighbours' figure is not doubled",
-            f"{_STATEMENT}.{module}:by_neighbours",
+            f"{_STATEMENT}.statement:by_neighbours",
             undoubled,
             f"statement/facts-{row}",
         )
-        for module, row in (
-            ("noisy_counts", "counts"),
-            ("noisy_counts", "counts-replaced"),
-            ("noisy_counts", "counts-units"),
-            ("histogram", "histogram"),
-            ("histogram", "histogram-left-out"),
+        for row in (
+            "counts",
+            "counts-replaced",
+            "counts-units",
+            "histogram",
+            "histogram-left-out",
         )
     ),
     *(
         (
             "figures where nothing is claimed",
-            f"{_STATEMENT}.{module}:by_neighbours",
+            f"{_STATEMENT}.statement:by_neighbours",
             figures_all_the_same,
             f"statement/facts-{row}",
         )
-        for module, row in (
-            ("noisy_counts", "counts-proposed"),
-            ("noisy_counts", "counts-delta"),
-            ("histogram", "histogram-edges"),
-            ("histogram", "histogram-bins"),
+        for row in (
+            "counts-proposed",
+            "counts-delta",
+            "histogram-edges",
+            "histogram-bins",
         )
     ),
     *(

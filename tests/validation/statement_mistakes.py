@@ -26,7 +26,7 @@ def delta_for_epsilon(statement: Any) -> Any:
 
         @property
         def epsilon_per_dataset(self) -> float:
-            return float(self.lipschitz_bound)
+            return float(self.bound.lipschitz_bound)
 
     return Statement
 
@@ -141,7 +141,7 @@ def free_first_stage(statement: Any) -> Any:
 
         @property
         def _left_out(self) -> Any:
-            return self._composed(self.epsilon_per_dataset, once=self.records_epsilon)
+            return self._composed(self.epsilon_per_dataset, once=self.rows.records_epsilon)
 
     return Statement
 

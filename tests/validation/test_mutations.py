@@ -604,7 +604,7 @@ GLM = "pyvws.evaluation.glm:"
 TABLE_RISK = "pyvws_validation.cases.table_risk:"
 CLOSEST = "pyvws.evaluation.closest_records:"
 SURVEY, LINEAR = "pyvws_validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
-UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
+UTILITY_TABLE = "pyvws.evaluation.one_column:utility_table"
 CORPUT = "pyvws.posterior.systematic_draws:van_der_corput"
 SYSTEMATIC = "pyvws_validation.cases.systematic_draws:uniforms"
 

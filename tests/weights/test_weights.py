@@ -166,6 +166,7 @@ def test_a_record_that_is_not_finite_weighs_nothing_and_leaves_the_scale():
         assert weights_from_bounds(by_record, map=map).tolist() == [*kept, 0.0, 0.0]
 
 
+@pytest.mark.runs
 def test_bounds_far_apart_overflow_no_map():
     assert scaled_bounds([0.0, *[1.0] * 10**6], map="softmax")[0] == 0.0
     assert scaled_bounds([0.0, 1e300], map="logistic").tolist() == [0.0, 1.0]

@@ -305,7 +305,7 @@ def _cause(results: Mapping[Key, Result], data: str) -> str:
 
 def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Draw bounds and mu over n, and at the paper's n the violins of bounds and estimands."""
-    from pyvws.plots import contraction, epsilons, replicate_violins
+    from pyvws_studies.figures import contraction, epsilons, replicate_violins
 
     pictures = {}
     for data, of_data in settings["data"].items():

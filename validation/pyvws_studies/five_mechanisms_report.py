@@ -325,7 +325,7 @@ def _order(cases: Cases, settings: Mapping[str, Any], replicates: int) -> Iterat
 
 def _figures(cases: Cases, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Draw the slides' violins, a panel for each epsilon, without and with downscaling."""
-    from pyvws.plots import replicate_violins
+    from pyvws_studies.figures import replicate_violins
 
     titles = {f"epsilon = {epsilon:g}": epsilon for epsilon in settings["epsilons"]}
     half = {title: 0.5 * epsilon for title, epsilon in titles.items()}

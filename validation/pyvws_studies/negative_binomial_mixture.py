@@ -159,7 +159,8 @@ def table(result: MixtureStudy) -> Any:
 def write(result: MixtureStudy, folder: Path) -> list[str]:
     import polars as pl
 
-    from pyvws.plots import before_and_after, bounds_and_weights, epsilons, utility
+    from pyvws.plots import before_and_after, bounds_and_weights, utility
+    from pyvws_studies.figures import epsilons
 
     pl.DataFrame(result.rows).write_csv(folder / "table.csv")
     labels, both = list(result.fits), ("LW", "CW")

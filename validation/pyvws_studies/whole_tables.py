@@ -393,7 +393,7 @@ def write(result: TableStudy, folder: Path) -> list[str]:
 
 def _figure(result: TableStudy) -> Any:
     """The score against epsilon; a run without an epsilon is a line, as the scale's bounds are."""
-    from pyvws.plots import utility_by_guarantee
+    from pyvws_studies.figures import utility_by_guarantee
 
     costly = [row for row in result.rows if row.epsilon is not None]
     levels = {row.name: row.score for row in result.rows if row.epsilon is None}

@@ -1,8 +1,11 @@
-"""Figures against epsilon: the kinds of guarantee by colour, and the choices of one kind."""
+"""Figures that studies alone draw: bounds, utility and costs over replicates and guarantees.
+
+As the figures of `pyvws.plots`: a function takes arrays, checks them, and returns a matplotlib
+Figure that belongs to no window.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,21 +13,125 @@ import numpy as np
 
 from pyvws._base.checks import choice, finite_vector, positive
 from pyvws.errors import InputError
-from pyvws.plots.drawing import LIMIT, colours, guarantee_colours, legend_below, panels, some
+from pyvws.plots.drawing import (
+    LIMIT,
+    MARKS,
+    colours,
+    groups,
+    guarantee_colours,
+    legend_below,
+    log_scales,
+    panels,
+    some,
+    violins,
+)
 from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MARKS = "osD^vPX*"
 _LINES = ("-", "--", ":", "-.")
 _GUARANTEES: Final = ("dp", "approximate-dp", "asymptotic-dp", "none")
 _LINE: Final = 0.22  # Height of a line of the legend, in inches.
-_WIDE: Final = 4.0  # Factor between means from which an axis is logarithmic.
 _TITLES: Final = {
     "dp": "strict", "approximate-dp": "(ε, δ)", "asymptotic-dp": "asymptotic",
     "none": "no guarantee",
 }  # fmt: skip
+
+
+def contraction(
+    bounds: Mapping[str, Mapping[str, Any]], lines: Mapping[str, float] | None = None
+) -> Figure:
+    """Violins of database bounds over R simulated databases (Figures 14 and 16 of [vws2024]).
+
+    A violin that shrinks onto its line as N grows shows that the local bound becomes a global
+    bound. This is the asymptotic guarantee. The slides of [global2022] draw a panel for each
+    synthesizer over N, and a panel for each epsilon with a line at epsilon / 2.
+
+    Parameters
+    ----------
+    bounds : mapping of title to mapping of label to array_like of shape (R,)
+        Database bounds in nats, higher = less private: a panel for each title.
+    lines : mapping of title to float, optional
+        The global bound of a panel, in nats, drawn as a dashed line.
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        For an empty mapping or missing values.
+
+    Examples
+    --------
+    >>> drawn = contraction({"Poisson": {"LW": [3.4, 3.5, 3.6]}}, {"Poisson": 3.5})
+    >>> drawn.axes[0].get_ylabel()
+    'database Lipschitz bound (nats)'
+    """
+    name = "database Lipschitz bound (nats)"
+    return replicate_violins(bounds, lines, name=name, line="global bound")
+
+
+def replicate_violins(
+    values: Mapping[str, Mapping[str, Any]],
+    lines: Mapping[str, float] | None = None,
+    *,
+    name: str,
+    line: str = "target",
+) -> Figure:
+    """Violins of any figure over R replicates, a panel for each title (slides of [global2022]).
+
+    The slides draw ECDF distances by epsilon (lower = more useful), medians with a line at the true
+    median, and bounds with and without downscaling.
+
+    Parameters
+    ----------
+    values : mapping of title to mapping of label to array_like of shape (R,)
+        One value for each replicate.
+    lines : mapping of title to float, optional
+        The place of the dashed line in a panel.
+    name : str
+        Name of the values, with their unit.
+    line : str
+        Name of the dashed lines.
+
+    Returns
+    -------
+    Figure
+        Violins over numbers of records take the colour of their panel's title.
+
+    Raises
+    ------
+    InputError
+        For an empty mapping, missing values, or a line for a title that is not there.
+
+    Examples
+    --------
+    >>> drawn = replicate_violins({"ε = 5": {"PH": [0.1, 0.2]}}, name="maximum ECDF distance")
+    >>> drawn.axes[0].get_title()
+    'ε = 5'
+    """
+    some(values, "values", "panel")
+    unknown = sorted(set(lines or {}) - set(values))
+    if unknown:
+        raise InputError(f"lines names panels that are not drawn: {', '.join(unknown)}.")
+    width = max(3.2, 0.95 * max(len(by_label) for by_label in values.values()))
+    figure, axes = panels(len(values), size=(width, 4.0), sharey=True)
+    of_title = colours(values)
+    for axis, (title, by_label) in zip(axes, values.items(), strict=True):
+        columns = groups(by_label, f"values[{title!r}]")
+        sizes = all(label.isdecimal() for label in columns)
+        violins(axis, columns, colour=dict.fromkeys(columns, of_title[title]) if sizes else None)
+        axis.set_title(title, fontsize=11)
+        axis.set_xlabel("records" if sizes else "")
+        if lines is not None and title in lines:
+            axis.axhline(lines[title], label=line, **LIMIT)
+    axes[0].set_ylabel(name)
+    if lines:
+        legend_below(figure, axes)
+    return figure
 
 
 def utility_by_guarantee(
@@ -94,91 +201,10 @@ def utility_by_guarantee(
         for level_name, level in (levels or {}).items():
             axis.axhline(level, color="black", linewidth=0.8, linestyle=":", zorder=0)
             axis.annotate(level_name, (1.0, level), xycoords=("axes fraction", "data"), fontsize=8)
-        wide = max(every) > _WIDE * min(every)
         axis.set(xlabel=against, ylabel=name)
         axis.set_title(title, fontsize=10)
-        _scales(axis, wide)
+        log_scales(axis, every)
     _legend(figure, labels, guarantees)
-    return figure
-
-
-def choices_against_epsilon(
-    values: Mapping[str, Mapping[str, Mapping[float, Any]]],
-    levels: Mapping[str, float | Mapping[str, float]] | None = None,
-    *,
-    names: Mapping[str, str] | None = None,
-    against: Mapping[str, str] | None = None,
-) -> Figure:
-    """Any figure against epsilon, a panel for each title and a line for each choice.
-
-    The slides of [global2022] compare mechanisms at a set epsilon. Here the choices of one kind of
-    guarantee stand beside each other. Lines join means over R replicates; bars reach two standard
-    errors of the mean up and down. The axis of epsilon is logarithmic, and so is the other one
-    where the means differ by more than a factor of 4.
-
-    Parameters
-    ----------
-    values : mapping of title to mapping of label to mapping of epsilon to array_like of shape (R,)
-        Values by epsilon above 0; larger epsilon = less private.
-    levels : mapping of title to float or to mapping of name to float, optional
-        The place of a panel's dashed line, or of several lines with their names.
-    names : mapping of title to str, optional
-        Name of a panel's values; "maximum ECDF distance", smaller = more useful, if not given.
-    against : mapping of title to str, optional
-        Name of a panel's horizontal axis; "ε of a dataset" if not given.
-
-    Returns
-    -------
-    Figure
-
-    Raises
-    ------
-    InputError
-        For an empty mapping, missing values, an epsilon not above 0, or a level, name or axis of a
-        title that is not there.
-
-    Examples
-    --------
-    >>> shares = {"1 draw": {1.0: [0.8, 0.9]}, "20 draws": {20.0: [0.9, 1.0]}}
-    >>> drawn = choices_against_epsilon({"coverage": shares}, {"coverage": 0.95})
-    >>> drawn.axes[0].get_yscale()
-    'linear'
-    """
-    some(values, "values", "panel")
-    levels, names, against = levels or {}, names or {}, against or {}
-    for name, given in (("levels", levels), ("names", names), ("against", against)):
-        unknown = sorted(set(given) - set(values))
-        if unknown:
-            raise InputError(f"{name} has panels that are not drawn: {', '.join(unknown)}.")
-    figure, axes = panels(len(values), columns=2, size=(4.2, 3.5))
-    for axis, (title, by_label) in zip(axes, values.items(), strict=True):
-        some(by_label, f"values[{title!r}]", "label")
-        colour, every = colours(by_label), []
-        for place, (label, by_epsilon) in enumerate(by_label.items()):
-            name_of_line = f"values[{title!r}][{label!r}]"
-            some(by_epsilon, name_of_line, "epsilon")
-            columns = {
-                positive(epsilon, "epsilon"): finite_vector(column, name_of_line)
-                for epsilon, column in sorted(by_epsilon.items())
-            }
-            middle = [rarith.mean(column) for column in columns.values()]
-            every += middle
-            axis.errorbar(
-                list(columns), middle, [_two_errors(column) for column in columns.values()],
-                color=colour[label], label=label, marker=_MARKS[place % len(_MARKS)],
-                markersize=5, markeredgecolor="white", capsize=2, linewidth=1.4,
-            )  # fmt: skip
-        level = levels.get(title, {})
-        lines = level if isinstance(level, Mapping) else {"_": level}  # "_": not in the legend.
-        for nth, (name_of_level, height) in enumerate(lines.items()):
-            axis.axhline(
-                height, **{**LIMIT, "linestyle": ("--", ":", "-.")[nth % 3]}, label=name_of_level
-            )
-        axis.set_title(title, fontsize=10)
-        axis.set_xlabel(against.get(title, "ε of a dataset"))
-        axis.set_ylabel(names.get(title, "maximum ECDF distance"))
-        _scales(axis, max(every) > _WIDE * min(every) > 0.0)
-        axis.legend(frameon=False, fontsize=8)
     return figure
 
 
@@ -237,12 +263,6 @@ def epsilons(
     return figure
 
 
-def _two_errors(values: Any) -> float:
-    """Two standard errors of the mean of R values; 0 for one value."""
-    R = len(values)
-    return 2.0 * math.sqrt(rarith.var(values) / R) if R > 1 else 0.0
-
-
 def _labels(
     utility: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
@@ -260,7 +280,7 @@ def _labels(
             styles[label] = {
                 "color": colour[guarantee],
                 "linestyle": _LINES[place % len(_LINES)],
-                "marker": _MARKS[place % len(_MARKS)],
+                "marker": MARKS[place % len(MARKS)],
                 "label": label,
             }
     return styles
@@ -273,20 +293,8 @@ def _draw(axis: Any, means: Mapping[float, float], across: bool, style: Mapping[
         axis.axhline(heights[0], color=style["color"], linestyle="--", linewidth=1.0, zorder=0)
 
 
-def _scales(panel: Any, wide: bool) -> None:
-    """Logarithmic axes that say so, with ticks at 1, 2 and 5 times the powers of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    panel.set(xscale="log", yscale="log" if wide else "linear")
-    for axis in (panel.xaxis, panel.yaxis) if wide else (panel.xaxis,):
-        axis.set_label_text(f"{axis.get_label_text()} (log scale)".strip())
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.set_minor_locator(NullLocator())
-
-
 def _legend(
-    figure: Any, labels: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
+    figure: Figure, labels: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
 ) -> None:
     """One legend under all panels: a column for each kind of guarantee, with the kind on top."""
     from matplotlib.lines import Line2D

@@ -1,0 +1,354 @@
+"""What a run will about be and cost, before any fit: numbers by key [vws2024].
+
+The figures are estimates. Those from the confidential records stay inside, as a proposal does.
+Those from public records, or from a schema and a number of records, need no look at the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from pyvws._base.checks import Floats, whole_number
+from pyvws._base.deltas import delta_to_decide, modest_delta
+from pyvws._base.phrase import Phrase
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.noisy_tables import of_set
+from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.models.sequence import TableCells, TableModel
+from pyvws.statement.words import forecast_words
+from pyvws.synthesis.cost import Cost, expected_cost, expected_of_counts
+from pyvws.synthesis.left_out import loses_much
+from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.settings_by_name import arranged
+from pyvws.tables.design.units import Units
+from pyvws.tables.files.frame import open_frame, unit_codes
+from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
+
+_HIGH: Final = 10.0  # Boards seldom accept more.
+_DRAWS: Final = 20  # At once,
+_TIMES: Final = 10  # and so many times.
+_A_COLUMN: Final = 2  # Records to a design column, in a fit that has nearly one for each record.
+_CLEAR: Final = 2.0  # Deviations of its noise that a cell has on average, where most is kept,
+_CLEAR_OF_UNITS: Final = 3.0  # and where units have several records, which are alike.
+_EPSILONS: Final = (1.0, 2.0, 4.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0)
+_OF_NOISE: Final = 0.03  # Of the noise's variance: a model shares noise among its cells.
+_EPSILON: Final = 4.0  # Of noisy counts, where the run has none.
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The estimates of a run: `notes`, each a key with its values, in the order that they are told.
+
+    `figures` has the values by the note's key, and `lines` a sentence for each note. The section
+    `forecast` of `statement/words.toml` has the words of each key. Another key is that of a caveat
+    that the run's statement will have.
+    """
+
+    notes: tuple[Phrase, ...]
+
+    @property
+    def figures(self) -> dict[str, dict[str, Any]]:
+        return {note.key: dict(note.values) for note in self.notes}
+
+    @property
+    def lines(self) -> list[str]:
+        return [forecast_words(note) for note in self.notes]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """How many cells the sets have, a cell's noise, and its records on average."""
+
+    sets: int
+    cells: int
+    noise: float
+    records_a_cell: float
+
+    def stand_out(self, deviations: float = 1.0) -> bool:
+        """Whether a cell has as many records as `deviations` of its noise."""
+        return self.records_a_cell >= deviations * self.noise
+
+
+def forecast(
+    schema: Any,
+    table: Any = None,
+    *,
+    records: int | None = None,
+    public: bool = False,
+    **settings: Any,
+) -> Forecast:
+    """Estimate what a run costs and gives, without a fit.
+
+    Parameters
+    ----------
+    schema : path or Schema
+        What is public of the table. None for a run of one `outcome`.
+    table : pandas, polars or Arrow table, N rows, optional
+        The confidential table. Keep its figures inside: no epsilon covers what you choose by them.
+        Without a table the figures are those of noisy counts alone, from the schema.
+    records : int, optional
+        A public number of records, in the place of a table. The schema's own if not given.
+    public : bool
+        Whether `table` has public records, such as those of an earlier year.
+    **settings
+        Any setting of the page Settings, such as mechanism, epsilon, delta and cap.
+
+    Returns
+    -------
+    Forecast
+        .figures, numbers by key; .lines, a sentence for each key; .notes, both before any words.
+        `figures["epsilon"]` is that of `lw` for one dataset, larger = less private.
+        `figures["counts"]` has the number of sets and of cells, the mean records of a cell, and the
+        standard deviation of its noise, in records.
+
+    Raises
+    ------
+    InputError
+        For a setting that is out of range, and where neither a table nor a number is given.
+
+    Examples
+    --------
+    >>> from pyvws import Column, Schema
+    >>> columns = {name: Column(model="table", levels=["no", "yes"]) for name in "abc"}
+    >>> expected = forecast(Schema(columns), records=600, mechanism="noisy-counts", epsilon=1)
+    >>> expected.figures["counts"]["records_a_cell"]
+    150.0
+    """
+    run = RunSettings(**arranged({"schema": schema, **settings}))
+    known = run.records if records is None else whole_number(records, "records", least=1)
+    number = known if isinstance(known, int) else 0
+    if table is None and (run.schema is None or not number):
+        raise InputError(
+            "A forecast without a table needs a schema and a number of records. Give both, or "
+            "a table.",
+            key="forecast-of-nothing",
+        )
+    return forecast_of(run, table, records=number, public=public)
+
+
+def forecast_of(
+    run: RunSettings, table: Any = None, *, records: int = 0, public: bool = False
+) -> Forecast:
+    """The forecast of a run's settings: what is fitted, epsilon, noise, seconds and memory.
+
+    The table is the confidential one, or has the `public` records of a reference. Without a table
+    the forecast of noisy counts follows from the schema and the number of `records` alone.
+
+    Epsilon is that of rough fits, whose coefficients scatter by their rough standard errors in the
+    place of a posterior. Weights follow from their bounds as under `lw`, whose bound `sw` meets,
+    and the bounds of rough fits under these weights are the forecast. Noisy counts are forecast at
+    the run's epsilon and delta, or at 4 and a delta of 1e-5 or below 1 / (10 n).
+    """
+    counts = run.facts.takes_table
+    if not counts and not run.facts.fits_model:
+        return Forecast((Phrase("none", {"why": f"{run.facts.name} fits no model."}),))
+    if table is None:
+        return Forecast((_from(run.plan, records, "schema"), *_of_counts(run, records)))
+    try:
+        fitted = RunSettings(schema=run.schema, mechanism="lw", datasets=1) if counts else run
+        frame = open_frame(table, least=1)
+        plan = fitted.plan.on(frame).designed(frame)
+        units = None if plan.unit is None else unit_codes(frame, plan.unit)
+        outcomes = plan.coded(frame, None, units, ()).outcomes
+    except InputError as error:
+        why = f"reference: {error}" if public else str(error)
+        return Forecast((Phrase("none", {"why": why}),))
+    N = len(frame)
+    source = _from(plan, N, "reference") if public else Phrase("confidential")
+    fits = _of_fits(fitted, plan, outcomes, N, units)
+    return Forecast((source, *fits, *_of_counts(run, N, units, Forecast(tuple(fits)))))
+
+
+def _from(plan: Any, records: int, source: str) -> Phrase:
+    """What the figures come from, and whether they stay inside: a proposed schema is of a table."""
+    return Phrase(f"proposed-{source}" if plan.proposed else source, {"records": records})
+
+
+def _of_fits(run: RunSettings, plan: Any, outcomes: Any, N: int, units: Any) -> list[Phrase]:
+    """The notes on the fits of a run to N records, of `units` (N,), and on their epsilon."""
+    columns = tuple(outcome.conditional(None) for outcome in outcomes)
+    cost = expected_cost(run, columns, N)
+    total, first, _ = _bounds(outcomes, np.ones(N), units)
+    bounded = np.isfinite(total)
+    weights = bounded.astype(np.float64)
+    if bounded.any() and np.ptp(total[bounded]) > 0.0:
+        weights = weights_from_bounds(total)
+        records: Any = TableCells.of(columns, N)
+        if units is not None:
+            places = [(column.places(N), column.cells.n_cells) for column in columns]
+            records = Units.of(records, units, places)
+        if loses_much(TableModel(columns), records, weights == 0.0):  # As in a run.
+            weights = weights_from_bounds(total, g=KEEPING_SHIFT)
+    total, each, terms = _bounds(outcomes, weights if units is None else weights[units], units)
+    weighted = weights * np.where(weights > 0.0, total, 0.0)
+    record = int(weighted.argmax())
+    epsilon = 2.0 * float(weighted[record])
+    column = max(each, key=lambda name: float(each[name][record]))
+    share = each[column][record] / total[record] if 0.0 < total[record] < np.inf else 1.0
+    parameters = sum(x.parameters for x in plan.conditionals)
+    sizes = {"conditionals": len(outcomes), "parameters": parameters, "terms": int(max(terms))}
+    of_lw = {"epsilon": epsilon, "column": column, "share": float(share)}
+    notes = [Phrase("fits", sizes), Phrase("epsilon", of_lw | {"unit": plan.unit_of_privacy})]
+    if cost is not None:
+        notes += _time("time", cost, run.most_seconds, {"mechanism": run.facts.name})
+    notes += plan.caveats
+    if not bounded.all():
+        ends = [name for name, own in first.items() if not np.isfinite(own).all()]
+        values = {"number": int((~bounded).sum()), "columns": ", ".join(map(repr, ends))}
+        notes.append(Phrase("infinite-bounds", values))
+    wide = [part for part in plan.conditionals if part.name in plan.wide]
+    if wide:
+        family: Any = wide[0].family
+        values = {"columns": ", ".join(repr(part.name) for part in wide)}
+        notes.append(Phrase("wide", values | {"coefficient_sd": family.coefficient_sd}))
+    for x in plan.conditionals:
+        if x.parameters > N and _A_COLUMN * (x.K or 0) >= N:
+            values = {"column": x.name, "K": x.K, "N": N, "parameters": x.parameters}
+            notes.append(Phrase("design-columns", values))
+    return notes
+
+
+def _time(key: str, cost: Cost, most: float, values: dict[str, Any]) -> list[Phrase]:
+    """What a run takes, and what helps where that is above `most` seconds."""
+    values |= {"seconds": float(f"{cost.seconds:.2g}"), "gigabytes": cost.gigabytes}
+    above = {"most_seconds": most, "longest": cost.longest}
+    return [Phrase(key, values), *([Phrase(f"long-{key}", above)] if cost.seconds > most else [])]
+
+
+def _of_counts(
+    run: RunSettings, N: int, units: Any = None, fits: Forecast | None = None
+) -> list[Phrase]:
+    """The notes on noisy counts of N records, of `units` (N,), and what is recommended."""
+    modest = min(1e-5, modest_delta(N))
+    usual = NoisyCounts(epsilon=_EPSILON, delta=modest)
+    asked: Any = run.mechanism if run.facts.takes_table else usual
+    pairs = NoisyCounts(epsilon=asked.epsilon, delta=asked.delta, cap=asked.cap)
+    notes = []
+
+    def counts(**changes: Any) -> _Counts | None:
+        mechanism = replace(pairs, **changes)
+        return _counts(run.plan, N - _beyond(units, mechanism.cap), mechanism)
+
+    one = None if units is None else counts(cap=1)
+    if pairs.cap is None and one is not None:
+        pairs = replace(pairs, cap=_cap(units, one))
+    cap, out, found = pairs.cap, _beyond(units, pairs.cap), counts()
+    if found is not None:
+        if cap is not None:
+            key = "cap" if asked.cap else "cap-suggested"
+            notes.append(Phrase(key, {"cap": cap, "left_out": out}))
+        at = {"epsilon": pairs.epsilon, "delta": pairs.delta, **asdict(found)}
+        notes.append(Phrase("counts", at))
+        if cap is not None and cap > 1 and one is not None:
+            notes.append(Phrase("cap-of-one", {"left_out": _beyond(units, 1), **asdict(one)}))
+        most, table = run.most_seconds, asked.counted_table(run.plan.schema)
+        cost = expected_of_counts(asked, table, N - out, most=most)
+        notes += _time("time-of-counts", cost, most, {})
+        clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
+        if not found.stand_out(clear):
+            notes.append(Phrase("hidden-cells", {"deviations": clear}))
+            larger = ((x, counts(epsilon=x)) for x in _EPSILONS if x > pairs.epsilon)
+            enough = next((x for x, own in larger if own and own.stand_out(clear)), None)
+            if enough is not None:
+                notes.append(Phrase("enough-epsilon", {"epsilon": enough}))
+    delta = pairs.delta
+    if delta_to_decide(delta, N):
+        notes.append(Phrase("delta-to-decide", {"delta": delta, "modest": modest}))
+        delta = modest
+    if fits is None:
+        return notes
+    few = None
+    if found is not None and not found.stand_out():
+        few = counts(measure=("predictors",))
+    return [*notes, _advice(fits.figures["epsilon"], found, few, delta)]
+
+
+def _advice(
+    of_lw: Mapping[str, Any], found: _Counts | None, few: _Counts | None, delta: float
+) -> Phrase:
+    """What is recommended, given the counts of all pairs, and those of predictors where asked."""
+    if of_lw["epsilon"] <= _HIGH:
+        return Phrase("advice-weights")
+    if found is None:
+        return Phrase("advice-fewer-levels", {"column": of_lw["column"]})
+    if few is not None and few.noise < few.records_a_cell:
+        return Phrase("advice-predictors", {"delta": delta, **asdict(few)})
+    key = "advice-counts" if found.stand_out() else "advice-wider-cells"
+    return Phrase(key, {"delta": delta, "high": _HIGH})
+
+
+def _bounds(outcomes: Any, weights: Floats, units: Any) -> tuple[Floats, dict[str, Floats], Floats]:
+    """Bounds of the records, or of their units, in all and by column, and how many terms each has.
+
+    The rough fits are under `weights` (N,), and the bounds are of unweighted terms.
+    """
+    each = {outcome.name: _rough(outcome, weights) for outcome in outcomes}
+    if units is not None:  # The terms of a unit's records add up.
+        each = {name: np.asarray(np.bincount(units, own), float) for name, own in each.items()}
+    own_bounds = [*each.values()]
+    return np.sum(own_bounds, axis=0), each, np.sum([own > 0.0 for own in own_bounds], axis=0)
+
+
+def _rough(outcome: Any, weights: Floats) -> Floats:
+    """Largest sizes (N,) of log-likelihoods at rough draws under weights (N,), 0 without a term."""
+    conditional = outcome.conditional(None)
+    model, cells, rng = outcome.model, conditional.cells, np.random.default_rng(1)
+    rows = slice(None) if outcome.records is None else outcome.records
+    own, start = weights[rows], None
+    largest = np.zeros(cells.n_cells)
+    for _ in range(_TIMES):
+        draws = model.exact_draws(cells, own, _DRAWS, rng)
+        if draws is None:
+            start = start or model.start(cells, own)
+            steps = np.zeros((_DRAWS, len(start.centre)))
+            if start.information is not None:
+                K = len(start.information)
+                steps[:, :K] = rng.standard_normal((_DRAWS, K))
+            draws = model.constrain(start.scattered(steps), outcome.design.shape[1])
+        terms = model.log_likelihood(draws, cells)
+        largest = np.maximum(largest, np.abs(terms).max(axis=0))
+    bounds = np.zeros(len(outcome.y))
+    bounds[rows] = largest[cells.cell_of_record]
+    return bounds
+
+
+def _cap(units: Any, one: _Counts) -> int:
+    """The cap of units (N,) that loses least, given the noise and mean count of a cap of 1.
+
+    The noise grows with the cap. So do the records that count, and their own chance falls.
+    """
+    units_of_size = np.bincount(np.bincount(units))[1:]
+    caps = np.arange(1, len(units_of_size) + 1)
+    kept = np.cumsum(np.cumsum(units_of_size[::-1])[::-1])
+    mean = one.records_a_cell * kept / kept[0]
+    lost = _OF_NOISE * (caps * one.noise / mean) ** 2 + 1.0 / mean
+    return int(caps[np.argmin(lost)])
+
+
+def _beyond(units: Any, cap: int | None) -> int:
+    """How many records of units (N,) a cap leaves out."""
+    return 0 if units is None or cap is None else int(np.maximum(np.bincount(units) - cap, 0).sum())
+
+
+def _counts(plan: Any, records: int, mechanism: NoisyCounts) -> _Counts | None:
+    """The counts of records under a mechanism; None where it takes no counts of the plan."""
+    if plan.run.outcome is not None or plan.predictors or plan.members is not None:
+        return None
+    workload = mechanism.workload(plan.schema)
+    try:
+        counted = workload.table
+    except InputError:
+        return None
+    noise = workload.noise(mechanism.budget, hidden=False)
+    cells = int(counted.possible.sum())
+    sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
+    deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])
+    deviation = float((deviations * sizes).sum() / cells)
+    return _Counts(len(sizes), cells, deviation, records * len(sizes) / cells)

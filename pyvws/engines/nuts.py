@@ -29,7 +29,7 @@ from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Draws, SampledScale, Start
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
-from pyvws.models.sequence import Conditional, draws_of
+from pyvws.models.sequence import draws_of
 from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose, independent_draws
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
@@ -78,12 +78,9 @@ class NativeEngine:
                 seconds=time.perf_counter() - began,
                 engine=self.name,
             )
-        if isinstance(target.model, ConditionalTable) and target.clamp is not None:
-            column = Conditional("y", target.model, target.cells)
-            given = target.weights, target.clamp, target.cells.multiplicity
-            joint = JointTarget((column,), *given)
-            fit = sample_joint(joint, settings, seed=seed, progress=progress)
-            return replace(fit, draws=draws_of(fit.draws, column.column))
+        if isinstance(target.model, ConditionalTable):
+            fit = sample_joint(target.joint(), settings, seed=seed, progress=progress)
+            return replace(fit, draws=draws_of(fit.draws, "y"))
         starts = target.starts()
         scale_of_start = starts[0].scale if target.clamp is None else None
         shaped = scale_of_start is not None and scale_of_start.shaped

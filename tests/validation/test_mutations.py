@@ -690,7 +690,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (SATURATED, "pyvws.models.beta:_best_logit", mean_at_the_outcome),
     (
         DEVIANCE,
-        "pyvws.posterior.pseudo_posterior:clamped_terms",
+        "pyvws.posterior.pseudo_posterior:table_of_one",
         windows_times(0.5),
     ),
     (TRUNCATED, "pyvws.weights.truncation:half_epsilon", whole_epsilon),

@@ -294,7 +294,7 @@ def _draw(axis: Any, means: Mapping[float, float], across: bool, style: Mapping[
 
 
 def _legend(
-    figure: Figure, labels: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
+    figure: Any, labels: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
 ) -> None:
     """One legend under all panels: a column for each kind of guarantee, with the kind on top."""
     from matplotlib.lines import Line2D

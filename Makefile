@@ -51,7 +51,7 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-for-tests: pyproject.toml $(VENV)/.installed
 	@if [ "$(R)" != no ]; then sh tools/need-r.sh; fi
-	$(VENV)/bin/python -m pip install --quiet --no-compile --editable '.[dev,docs,dask,dp,ensemble,pystan,cmdstan$(if $(filter no,$(R)),,$(comma)r)]'
+	$(VENV)/bin/python -m pip install --quiet --no-compile --editable '.[dev,docs,dask,dp,pystan,cmdstan$(if $(filter no,$(R)),,$(comma)r)]'
 	@touch $@
 
 $(VENV)/.installed-for-docs: pyproject.toml $(VENV)/.installed

@@ -44,7 +44,7 @@ LONG_FILES = (
     *("test_strict_claims.py", "test_staged_loss.py", "test_pages.py", "test_cases.py"),
     *("test_mutations.py", "test_missing_and_rules.py"),
 )
-SAMPLERS = ("emcee", "stan", "httpstan", "cmdstanpy")
+SAMPLERS = ("stan", "httpstan", "cmdstanpy")
 
 # A first call compiles, and a busy machine is slow: no example has a deadline.
 settings.register_profile("untimed", deadline=None)

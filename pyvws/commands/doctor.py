@@ -93,7 +93,6 @@ def examine() -> list[Check]:
         "pyvws": partial(_distribution, "pyvws"),
         "engine native": _native,
         "numba": partial(_distribution, "numba"),
-        "engine ensemble": _ensemble,
         "engine grid": _grid,
         "engine laplace": _native,
         "engine auto": _native,
@@ -144,13 +143,6 @@ def _distribution(name: str, install: str = "", use: str = "") -> tuple[str, str
     except PackageNotFoundError:
         raise MissingDependencyError(f"{use}Run: pip install {install or name}") from None
     return installed.version, str(installed.locate_file(""))
-
-
-def _ensemble() -> tuple[str, str]:
-    from pyvws.engines.ensemble import emcee_version
-
-    version = emcee_version()
-    return version, str(distribution("emcee").locate_file("emcee"))
 
 
 def _grid() -> tuple[str, str]:

@@ -12,7 +12,6 @@ from pyvws.errors import InputError
 
 _ENGINES: Final = {
     "native": ("pyvws.engines.nuts:NativeEngine", "pyvws.engines.nuts:native_version"),
-    "ensemble": ("pyvws.engines.ensemble:EnsembleEngine", "pyvws.engines.ensemble:emcee_version"),
     "grid": ("pyvws.engines.grid:GridEngine", "pyvws._base.secret_noise:opendp_version"),
     "laplace": ("pyvws.engines.laplace:LaplaceEngine", "pyvws.engines.nuts:native_version"),
     "auto": ("pyvws.engines.laplace:AutoEngine", "pyvws.engines.nuts:native_version"),

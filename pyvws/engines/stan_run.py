@@ -142,7 +142,7 @@ def _text(where: str, model: Model, ending: str = "") -> str:
     path = _resources.folder(root) / below / f"{model.name.replace('-', '_')}{ending}.stan"
     if not path.is_file() and not ending:
         raise InputError(
-            f"There is no Stan program of {model.name}. Use the native engine or ensemble, or hand "
+            f"There is no Stan program of {model.name}. Use the native engine, or hand "
             "in a program of your own."
         )
     if not path.is_file():

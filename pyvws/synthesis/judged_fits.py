@@ -23,14 +23,13 @@ _OF_APPROXIMATION = "Choose engine native, or auto, which takes native where thi
 _OF_CLAMPS = (
     "or give all records one public weight below 1 (weights constant and c). Give nominal columns "
     "a coefficient_sd, and numbers a public range nearer to what you expect of them (smallest_sd, "
-    "largest_kappa and their like). {more}Or try engine ensemble, which needs no gradient "
-    "(pip install emcee)."
+    "largest_kappa and their like).{more}"
 )
 _FOR_CLAMPS = f"Or ask for a larger epsilon, {_OF_CLAMPS.format(more='')}"
 _STOPPED = (
     "The chains fail their diagnostics, and nothing is released. Their draws may not be those of "
     "the posterior that the guarantee dp is about. {problems} Ask for a larger epsilon, "
-    + _OF_CLAMPS.format(more=f"{_REMEDY} ")
+    + _OF_CLAMPS.format(more=f" {_REMEDY}")
     + " --accept-unconverged (accept_unconverged=True in Python) releases them with the guarantee "
     "none."
 )

@@ -1,4 +1,4 @@
-"""A clamped target of two modes: native chains, walkers and a sum over a grid agree."""
+"""A clamped target of two modes: native chains and a sum over a grid agree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 
 from pyvws.engines._between_modes import moved_between_modes
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.registry import find_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.normal import Normal
 from pyvws.posterior.clamp import Clamp
@@ -61,12 +60,6 @@ def test_native_chains_give_each_mode_its_share(target):
     assert posterior.diagnostics.ess_bulk_min > 400
     error = np.sqrt(exact * (1.0 - exact) / posterior.diagnostics.ess_bulk_min)
     assert share(posterior) == pytest.approx(exact, abs=5.0 * error + 0.01)
-
-
-def test_walkers_visit_both_modes(target):
-    pytest.importorskip("emcee")
-    posterior = find_engine("ensemble").sample(target, SETTINGS, seed=2)
-    assert share(posterior) == pytest.approx(upper_share(target), abs=0.15)
 
 
 def test_chains_that_stayed_apart_are_brought_together(target):

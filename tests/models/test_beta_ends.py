@@ -104,14 +104,13 @@ def test_stan_clamps_them_alike(engine, need):
 
 
 @pytest.mark.runs
-@pytest.mark.parametrize("engine", ["native", "ensemble"])
-def test_an_engine_samples_outcomes_of_which_many_lie_at_an_end(engine):
-    from pyvws.engines.registry import find_engine
+def test_the_engine_samples_outcomes_of_which_many_lie_at_an_end():
+    from pyvws.engines.nuts import NativeEngine
     from pyvws.engines.sampler_settings import SamplerSettings
 
     y = np.concatenate([np.zeros(12), np.linspace(0.05, 0.6, 30), np.ones(2)])
     target = clamped(y, 4.0)
-    source = ModelSource(target.model, target.cells, find_engine(engine))
+    source = ModelSource(target.model, target.cells, NativeEngine())
     settings = SamplerSettings(draws=200, warmup=300, chains=2)
     posterior, bounds, maxima = source.sample(
         np.ones(len(y)), settings, seed=1, progress=None, clamp=Clamp(4.0)

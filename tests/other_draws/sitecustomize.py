@@ -12,9 +12,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-_SAMPLERS = tuple(
-    f"pyvws.engines.{name}" for name in ("stan_run", "nuts", "joint_nuts", "ensemble")
-)
+_SAMPLERS = tuple(f"pyvws.engines.{name}" for name in ("stan_run", "nuts", "joint_nuts"))
 _SHIFT = int(os.environ.get("PYVWS_TEST_SEED_SHIFT", "0"))
 
 
@@ -36,8 +34,7 @@ def _change(module: ModuleType) -> None:
     if module.__name__ == "pyvws.engines.joint_nuts":
         module.sample_joint = _shifted(module.sample_joint, "seed")  # type: ignore[attr-defined]
         return
-    engine = {"nuts": "NativeEngine", "ensemble": "EnsembleEngine"}[module.__name__.split(".")[-1]]
-    made = getattr(module, engine)
+    made = module.NativeEngine  # type: ignore[attr-defined]
     made.sample = _shifted(made.sample, "seed")
 
 

@@ -226,7 +226,6 @@ def test_what_knows_records_alone_is_refused(schema: Any) -> None:
     assert refused(table, **public) == "records-unchanged"
     alone = {**public, "formula": "~ 1"}
     assert refused(table, **alone, engine="grid") == "grid-of-table"
-    assert "record by record" in refused(table, **alone, engine="ensemble")
     noisy = {"records": "noisy", "records_epsilon": 1.0}
     assert refused(table, schema=units, **noisy) == "noisy-records-units"
     assert refused(table, schema=units, unit="home") == "schema-beside-formula"

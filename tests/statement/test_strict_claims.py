@@ -595,7 +595,6 @@ def test_a_strict_run_whose_chains_fail_stops_before_anything_is_written(
         "larger epsilon",
         "public range nearer",
         "draws, warmup or target_accept",
-        "engine ensemble",
         "--accept-unconverged",
     ):
         assert remedy in str(caught.value)

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.engines.ensemble import EnsembleEngine
+from pyvws.engines.cmdstan import CmdStanEngine
 from pyvws.engines.grid import GridEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
@@ -57,7 +57,7 @@ COLUMNS = {
         ({**ON_GRID, "settings": SamplerSettings(grid_steps=(10**7,))}, "at most 1000000"),
         ({"model": TruncatedNormal(range=(0, 1))}, "--clamp half"),
         ({"records": "noisy", "records_epsilon": 1e-320}, "too small for a finite noise"),
-        ({"schema": Schema(COLUMNS), "engine": EnsembleEngine()}, "one column at a time"),
+        ({"schema": Schema(COLUMNS), "engine": CmdStanEngine()}, "one column at a time"),
     ],
 )
 def test_a_run_is_refused_without_a_table(given: dict[str, Any], said: str) -> None:
@@ -68,8 +68,8 @@ def test_a_run_is_refused_without_a_table(given: dict[str, Any], said: str) -> N
 
 def test_a_table_of_one_column_takes_any_engine_under_a_clamp() -> None:
     one = Schema({"y": Column(model="poisson", range=(0, 50))})
-    made = vws.Synthesizer(schema=one, mechanism=STRICT, engine=EnsembleEngine())
-    assert made.engine.name == "ensemble"
+    made = vws.Synthesizer(schema=one, mechanism=STRICT, engine=CmdStanEngine())
+    assert made.engine.name == "cmdstan"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ NOT_INSTALLED: Final = "not installed"
 _PYTHON: Final = (
     *("numpy", "scipy", "numba", "llvmlite", "arviz-stats", "pandas", "polars"),
     *("narwhals", "pyarrow", "formulaic", "rpy2", "rpy2-rinterface", "cmdstanpy", "pystan"),
-    *("httpstan", "emcee", "scikit-learn", "opendp"),
+    *("httpstan", "scikit-learn", "opendp"),
 )
 _R: Final = ("rstan", "StanHeaders", "MASS", "coda", "BH", "RcppEigen", "RcppParallel")
 _FILES: Final = {

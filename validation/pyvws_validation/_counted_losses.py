@@ -202,8 +202,7 @@ class CountedRuns(Runs):
 
     def _run(self, outcomes: Any, epsilon: float) -> tuple[Release, list[SeenCounts]]:
         """The release of a table, and what the noise was asked for."""
-        with _seen_counts() as seen, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # The answers fit no table.
+        with _seen_counts() as seen, warnings.catch_warnings(action="ignore"):
             release = synthesize(
                 self._table(outcomes),
                 schema=Schema(

@@ -24,7 +24,6 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
@@ -170,10 +169,8 @@ class _Clamped(Runs):
             engine=engine,
             **{"datasets": 1, **given},
         )
-        with warnings.catch_warnings(), TemporaryDirectory() as folder:
+        with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
             # The run warns the agency that the clamp left only the prior, and of the draws' misfit.
-            for kind in (ConvergenceWarning, MisfitWarning):
-                warnings.simplefilter("ignore", kind)
             if self.in_steps:
                 out = Path(folder, "out")
                 statement = run.fit_to(table.lazy(), out, seed=_SEED)

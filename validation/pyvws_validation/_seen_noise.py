@@ -119,8 +119,7 @@ class NoisyRows(_Shown):
     def log_probabilities(self, outcomes: Outcomes, epsilon: float, losses: Losses) -> Floats:
         """The number of records over the scale of its noise."""
         draws = np.zeros((4, 3))
-        with _seen_noise() as seen, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # The draws fit nothing.
+        with _seen_noise() as seen, warnings.catch_warnings(action="ignore"):
             release = synthesize(
                 pl.DataFrame({"y": outcomes}, schema={"y": pl.Float64}),
                 outcome="y",

@@ -17,7 +17,6 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
@@ -59,10 +58,8 @@ class UnitRuns(Runs):
             settings=SamplerSettings(draws=100, chains=1),
             engine=engine,
         )
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(action="ignore"):
             # The run warns the agency that the clamp left only the prior, and of the draws' misfit.
-            for kind in (ConvergenceWarning, MisfitWarning):
-                warnings.simplefilter("ignore", kind)
             statement = run.fit(table, seed=_SEED).privacy
         losses.hear(statement, "leave-one-out", epsilon)
         return engine.log_posterior

@@ -15,7 +15,6 @@ import polars as pl
 from scipy.special import gammaln
 
 from pyvws._base.checks import Floats
-from pyvws.errors import DisclosureWarning, MisfitWarning
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
@@ -36,9 +35,7 @@ def shapes(counts: tuple[int, ...]) -> tuple[Floats, float]:
     """The Dirichlet shapes (L,) of a default LW run on these counts, and its stated epsilon."""
     levels = np.repeat(np.arange(len(counts)), counts)
     outcome = np.array(_LEVELS)[levels].tolist()
-    with warnings.catch_warnings():
-        for kind in (DisclosureWarning, MisfitWarning):
-            warnings.simplefilter("ignore", kind)
+    with warnings.catch_warnings(action="ignore"):
         release = synthesize(
             pl.DataFrame({"y": outcome}),
             schema=Schema({"y": Column(model="table", levels=_LEVELS)}),

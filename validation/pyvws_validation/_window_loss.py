@@ -16,7 +16,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, DisclosureWarning, MisfitWarning, PyvwsError
+from pyvws.errors import PyvwsError
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesize import synthesize
@@ -160,9 +160,7 @@ class WindowLoss(MeasuredRow):
         engine = _Grids(self.grids)
         values = zip(*table, strict=True)
         frame = pl.DataFrame(dict(zip(self.columns, map(list, values), strict=True)))
-        with warnings.catch_warnings():
-            for kind in (ConvergenceWarning, MisfitWarning, DisclosureWarning):
-                warnings.simplefilter("ignore", kind)
+        with warnings.catch_warnings(action="ignore"):
             release = synthesize(
                 frame,
                 schema=Schema(self.columns),

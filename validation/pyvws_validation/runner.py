@@ -120,8 +120,7 @@ def performed(job: Job) -> Iterator[Row]:
     rows = _rows(job)
     while True:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 row = next(rows)
         except StopIteration:
             return

@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
@@ -33,8 +32,8 @@ from pyvws_validation._draws import Draws
 from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
 
 SEED: Final = 2**60 + 1
-_WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
-_FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
+WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
+FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 
 
 def reweighted_weights(**data: Any) -> Floats:
@@ -101,7 +100,19 @@ def censored_terms(epsilon: float, weights: str, **data: Any) -> Floats:
     return in_steps(sums)
 
 
-def table_statement(
+def table_statement(**data: Any) -> Floats:
+    """The statement of an LW run on a table of two columns, in numbers, and each column's part."""
+    release = table_run(LipschitzWeighted(), **data)
+    parts = []
+    for privacy in (release.summary["privacy"], release.privacy):
+        parts += [column["epsilon_alone"] for column in privacy["columns"]]
+        parts.append(privacy["epsilon_of_separate_runs"])
+    return np.array([*_figures(release), *in_steps(parts[:3]), *parts[3:]])
+
+
+def table_run(
+    mechanism: Mechanism,
+    *,
     outcome: Any,
     mean: Any,
     log_scale: Any,
@@ -111,74 +122,63 @@ def table_statement(
     log_scale_2: Any,
     half_width: float,
     datasets: int,
-) -> Floats:
-    """The statement of an LW run on a table of two columns, in numbers, and each column's part."""
+) -> Release:
+    """A whole run on a table of two numbers, of which the second follows the first."""
     S = len(mean)
-    schema = Schema(
-        {
-            "first": Column(model="normal", range=(-half_width, half_width)),
-            "second": Column(model="normal"),
-        }
-    )
-    engine = KnownByWidth(
-        [
-            np.column_stack([mean, np.zeros(S), log_scale]),
-            np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale_2]),
-        ]
-    )
-    release = synthesize(
+    wide = Column(model="normal", range=(-half_width, half_width))
+    second_draws = np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale_2])
+    return released(
         pl.DataFrame({"first": outcome, "second": second}),
-        schema=schema,
-        mechanism=LipschitzWeighted(),
-        engine=engine,
+        schema=Schema({"first": wide, "second": Column(model="normal")}),
+        mechanism=mechanism,
+        engine=KnownByWidth([normal_draws(mean, log_scale), second_draws]),
         draws=S,
-        chains=1,
         datasets=datasets,
-        seed=SEED,
     )
-    parts = []
-    for privacy in (release.summary["privacy"], release.privacy):
-        parts += [column["epsilon_alone"] for column in privacy["columns"]]
-        parts.append(privacy["epsilon_of_separate_runs"])
-    return np.array([*_figures(release), *in_steps(parts[:3]), *parts[3:]])
+
+
+def normal_draws(mean: Any, log_scale: Any) -> Floats:
+    """Draws (S, 3) of a normal model without predictors."""
+    return np.column_stack([mean, np.zeros(len(mean)), log_scale])
+
+
+def released(table: pl.DataFrame, **given: Any) -> Release:
+    """The release of a run whose draws are known, and fit no table."""
+    with warnings.catch_warnings(action="ignore"):
+        return synthesize(table, chains=1, seed=SEED, **given)
 
 
 def _run(
     mechanism: Mechanism, *, outcome: Any, mean: Any, log_scale: Any, **options: Any
 ) -> tuple[Release, KnownDraws]:
     """A whole run of a normal model without predictors; each fit has the same draws."""
-    engine = KnownDraws([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
-    with warnings.catch_warnings():
-        # The run warns the agency where the clamp leaves only the prior; ignore the warning.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        release = synthesize(
-            pl.DataFrame({"y": outcome}),
-            outcome="y",
-            model="normal",
-            mechanism=mechanism,
-            engine=engine,
-            draws=len(mean),
-            chains=1,
-            seed=SEED,
-            **{"datasets": 1, **options},
-        )
+    engine = KnownDraws([normal_draws(mean, log_scale)])
+    release = released(
+        pl.DataFrame({"y": outcome}),
+        outcome="y",
+        model="normal",
+        mechanism=mechanism,
+        engine=engine,
+        draws=len(mean),
+        **{"datasets": 1, **options},
+    )
     return release, engine
 
 
 def _figures(release: Release) -> Floats:
     """The statement's figures in the order of `statement` in accounting.R."""
     exact, released = release.summary["privacy"], release.privacy
-    steps = in_steps([exact[name] for name in _FIGURES])
+    steps = in_steps([exact[name] for name in FIGURES])
     spent = next(entry for entry in released["ledger"] if entry["key"].startswith("datasets"))
     both = [
         released["epsilon_by_neighbours"][neighbours][count]
         for neighbours in ("leave-one-out", "replace-one")
         for count in ("per_dataset", "total")
     ]
-    strict = released["certified"] or dict.fromkeys(_FIGURES, 0.0)
-    sure = [strict[name] for name in _FIGURES[1:]]
-    own = [released[name] for name in _FIGURES]
-    word = _WORDS[released["guarantee"]]
+    strict = released["certified"] or dict.fromkeys(FIGURES, 0.0)
+    sure = [strict[name] for name in FIGURES[1:]]
+    own = [released[name] for name in FIGURES]
+    word = WORDS[released["guarantee"]]
     return np.array([*steps, *own, spent["epsilon"], *both, *sure, word])
 
 

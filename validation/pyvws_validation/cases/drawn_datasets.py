@@ -49,8 +49,7 @@ class DrawnDatasets(MeasuredRow):
     wrong: Callable[[Release], Mapping[str, Any]]
 
     def found(self) -> Findings:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # The draws fit no table.
+        with warnings.catch_warnings(action="ignore"):
             release = synthesize(self.table(), seed=_SEED, **self.settings())
         return Findings(
             tuple(

@@ -10,6 +10,9 @@ import polars as pl
 from pyvws.evaluation.combining_rules import combine, combine_formula
 from pyvws.evaluation.published_table import tabulate
 from pyvws_validation._draws import Draws, Floats
+from pyvws_validation.cases.evaluation import _partial
+
+_estimates: Final = _partial
 
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
 
@@ -45,15 +48,6 @@ def imputed_table(y: Any, cell: Any, datasets: int, of: Any, level: float) -> Fl
         level=level,
     )
     return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])
-
-
-def _estimates(seed: int, datasets: int) -> dict[str, Any]:
-    """Variances larger and smaller than the spread; seed 5 has datasets that agree."""
-    draws = Draws(seed)
-    estimates = draws.bell(datasets, 100.0, 2.0)
-    if seed == 5:
-        estimates[:] = estimates[0]
-    return {"estimates": estimates, "variances": draws.uniform(datasets, 0.5, 2.0 * seed)}
 
 
 def _outcomes(seed: int, datasets: int) -> dict[str, Any]:

@@ -129,8 +129,7 @@ class ReleasedCost(MeasuredRow):
             "pay": Column(model="normal", range=(0, 1000), decimals=0, predictors=()),
             "sex": Column(model="table", levels=("f", "m"), predictors=()),
         }
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             release = synthesize(
                 pl.DataFrame({"code": ["1", "2"], "pay": [10, 900], "sex": ["f", "m"]}),
                 schema=Schema(columns),
@@ -158,8 +157,7 @@ class ReleasedCost(MeasuredRow):
 
 
 def _release(table: Sequence[Any], epsilon: float, delta: float, **given: Any) -> Release:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # So few records under so much noise fit nothing.
+    with warnings.catch_warnings(action="ignore"):
         return synthesize(
             pl.DataFrame(table, schema=dict.fromkeys(COLUMNS, pl.String), orient="row"),
             schema=Schema(COLUMNS),

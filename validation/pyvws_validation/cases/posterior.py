@@ -81,8 +81,7 @@ def largest_gap(first: Floats, second: Floats) -> float:
 
 def _estimates(values: Floats) -> tuple[Floats, Floats]:
     """Mean and quantiles of each quantity, and their standard errors, (1 + quantiles, Q)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         from arviz_stats.base import array_stats
 
         axes = {"chain_axis": 0, "draw_axis": 1}

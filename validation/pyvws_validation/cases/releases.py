@@ -18,12 +18,10 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
-from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import Members
@@ -31,9 +29,15 @@ from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
 from pyvws_validation._draws import Draws
 from pyvws_validation._grid_engine import KnownByWidth
-from pyvws_validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws
+from pyvws_validation.cases.accounting import (
+    FIGURES,
+    SEED,
+    normal_draws,
+    outcomes_and_draws,
+    released,
+    table_and_draws,
+)
 
-_EXACT: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 _OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
 
 
@@ -61,7 +65,7 @@ def table_release(
     engine = KnownByWidth(
         [
             np.column_stack([log_odds, np.zeros(S)]),
-            np.column_stack([mean, np.zeros(S), log_scale]),
+            normal_draws(mean, log_scale),
             np.column_stack([intercept, at_missing, slope, np.zeros((S, 6)), log_scale_2]),
         ]
     )
@@ -73,7 +77,7 @@ def number_release(
     *, outcome: Any, mean: Any, log_scale: Any, datasets: int, **of_records: Any
 ) -> Floats:
     """An LW run on one number, with units and survey weights."""
-    engine = KnownByWidth([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    engine = KnownByWidth([normal_draws(mean, log_scale)])
     columns = {"outcome": Column(model="normal")}
     release = _run({"outcome": outcome}, columns, engine, datasets=datasets, **of_records)
     return _figures(release, engine)
@@ -91,7 +95,7 @@ def tallied_release(
 ) -> Floats:
     """The same of a file that is read in steps, whose equal units are counted, without weights."""
     assert set(survey) == {mean_weight}
-    engine = KnownByWidth([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    engine = KnownByWidth([normal_draws(mean, log_scale)])
     run = Synthesizer(
         schema=Schema({"home": Column(role="id"), "outcome": Column(model="normal")}, unit="home"),
         mechanism=LipschitzWeighted(g=0.0),
@@ -99,15 +103,13 @@ def tallied_release(
         settings=SamplerSettings(draws=len(mean), chains=1),
         datasets=datasets,
     )
-    with TemporaryDirectory() as folder, warnings.catch_warnings():
-        for kind in (ConvergenceWarning, MisfitWarning):
-            warnings.simplefilter("ignore", kind)
+    with TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
         table, out = Path(folder, "table.parquet"), Path(folder, "out")
         pl.DataFrame({"home": unit, "outcome": outcome}).write_parquet(table)
-        released = run.fit_to(table, out, seed=SEED)
+        stated = run.fit_to(table, out, seed=SEED)
         summary = json.loads((out / "confidential" / "summary.json").read_text(encoding="utf-8"))
         records = pl.read_parquet(out / "confidential" / "records.parquet")
-    return _numbers(summary["privacy"], released, records, engine)
+    return _numbers(summary["privacy"], stated, records, engine)
 
 
 def members_release(
@@ -136,7 +138,7 @@ def members_release(
     engine = KnownByWidth(
         [
             sizes,
-            np.column_stack([mean, np.zeros(S), log_scale]),
+            normal_draws(mean, log_scale),
             np.column_stack([intercept, slope, at_second, np.zeros((S, 6)), log_scale_2]),
         ]
     )
@@ -149,7 +151,7 @@ def truncated_release(
     outcome: Any, mean: Any, log_scale: Any, low: float, high: float, datasets: int
 ) -> Floats:
     """An LW run on a number within a public range."""
-    engine = KnownByWidth([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    engine = KnownByWidth([normal_draws(mean, log_scale)])
     columns = {"outcome": Column(model="truncated-normal", range=(low, high))}
     return _figures(_run({"outcome": outcome}, columns, engine, datasets=datasets), engine)
 
@@ -165,7 +167,7 @@ def bounded_release(
     **values: Any,
 ) -> Floats:
     """An LW run on a whole number that two public numbers of its record bound."""
-    engine = KnownByWidth([np.column_stack([mean, np.zeros(len(mean)), log_scale])])
+    engine = KnownByWidth([normal_draws(mean, log_scale)])
     columns = {
         "least": Column(role="public", missing=True),
         "most": Column(role="public"),
@@ -245,18 +247,13 @@ def _run(
     if len(set(survey)) > 1:
         table["weight"], of_table["survey_weight"] = survey, "weight"
         of_table["mean_survey_weight"] = mean_weight or None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", MisfitWarning)  # The draws fit no table.
-        return synthesize(
-            pl.DataFrame(table),
-            schema=Schema(columns, members=members, **of_table),
-            engine=engine,
-            draws=len(engine.draws[0]),
-            chains=1,
-            seed=SEED,
-            **{"mechanism": LipschitzWeighted(g=0.0), **given},
-        )
+    return released(
+        pl.DataFrame(table),
+        schema=Schema(columns, members=members, **of_table),
+        engine=engine,
+        draws=len(engine.draws[0]),
+        **{"mechanism": LipschitzWeighted(g=0.0), **given},
+    )
 
 
 def _figures(release: Release, engine: KnownByWidth) -> Floats:
@@ -265,14 +262,14 @@ def _figures(release: Release, engine: KnownByWidth) -> Floats:
 
 
 def _numbers(
-    exact: dict[str, Any], released: dict[str, Any], of_records: Any, engine: KnownByWidth
+    exact: dict[str, Any], stated: dict[str, Any], of_records: Any, engine: KnownByWidth
 ) -> Floats:
     records = [of_records[name].to_numpy() for name in _OF_RECORDS]
     fitted = [_fitted(engine, q) for q in engine.draws]
     return np.array(
         [
-            *in_steps([exact[name] for name in _EXACT]),
-            *(released[name] for name in _EXACT),
+            *in_steps([exact[name] for name in FIGURES]),
+            *(stated[name] for name in FIGURES),
             *in_steps(np.concatenate([*records, *fitted])),
         ]
     )

@@ -117,8 +117,7 @@ class SamplerMoments(MeasuredRow):
     def found(self) -> Findings:
         target = _target(self.family)
         known = _Known.of(target)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             fit = NativeEngine().sample(target, _SETTINGS, seed=3)
             q = target.model.unconstrain(fit.draws)
             drawn = np.array([known.scale.inverse(point) for point in q])

@@ -54,8 +54,7 @@ class StatedFacts(MeasuredRow):
     facts: Mapping[str, Any]
 
     def found(self) -> Findings:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # The draws fit no table.
+        with warnings.catch_warnings(action="ignore"):
             release = synthesize(self.table, seed=_SEED, **{"datasets": 2, **self.settings()})
         measured = []
         for statement, kind in ((release.privacy, "released"), (release.summary["privacy"], "own")):

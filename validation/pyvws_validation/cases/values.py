@@ -20,7 +20,6 @@ from scipy import stats
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
@@ -70,9 +69,7 @@ def _released(
         datasets=1,
         **given,
     )
-    with warnings.catch_warnings(), TemporaryDirectory() as folder:
-        for kind in (ConvergenceWarning, MisfitWarning):  # The draws fit no table.
-            warnings.simplefilter("ignore", kind)
+    with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
         if not in_steps:
             return run.fit(table, seed=SEED).datasets[0]
         out = Path(folder, "out")

@@ -19,7 +19,7 @@ import polars as pl
 from scipy import stats
 
 from pyvws._base.checks import Floats
-from pyvws.errors import ConvergenceWarning, MisfitWarning, MissingDependencyError
+from pyvws.errors import MissingDependencyError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
 from pyvws.mechanisms.given_weights import GivenWeights
@@ -33,10 +33,17 @@ from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
 from pyvws_validation._draws import Draws
 from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
-from pyvws_validation.cases.accounting import SEED, outcomes_and_draws, table_and_draws
+from pyvws_validation.cases.accounting import (
+    FIGURES,
+    SEED,
+    WORDS,
+    normal_draws,
+    outcomes_and_draws,
+    released,
+    table_and_draws,
+    table_run,
+)
 
-_WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
-_FIGURES: Final = ("lipschitz_bound", "epsilon_per_dataset", "epsilon_total")
 _OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
 
 
@@ -100,7 +107,7 @@ def table_risk_run(
 ) -> Floats:
     """A CW run on a table of a category and a number."""
     shares = np.column_stack([-np.logaddexp(0.0, log_odds), -np.logaddexp(0.0, -log_odds)])
-    release = _released(
+    release = released(
         pl.DataFrame({"label": np.array(["a", "b"])[label], "y": outcome}),
         schema=Schema(
             {
@@ -109,7 +116,7 @@ def table_risk_run(
             }
         ),
         mechanism=CountWeighted(radius=radius, radius_kind="absolute"),
-        engine=KnownByWidth([shares, _draws(mean, log_scale)]),
+        engine=KnownByWidth([shares, normal_draws(mean, log_scale)]),
         draws=len(mean),
         datasets=datasets,
     )
@@ -132,7 +139,9 @@ def reference_run(
     **data: Any,
 ) -> Floats:
     """A censored run whose weights come from a fit to public records; both fits have own draws."""
-    engine = KnownDraws([_draws(public_mean, public_log_scale), _draws(mean, log_scale)])
+    engine = KnownDraws(
+        [normal_draws(public_mean, public_log_scale), normal_draws(mean, log_scale)]
+    )
     with TemporaryDirectory() as folder:
         path = Path(folder, "public.parquet")
         pl.DataFrame({"y": public}).write_parquet(path)
@@ -148,42 +157,13 @@ def public_run(column: Any, epsilon: float, c: float, g: float, **data: Any) -> 
     return _figures(_run(mechanism, columns={"w": column}, **data))
 
 
-def by_column_run(
-    outcome: Any,
-    mean: Any,
-    log_scale: Any,
-    second: Any,
-    intercept: Any,
-    slope: Any,
-    log_scale_2: Any,
-    half_width: float,
-    datasets: int,
-) -> Floats:
+def by_column_run(**data: Any) -> Floats:
     """The bounds and epsilons of an LW run on a table whose columns have weights of their own."""
-    S = len(mean)
-    engine = KnownByWidth(
-        [
-            _draws(mean, log_scale),
-            np.column_stack([intercept, slope, np.zeros((S, 3)), log_scale_2]),
-        ]
+    release = table_run(LipschitzWeighted(by_column=True, g=0.0), **data)
+    exact, own = release.summary["privacy"], release.privacy
+    return np.array(
+        [*in_steps([exact[name] for name in FIGURES]), *(own[name] for name in FIGURES)]
     )
-    schema = Schema(
-        {
-            "first": Column(model="normal", range=(-half_width, half_width)),
-            "second": Column(model="normal"),
-        }
-    )
-    release = _released(
-        pl.DataFrame({"first": outcome, "second": second}),
-        schema=schema,
-        mechanism=LipschitzWeighted(by_column=True, g=0.0),
-        engine=engine,
-        draws=S,
-        datasets=datasets,
-    )
-    exact, released = release.summary["privacy"], release.privacy
-    figures = in_steps([exact[name] for name in _FIGURES])
-    return np.array([*figures, *(released[name] for name in _FIGURES)])
 
 
 def total_run(
@@ -207,11 +187,6 @@ def total_run(
     return np.round(np.array([own["per_dataset"], own["total"]]) * 2**20) / 2**20
 
 
-def _draws(mean: Any, log_scale: Any) -> Floats:
-    """Draws (S, 3) of a normal model without predictors."""
-    return np.column_stack([mean, np.zeros(len(mean)), log_scale])
-
-
 def _run(
     mechanism: Any,
     *,
@@ -223,22 +198,15 @@ def _run(
     **given: Any,
 ) -> Release:
     """A whole run of a normal model without predictors; every fit has the same draws."""
-    return _released(
+    return released(
         pl.DataFrame({"y": outcome, **(columns or {})}),
         outcome="y",
         model="normal",
         mechanism=mechanism,
-        engine=engine or KnownDraws([_draws(mean, log_scale)]),
+        engine=engine or KnownDraws([normal_draws(mean, log_scale)]),
         draws=len(mean),
         **given,
     )
-
-
-def _released(table: pl.DataFrame, **given: Any) -> Release:
-    with warnings.catch_warnings():
-        for kind in (ConvergenceWarning, MisfitWarning):  # The draws fit no table.
-            warnings.simplefilter("ignore", kind)
-        return synthesize(table, chains=1, seed=SEED, **given)
 
 
 def _terms(
@@ -254,8 +222,7 @@ def _predicted(terms: Floats) -> dict[str, Any]:
 
 
 def _outside(fit: ExistingFit, *, outcome: Any, datasets: int, **_: Any) -> Release:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Four draws show no convergence.
+    with warnings.catch_warnings(action="ignore"):
         return synthesize(
             pl.DataFrame({"y": outcome}),
             outcome="y",
@@ -268,13 +235,13 @@ def _outside(fit: ExistingFit, *, outcome: Any, datasets: int, **_: Any) -> Rele
 
 def _figures(release: Release) -> Floats:
     """The figures in the order of `figures_of_run` in weighing.R."""
-    exact, released = release.summary["privacy"], release.privacy
+    exact, own = release.summary["privacy"], release.privacy
     records = [release.records[name].to_numpy() for name in _OF_RECORDS]
     return np.array(
         [
-            *in_steps([exact[name] for name in _FIGURES]),
-            *(released[name] for name in _FIGURES),
-            _WORDS[released["guarantee"]],
+            *in_steps([exact[name] for name in FIGURES]),
+            *(own[name] for name in FIGURES),
+            WORDS[own["guarantee"]],
             *in_steps(np.concatenate(records)),
         ]
     )
@@ -282,13 +249,7 @@ def _figures(release: Release) -> Floats:
 
 # Arguments
 
-
-def _outcomes(seed: int, *shape: int) -> dict[str, Any]:
-    return outcomes_and_draws(seed, *shape)
-
-
-def _columns(seed: int, *shape: int) -> dict[str, Any]:
-    return table_and_draws(seed, *shape)
+_columns: Final = table_and_draws
 
 
 def _weighted(seed: int, *shape: int) -> dict[str, Any]:

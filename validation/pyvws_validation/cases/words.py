@@ -85,8 +85,7 @@ class LostWord(MeasuredRow):
         """The statement of a run; a run that samples has draws of no meaning."""
         engine = {"engine": _Zeros()} if "draws" in self.base else {}
         shared: dict[str, Any] = {**engine, **self.base, **more}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             release = synthesize(self.table, datasets=1, seed=_SEED, **shared)
         return release.privacy
 

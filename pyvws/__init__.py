@@ -107,7 +107,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "three_way_weights": "pyvws.risks.pairwise",
     "total_epsilon": "pyvws.statement.several_draws",
     "topcode": "pyvws.evaluation.topcoding",
-    "utility_table": "pyvws.evaluation.utility_table",
+    "utility_table": "pyvws.evaluation.one_column",
     "weighted_epsilon_weights": "pyvws.weights.truncation",
     "whack_a_mole": "pyvws.evaluation.whack_a_mole",
 }

@@ -36,6 +36,7 @@ from pyvws.evaluation.counted_cells import counted_cells as counted_cells
 from pyvws.evaluation.ecdf import ecdf_utility as ecdf_utility
 from pyvws.evaluation.interval_overlap import interval_overlap as interval_overlap
 from pyvws.evaluation.match_risk import match_risk as match_risk
+from pyvws.evaluation.one_column import utility_table as utility_table
 from pyvws.evaluation.pmse import pmse as pmse
 from pyvws.evaluation.published_table import PublishedTable as PublishedTable
 from pyvws.evaluation.published_table import tabulate as tabulate
@@ -45,7 +46,6 @@ from pyvws.evaluation.table_risk import table_risk as table_risk
 from pyvws.evaluation.table_scores import TableUtility as TableUtility
 from pyvws.evaluation.table_utility import table_utility as table_utility
 from pyvws.evaluation.topcoding import topcode as topcode
-from pyvws.evaluation.utility_table import utility_table as utility_table
 from pyvws.evaluation.whack_a_mole import risk_summary as risk_summary
 from pyvws.evaluation.whack_a_mole import whack_a_mole as whack_a_mole
 from pyvws.mechanisms.censored import Censored as Censored

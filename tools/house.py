@@ -39,7 +39,7 @@ WALKS: Final = {
     "fit": ("pyvws.release.synthesizer", "Synthesizer.fit", "frame", 0),
     "noisy_counts": ("pyvws.release.noisy_counts", "counts_run", "table", 2),
     "command": ("pyvws.commands.synthesize", "synthesize", "table", 1),
-    "utility": ("pyvws.commands.utility", "utility", "original", 1),
+    "utility": ("pyvws.commands.utility", "utility", "original", 2),
 }
 
 

@@ -86,8 +86,7 @@ def about(help: str, **more: Any) -> dict[str, Setting]:
 def setting(default: T, meaning: str | dict[str, Setting], **more: Any) -> T:
     """A dataclass field with a default; `meaning` is its help, or metadata that fields share."""
     metadata = about(meaning, **more) if isinstance(meaning, str) else meaning
-    declared: Any = field(default=default, metadata=metadata)
-    return cast(T, declared)
+    return field(default=default, metadata=metadata)
 
 
 def settings_of(owner: type[Any], panel: str = "") -> tuple[Setting, ...]:

@@ -116,17 +116,18 @@ def read_tables(original: Path, synthetic: Sequence[Path], schema: Path | None) 
     without the columns that the release does not have; they are named on stderr.
     """
     read = read_synthetic(synthetic, schema)
-    table = read_by(read.schema, original)
+    known = read.schema
+    table = read_by(known, original)
     there = {name for own in read.datasets for name in own.columns}
     absent = [name for name in table.columns if name not in there]
-    if read.schema is None and absent and said_beside(synthetic, "mechanism"):
+    if known is None and absent and said_beside(synthetic, "mechanism"):
         print(
             "Warning: The comparison leaves out columns that the release lacks: "
             f"{named(absent, table.columns)}.",
             file=sys.stderr,
         )
         table = table.drop(absent)
-    return ComparedTables(table, read.datasets, read.schema)
+    return ComparedTables(table, read.datasets, known)
 
 
 def values_of(name: str, tables: ComparedTables, synthetic: Sequence[Path]) -> ColumnValues:

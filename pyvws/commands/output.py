@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pyvws.errors import OutputError
 from pyvws.sheet.sheet import Sheet
 from pyvws.sheet.text import plain_console, print_json, print_sheets
 
@@ -167,6 +169,21 @@ def tell(*sheets: Sheet, quiet: bool, as_json: bool) -> None:
         print_sheets(sheets)
 
 
+def write_for_owner(path: Path, write: Callable[[io.BytesIO], object], kinds: str) -> None:
+    """Write a new file with figures of the confidential data, for its owner alone."""
+    from pyvws._base.folders import private_write
+
+    content = io.BytesIO()
+    try:
+        write(content)
+        private_write(path, content.getvalue())
+    except (OSError, ValueError) as error:
+        why = f" ({error.strerror})" if isinstance(error, OSError) else ""
+        raise OutputError(
+            f"{path} could not be written{why}. Name a {kinds} file that does not exist."
+        ) from None
+
+
 def tell_release(
     privacy: dict[str, Any], out: Path, problems: list[str], *, quiet: bool, as_json: bool
 ) -> None:
@@ -205,22 +222,18 @@ def tell_release(
                 f"{relied['sampler']['draws']}; privacy.json has the public settings and what is "
                 "not covered"
             )
+        target = privacy["epsilon_target"]
+        said = {
+            SIGNED: "the figures hold only if every entry of the schema is public, as somebody "
+            "signed",
+            "proposed": "the schema is under review: sign it first, since no guarantee covers what "
+            "it took from the records",
+            "above-target": f"the epsilon asked for, {target}, was not reached",
+            "room": f"of the epsilon asked for, {target}, more than 5 % is not spent: the search "
+            "leaves room for the noise of the bound",
+            "reweighted-below": "re-weighting ended below the bound to meet, which is safe",
+        }
+        if privacy["guarantee"] == "none":
+            del said[SIGNED]
         keys = caveat_keys(privacy)
-        if SIGNED in keys and privacy["guarantee"] != "none":
-            print(
-                "the figures hold only if every entry of the schema is public, as somebody signed"
-            )
-        if "proposed" in keys:
-            print(
-                "the schema is under review: sign it first, since no guarantee covers what it took "
-                "from the records"
-            )
-        if "above-target" in keys:
-            print(f"the epsilon asked for, {privacy['epsilon_target']}, was not reached")
-        if "room" in keys:
-            print(
-                f"of the epsilon asked for, {privacy['epsilon_target']}, more than 5 % is not "
-                "spent: the search leaves room for the noise of the bound"
-            )
-        if "reweighted-below" in keys:
-            print("re-weighting ended below the bound to meet, which is safe")
+        print(*(f"{line}\n" for key, line in said.items() if key in keys), sep="", end="")

@@ -156,11 +156,12 @@ def _evidence(
     from pyvws.commands._tables import read_original, read_records, read_tables
     from pyvws.evaluation.table_risk import table_risk
     from pyvws.report.evidence import RiskSettings, gather, risk_evidence
-    from pyvws.report.margins import pairs_of
-    from pyvws.report.output_folder import output_part
+    from pyvws.report.margins import scores_of
+    from pyvws.report.output_folder import output_part, run_schema
     from pyvws.report.released_columns import ColumnValues
     from pyvws.tables.files.read import file_digest, file_kind
     from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
+    from pyvws.tables.schema.schema import Schema
 
     summary = confidential.summary
     if not original.exists():
@@ -189,11 +190,14 @@ def _evidence(
     if columns is None:
         data = read_original(original, public.columns)
         columns = (public.values(column, data=data[column.name]) for column in public.synthetic)
-    pairs = pairs_of(public, data=data)
+    scores = None
+    if data is not None:
+        of_run = run_schema(out)
+        scores = scores_of(public, data, None if of_run is None else Schema.read(of_run))
     by_keys = None
     if intruder is not None:
         read = read_tables(original, [out], None)
         by_keys = table_risk(read.original, read.datasets, **intruder, schema=read.schema)
     return gather(
-        columns, same_file=same, alone=alone, pairs=pairs, risk=of_records, by_keys=by_keys
+        columns, same_file=same, alone=alone, scores=scores, risk=of_records, by_keys=by_keys
     )

@@ -8,8 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands.output import AsJson, Known, Original, Policy, Quiet, Radius, tell
-from pyvws.errors import OutputError, UsageError
+from pyvws.commands.output import (
+    AsJson,
+    Known,
+    Original,
+    Policy,
+    Quiet,
+    Radius,
+    tell,
+    write_for_owner,
+)
+from pyvws.errors import UsageError
 from pyvws.sheet.sheet import Sheet
 
 
@@ -65,26 +74,35 @@ def risk(
 
     Example: pyvws risk people.csv out/ --keys age,sex,town --target ill
     """
+    import polars as pl
+
+    from pyvws.commands._tables import read_records, read_tables
+    from pyvws.commands.options import names
+    from pyvws.evaluation.table_risk import table_risk
+    from pyvws.report.evidence import RiskSettings, risk_evidence
+    from pyvws.tables.files.read import read_table
+
     if keys is not None:
         if outcome is not None:
             raise UsageError("--keys and --outcome ask for different risks. Give one of them.")
-        sheet = _by_keys(original, synthetic, schema, keys, target, holdout)
-        tell(_with_units(sheet, synthetic), quiet=quiet, as_json=as_json)
+        read = read_tables(original, synthetic, schema)
+        asked: Any = {"keys": names(keys), "target": names(target), "schema": read.schema}
+        asked["holdout"] = read_table(holdout).with_codes if holdout else None
+        risks = table_risk(read.original, read.datasets, **asked)
+        tell(_with_units(risks.sheets[0], synthetic), quiet=quiet, as_json=as_json)
         return
     if outcome is None:
         raise UsageError(
             "Name columns that an intruder may know, --keys COL,COL. Or name a number, --outcome "
             "COL, where row i of each file stands for the same record."
         )
-    from pyvws.commands._tables import read_records
-    from pyvws.report.evidence import RiskSettings, risk_evidence
-
     how: Any = {"radius": radius, "radius_kind": radius_kind, "policy": policy}
     y, values, patterns = read_records(original, synthetic, outcome, known)
     found = risk_evidence(outcome, y, values, RiskSettings(known=patterns, **how))
     if out is not None:
         before, after = (found.by_record[x] for x in ("Data", "Synthetic"))
-        _write(out, {"risk_confidential": before, "risk_synthetic": after})
+        risks_of_records = pl.DataFrame({"risk_confidential": before, "risk_synthetic": after})
+        write_for_owner(out, risks_of_records.write_parquet, ".parquet")
     (sheet,) = found.sheets
     tell(_with_units(sheet, synthetic), quiet=quiet, as_json=as_json)
 
@@ -96,41 +114,3 @@ def _with_units(sheet: Sheet, synthetic: list[Path]) -> Sheet:
 
     units = said_beside(synthetic, "unit_of_privacy")
     return replace(sheet, notes=[*sheet.notes, *filter(None, map(of_single_records, units))])
-
-
-def _by_keys(
-    original: Path,
-    synthetic: list[Path],
-    schema: Path | None,
-    keys: str,
-    target: str | None,
-    holdout: Path | None,
-) -> Sheet:
-    """Each risk beside that of the data as they are and of independent columns."""
-    from pyvws.commands._tables import read_tables
-    from pyvws.commands.options import names
-    from pyvws.evaluation.table_risk import table_risk
-    from pyvws.tables.files.read import read_table
-
-    read = read_tables(original, synthetic, schema)
-    asked: Any = {"keys": names(keys), "target": names(target)}
-    held = read_table(holdout).with_codes if holdout else None
-    risks = table_risk(read.original, read.datasets, **asked, holdout=held, schema=read.schema)
-    return risks.sheets[0]
-
-
-def _write(path: Path, columns: dict[str, object]) -> None:
-    import io
-
-    import polars as pl
-
-    from pyvws._base.folders import private_write
-
-    buffer = io.BytesIO()
-    pl.DataFrame(columns).write_parquet(buffer)
-    try:
-        private_write(path, buffer.getvalue())
-    except OSError as error:
-        raise OutputError(
-            f"{path} could not be written ({error.strerror}). Name a file that does not exist."
-        ) from None

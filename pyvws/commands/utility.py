@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands.output import AsJson, Original, Quiet, tell
-from pyvws.errors import OutputError
-
-if TYPE_CHECKING:
-    from pyvws.evaluation.table_scores import TableUtility
+from pyvws.commands.output import AsJson, Original, Quiet, tell, write_for_owner
 
 
 def utility(
@@ -67,8 +64,9 @@ def utility(
 
     read = read_tables(original, synthetic, schema)
     data = read.original
+    known = read.schema
     if regression or table:
-        how: Any = {"schema": read.schema, **rule_of_files(synthetic)}
+        how: Any = {"schema": known, **rule_of_files(synthetic)}
         of_family: Any = family
         figures = [
             regression_utility(data, read.datasets, formula, family=of_family, **how)
@@ -83,33 +81,18 @@ def utility(
         tell(*sheets, quiet=quiet, as_json=as_json)
         return
     unit = None
-    if read.schema is None:
+    if known is None:
         data, unit = with_unit(data, original, synthetic)
     measures = table_utility(
         data,
         read.datasets,
-        schema=read.schema,
+        schema=known,
         columns=names(columns) or None,
         unit=unit,
         trees=trees,
         seed=seed,
     )
     if figure is not None:
-        _draw(measures, figure)
+        kind, plot = figure.suffix[1:] or "png", measures.plot()
+        write_for_owner(figure, partial(plot.savefig, format=kind), ".png, .pdf or .svg")
     tell(*measures.sheets, quiet=quiet, as_json=as_json)
-
-
-def _draw(measures: TableUtility, path: Path) -> None:
-    """Write the picture, which shows figures of the confidential data, for its owner alone."""
-    import io
-
-    from pyvws._base.folders import private_write
-
-    buffer = io.BytesIO()
-    try:
-        measures.associations.plot().savefig(buffer, format=path.suffix[1:] or "png")
-        private_write(path, buffer.getvalue())
-    except (OSError, ValueError):
-        raise OutputError(
-            f"{path} could not be written. Name a .png, .pdf or .svg file that does not exist."
-        ) from None

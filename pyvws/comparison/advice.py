@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 
 from pyvws.comparison.choices import Point
 from pyvws.evaluation.k_marginal import standing
 from pyvws.evaluation.table_scores import Score
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.remedies import remedies
 from pyvws.sheet.sheet import number
 from pyvws.statement.guarantees import STRICT
@@ -157,7 +156,7 @@ def advised(
         where = standing(best.mean(score), *ends, best=scale.best)
     worse = where == "worse"
     seeds = f"{len(best.scores)} seeds" if len(best.scores) > 1 else "1 seed"
-    mechanism = cast(Mechanism, best.point.settings.mechanism)
+    mechanism = best.point.settings.chosen_mechanism
     caveats, helps = mechanism.facts.caveats, remedies(mechanism).pairs
     sentences = [
         f"{opening}: {'the best is' if worse else 'take'} {best.point.name}, {best.claim}.",

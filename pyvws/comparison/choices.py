@@ -10,11 +10,12 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
+
+from narwhals.typing import IntoDataFrame
 
 from pyvws._base.checks import near, positive
 from pyvws.errors import InputError
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.registry import MECHANISMS, mechanism_settings
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.settings import RunSettings
@@ -102,7 +103,10 @@ def _one(text: str) -> Any:
 
 
 def planned(
-    frame: Any, common: Mapping[str, Any], choices: Sequence[str] | None, epsilons: Sequence[float]
+    frame: IntoDataFrame,
+    common: Mapping[str, Any],
+    choices: Sequence[str] | None,
+    epsilons: Sequence[float],
 ) -> tuple[list[Point], dict[str, str]]:
     """The points to run, cheap ones first, and the reason of each usual choice that has none."""
     asked = sorted({positive(float(epsilon), "epsilons") for epsilon in epsilons})
@@ -122,12 +126,12 @@ def planned(
             f"No choice can be run on this table. {next(iter(left_out.values()), '')}".strip()
         )
     # Clamped fits last, since they share no fit and take the longest; else epsilon by epsilon.
-    clamps = {point.key: cast(Mechanism, point.settings.mechanism).facts.clamps for point in points}
+    clamps = {point.key: point.settings.chosen_mechanism.facts.clamps for point in points}
     return sorted(points, key=lambda at: (clamps[at.key], at.epsilon or 0.0)), left_out
 
 
 def _points(
-    frame: Any, common: Mapping[str, Any], choice: Choice, epsilons: Sequence[float]
+    frame: IntoDataFrame, common: Mapping[str, Any], choice: Choice, epsilons: Sequence[float]
 ) -> list[Point]:
     """The points that the settings allow; the last InputError where they allow none."""
     listed: list[Point] = []

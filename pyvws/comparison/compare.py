@@ -17,6 +17,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoDataFrame
 
 from pyvws._base.checks import choice, positive, whole_number
 from pyvws._base.folders import write_whole
@@ -36,7 +37,7 @@ _NONE: Callable[[int, int], None] = lambda _done, _total: None  # noqa: E731
 
 
 def compare(
-    frame: Any,
+    frame: IntoDataFrame,
     folder: str | Path,
     *,
     epsilons: Sequence[float] = (),

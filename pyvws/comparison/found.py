@@ -13,7 +13,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.comparison.advice import Advice, ComparedRow, span
 from pyvws.errors import InputError
 from pyvws.evaluation.table_scores import Score
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet, number
 from pyvws.statement.words import SIGNED, caveat
 
@@ -32,7 +32,7 @@ _FIRST: Final = ("epsilon asked", "epsilon reached", "of the window", "all datas
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(Told):
+class Comparison(InSheets):
     """What `compare` finds. All of it is confidential: it is computed from the table.
 
     Attributes

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -33,7 +33,6 @@ from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.second_sample import second_sample, units_drawn
 from pyvws.evaluation.table_scores import BLIND, Score
 from pyvws.evaluation.table_utility import table_utility
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
 from pyvws.statement.words import SIGNED, caveat_keys
 from pyvws.synthesis.checked_table import check_table
@@ -97,7 +96,7 @@ class Seeds:
     ) -> dict[str, Any]:
         """One run, and the scores of its datasets."""
         settings = point.settings
-        mechanism = cast(Mechanism, settings.mechanism)
+        mechanism = settings.chosen_mechanism
         table = check_table(self.frame, settings)
         own = whole_seed(replicate_seed(self.seed, point_key(point, number)))
         self._in_time()

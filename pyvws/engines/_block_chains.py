@@ -35,7 +35,7 @@ class Chain:
     """One chain over blocks of parameters, each with a `CompiledTarget`, and what it has drawn.
 
     `blocks` (K,) holds the widths. Chains start within `jitter` of 0, or at one of the points
-    `first` (any, D) that come before. Blocks that are `GivenOthers` have terms of M `records`.
+    `first` (any, D) that come before. Blocks under a clamp have terms of M `records`.
     Where some are conditional tables, `rows` are those of `with_rows`, and only the others have a
     target among the `columns`.
     """
@@ -59,7 +59,7 @@ class Chain:
         self._near = rng.uniform(-jitter, jitter, (_NEAR, D))
         if first is not None:
             self._starts = np.concatenate([first, self._starts])
-        self._records = records
+        self._records = max([records, *(column.records for column in columns)])
         if rows is None:
             rows = np.arange(len(blocks)), np.empty(D), None
         self._density_of, self._first, self._rows = rows
@@ -69,7 +69,7 @@ class Chain:
     def run(self) -> bool:
         """Fill `drawn`; ends early once stopped. Whether it could start."""
         words = [column.arguments.words for column in self._columns]
-        # A copy, into which the chain writes; of a column that ties to no other, none.
+        # A copy, into which the chain writes; of a column without a clamp, none.
         own_words = np.concatenate([_NO_WORDS, *words]) if self._records else words[0]
         ends = window_ends(self._settings.warmup)
         started: bool = compiled.sample_chain(

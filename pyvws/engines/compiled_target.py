@@ -24,7 +24,6 @@ from pyvws._base.checks import Floats
 from pyvws._base.kernels import callback, inlined_kernel
 from pyvws.engines._packed_arguments import PackedArguments, Pointer, unpacked
 from pyvws.models.model import SampledScale
-from pyvws.posterior.clamp import add_terms_inside
 from pyvws.posterior.joint_target import GivenOthers, add_sums_inside
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
@@ -40,16 +39,16 @@ class CompiledTarget:
     """The C functions `density` and `draw`, and the `arguments` whose address both take last.
 
     density(D, z, gradient, value, address) and draw(D, z, q, address) are C functions that return
-    0, or another number where the density or its gradient is not finite.
+    0, or another number where the density or its gradient is not finite. `records` is M where
+    there is a clamp: the density then writes to the last M words.
     """
 
     def __init__(self, target: PseudoPosterior | GivenOthers, scale: SampledScale) -> None:
         kernels, groups = target.kernels()
         self.arguments = PackedArguments((scale.data, *groups))
         names = tuple(map(_name, (*scale.kernels, *kernels)))
-        form = "plain" if kernels[1] is None else "clamped"
-        if isinstance(target, GivenOthers):
-            form = "given_others"
+        form = "plain" if kernels[1] is None else "given_others"
+        self.records = 0 if form == "plain" else len(groups[2][-1])
         self.density, self.draw = _functions(form, self.arguments.kinds, *names)
 
 
@@ -115,29 +114,6 @@ def _plain(
     return _ended(value, gradient)
 
 
-def _clamped(
-    dimension: int, z_at: Pointer, gradient_at: Pointer, value_at: Pointer, address: Pointer
-) -> int:
-    z, gradient = carray(z_at, dimension), carray(gradient_at, dimension)
-    groups = unpacked(address, _kinds)
-    q = np.empty(len(z))
-    jacobian, state = _restore(z, *groups[0], q)
-    value = _density(q, *groups[1], gradient)
-    rows, row_of_cell = groups[2][0], groups[2][1]
-    cells = len(row_of_cell)
-    terms = np.empty(cells), np.empty(cells), np.empty((cells, groups[3][6]))
-    inside = np.empty(cells)
-    _terms(q, rows, row_of_cell, groups[2][2:], terms)
-    cell, weight, count, low, high, shift, _ = groups[3]
-    clamps: Any = (cell, weight, count, low, high, shift, terms[0], inside)
-    value += add_terms_inside(*clamps)
-    _slopes(q, rows, row_of_cell, groups[2][2:], terms, inside, gradient)
-    value += jacobian
-    _pull_back(state, q, *groups[0], gradient)
-    value_at[0] = value
-    return _ended(value, gradient)
-
-
 def _given_others(
     dimension: int, z_at: Pointer, gradient_at: Pointer, value_at: Pointer, address: Pointer
 ) -> int:
@@ -168,7 +144,7 @@ def _draw(dimension: int, z_at: Pointer, q_at: Pointer, address: Pointer) -> int
     return 0
 
 
-_FORMS: Final = {"plain": _plain, "clamped": _clamped, "given_others": _given_others}
+_FORMS: Final = {"plain": _plain, "given_others": _given_others}
 
 
 @inlined_kernel

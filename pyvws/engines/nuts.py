@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import cast
 
 import numpy as np
 
@@ -30,8 +29,7 @@ from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Draws, SampledScale, Start
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
-from pyvws.models.sequence import Conditional, draws_of
-from pyvws.posterior.clamp import Clamp
+from pyvws.models.sequence import draws_of
 from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose, independent_draws
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
@@ -81,11 +79,8 @@ class NativeEngine:
                 engine=self.name,
             )
         if isinstance(target.model, ConditionalTable):
-            column = Conditional("y", target.model, target.cells)
-            given = target.weights, cast(Clamp, target.clamp), target.cells.multiplicity
-            joint = JointTarget((column,), *given)
-            fit = sample_joint(joint, settings, seed=seed, progress=progress)
-            return replace(fit, draws=draws_of(fit.draws, column.column))
+            fit = sample_joint(target.joint(), settings, seed=seed, progress=progress)
+            return replace(fit, draws=draws_of(fit.draws, "y"))
         starts = target.starts()
         scale_of_start = starts[0].scale if target.clamp is None else None
         shaped = scale_of_start is not None and scale_of_start.shaped

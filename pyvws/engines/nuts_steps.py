@@ -373,7 +373,7 @@ def sample_chain(
                         drawn[iteration - warmup, i] = z[i]
                 continue
             own, others, seen = _words_of(words, first_word, j, M)
-            if M > 0:  # The other blocks have moved.
+            if K > 1:  # The other blocks have moved.
                 _sum_others(terms, total, k, others)
                 values[k] = _height(densities[j], own, z[a:b], slope[a:b], height)
                 counts[LEAPFROGS] += 1

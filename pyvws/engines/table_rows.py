@@ -312,7 +312,8 @@ class TableRows:
         """Log shares (P L,) of the posterior under the records' weights (N,), without a clamp."""
         column = self.column
         drawn = column.model.exact_draws(column.cells, column.own(weights), 1, rng)
-        return cast(Any, drawn)["log_theta"].ravel()
+        assert drawn is not None
+        return drawn["log_theta"].ravel()
 
 
 def rows_of(target: JointTarget) -> tuple[TableRows | None, ...]:

@@ -24,7 +24,7 @@ from pyvws._base.checks import Data, Floats, Ints
 from pyvws._base.cores import usable_cores
 from pyvws._base.kernels import kernel_of_kernels
 from pyvws.errors import InputError
-from pyvws.posterior.clamp import Clamp, clamped_terms
+from pyvws.posterior.clamp import Clamp, refuse_unclamped
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 Scores = NDArray[np.int64]
@@ -57,10 +57,11 @@ def whole_scores(
     """
     clamp, cells, model = target.clamp, target.cells, target.model
     assert clamp is not None
-    clamped = clamped_terms(model, cells, target.weights, clamp)
-    cell, weight, count = clamped.clamps[:3]
+    distinct = target.joint().distinct()
+    cell, weight, count = cells.cell_of_record[distinct.first], distinct.weight, distinct.count
+    width = model.slope_width(cells.n_coefficients)
     high, W = clamp.window[1], window_units(clamp)
-    add = _adder(clamped.terms)
+    add = _adder(refuse_unclamped(model)[0])
 
     def sums(pairs: NDArray[np.intp]) -> Scores:
         total = np.zeros(len(points), dtype=np.int64)
@@ -68,7 +69,7 @@ def whole_scores(
             own = cells.part(slice(cell[pair], cell[pair] + 1))
             data, shift = model.term_data(own), float(clamp.shift(model, own)[0])
             number = np.int64(count[pair])
-            alpha, width = float(weight[pair]), clamped.width
+            alpha = float(weight[pair])
             add(
                 points, own.rows, own.row_of_cell, data, width, alpha, shift, high, W, number, total
             )

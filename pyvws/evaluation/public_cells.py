@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import narwhals as nw
@@ -13,6 +14,14 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import InputError, UsageError
 from pyvws.evaluation.original_and_datasets import described
+from pyvws.evaluation.survey_estimates import (
+    SurveyDesign,
+    SurveyEstimate,
+    survey_design,
+    survey_mean,
+    survey_quantile,
+    survey_total,
+)
 from pyvws.tables.files.frame import check_columns, open_frame, refuse_lost_digits
 from pyvws.tables.files.headers import about
 from pyvws.tables.files.kinds import distinct, holds_dates
@@ -227,3 +236,51 @@ def _with_levels(
                 "never taken from the data, which would hide an empty cell."
             )
     return by_name
+
+
+def estimates_by_cell(
+    records: CellRecords, plan: TablePlan
+) -> list[list[tuple[int, list[SurveyEstimate]]]]:
+    """By statistic and cell of one dataset: the number of records used, and the points' estimates.
+
+    Records without a value of the statistic's column are not used.
+    """
+    design = survey_design(records.weights, records.strata, records.clusters)
+    order = np.argsort(records.cell, kind="stable")
+    starts = np.searchsorted(records.cell[order], np.arange(len(plan.cells) + 1))
+    cells = [order[start:end] for start, end in pairwise(starts)]
+    estimates = []
+    for asked in plan.statistics:
+        values = _values(asked, records)
+        used = [rows[np.isfinite(values[rows])] for rows in cells]
+        of_cells = [(len(rows), list(_estimates(asked, values, design, rows))) for rows in used]
+        estimates.append(of_cells)
+    return estimates
+
+
+def _values(statistic: CellStatistic, records: CellRecords) -> Floats:
+    """What a statistic is of (N,): ones, places among the levels of a share, or numbers.
+
+    NaN where a record has none.
+    """
+    if statistic.kind == "count":
+        return np.ones(len(records.cell))
+    if statistic.kind == "share":
+        places = records.levels[statistic.column]
+        return np.where(places < 0, np.nan, places)
+    return records.numbers[statistic.column]
+
+
+def _estimates(
+    statistic: CellStatistic, values: Floats, design: SurveyDesign, rows: Any
+) -> Iterator[SurveyEstimate]:
+    """The estimates of a statistic of the values (N,) in `rows`, a point each."""
+    y = values[rows]
+    if statistic.kind == "share":
+        for place in range(len(statistic.points)):
+            yield survey_mean(y == place, design, rows)
+    elif statistic.kind == "quantile":
+        for point in statistic.points:
+            yield survey_quantile(y, point, design, rows)
+    else:
+        yield (survey_mean if statistic.kind == "mean" else survey_total)(y, design, rows)

@@ -11,10 +11,10 @@ figures cost their epsilon again, besides that of the synthetic datasets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any, Literal
 
 import narwhals as nw
@@ -39,23 +39,18 @@ from pyvws.evaluation.laplace_table import (
 )
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.public_cells import (
-    CellRecords,
     CellStatistic,
     Levels,
     Names,
     TablePlan,
+    estimates_by_cell,
     read_records,
     table_plan,
 )
 from pyvws.evaluation.survey_estimates import (
-    SurveyDesign,
     SurveyEstimate,
-    survey_design,
-    survey_mean,
-    survey_quantile,
-    survey_total,
 )
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
@@ -104,7 +99,7 @@ class CellFigure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PublishedTable(Told):
+class PublishedTable(InSheets):
     """Figures of public cells from m synthetic datasets: the result of `tabulate`.
 
     Attributes
@@ -409,7 +404,7 @@ def tabulate(
         raise UsageError("epsilon and ranges are for the Laplace mechanism. Give original too.")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
     sets = measured_columns(several.counted)
-    estimates = [_of_dataset(dataset, plan) for dataset in records]
+    estimates = [estimates_by_cell(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):
         for row, cell in enumerate(cells):
@@ -451,7 +446,7 @@ def own_figures(table: Any, *, level: float = 0.95, **asked: Any) -> Floats:
     records = read_records(open_frame(table), plan := table_plan(**asked), "original")
     own = [
         Combined(one.estimate, one.variance, np.inf)
-        for of_cells in _of_dataset(records, plan)
+        for of_cells in estimates_by_cell(records, plan)
         for _, estimates in of_cells
         for one in estimates
     ]
@@ -478,51 +473,3 @@ def _joined(
     if not sure:
         return (combined.estimate, *(np.nan,) * 4)
     return combined.estimate, combined.variance**0.5, combined.df, *combined.interval(level)
-
-
-def _of_dataset(
-    records: CellRecords, plan: TablePlan
-) -> list[list[tuple[int, list[SurveyEstimate]]]]:
-    """By statistic and cell of one dataset: the number of records used, and the points' estimates.
-
-    Records without a value of the statistic's column are not used.
-    """
-    design = survey_design(records.weights, records.strata, records.clusters)
-    order = np.argsort(records.cell, kind="stable")
-    starts = np.searchsorted(records.cell[order], np.arange(len(plan.cells) + 1))
-    cells = [order[start:end] for start, end in pairwise(starts)]
-    estimates = []
-    for asked in plan.statistics:
-        values = _values(asked, records)
-        used = [rows[np.isfinite(values[rows])] for rows in cells]
-        of_cells = [(len(rows), list(_estimates(asked, values, design, rows))) for rows in used]
-        estimates.append(of_cells)
-    return estimates
-
-
-def _values(statistic: CellStatistic, records: CellRecords) -> Floats:
-    """What a statistic is of (N,): ones, places among the levels of a share, or numbers.
-
-    NaN where a record has none.
-    """
-    if statistic.kind == "count":
-        return np.ones(len(records.cell))
-    if statistic.kind == "share":
-        places = records.levels[statistic.column]
-        return np.where(places < 0, np.nan, places)
-    return records.numbers[statistic.column]
-
-
-def _estimates(
-    statistic: CellStatistic, values: Floats, design: SurveyDesign, rows: Any
-) -> Iterator[SurveyEstimate]:
-    """The estimates of a statistic of the values (N,) in `rows`, a point each."""
-    y = values[rows]
-    if statistic.kind == "share":
-        for place in range(len(statistic.points)):
-            yield survey_mean(y == place, design, rows)
-    elif statistic.kind == "quantile":
-        for point in statistic.points:
-            yield survey_quantile(y, point, design, rows)
-    else:
-        yield (survey_mean if statistic.kind == "mean" else survey_total)(y, design, rows)

@@ -21,15 +21,17 @@ from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.published_table import own_figures, tabulate
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet
+from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
+_OF_CELLS: Final = ("levels", "missing", "range", "decimals", "days_since")
 _BESIDE: Final = ("data", "data_interval", "synthetic", "synthetic_interval", "overlap")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FiguresBeside(Told):
+class FiguresBeside(InSheets):
     """K figures in the original and in m synthetic datasets.
 
     `names` (K,); `original` and `synthetic` (K,) are estimates, of a regression on the link's
@@ -126,10 +128,13 @@ def cells_beside(
     `rule` has arguments of `combine`. Without a schema the original says what the columns hold.
     """
     *by, last = columns
-    if schema is None:
-        schema = Schema(OriginalAndDatasets.read(original, datasets).kinds(columns))
-    of_levels = last in schema.columns and schema.columns[last].categorical
-    what: Any = {"by": by, "schema": schema, ("share" if of_levels else "mean"): last}
+    kinds = OriginalAndDatasets.read(original, datasets, schema=schema).kinds(columns)
+    of_cells = {
+        name: Column(role="public", **{entry: getattr(kind, entry) for entry in _OF_CELLS})
+        for name, kind in kinds.items()
+    }
+    statistic = "share" if last in kinds and kinds[last].categorical else "mean"
+    what: Any = {"by": by, "schema": Schema(of_cells), statistic: last}
     before = own_figures(original, **what)
     after = tabulate(datasets, **rule, **what)
     ends = np.array([before[:, 1:], [(own.lower, own.upper) for own in after.figures]])

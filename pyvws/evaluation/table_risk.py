@@ -24,7 +24,7 @@ from pyvws.evaluation.original_and_datasets import (
     plain_tables,
 )
 from pyvws.evaluation.second_sample import units_drawn
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet
 from pyvws.tables.files.headers import named
 from pyvws.tables.schema.schema import Schema
@@ -81,7 +81,7 @@ class RiskScore:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRisk(Told):
+class TableRisk(InSheets):
     """What `table_risk` finds: shares in [0, 1], larger = riskier throughout.
 
     Attributes

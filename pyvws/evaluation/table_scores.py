@@ -12,7 +12,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.k_marginal import Standing, share_of_the_way, standing
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class AssociationChange:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TableUtility(Told):
+class TableUtility(InSheets):
     """What `table_utility` finds; each of `scores` says its direction, ends and blind spots.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pyvws._base.checks import positive
 from pyvws._base.setting import about
@@ -16,7 +16,7 @@ MATCH = about("Bound to meet by the search for the weights' constant: that of lw
 """The setting `match` of every mechanism that takes it."""
 
 
-def checked_match(match: Any) -> Match:
+def checked_match(match: object) -> Match:
     """A valid `match`; InputError for another word than "lw", or for a number not above 0."""
     if match == "lw":
         return "lw"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.given_columns import ALIKE, FOLLOWING, NONE
+from pyvws.mechanisms.counts.given_columns import ALIKE, NONE
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family
 from pyvws.mechanisms.counts.workload import Workload
@@ -51,9 +51,7 @@ class NoisyCounts(MechanismBase):
     "alike" stands for columns that have an earlier twin: the name of one holds that of the other
     and a letter more. A category is given its twin of the same four or more levels. A number is
     given its one or two predictors, one of them a twin of nearly its range. Both are counted, and
-    of such a number its difference from the twin, in cells that are narrow around 0. The word
-    "following" stands for columns that nearly follow from an earlier one. The noisy counts of their
-    pair tell so: half or more of the column's entropy, and a nat or more.
+    of such a number its difference from the twin, in cells that are narrow around 0.
     Under "conditionals" its family gives each column, given its predictors in the schema.
     """
 
@@ -83,11 +81,10 @@ class NoisyCounts(MechanismBase):
         "of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(
-        (ALIKE, FOLLOWING),
+        (ALIKE,),
         "Columns that a table gives inside the model, such as c:a:b for c given a and b.",
         more="A column alone has its family of the schema. `alike` stands for columns that are"
-        " named like another person's, `following` for those that nearly follow from an "
-        "earlier one, and `none` for none.",
+        " named like another person's, and `none` for none.",
     )
     neighbours: str = setting(
         "loo",
@@ -188,7 +185,7 @@ class NoisyCounts(MechanismBase):
         )
 
 
-def _words(given: Any, setting: str) -> tuple[str, ...]:
+def _words(given: object, setting: str) -> tuple[str, ...]:
     """Sets in words, of text with commas, or of words, names and entries."""
     several = given.split(",") if isinstance(given, str) else given
     if isinstance(several, Mapping) or not isinstance(several, Iterable):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -171,7 +171,7 @@ class Loop(Protocol):
         terms.
         """
 
-    def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
+    def once(self, key: Hashable, make: Callable[[], WeightedFit]) -> WeightedFit:
         """The fit that the loop keeps under a key; `make` makes a missing fit."""
 
     def unweighted(self) -> WeightedFit:

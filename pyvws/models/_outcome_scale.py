@@ -37,16 +37,15 @@ CENTRE: Final = about(
 UNIT: Final = about(
     "Public number above 0 by which the outcome is divided before the scale, known without looking "
     "at the data.",
-    more="Priors expect numbers of moderate size, so days want a unit of years, and signed-log is "
-    "straight within one unit of the centre. Bounds are of the outcome in this unit.",
+    more="Priors expect numbers of moderate size. Bounds are of the outcome in this unit.",
 )
 """The setting `outcome_unit` of each family with an outcome scale."""
 
 SMALLEST_SD: Final = 0.05
 DECLARED_SD: Final = about(
     "Least standard deviation on the outcome's scale, known without looking at the data.",
-    more="Each component of normal-mixture lies above it. For normal it only ends the public range "
-    "of the deviance clamp: the further below the truth, the more of epsilon is lost.",
+    more="Each component of normal-mixture lies above it. For normal it ends the public range of "
+    "the deviance clamp.",
 )
 """The setting `smallest_sd` of the normal families, and its default."""
 

@@ -78,10 +78,9 @@ class Nominal(Family):
     coefficient_sd: float | None = setting(
         None,
         "Standard deviation of each coefficient's normal prior.",
-        more="0 is the papers' hierarchical prior, which the coefficients have if it is not given. "
-        "Columns of a schema with several synthesized columns and more than 10 coefficients a "
-        "level then have 2: chains of the hierarchical prior converge slowly there. Smaller = "
-        "nearer to equal shares of the levels.",
+        more="0 is the papers' hierarchical prior, the default. Columns of a schema with several "
+        "synthesized columns and more than 10 coefficients a level have 2. Smaller = nearer to "
+        "equal shares of the levels.",
     )
     from_data: int = field(default=0, metadata={"prepared": True})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
@@ -28,7 +28,8 @@ def family_of(
     """The family of a synthesized column; its levels and range are the schema's, so public."""
     column = schema.columns[name]
     given: dict[str, Any] = dict(column.settings)
-    takes = model_settings(find_model(cast(str, column.model)))
+    assert column.model is not None
+    takes = model_settings(find_model(column.model))
     if column.outcome_scale is not None:
         given["outcome_scale"] = column.outcome_scale
     if "levels" in takes and column.levels is not None:
@@ -37,9 +38,9 @@ def family_of(
         given["range"] = column.range
     if is_wide(schema, name, design):
         given["coefficient_sd"] = WIDE_SD
-    family = find_model(cast(str, column.model), **given)
-    if isinstance(family, ConditionalTable):
-        return replace(family, patterns=cast(PatternDesign, design).patterns)
+    family = find_model(column.model, **given)
+    if isinstance(family, ConditionalTable) and isinstance(design, PatternDesign):
+        return replace(family, patterns=design.patterns)
     return family
 
 

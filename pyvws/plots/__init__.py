@@ -2,7 +2,7 @@
 
 The figures have Okabe and Ito's colours and the papers' labels. A function takes arrays, checks
 them, and returns a matplotlib Figure that belongs to no window; `savefig` saves the figure.
-docs/studies.md lists which function draws which figure.
+docs/studies/figures.csv lists which function draws which figure.
 """
 
 from __future__ import annotations

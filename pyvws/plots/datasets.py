@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import finite_vector
 from pyvws.errors import InputError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 def densities(
     synthetic: Mapping[str, Any],
-    data: Any = None,
+    data: ArrayLike | None = None,
     *,
     name: str = "outcome",
     as_violins: bool = False,
@@ -80,7 +81,7 @@ def densities(
     return figure
 
 
-def parameter_densities(draws: Mapping[str, Any], chains: Any) -> Figure:
+def parameter_densities(draws: Mapping[str, Any], chains: ArrayLike) -> Figure:
     """Posterior densities of parameters, with a line for each chain; lines of good chains overlap.
 
     Parameters
@@ -122,7 +123,10 @@ _STATISTICS = ("15th quantile", "90th quantile", "mean", "median")
 
 
 def utility(
-    statistics: Mapping[str, Any], data: Any = None, *, names: Sequence[str] = _STATISTICS
+    statistics: Mapping[str, Any],
+    data: ArrayLike | None = None,
+    *,
+    names: Sequence[str] = _STATISTICS,
 ) -> Figure:
     """Violins of statistics over synthetic datasets; the papers draw Q15, Q90, mean and median.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
@@ -68,7 +69,7 @@ def groups(values: Mapping[str, Any], name: str) -> dict[str, Floats]:
     }
 
 
-def dataset_rows(rows: Any, name: str, columns: int) -> Floats:
+def dataset_rows(rows: ArrayLike, name: str, columns: int) -> Floats:
     """A table (datasets, columns) without missing values; InputError for another shape."""
     table = np.asarray(rows, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != columns or not table.size:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from numpy.typing import ArrayLike
+
 from pyvws._base.checks import finite_vector, non_negative, same_length
 from pyvws.errors import InputError
 from pyvws.plots.drawing import (
@@ -207,7 +209,7 @@ def weights_before_and_after(weights: Mapping[str, tuple[Any, Any]]) -> Figure:
 
 
 def weights_against_outcome(
-    outcome: Any, weights: Mapping[str, Any], *, name: str = "outcome"
+    outcome: ArrayLike, weights: Mapping[str, Any], *, name: str = "outcome"
 ) -> Figure:
     """Weights against the confidential outcome, by panel (Figure 5 of [risk2024]'s supplement).
 
@@ -299,7 +301,7 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
 
 
 def whack_a_mole_scatter(
-    unweighted: Any, weighted: Mapping[str, Any], *, rise: float = 0.0
+    unweighted: ArrayLike, weighted: Mapping[str, Any], *, rise: float = 0.0
 ) -> Figure:
     """Risks under weighted synthesizers against risks under the unweighted one, a panel each.
 

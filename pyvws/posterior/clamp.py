@@ -14,8 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats, Ints, choice, half_epsilon
-from pyvws._base.kernels import kernel
+from pyvws._base.checks import Floats, choice, half_epsilon
 from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.errors import InputError
 from pyvws.models.model import Likelihood, Model
@@ -78,52 +77,6 @@ class Clamp:
         return model.saturated(cells)
 
 
-@kernel
-def add_terms_inside(
-    cell: Ints,
-    weight: Floats,
-    count: Floats,
-    low: float,
-    high: float,
-    shift: Floats,
-    log_lik: Floats,
-    inside: Floats,
-) -> float:
-    """The sum of clamped terms; fills `inside` (C,) with the weights of terms within the window.
-
-    A term that is not a number counts as `low`, as does an infinitely unlikely term.
-    """
-    inside[:] = 0.0
-    total = 0.0
-    for t in range(len(cell)):
-        if weight[t] == 0.0:
-            continue
-        c = cell[t]
-        term = weight[t] * (log_lik[c] - shift[c])
-        if low < term < high:
-            total += count[t] * term
-            inside[c] += count[t] * weight[t]
-        else:
-            total += count[t] * (high if term >= high else low)
-    return total
-
-
-@dataclass(frozen=True, slots=True)
-class ClampedTerms:
-    """What evaluates the terms of a clamped target at one point, in compiled code or in Python.
-
-    `terms` fills the cells' log-likelihoods and slopes, (C,), (C,) and (C, `width`), from the
-    arguments `data`; `slopes` adds the gradient of a weighted sum of cells; `clamps` are the first
-    arguments of `add_terms_inside`.
-    """
-
-    terms: Callable[..., None]
-    slopes: Callable[..., None]
-    data: tuple[Any, ...]
-    clamps: tuple[Any, ...]
-    width: int
-
-
 def refuse_unclamped(model: Model) -> tuple[Callable[..., None], Callable[..., None]]:
     """The kernels of a model's terms and slopes; InputError for a model without them."""
     terms, slopes = model.cell_terms, model.cell_slopes
@@ -141,25 +94,3 @@ def prior_data(model: Model, cells: Cells) -> tuple[Any, ...]:
     """
     cell = cells.part(slice(0, 1))
     return model.density_data(replace(cell, rows=np.zeros_like(cell.rows)), np.zeros(1))
-
-
-def clamped_terms(model: Model, cells: Cells, weights: Floats, clamp: Clamp) -> ClampedTerms:
-    """The terms of a target whose records have weights (N,) under a clamp.
-
-    Records of one cell and one weight are one term with a count. Raises InputError for a model
-    whose terms cannot be clamped.
-    """
-    terms, slopes = refuse_unclamped(model)
-    pairs, place = np.unique(
-        np.column_stack([cells.cell_of_record, weights]), axis=0, return_inverse=True
-    )
-    cell, weight = pairs[:, 0].astype(np.intp), np.ascontiguousarray(pairs[:, 1])
-    count = np.bincount(place.ravel(), weights=cells.multiplicity).astype(np.float64)
-    low, high = clamp.window
-    return ClampedTerms(
-        terms,
-        slopes,
-        (cells.rows, cells.row_of_cell, *model.term_data(cells)),
-        (cell, weight, count, low, high, clamp.shift(model, cells)),
-        model.slope_width(cells.n_coefficients),
-    )

@@ -13,7 +13,7 @@ alpha_h sum_k sum_j (l_hjk - a_hjk) in the window, over the records j of unit h.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,8 @@ class JointTarget:
     - `multiplicity` (N,): Number of equal records that each of the N stands for; by default 1.
     - `units`: The units of privacy, whose kinds are of these columns; by default each record is
       one.
+    - `exponents`: e_i of at least 0, as many as weights. The target takes e_i alpha_i for
+      `weights`, which may exceed 1 then.
 
     Raises
     ------
@@ -159,8 +161,9 @@ class JointTarget:
     clamp: Clamp
     multiplicity: Floats | None = None
     units: Units | None = None
+    exponents: InitVar[Floats | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, exponents: Floats | None) -> None:
         columns = tuple(self.columns)
         if not columns:
             raise InputError("A table needs at least one column to synthesize. Got none.")
@@ -186,6 +189,8 @@ class JointTarget:
                     "Tally the table once, for all columns."
                 )
         object.__setattr__(self, "columns", columns)
+        if exponents is not None:
+            weights = weights * exponents
         object.__setattr__(self, "weights", weights)
 
     @property

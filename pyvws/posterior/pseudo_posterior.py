@@ -1,8 +1,7 @@
 """The one target that every engine samples: log prior + sum_i alpha_i log p(x_i | theta).
 
 The target is Equation 3 of [vws2024] on the model's unconstrained scale. A clamp keeps each term in
-a window; inside the window the term is the family's own, so the gradient of a clamped target is the
-weighted density's, with the weights of terms outside set to 0.
+a window. A clamped target is the joint target of a table of one column.
 """
 
 from __future__ import annotations
@@ -16,7 +15,9 @@ import numpy as np
 from pyvws._base.checks import Floats, same_length, weight_vector
 from pyvws._base.cores import steady_sums
 from pyvws.models.model import Model, Start
-from pyvws.posterior.clamp import Clamp, add_terms_inside, clamped_terms, prior_data
+from pyvws.models.sequence import Conditional
+from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.trimmed_start import trimmed_starts
 from pyvws.tables.design.cells import Cells, make_cells
 
@@ -76,50 +77,52 @@ class PseudoPosterior:
 
         Far from the data density and gradient may be infinite or NaN; the function does not raise.
         """
-        model, cells = self.model, self.cells
-        log_density, weights = model.log_density, self.weights
-        if self.clamp is None:
-            data = model.density_data(cells, weights)
+        if self._joint:
+            return self.joint().density_and_gradient()
+        log_density = self.model.log_density
+        data = self.model.density_data(self.cells, self.weights)
 
-            def evaluate(q: Floats) -> tuple[float, Floats]:
-                gradient = np.empty(len(q))
-                return log_density(q, *data, gradient), gradient
+        def evaluate(q: Floats) -> tuple[float, Floats]:
+            gradient = np.empty(len(q))
+            return log_density(q, *data, gradient), gradient
 
-            return evaluate
-        clamped_form = clamped_terms(model, cells, weights, self.clamp)
-        prior = prior_data(model, cells)
-        rows, row_of_cell, *own = clamped_form.data
-        C = cells.n_cells
-        add: Callable[..., float] = add_terms_inside
-
-        def clamped(q: Floats) -> tuple[float, Floats]:
-            gradient, inside = np.empty(len(q)), np.empty(C)
-            of_cells = np.empty(C), np.empty(C), np.empty((C, clamped_form.width))
-            logp = log_density(q, *prior, gradient)
-            clamped_form.terms(q, rows, row_of_cell, tuple(own), of_cells)
-            logp += add(*clamped_form.clamps, of_cells[0], inside)
-            clamped_form.slopes(q, rows, row_of_cell, tuple(own), of_cells, inside, gradient)
-            return logp, gradient
-
-        return clamped
+        return evaluate
 
     def kernels(
         self,
     ) -> tuple[tuple[Callable[..., Any] | None, ...], tuple[tuple[Any, ...], ...]]:
-        """The three kernels that `density_and_gradient` calls, and their arguments in groups.
+        """The kernels that `density_and_gradient` calls, and their arguments in groups.
 
-        The first group is the density's. Under a clamp that density is of the prior alone, and
-        two more groups follow: the arguments of the cells' terms and slopes, and the first ones of
-        `add_terms_inside` with the width of the slopes. Without a clamp there is one kernel.
+        Without a clamp on a record there is one kernel and one group. Under a clamp they are those
+        of `GivenOthers.kernels`, and there are no others.
         """
-        model, cells = self.model, self.cells
-        if self.clamp is None:
-            data = model.density_data(cells, self.weights)
-            return (model.log_density, None, None), (data,)
-        clamped = clamped_terms(model, cells, self.weights, self.clamp)
-        prior = prior_data(model, cells)
-        groups = prior, clamped.data, (*clamped.clamps, clamped.width)
-        return (model.log_density, clamped.terms, clamped.slopes), groups
+        if not self._joint:
+            data = self.model.density_data(self.cells, self.weights)
+            return (self.model.log_density, None, None), (data,)
+        joint = self.joint()
+        others, own = np.zeros((2, joint.distinct_units))
+        return joint.given_others(others, own)[0].kernels()
+
+    @property
+    def _joint(self) -> bool:
+        """Whether a clamp is on some record; without records the prior is the target."""
+        return self.clamp is not None and len(self.weights) > 0
+
+    def joint(self) -> JointTarget:
+        """The clamped target as that of a table of one column, "y"."""
+        assert self.clamp is not None
+        return table_of_one(self.model, self.cells, self.weights, self.clamp)
+
+
+def table_of_one(model: Model, cells: Cells, weights: Floats, clamp: Clamp) -> JointTarget:
+    """A table of one column "y", whose records have weights (N,) of at least 0 under a clamp."""
+    return JointTarget(
+        (Conditional("y", model, cells),),
+        np.ones(len(weights)),
+        clamp,
+        cells.multiplicity,
+        exponents=weights,
+    )
 
 
 def of_one_record(model: Model) -> PseudoPosterior:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import positive
 from pyvws._base.secret_noise import contributed
@@ -23,7 +23,7 @@ from pyvws.errors import InputError
 Counts = NDArray[np.int64]
 
 
-def add_discrete_laplace(counts: Any, *, scale: float) -> Counts:
+def add_discrete_laplace(counts: ArrayLike, *, scale: float) -> Counts:
     """Counts (B,) with new secret discrete Laplace noise each, some of them negative then.
 
     `scale` is b above 0, in records: d / epsilon, where d is the most that a neighbour changes the

@@ -118,7 +118,7 @@ def r_versions() -> dict[str, str]:
     return {**outcome.value, **{name: version(name) for name in ("rpy2", "rpy2-rinterface")}}
 
 
-def save_object(value: Any, path: Path) -> None:
+def save_object(value: object, path: Path) -> None:
     """Write an rpy2 object to an RDS file.
 
     Raises InputError for anything else, or if R cannot write it; MissingDependencyError without R.
@@ -176,7 +176,7 @@ def _compiled(source: str) -> Any:
     return rinterface.evalr(source, envir=rinterface.baseenv["new.env"]())
 
 
-def _save(value: Any, path: Path) -> None:
+def _save(value: object, path: Path) -> None:
     import rpy2.rinterface as rinterface
 
     if not isinstance(value, rinterface.Sexp):

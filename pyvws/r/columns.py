@@ -7,7 +7,7 @@ ways. A `Column` is the neutral form: this module translates it from and to Pyth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws.errors import InputError
 
@@ -45,7 +45,7 @@ class RColumn:
     ordered: bool = False
 
 
-def from_scalar(value: Any) -> RColumn | None:
+def from_scalar(value: object) -> RColumn | None:
     """A column of one value, or None for something that is not a scalar R knows."""
     kind: Kind
     if isinstance(value, (bool, np.bool_)):
@@ -137,11 +137,11 @@ def to_python(column: RColumn) -> Any:
     return pd.array(values, dtype=pd.StringDtype())
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or value != value
 
 
-def _object_kind(value: Any) -> str:
+def _object_kind(value: object) -> str:
     if isinstance(value, str):
         return "text"
     if isinstance(value, datetime):
@@ -149,7 +149,9 @@ def _object_kind(value: Any) -> str:
     return "date" if isinstance(value, date) else "other"
 
 
-def _filled(array: NDArray[Any], missing: NDArray[np.bool_], number: Any) -> NDArray[np.int64]:
+def _filled(
+    array: NDArray[Any], missing: NDArray[np.bool_], number: Callable[[Any], int]
+) -> NDArray[np.int64]:
     result = np.zeros(array.shape, dtype=np.int64)
     result[~missing] = [number(value) for value in array[~missing]]
     return result
@@ -201,7 +203,7 @@ def from_pandas(values: Any) -> RColumn:
     raise InputError(f"A pandas column of type {dtype} does not cross to R unchanged.")
 
 
-def from_polars(series: Any) -> RColumn:
+def from_polars(series: pl.Series) -> RColumn:
     """The column of a polars Series, without going through pandas."""
     dtype = series.dtype
     missing = series.is_null().to_numpy()
@@ -258,7 +260,7 @@ def to_series(column: RColumn, index: pd.Index | None = None) -> pd.Series:
     return pd.Series(values, index=index)
 
 
-def _factor(codes: Any, categories: list[Any], ordered: bool) -> RColumn:
+def _factor(codes: ArrayLike, categories: list[Any], ordered: bool) -> RColumn:
     """A factor with R's levels, which are text: digits for whole numbers, "TRUE" for True."""
     for category in categories:
         if not isinstance(category, (str, int, np.integer, np.bool_)):

@@ -13,14 +13,14 @@ its UTC instant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pyvws.errors import InputError
 from pyvws.r.columns import (
@@ -53,7 +53,7 @@ def _rpy2() -> Any:
     return rpy2.rinterface
 
 
-def to_r(value: Any) -> Any:
+def to_r(value: object) -> Any:
     """The R object (`rpy2.rinterface.Sexp`) of a Python value.
 
     A value is None, bool, int, float, str, date or datetime; a NumPy array of one or two
@@ -90,7 +90,7 @@ def to_r(value: Any) -> Any:
     return _write(column)
 
 
-def from_r(value: Any) -> Any:
+def from_r(value: object) -> Any:
     """The Python value of an R object.
 
     NULL becomes None. A vector becomes a NumPy array, or a pandas nullable array where it has NA. A
@@ -154,7 +154,7 @@ def _frame(columns: dict[Any, Any], rows: int, names: list[Any] | None) -> Any:
     return _structure(_list([*columns.values()]), names=text_vector([*columns]), **extra)
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def _attributes(value: object) -> dict[str, Any]:
     """Attributes of an R object; InputError for a kind or class that has no form in Python."""
     own = _rpy2().baseenv["attributes"](value)
     if isinstance(own, _rpy2().NULLType):
@@ -168,14 +168,14 @@ def _attributes(value: Any) -> dict[str, Any]:
     return attributes
 
 
-def _to_column(value: Any, attributes: dict[str, Any]) -> RColumn:
+def _to_column(value: object, attributes: dict[str, Any]) -> RColumn:
     kind = str(_rpy2().baseenv["typeof"](value)[0])
     if kind not in ("double", "integer", "logical", "character"):
         raise InputError(f"R returned an object of type {kind}, which has no form in Python.")
     return _read(value, kind, attributes)
 
 
-def _shaped(column: RColumn, dim: Any) -> RColumn:
+def _shaped(column: RColumn, dim: Iterable[int]) -> RColumn:
     shape = tuple(dim)
     if len(shape) != 2:
         raise InputError(f"R returned an array of {len(shape)} dimensions. Only matrices cross.")
@@ -239,7 +239,7 @@ def _vector(stored: StoredVector) -> Any:
     return getattr(_rpy2(), kinds[stored.kind]).from_memoryview(stored.values.data)
 
 
-def _read(vector: Any, kind: Any, attributes: dict[str, Any]) -> RColumn:
+def _read(vector: object, kind: Any, attributes: dict[str, Any]) -> RColumn:
     """The column of an R vector: `kind` is R's storage type, `attributes` its attributes."""
     classes, levels = (
         tuple(_plain_text(attributes[name])) if name in attributes else ()
@@ -251,7 +251,7 @@ def _read(vector: Any, kind: Any, attributes: dict[str, Any]) -> RColumn:
     return decoded(StoredVector(kind, values, classes, levels))
 
 
-def _structure(vector: Any, **attributes: Any) -> Any:
+def _structure(vector: object, **attributes: Any) -> Any:
     """The R object with attributes, as R's own _structure() sets them."""
     return _rpy2().baseenv["structure"](vector, **attributes) if attributes else vector
 
@@ -261,7 +261,7 @@ def text_vector(values: Sequence[str | None]) -> Any:
     return _rpy2().StrSexpVector.from_iterable(r_text(values))
 
 
-def _plain_text(vector: Any) -> list[str]:
+def _plain_text(vector: object) -> list[str]:
     """Strings of an R character vector that has no NA."""
     values = _texts(vector)
     if any(value is None for value in values):
@@ -269,7 +269,7 @@ def _plain_text(vector: Any) -> list[str]:
     return [str(value) for value in values]
 
 
-def _whole_vector(values: Any) -> Any:
+def _whole_vector(values: object) -> Any:
     """An R integer vector of whole numbers of 32 bits without NA."""
     whole = np.asarray(values, dtype=np.int64)
     stored = encoded(RColumn("integer", whole, np.zeros(len(whole), dtype=np.bool_)))
@@ -286,7 +286,7 @@ def _texts(vector: Any) -> list[str | None]:
     return [None if value is _rpy2().NA_Character else value for value in values]
 
 
-def _copy(vector: Any, dtype: Any) -> NDArray[Any]:
+def _copy(vector: Any, dtype: DTypeLike) -> NDArray[Any]:
     if len(vector) == 0:
         return np.empty(0, dtype=dtype)
     return np.array(vector.memoryview(), dtype=dtype).ravel(order="F")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import pyvws
@@ -131,7 +132,7 @@ def _listed() -> list[str]:
     return lines
 
 
-def _usage(what: Any, name: str) -> list[str]:
+def _usage(what: Callable[..., Any], name: str) -> list[str]:
     """The call with R's defaults, one line or one argument after another."""
     try:
         parameters = inspect.signature(what).parameters.values()

@@ -109,11 +109,11 @@ def received(
     kind: Any,
     data: Any,
     missing: bytes | None = None,
-    classes: Any = (),
-    levels: Any = (),
+    classes: object = (),
+    levels: object = (),
     zone: str | None = None,
     shape: Any = (),
-    dims: Any = (),
+    dims: object = (),
 ) -> Any:
     """What Python sees of an R vector.
 
@@ -148,7 +148,7 @@ def received(
     return listed[0] if len(listed) == 1 else listed
 
 
-def frame(names: Any, columns: Sequence[pd.Series], rows: int) -> pd.DataFrame:
+def frame(names: object, columns: Sequence[pd.Series], rows: int) -> pd.DataFrame:
     """The pandas table of columns under R's names, which may repeat."""
     table = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(int(rows)))
     table.columns = pd.Index(_listed(names), dtype=object)
@@ -229,7 +229,7 @@ class Sent:
     shape: list[int] = field(default_factory=list)
 
 
-def sent(value: Any) -> Sent:
+def sent(value: object) -> Sent:
     """What R is to make of a value; an array that R has no vector for is an InputError."""
     if isinstance(value, PurePath):
         value = str(value)
@@ -294,7 +294,7 @@ def _array_column(array: NDArray[Any]) -> RColumn:
     return replace(column, missing=is_na(column.values)) if column.kind == "real" else column
 
 
-def _series(values: Any) -> Sent:
+def _series(values: object) -> Sent:
     if isinstance(values, pl.Series):
         return _vector(_with_na(from_polars(values)))
     series = values if isinstance(values, pd.Series) else pd.Series(values)
@@ -338,7 +338,7 @@ def _objects(values: Iterable[Any]) -> NDArray[Any]:
     return np.array([*values, None], dtype=object)[:-1]
 
 
-def _level(category: Any) -> Any:
+def _level(category: object) -> Any:
     """A level of a factor is text in R: a number keeps the digits that R shows."""
     if isinstance(category, float):
         return f"{category:.15g}"

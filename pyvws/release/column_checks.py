@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
@@ -258,7 +259,10 @@ def _joint(
 
 
 def _predictors(
-    table: ConfidentialTable, column: OutcomeColumn, keeping: Any, datasets: Sequence[Sample]
+    table: ConfidentialTable,
+    column: OutcomeColumn,
+    keeping: NDArray[np.bool_] | slice,
+    datasets: Sequence[Sample],
 ) -> list[Predictor]:
     """The column's predictors whose values the checks have, but for those of a table's patterns."""
     if column.model.name == "table":

@@ -14,7 +14,6 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.column_checks import Sample, sampled
@@ -68,7 +67,7 @@ def open_draws(
     loop: SynthesisLoop | None = None,
 ) -> DrawSource:
     """Run the mechanism on a checked table; `loop` is as of `fitted_run`."""
-    mechanism = cast(Mechanism, settings.mechanism)
+    mechanism = settings.chosen_mechanism
     if mechanism.facts.takes_table:
         counts_of = cast(NoisyCounts, mechanism)
         return counts_run(settings, counts_of, table, seed=seed, listener=listener)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.statement.statement import Statement
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
@@ -97,7 +96,7 @@ class DrawSource(ABC):
 def shared_facts(settings: RunSettings, table: ConfidentialTable) -> dict[str, Any]:
     """What the statements of all mechanisms take from the settings and the table."""
     return {
-        "mechanism": cast(Mechanism, settings.mechanism).name,
+        "mechanism": settings.chosen_mechanism.name,
         "datasets": settings.datasets,
         "columns_released_unchanged": table.unchanged,
         "rounded": settings.round,

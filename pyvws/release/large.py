@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, whole_number
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
 from pyvws.release.column_checks import Sample
 from pyvws.release.datasets import Batch, draw_datasets, open_draws
@@ -130,12 +129,12 @@ def large_release(
             input_sha256_of=digest_of,
         )
         out.finish(**parts)
-    return cast(dict[str, Any], parts["privacy"])
+    return parts["privacy"]
 
 
 def _refuse_in_memory(settings: RunSettings) -> None:
     """Refuse settings whose run needs the whole table in memory."""
-    mechanism = cast(Mechanism, settings.mechanism)
+    mechanism = settings.chosen_mechanism
     if settings.only_in_memory or not mechanism.facts.in_steps:
         raise InputError(
             "A table that fits in memory is needed for an own Stan program, given weights, a fit "
@@ -241,7 +240,9 @@ def _write_records(
     Some rows of each dataset are returned.
     """
 
-    def write(place: int, values: dict[str, Floats], public: Any, first: int) -> None:
+    def write(
+        place: int, values: dict[str, Floats], public: pl.DataFrame | None, first: int
+    ) -> None:
         frames = [frame.to_native() for frame in run.table.written(values, _POLARS, first=first)]
         rows = pl.DataFrame(frames) if public is None else public.with_columns(frames)
         out.datasets[place](rows.select(run.table.released))

@@ -80,9 +80,7 @@ class NoisyCountsRun(DrawSource):
             schema, self.noisy, self.imputed, public_seed(self.seed), fine=self.fine
         )
 
-    def steps(
-        self, stream: dict[str, Floats], rows: RowNumbers | int
-    ) -> Iterator[dict[str, Floats]]:
+    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
         yield stream
 
     def noise(self, name: str) -> CellNoise | None:
@@ -152,7 +150,6 @@ def asdict_of(imputed: Imputed) -> dict[str, Any]:
         "moved": imputed.moved,
         "classes": imputed.classes,
         "apart": imputed.apart,
-        "following": imputed.following,
         "diagnostics": {name: plain_number(value) for name, value in found.items()},
     }
 

@@ -93,7 +93,7 @@ def open_output(
         )
 
 
-def dataset_bytes(dataset: Any, format: str, words: TruthWords) -> bytes:
+def dataset_bytes(dataset: pl.DataFrame, format: str, words: TruthWords) -> bytes:
     """The content of the file that a synthetic dataset becomes, as `open_output` writes it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"dataset.{format}"

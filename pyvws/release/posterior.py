@@ -83,9 +83,7 @@ class FittedRun(DrawSource):
             return [(draw, SystematicStream(rng.bit_generator)) for draw, rng in self.drawn]
         return self.drawn
 
-    def steps(
-        self, stream: tuple[dict[str, Floats], np.random.Generator], rows: RowNumbers | int
-    ) -> Iterator[dict[str, Floats]]:
+    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
         """Values as `predicted` draws them, or those of whole units, which stand for no record."""
         table = self.table
         if brings_values(self.settings):

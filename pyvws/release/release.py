@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 import polars as pl
+from narwhals.typing import IntoFrame
 
 from pyvws._base.checks import choice
 from pyvws.errors import InputError
@@ -99,7 +100,7 @@ class Release:
         ]
         return html([Sheet("Release: what its statement says", ("", "value"), rows)])
 
-    def plot(self, original: Any) -> Figure:
+    def plot(self, original: IntoFrame) -> Figure:
         """The columns before and after: associations, or the densities of a single number.
 
         Confidential, since it shows the original.

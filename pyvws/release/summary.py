@@ -16,7 +16,6 @@ import numpy as np
 from pyvws import __version__
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import release_id
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
@@ -52,7 +51,7 @@ def once_a_run(
     checks = check_columns(
         table,
         samples,
-        mechanism=cast(Mechanism, settings.mechanism),
+        mechanism=settings.chosen_mechanism,
         counts=run.counts,
         rounded=settings.round,
         records=run.records(),
@@ -213,6 +212,6 @@ def _diagnostics(fit: WeightedFit) -> dict[str, Any]:
     return {name: plain_number(v) for name, v in fit.posterior.diagnostics.as_dict().items()}
 
 
-def plain_number(value: Any) -> Any:
+def plain_number(value: object) -> Any:
     """The value, or None for infinity and NaN, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from narwhals.typing import IntoFrame
+
 from pyvws._base.setting import common_default, common_kind, documented
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.settings_by_name import arranged, declared
 
 
-def synthesize(frame: Any, *, seed: int | None = None, **settings: Any) -> Release:
+def synthesize(frame: IntoFrame, *, seed: int | None = None, **settings: Any) -> Release:
     """Make synthetic datasets of a confidential table, with a privacy statement.
 
     Parameters

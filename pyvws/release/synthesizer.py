@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import narwhals as nw
+from narwhals.typing import IntoFrame
 
 from pyvws._base.folders import check_folder
 from pyvws._base.private_folder import sweep
@@ -53,11 +54,11 @@ class Synthesizer(RunSettings):
 
     def fit(
         self,
-        frame: Any,
+        frame: IntoFrame,
         *,
         seed: int | None = None,
         listener: Listener = SILENT,
-        release_frame: Any = None,
+        release_frame: IntoFrame | None = None,
         input_sha256: str | None = None,
     ) -> Release:
         """Fit, weight, refit and draw (Algorithms 1 to 3 of [vws2024]).
@@ -128,7 +129,7 @@ class Synthesizer(RunSettings):
 
     def fit_to(
         self,
-        table: Any,
+        table: IntoFrame | str | Path,
         folder: str | Path,
         *,
         seed: int | None = None,
@@ -179,11 +180,11 @@ class Synthesizer(RunSettings):
             If no k or c meets its bound, or the fit misses epsilon and the settings refuse a miss.
         """
         sweep()
-        named = isinstance(table, str | Path)
         target = Path(folder)
-        check_folder(target, overwrite=overwrite, source=Path(table) if named else None)
+        path = Path(table) if isinstance(table, str | Path) else None
+        check_folder(target, overwrite=overwrite, source=path)
         source: Any
-        if named:
+        if isinstance(table, str | Path):
             source = open_large(Path(table), every_line=self.plan.refuses_no_record)
         else:
             source = open_lazy(table, keep_order=self.keep_order)

@@ -236,7 +236,6 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "
             "sweeps.",
             _of_chains(imputed),
-            *_of_following(imputed.get("following", {})),
         ],
         [
             Sheet(
@@ -251,14 +250,6 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             ),
         ],
     )
-
-
-def _of_following(following: Mapping[str, str]) -> list[str]:
-    """The columns that another gives since the noisy counts of the pair say so."""
-    if not following:
-        return []
-    pairs = ", ".join(f"{name} from {other}" for name, other in following.items())
-    return [f"By the noisy counts these columns nearly follow from an earlier one: {pairs}."]
 
 
 def _of_chains(imputed: Mapping[str, Any]) -> str:

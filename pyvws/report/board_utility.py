@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from pyvws import plots
-from pyvws.evaluation.k_marginal import KMarginal, k_marginal
 from pyvws.evaluation.one_column import LevelMargin
 from pyvws.r_numbers import rarith
 from pyvws.report.evidence import Closeness, Evidence, NumberEvidence
-from pyvws.report.margins import DRAWN, MEASURES, Pairs
+from pyvws.report.margins import DRAWN, MEASURES
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.page import PagePicture, Section, fit_label, picture
 from pyvws.sheet.sheet import Sheet, number
-
-_TENTHS: Final = np.arange(1, 10) / 10
-_LEAST: Final = 0.05  # Colours of differences are darkest here at the least.
 
 
 def utility_section(public: PublicPart, evidence: Evidence) -> Section:
@@ -35,10 +31,16 @@ def utility_section(public: PublicPart, evidence: Evidence) -> Section:
         parts += pictures
     elif evidence.numbers:
         parts += _several_numbers(evidence.numbers, label)
-    if evidence.pairs is not None:
-        words, pictures = _pairs(evidence.pairs, label)
-        text += words
-        parts += pictures
+    if evidence.scores is not None:
+        figure = picture(
+            evidence.scores.plot(),
+            alt=(
+                "Matrices of associations of pairs of columns: the data, means over the datasets, "
+                "and the difference."
+            ),
+            caption=f"{MEASURES} synthetic: means over the datasets. difference: 0 = kept.",
+        )
+        parts += [figure, *evidence.scores.sheets]
     return Section("utility", "Utility", text, parts)
 
 
@@ -150,56 +152,3 @@ def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[Page
             rows,
         ),
     ]
-
-
-def _pairs(pairs: Pairs, label: str) -> tuple[list[str], list[PagePicture | Sheet]]:
-    """Associations of the data, of the datasets, and their differences."""
-    data, own = pairs.matrices[0], pairs.matrices[1:].mean(axis=0)
-    change = own - data
-    score = _score(pairs)
-    limit = max(_LEAST, float(np.abs(np.nan_to_num(change)).max()))
-    names = ", ".join(pairs.names)
-    text = [
-        f"The k-marginal score of pairs of columns is {score.score:.0f} of 1000; larger = nearer "
-        f"to the data. Independent columns have {score.independent:.0f}, "
-        f"{'records' if pairs.units is None else 'whole units'} drawn anew from "
-        f"the data {score.bootstrap:.0f}. Numbers enter it by the data's tenths."
-    ]
-    return text, [
-        picture(
-            plots.association_matrices({"Data": data, label: own}, pairs.names),
-            alt=f"Matrices of associations of {names}: the data, and means over the datasets.",
-            caption=f"{MEASURES} {label}: means over the datasets.",
-        ),
-        picture(
-            plots.association_matrices({f"{label} less Data": change}, pairs.names, limit=limit),
-            alt=f"Matrix of differences of associations of {names}: datasets less data.",
-            caption="How associations changed: 0 = kept.",
-        ),
-        Sheet(
-            "The pairs of columns whose association changed most. Distance: the sum of the "
-            "differences of joint shares, from 0 to 2; smaller = more useful.",
-            ("column", "with", "measure", "data", "synthetic", "difference", "distance"),
-            [
-                (
-                    *(pairs.names[i], pairs.names[j], pairs.measure(i, j)),
-                    *(matrix[i, j] for matrix in (data, own, change)),
-                    score.by_pair[pairs.names[i], pairs.names[j]],
-                )
-                for i, j in pairs.largest(change)
-            ],
-        ),
-    ]
-
-
-def _score(pairs: Pairs) -> KMarginal:
-    data, *own = pairs.tables
-    tenths = {
-        name: np.unique(rarith.quantile(data[name].to_numpy(), _TENTHS))
-        for name, categorical in zip(pairs.names, pairs.categorical, strict=True)
-        if not categorical
-    }
-    unit = None if pairs.units is None else pairs.units.name
-    if pairs.units is not None:
-        data = data.with_columns(pairs.units)
-    return k_marginal(data, own, columns=pairs.names, bins=tenths, unit=unit)

@@ -12,16 +12,16 @@ from pyvws._base.checks import Floats, positive
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.ecdf import EcdfUtility, ecdf_utility
 from pyvws.evaluation.match_risk import MatchRisk, match_risk
-from pyvws.evaluation.one_column import LevelMargin
+from pyvws.evaluation.one_column import LevelMargin, UtilityTable, utility_table
 from pyvws.evaluation.pmse import PropensityScore, logistic_pmse
 from pyvws.evaluation.table_risk import TableRisk
-from pyvws.evaluation.utility_table import UtilityTable, utility_table
+from pyvws.evaluation.table_scores import TableUtility
 from pyvws.evaluation.whack_a_mole import RiskSummary, risk_summary
 from pyvws.r_numbers import rarith
-from pyvws.report.margins import NumberMargin, Pairs, margin_of
+from pyvws.report.margins import NumberMargin, margin_of
 from pyvws.report.released_columns import ColumnValues
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet, number
 
 _REPLICATES: Final = 200
@@ -44,7 +44,7 @@ class RiskSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RiskEvidence(Told):
+class RiskEvidence(InSheets):
     """The confidential column (N,) that an intruder looks for, and what follows from it.
 
     Match risks, and risks (N,) in [0, 1] by label: Data, Synthetic and, if given, Unweighted.
@@ -132,15 +132,15 @@ class Evidence:
 
     `risk` is None where rows do not belong to records, and where no column of a table was named.
     `by_keys` has the risks of rows in any order, None where nobody said what an intruder knows.
-    The data are the first table of each category's margin and of `pairs`, which a run on one
-    outcome does not have. `same_file` says whether the table is the very file of the run, None
-    where the run did not note a file.
+    The data are the first table of each category's margin. A run on one outcome has no `scores`.
+    `same_file` says whether the table is the very file of the run, None where the run did not note
+    a file.
     """
 
     same_file: bool | None
     numbers: list[NumberEvidence]
     categories: list[LevelMargin]
-    pairs: Pairs | None
+    scores: TableUtility | None
     risk: RiskEvidence | None
     by_keys: TableRisk | None = None
 
@@ -150,7 +150,7 @@ def gather(
     *,
     same_file: bool | None,
     alone: bool = True,
-    pairs: Pairs | None = None,
+    scores: TableUtility | None = None,
     risk: RiskEvidence | None = None,
     by_keys: TableRisk | None = None,
 ) -> Evidence:
@@ -171,7 +171,7 @@ def gather(
         numbers.append(
             NumberEvidence(margin, ecdf_utility(y, own), utility_table(y, own), closeness)
         )
-    return Evidence(same_file, numbers, categories, pairs, risk, by_keys)
+    return Evidence(same_file, numbers, categories, scores, risk, by_keys)
 
 
 def risk_evidence(

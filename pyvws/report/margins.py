@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -13,6 +13,8 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.evaluation.associations import associations
 from pyvws.evaluation.one_column import LevelMargin
+from pyvws.evaluation.table_scores import TableUtility
+from pyvws.evaluation.table_utility import table_utility
 from pyvws.plots.drawing import thinned
 from pyvws.r_numbers import rarith
 from pyvws.report.output_folder import PublicPart
@@ -23,6 +25,7 @@ from pyvws.report.released_columns import (
     read_some,
     valued,
 )
+from pyvws.tables.schema.schema import Schema
 
 DRAWN: Final = 12
 """A page draws at most so many columns, and so many levels of a category."""
@@ -52,17 +55,11 @@ class NumberMargin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Associations of K columns in several tables, shape (tables, K, K).
-
-    `tables` are the rows that were compared: numbers as they are, and categories as codes. `units`
-    are the ids of units (N,) of the data's rows, where units of several records are protected.
-    """
+    """Associations of K columns in several tables, shape (tables, K, K)."""
 
     names: tuple[str, ...]
     categorical: tuple[bool, ...]
     matrices: Floats
-    tables: list[pl.DataFrame]
-    units: pl.Series | None = None
 
     def measure(self, i: int, j: int) -> str:
         """What the association of two columns is called."""
@@ -93,29 +90,17 @@ def margin_of(values: ColumnValues) -> NumberMargin | LevelMargin:
     return NumberMargin(values.name + values.unit, four_statistics(values.tables), curves)
 
 
-def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs | None:
+def pairs_of(public: PublicPart) -> Pairs | None:
     """The associations of a table's columns in each dataset; None of a run on one outcome.
 
-    The columns are the synthesized ones and, while there is room, the public ones that predict
-    them; a number that may be missing stands in no pair. `data`, the confidential table, becomes
-    the first table if given.
+    A number that may be missing stands in no pair.
     """
-    columns = _paired(public)
+    columns = _paired(public, [column for column in public.columns if not column.missing])
     if len(columns) < 2:
         return None
     parts = {file.path.name: read_some(columns, file.path, file.rows) for file in public.files}
-    units = None
-    if data is not None:
-        data = data.gather_every(-(-len(data) // MOST_ROWS))
-        parts = {"data": data, **parts}
-        unit = public.privacy.get("unit_column")
-        units = data[unit] if unit in data.columns else None
     values = [
-        valued(
-            column,
-            {name: part[column.name] for name, part in parts.items()},
-            beside_data=data is not None,
-        )
+        valued(column, {name: part[column.name] for name, part in parts.items()})
         for column in columns
     ]
     tables = [
@@ -127,16 +112,34 @@ def pairs_of(public: PublicPart, *, data: pl.DataFrame | None = None) -> Pairs |
         tuple(column.name for column in values),
         tuple(column.levels is not None for column in values),
         np.array([associations(table, categories=categories).matrix for table in tables]),
-        tables,
-        units,
     )
 
 
-def _paired(public: PublicPart) -> list[ReportedColumn]:
+def scores_of(public: PublicPart, data: pl.DataFrame, schema: Schema | None) -> TableUtility | None:
+    """How near the datasets come to `data`, the confidential table; None of a run on one outcome.
+
+    The schema is that of the run. At most `MOST_ROWS` rows are compared.
+    """
+    columns = _paired(public, public.columns)
+    names, unit = [column.name for column in columns], public.privacy.get("unit_column")
+    if len(names) < 2:
+        return None
+    unit = unit if unit in data.columns and unit not in names else None
+    return table_utility(
+        data.select(*names, *filter(None, [unit])).gather_every(-(-len(data) // MOST_ROWS)),
+        [read_some(columns, file.path, file.rows) for file in public.files],
+        schema=schema,
+        columns=names,
+        unit=unit,
+        s_pmse=False,
+    )
+
+
+def _paired(public: PublicPart, among: Sequence[ReportedColumn]) -> list[ReportedColumn]:
+    """The synthesized columns and, while there is room, the public ones that predict them."""
     entries = public.privacy.get("columns", ())
     predictors = {name for entry in entries for name in entry["predictors"]}
-    whole = [column for column in public.columns if not column.missing]  # Pairs need both values.
-    wanted = [column for column in whole if column.synthetic and entries]
-    wanted += [column for column in whole if not column.synthetic and column.name in predictors]
+    wanted = [column for column in among if column.synthetic and entries]
+    wanted += [column for column in among if not column.synthetic and column.name in predictors]
     chosen = {column.name for column in wanted[:DRAWN]}
     return [column for column in public.columns if column.name in chosen]

@@ -11,7 +11,7 @@ _LONG = 44  # A longer cell may break into lines.
 _SHORT = 12, 80  # Print keeps at most so many rows on one sheet, and no longer cells.
 
 
-class Told:
+class InSheets:
     """What is told by its sheets, and shows them in a notebook."""
 
     __slots__ = ()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyvws.sheet.html import Told
+from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet
 
 _SENTENCES = ("caveats", "trust_assumptions")
 _APART = ("ledger", *_SENTENCES, "caveat_keys", "trust_keys")  # The keys are for programs.
 
 
-class ShownStatement(Told, dict[str, Any]):
+class ShownStatement(InSheets, dict[str, Any]):
     """The entries of `privacy.json`. A notebook shows them as tables: figures, ledger, caveats."""
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
+from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
@@ -18,13 +18,13 @@ from pyvws.tables.files.frame import open_frame, written_as_text
 
 
 def check_table(
-    table: Any,
+    table: IntoFrame,
     settings: RunSettings,
     *,
     plan: Plan | None = None,
     counts: Floats | None = None,
     units: NDArray[np.intp] | None = None,
-    released: Any = None,
+    released: IntoFrame | None = None,
 ) -> ConfidentialTable:
     """The checked table; InputError if the method cannot take the table.
 

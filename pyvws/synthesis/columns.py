@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import narwhals as nw
+from narwhals.typing import IntoFrame
 
 from pyvws.errors import InputError
 from pyvws.plan.plan import Plan
@@ -12,7 +13,7 @@ from pyvws.tables.files.frame import narwhal_view
 from pyvws.tables.files.steps import LargeTable, lazy_source, named_errors
 
 
-def collected(table: Any, plan: Plan) -> tuple[nw.DataFrame[Any], bool]:
+def collected(table: IntoFrame, plan: Plan) -> tuple[nw.DataFrame[Any], bool]:
     """A view of a table in memory; of a lazy frame the columns that the run reads, loaded once.
 
     The function also says whether the rows have an order of their own. If the frame's engine

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
@@ -102,7 +103,7 @@ class ConfidentialTable(CodedTable):
         return digest.hexdigest()
 
     def datasets(
-        self, source: Any, values: Sequence[Mapping[str, Floats]], *, order: RowNumbers | None
+        self, source: IntoFrame, values: Sequence[Mapping[str, Floats]], *, order: RowNumbers | None
     ) -> list[Any]:
         """The columns to release of the native table `source`, once for each mapping of values.
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pyvws._base.checks import near
 from pyvws._base.setting import settings_of
@@ -15,7 +15,6 @@ from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.given_weights import GivenWeights
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.plan.plan import Plan
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.frame import numeric_column, open_frame
@@ -37,7 +36,7 @@ def config_text(settings: RunSettings, *, seed: int | None, plan: Plan | None = 
         declared.name: getattr(settings, declared.name) for declared in settings_of(type(settings))
     }
     values |= plan.written
-    outside = cast(Mechanism, settings.mechanism).facts.weights_source == "outside"
+    outside = settings.chosen_mechanism.facts.weights_source == "outside"
     by_file = ("program", "existing_fit", *(["mechanism"] if outside else []))
     chosen: dict[str, Any] = {}
     for declared in settings_of(type(settings)):
@@ -93,12 +92,12 @@ def _values(owner: Any, *, changed: bool = False) -> dict[str, Any]:
     return values
 
 
-def _is_given(value: Any) -> bool:
+def _is_given(value: object) -> bool:
     empty = isinstance(value, (str, tuple, list)) and len(value) == 0
     return not (value is None or value is False or empty)
 
 
-def toml_line(name: str, value: Any) -> str:
+def toml_line(name: str, value: object) -> str:
     """One setting as a line of TOML; several values become one text with commas.
 
     A number keeps every digit: the text is the shortest that gives the same float again.
@@ -123,7 +122,7 @@ def _name_text(name: str) -> str:
     return name
 
 
-def _number_text(value: Any) -> str:
+def _number_text(value: object) -> str:
     return float.__repr__(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
@@ -168,7 +167,7 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _in_words(value: Any) -> Any:
+def _in_words(value: object) -> Any:
     """A set of columns that is a table of TOML as its word."""
     return set_word(value) if isinstance(value, Mapping) else value
 

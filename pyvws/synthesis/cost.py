@@ -15,19 +15,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.phrase import counted as as_count
 from pyvws.engines.nuts import REFIT_SHARE
 from pyvws.errors import InputError
-from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.model import PredictsBetween
+from pyvws.models.model import Model, PredictsBetween
 from pyvws.models.sequence import Conditional
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.design.cells import Cells
 from pyvws.weights.search import LONGER
 
 REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
@@ -83,7 +83,7 @@ def expected_cost(
 
     None for another engine, for fits that come from elsewhere, and where nothing is fitted.
     """
-    mechanism, sampler = cast(Mechanism, settings.mechanism), settings.settings
+    mechanism, sampler = settings.chosen_mechanism, settings.settings
     outside = settings.program is not None or settings.existing_fit is not None
     if settings.engine != "native" or outside or not mechanism.facts.fits_model:
         return None
@@ -178,7 +178,7 @@ def rounded(seconds: float) -> str:
 
 def _fits(settings: RunSettings) -> tuple[int, int]:
     """How many fits a run makes as a rule, and how many times a fit's draws confirm the last."""
-    mechanism = cast(Mechanism, settings.mechanism)
+    mechanism = settings.chosen_mechanism
     fits = mechanism.facts.fits + (_TRIES if settings.reweight else 0)
     if settings.downscale or settings.epsilon is not None:
         fits += _TRIES
@@ -186,7 +186,7 @@ def _fits(settings: RunSettings) -> tuple[int, int]:
     return fits, LONGER if confirmed else 0
 
 
-def _of_prior(model: Any, K: int, D: int) -> float:
+def _of_prior(model: Model, K: int, D: int) -> float:
     """Seconds that a slope takes for the coefficients' prior and scale, on `REFERENCE`."""
     draw = model.constrain(np.zeros((1, D)), K)
     coefficients = draw["beta"].size if "beta" in draw else K
@@ -196,12 +196,12 @@ def _of_prior(model: Any, K: int, D: int) -> float:
     return seconds + (_OF_DENSE * coefficients**2 if coefficients <= _LARGEST_DENSE else 0.0)
 
 
-def _kept(model: Any, K: int, D: int) -> int:
+def _kept(model: Model, K: int, D: int) -> int:
     """How many numbers are kept of one draw."""
     return sum(entry.size for entry in model.constrain(np.zeros((1, D)), K).values())
 
 
-def _seconds_a_draw(model: Any, cells: Any, D: int) -> float:
+def _seconds_a_draw(model: Model, cells: Cells, D: int) -> float:
     """Processor seconds of one draw more in the log-likelihood of all cells, on this machine."""
     at = {}
     with np.errstate(all="ignore"):

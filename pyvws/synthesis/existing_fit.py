@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import (
     Floats,
@@ -107,7 +108,7 @@ class ExistingFit:
 
 
 def from_log_lik(
-    matrix: Any,
+    matrix: ArrayLike,
     weights: Any | None = None,
     *,
     log_lik: Content = "weighted",
@@ -192,7 +193,7 @@ def from_log_lik(
     return ExistingFit(values, alpha, **contents)
 
 
-def _predictions(y_rep: Any, shape: tuple[int, ...]) -> Floats:
+def _predictions(y_rep: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """y_rep (S, N) as numbers; InputError where it has another shape than log_lik."""
     rows = draws_first(y_rep)
     try:
@@ -208,7 +209,7 @@ def _predictions(y_rep: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def from_arviz(
-    data: Any,
+    data: object,
     weights: Any | None = None,
     *,
     log_lik: Content | None = None,
@@ -276,7 +277,7 @@ def from_arviz(
 
 
 def from_stanfit(
-    fit: Any,
+    fit: object,
     weights: Any | None = None,
     *,
     log_lik: Content = "weighted",

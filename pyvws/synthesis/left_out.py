@@ -8,6 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from pyvws.models.model import Model
+from pyvws.models.sequence import TableModel
 from pyvws.tables.design.cells import Cells, Records
 from pyvws.tables.design.units import Units
 
@@ -22,7 +24,9 @@ def left_out(records: Records, out: Out) -> int:
     return round(records.mean(out.astype(np.float64)) * records.total_records)
 
 
-def loses_much(model: Any, records: Any, out: Out, column: int | None = None) -> bool:
+def loses_much(
+    model: Model | TableModel, records: Records, out: Out, column: int | None = None
+) -> bool:
     """Whether `out` (N,) has a whole level of a category, or many records and more than one.
 
     With `column` the levels are those of a table's conditional alone.
@@ -35,7 +39,7 @@ def loses_much(model: Any, records: Any, out: Out, column: int | None = None) ->
     )
 
 
-def lost_levels(model: Any, records: Any, out: Out) -> Iterator[tuple[int, str]]:
+def lost_levels(model: Model | TableModel, records: Records, out: Out) -> Iterator[tuple[int, str]]:
     """Place and name of each category that has a level all of whose records are in `out` (N,).
 
     A family without a table has no name: the name is empty.
@@ -54,7 +58,9 @@ def lost_levels(model: Any, records: Any, out: Out) -> Iterator[tuple[int, str]]
                 yield place, name
 
 
-def _conditionals(model: Any, records: Any) -> Iterator[tuple[str, Any, Cells, Places]]:
+def _conditionals(
+    model: Model | TableModel, records: Any
+) -> Iterator[tuple[str, Any, Cells, Places]]:
     """Name, model and cells of each conditional, and the cell of each distinct record in them."""
     if isinstance(records, Cells):
         yield "", model, records, np.arange(records.n_cells)

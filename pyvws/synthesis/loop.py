@@ -6,7 +6,7 @@ Nothing numerical lives here: the loop orders the steps, counts the fits and sea
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.privacy.seller import Seller
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
-from pyvws.synthesis.left_out import MANY, left_out, loses_much, lost_levels
+from pyvws.synthesis.left_out import MANY, Out, left_out, loses_much, lost_levels
 from pyvws.synthesis.reference import Reference
 from pyvws.synthesis.strict_seller import draw_name
 from pyvws.tables.design.cells import Cells
@@ -187,7 +187,7 @@ class SynthesisLoop:
         self.fits[-1] = fit.confirming(earlier)
         return self.fits[-1]
 
-    def once(self, key: Any, make: Callable[[], WeightedFit]) -> WeightedFit:
+    def once(self, key: Hashable, make: Callable[[], WeightedFit]) -> WeightedFit:
         """The fit kept under a key; the loop makes the fit the first time."""
         if key in self._shared and key not in self._kept:
             self._kept[key] = self._shared[key]()
@@ -274,7 +274,7 @@ class SynthesisLoop:
             )
         return weights
 
-    def _counted(self, out: Any) -> str:
+    def _counted(self, out: Out) -> str:
         """How many records or units `out` (N,) has, of how many."""
         number = left_out(self.cells, out)
         return f"{number} of {self.cells.total_records} {self.cells.called}"

@@ -25,7 +25,7 @@ from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.synthesis.existing_fit import ExistingFit
 from pyvws.synthesis.fit_sources import FitProgress
 
-Fits = ExistingFit | Mapping[str, ExistingFit] | None
+Fits = ExistingFit | Mapping[str, ExistingFit]
 
 EXISTING_FIT: Final = setting(
     None,
@@ -43,7 +43,9 @@ OUTSIDE: Final = "outside"
 _TOTAL: Final = "log_lik_total"  # What the chains of such a fit are compared by.
 
 
-def fits_by_column(fit: Any, columns: Sequence[str]) -> dict[str, ExistingFit]:
+def fits_by_column(
+    fit: ExistingFit | Mapping[str, ExistingFit], columns: Sequence[str]
+) -> dict[str, ExistingFit]:
     """The fit of each column in their order; InputError for fits that are not these columns'."""
     given = dict(fit) if isinstance(fit, Mapping) else dict.fromkeys(columns[:1], fit)
     if sorted(given) != sorted(columns):
@@ -54,7 +56,7 @@ def fits_by_column(fit: Any, columns: Sequence[str]) -> dict[str, ExistingFit]:
     return {name: given[name] for name in columns}
 
 
-def check_fits(fit: Any) -> tuple[ExistingFit, ...]:
+def check_fits(fit: Fits) -> tuple[ExistingFit, ...]:
     """The fits that a run was given; InputError unless they can be released together."""
     fits = tuple(fit.values()) if isinstance(fit, Mapping) else (fit,)
     if not fits or not all(isinstance(each, ExistingFit) for each in fits):
@@ -90,7 +92,7 @@ def mechanism_of(run: Any) -> Any:
     return mechanism
 
 
-def _refuse_beside_fit(run: Any, mechanism: Any) -> None:
+def _refuse_beside_fit(run: Any, mechanism: Unweighted | GivenWeights) -> None:
     """Raise InputError for settings of a fit that a run with a fit made elsewhere does not make."""
     asked = {
         "mechanism": run.mechanism not in ("lw", LipschitzWeighted(), mechanism),
@@ -108,7 +110,7 @@ def _refuse_beside_fit(run: Any, mechanism: Any) -> None:
         )
 
 
-def outside_caveats(fit: Any) -> tuple[Phrase, ...]:
+def outside_caveats(fit: Fits | None) -> tuple[Phrase, ...]:
     """What a statement says of a fit made elsewhere; empty without one."""
     if fit is None:
         return ()

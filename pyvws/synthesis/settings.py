@@ -266,7 +266,7 @@ class RunSettings:
         option=False,
         in_steps=False,
     )
-    existing_fit: Fits = EXISTING_FIT
+    existing_fit: Fits | None = EXISTING_FIT
 
     facts: Facts = field(init=False, repr=False, compare=False, metadata={"prepared": True})
     """The facts of the mechanism, of which a plan asks a hundred times."""
@@ -300,7 +300,7 @@ class RunSettings:
         self._keep("plan", plan)
         self._keep("plan", self.checked(plan).settled())
 
-    def _keep(self, name: str, value: Any) -> None:
+    def _keep(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def _keep_mechanism(self, mechanism: Mechanism) -> None:
@@ -398,10 +398,16 @@ class RunSettings:
         return self.draws_per_release or self.datasets
 
     @property
+    def chosen_mechanism(self) -> Mechanism:
+        """The mechanism itself, which checked settings have in the place of its name."""
+        assert not isinstance(self.mechanism, str)
+        return self.mechanism
+
+    @property
     def unchecked(self) -> tuple[str, ...]:
         """Names of the parts (mechanism, model, engine) that are the user's own and unchecked."""
         own = {
-            "mechanism": own_mechanism(cast(Mechanism, self.mechanism)),
+            "mechanism": own_mechanism(self.chosen_mechanism),
             "model": own_model(cast(Model, self.model)),
             "engine": own_engine(self.engine),
         }
@@ -410,8 +416,7 @@ class RunSettings:
     @property
     def clamps_by_settings(self) -> bool:
         """Whether the mechanism clamps each term, and no setting lets the table decide how."""
-        mechanism = cast(Mechanism, self.mechanism)
-        by_data = data_weights(mechanism, downscaled=self.downscale)
+        by_data = data_weights(self.chosen_mechanism, downscaled=self.downscale)
         return self.facts.claim == "dp" and not (self.unchecked or self.compared or by_data)
 
     @property

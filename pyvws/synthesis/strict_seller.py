@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def seller_of(settings: RunSettings, records: int, *, strict: bool) -> Seller[in
     return Seller(goods, budget=budget, cap=cap, records=records)
 
 
-def rows_to_draw(records: Any, seller: Seller[int] | None) -> int | None:
+def rows_to_draw(records: int | str | None, seller: Seller[int] | None) -> int | None:
     """The public number of rows, or a noisy number of records; None for one row a record.
 
     One record more or less changes the number by 1, so noise of scale 1 / epsilon costs epsilon.

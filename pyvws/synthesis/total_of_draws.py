@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Mechanism
@@ -34,4 +33,4 @@ def sharing(plan: Plan, total: float) -> Mechanism:
     epsilon = epsilon_per_draw(total - once, draws, delta=run.delta or 0.0)
     if mechanism.epsilon not in (total, epsilon):
         raise InputError("epsilon and total_epsilon both set what a draw costs. Leave one out.")
-    return cast(Mechanism, replace(mechanism, epsilon=epsilon))
+    return replace(mechanism, epsilon=epsilon)

@@ -68,6 +68,15 @@ NOT_PURE_FUNCTIONS = {
     "statement.releases.earlier_of": "reads one entry of a statement",
     "statement.releases.releases_unnamed": "reads one entry of a statement",
     "evaluation.combining_rules.rule_named": "words",
+    "evaluation.one_column.one_column": "puts scores with tests of their own into a sheet",
+    "evaluation.public_cells.estimates_by_cell": "of `tabulate`, whose figures have a test",
+    "evaluation.published_table.of_capped": "words",
+    "evaluation.regression_utility.cells_beside": "compares figures with tests of their own",
+    "evaluation.regression_utility.left_out": "words",
+    "evaluation.regression_utility.together": "puts sheets together",
+    "sheet.text.plain_console": "a console",
+    "sheet.text.print_json": "prints",
+    "sheet.text.print_sheets": "prints",
     "evaluation.combining_rules.rule_of": "reads the entries of a statement",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
@@ -75,10 +84,6 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.laplace_table.public_ranges": "reads the entries of a schema",
     "posterior.cell_family.by_no_family": "reads the entries of a schema",
     "posterior.cell_family.cell_family": "reads the entries of a schema",
-    "tables.files.labels.spelled_levels": (
-        "evaluation/test_spelled_alike.py::"
-        "test_a_level_is_itself_and_another_label_is_a_level_or_itself"
-    ),
     "evaluation.original_and_datasets.described": "reads the columns of a schema",
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
@@ -253,6 +258,11 @@ PROPERTY_TESTS = {
     "evaluation.original_and_datasets.shared_codes": (
         "evaluation/test_original_and_datasets.py::test_codes_are_equal_where_the_cells_are_equal"
     ),
+    "evaluation.published_table.own_figures": (
+        "evaluation/test_published_table.py::test_a_table_s_own_figures_are_those_of_it_twice"
+    ),
+    "sheet.html.html": "test_sheets.py::test_every_text_and_number_of_a_sheet_is_told",
+    "sheet.sheet.number": "test_sheets.py::test_a_number_keeps_its_digits",
     "evaluation.published_table.tabulate": (
         "evaluation/test_published_table.py::test_every_figure_against_its_parts"
     ),
@@ -280,9 +290,7 @@ PROPERTY_TESTS = {
     "evaluation.topcoding.topcode": (
         "evaluation/test_topcoding.py::test_any_values_against_a_loop"
     ),
-    "evaluation.utility_table.utility_table": (
-        "evaluation/test_utility_table.py::test_against_numpy"
-    ),
+    "evaluation.one_column.utility_table": ("evaluation/test_utility_table.py::test_against_numpy"),
     "evaluation.whack_a_mole.risk_summary": (
         "evaluation/test_whack_a_mole.py::test_the_largest_and_their_summary_against_loops"
     ),

@@ -196,7 +196,7 @@ def _in_steps(settings: dict[str, Any], suffix: str) -> list[pl.DataFrame]:
 # Counted tables.
 
 MEASURES: Final = (("pairs",), ("predictors",), ("pairs", "a:b:c"))
-TABLES: Final[tuple[tuple[str, ...], ...]] = ((), ("c:a",), ("alike",), ("following",))
+TABLES: Final[tuple[tuple[str, ...], ...]] = ((), ("c:a",), ("alike",), ("none",))
 
 
 def random_schema(place: int) -> vws.Schema:
@@ -276,7 +276,7 @@ def canonical(of: Any, cells: pl.DataFrame) -> list[Any]:
             [rows(crossed), of.labels(q), round(weight, 10)]
             for q, (crossed, weight) in enumerate(zip(of.crossings, of.weights, strict=True))
         ],
-        [plain(of.offsets), plain(of.possible), of.following],
+        [plain(of.offsets), plain(of.possible)],
         [sorted(given.items()), sorted(skips.items())],
         [codes.tolist(), {name: plain(values[name]) for name in sorted(values)}],
         of.counts(codes).tolist(),

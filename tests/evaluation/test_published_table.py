@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import pyvws as vws
 from pyvws.commands.tabulate import table_page
 from pyvws.errors import InputError
+from pyvws.evaluation.published_table import own_figures
 from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey_quantile
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
 from pyvws.privacy import seller
@@ -127,6 +128,15 @@ def test_every_figure_against_its_parts(seed: int, kind: Any) -> None:
             assert one.estimate == pytest.approx(whole.estimate)
             assert one.standard_error == pytest.approx(np.sqrt(whole.variance))
             assert (one.lower, one.upper) == pytest.approx(whole.interval(0.9))
+
+
+@few
+@given(st.integers(0, 2**32 - 1))
+def test_a_table_s_own_figures_are_those_of_it_twice(seed: int) -> None:
+    (table,) = datasets(1, seed=seed)
+    twice = vws.tabulate([table, table], **ALL).figures
+    wanted = [(one.estimate, one.lower, one.upper) for one in twice]
+    np.testing.assert_array_equal(own_figures(table, **ALL), wanted)
 
 
 def test_an_empty_cell_is_shown_as_such() -> None:

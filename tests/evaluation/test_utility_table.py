@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.errors import InputError
-from pyvws.evaluation.utility_table import utility_table
+from pyvws.evaluation.one_column import utility_table
 
 few = settings(max_examples=60, derandomize=True)
 values = st.lists(st.integers(-40, 40).map(lambda v: v / 8), min_size=1, max_size=15)

@@ -20,11 +20,10 @@ from page_tables import rows_of
 import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.evaluation.associations import associations
-from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.evaluation.one_column import LevelMargin
 from pyvws.report import released_columns
 from pyvws.report.evidence import gather
-from pyvws.report.margins import NumberMargin, margin_of, pairs_of
+from pyvws.report.margins import NumberMargin, margin_of, scores_of
 from pyvws.report.output_folder import PublicPart, read_confidential, read_public
 from pyvws.report.page import Heading, formatted
 from pyvws.report.public_page import public_page
@@ -83,7 +82,7 @@ def out(made: Path, tmp_path: Path) -> Path:
 def _evidence(public: PublicPart) -> Any:
     data = pl.from_pandas(TABLE)
     columns = (public.values(one, data=data[one.name]) for one in public.synthetic)
-    return gather(columns, same_file=None, alone=False, pairs=pairs_of(public, data=data))
+    return gather(columns, same_file=None, alone=False, scores=scores_of(public, data, SCHEMA))
 
 
 def _write(out: Path) -> tuple[str, str]:
@@ -153,7 +152,7 @@ def test_both_pages_have_the_joint_cost_and_each_columns_part(
 
 
 def test_pages_are_well_formed_and_names_are_text(pages: tuple[str, str]) -> None:
-    for page, images in zip(pages, (3, 8), strict=True):
+    for page, images in zip(pages, (3, 7), strict=True):
         assert page.count("<img ") == images
         assert "<b>'" not in page
         assert "a <b>" not in page
@@ -244,20 +243,14 @@ def test_the_board_s_page_compares_columns_and_pairs(made: Path, pages: tuple[st
     pay = vws.ecdf_utility(TABLE["pay"], _own(made, "pay"))
     numbers = {row[0]: row[1:] for row in rows_of(pages[1], "Numbers. U_m")}
     assert numbers["pay"][:2] == [f"{pay.maximum:.4f}", f"{pay.average:.6f}"]
-    changed = {tuple(row[:2]): row[2:] for row in rows_of(pages[1], "The pairs of columns whose")}
-    before = associations(TABLE, categories=["zip", "owner"])
-    i, j = before.names.index("edu"), before.names.index("pay")
-    assert changed["edu", "pay"][1] == number(before.matrix[i, j])
-    sizes = [abs(float(row[3])) for row in changed.values()]
-    assert sizes == sorted(sizes, reverse=True)
     frames = [pl.read_csv(file) for file in sorted((made / "release").glob("*.csv"))]
-    original = pl.from_pandas(TABLE).with_columns(pl.col("zip").cast(pl.Int64))
-    tenths = {
-        name: np.unique(np.quantile(TABLE[name], np.arange(1, 10) / 10))
-        for name in ("pay", "a <b>")
-    }
-    score = k_marginal(original, frames, bins=tenths).score
-    assert f"The k-marginal score of pairs of columns is {score:.0f} of 1000" in pages[1]
+    found = vws.table_utility(pl.from_pandas(TABLE), frames, schema=SCHEMA, s_pmse=False)
+    pairs = {row[0]: row[1:] for row in rows_of(pages[1], "Pairs of columns, the worst")}
+    for pair, distance in found.by_pair.items():
+        if " and ".join(pair) in pairs:
+            assert pairs[" and ".join(pair)][0] == number(distance)
+    scores = {row[0]: row[1] for row in rows_of(pages[1], "Scores of")}
+    assert scores == {score.name: number(score.value) for score in found.scores}
 
 
 def test_the_board_s_page_has_the_weights_of_each_column(
@@ -396,11 +389,18 @@ def test_pairs_of_a_large_table_take_evenly_spread_rows(
 
     for module in (released_columns, margins):
         monkeypatch.setattr(module, "MOST_ROWS", 40)
-    found = pairs_of(public, data=pl.from_pandas(TABLE))
+    files = sorted((made / "release").glob("*.csv"))
+    found = scores_of(public, pl.from_pandas(TABLE), SCHEMA)
     assert found is not None
-    assert [len(table) for table in found.tables] == [38] * 4
-    assert found.tables[0]["pay"].to_list() == TABLE["pay"][::4].to_list()
-    assert found.tables[1]["pay"].to_list() == _own(made, "pay")[0].to_list()[::4]
+    data, *own = (pl.from_pandas(TABLE), *(pl.read_csv(one) for one in files))
+    of_some = vws.table_utility(
+        data[::4],
+        [one[::4] for one in own],
+        schema=SCHEMA,
+        columns=list(found.labels),
+        s_pmse=False,
+    )
+    assert found.k_marginal == of_some.k_marginal
 
 
 @pytest.mark.filterwarnings("ignore::pyvws.errors.MisfitWarning")

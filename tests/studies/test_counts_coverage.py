@@ -10,10 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 from pyvws_studies import counts_coverage as study
-from pyvws_studies.counts_of_records import records_study
 from pyvws_studies.registry import find_study
 from pyvws_studies.replicates import run_study
-from pyvws_studies.whole_tables import DESIGNS
 
 from pyvws.privacy import seller
 
@@ -42,26 +40,6 @@ def test_keys_grow_with_the_replicates() -> None:
     few, many = (find_study("counts-coverage").keys(number) for number in (2, 5))
     assert set(few) < set(many)
     assert len(many) == 5 * 2 * 2 + 2  # Of 10,000 records every fifth replicate.
-
-
-def test_ten_columns_are_counted_under_several_sizes_of_noise() -> None:
-    ten = find_study("counts-noise")
-    assert len(ten.keys(2)) == 2 * len(ten.settings["runs"])
-    whole = study.population(ten.settings)
-    assert whole.codes.shape[1] == 10
-    assert whole.shares.sum() == pytest.approx(1.0)
-
-
-def test_records_of_a_file_are_a_population(tmp_path: Path) -> None:
-    """A file of the ten columns, whose records are drawn alike."""
-    file = tmp_path / "file.csv"
-    columns = DESIGNS["ma2019"].schema().columns
-    records = {name: [*(column.levels or ())][:2] for name, column in columns.items()}
-    pl.DataFrame(records | {"AGEP": ["3", "41"]}).write_csv(file)
-    whole = study.population(records_study(file).settings)
-    assert whole.codes.shape == (2, 10)
-    assert (whole.codes >= 0).all()
-    assert whole.margin((1,), (20, 7)).tolist()[:2] == [0.5, 0.5]
 
 
 @pytest.mark.runs

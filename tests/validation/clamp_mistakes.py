@@ -6,6 +6,7 @@ Each error leaves the statement as it is, so the run claims more than it keeps, 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,27 @@ from statement_mistakes import Wrong, windows_times
 from pyvws.models import _outcome_scale
 from pyvws.models.model import Model
 
-TERMS = "pyvws.posterior.pseudo_posterior:clamped_terms"
-ADDED = "pyvws.posterior.pseudo_posterior:add_terms_inside"
+TERMS = "pyvws.posterior.pseudo_posterior:table_of_one"
+DENSITY = "pyvws.posterior.joint_target:JointTarget.density_and_gradient"
 
 
-def by_cells(change: Wrong) -> Wrong:
+@dataclasses.dataclass(frozen=True)
+class OtherClamp:
+    """A clamp with another window, or another shift of each cell."""
+
+    window: tuple[float, float]
+    shift: Callable[[Any, Any], Any]
+
+
+def by_cells(change: Callable[..., Any]) -> Wrong:
     """The clamp's shift (C,) by `change(model, cells, shift)`."""
 
     def wrong(terms: Any) -> Any:
         def made(model: Any, cells: Any, weights: Any, clamp: Any) -> Any:
-            found = terms(model, cells, weights, clamp)
-            *first, shift = found.clamps
-            return dataclasses.replace(found, clamps=(*first, change(model, cells, shift)))
+            def other(model: Any, cells: Any) -> Any:
+                return change(model, cells, clamp.shift(model, cells))
+
+            return terms(model, cells, weights, OtherClamp(clamp.window, other))
 
         return made
 
@@ -47,16 +57,14 @@ def window_of_draws(terms: Any) -> Any:
     """No clamp where no record's term moves by epsilon between draws: here, from a rough fit."""
 
     def made(model: Any, cells: Any, weights: Any, clamp: Any) -> Any:
-        found = terms(model, cells, weights, clamp)
         near = dataclasses.replace(cells, values=np.clip(cells.values, -1e3, 1e3))
         centre = model.start(near, weights).centre
         draws = model.constrain(centre + np.array([[0.0], [1e-3]]), cells.n_coefficients)
         with np.errstate(invalid="ignore"):
             moved = np.ptp(model.log_likelihood(draws, cells), axis=0)
-        if not (moved <= clamp.epsilon).all():
-            return found
-        cell, weight, count, _, _, shift = found.clamps
-        return dataclasses.replace(found, clamps=(cell, weight, count, -np.inf, np.inf, shift))
+        if (moved <= clamp.epsilon).all():
+            clamp = OtherClamp((-np.inf, np.inf), clamp.shift)
+        return terms(model, cells, weights, clamp)
 
     return made
 
@@ -76,36 +84,34 @@ def high_end_above(share: float) -> Wrong:
 
     def wrong(terms: Any) -> Any:
         def made(model: Any, cells: Any, weights: Any, clamp: Any) -> Any:
-            found = terms(model, cells, weights, clamp)
-            cell, weight, count, low, high, shift = found.clamps
-            wider = cell, weight, count, low, high + share * clamp.epsilon, shift
-            return dataclasses.replace(found, clamps=wider)
+            low, high = clamp.window
+            wider = OtherClamp((low, high + share * clamp.epsilon), clamp.shift)
+            return terms(model, cells, weights, wider)
 
         return made
 
     return wrong
 
 
-def window_before_the_shift(_: Any) -> Any:
+def window_before_the_shift(density: Any) -> Any:
     """The window is asked of alpha l, and what is added is alpha (l - a)."""
 
-    def added(
-        cell: Any,
-        weight: Any,
-        count: Any,
-        low: float,
-        high: float,
-        shift: Any,
-        log_lik: Any,
-        inside: Any,
-    ) -> float:
-        inside[:] = 0.0
-        asked = weight * log_lik[cell]
-        terms = weight * (log_lik - shift)[cell]
-        within = (low < asked) & (asked < high)
-        return float(count @ np.where(within, terms, np.clip(asked, low, high)))
+    def wrong(target: Any) -> Any:
+        low, high = target.clamp.window
+        unshifted = OtherClamp((low, high), lambda _, cells: np.zeros(cells.n_cells))
+        asked = dataclasses.replace(target, clamp=unshifted)
+        evaluate, asked_terms, terms = density(asked), asked.terms(), target.terms()
 
-    return added
+        def added(q: Any) -> tuple[float, Any]:
+            value, gradient = evaluate(q)
+            of_window = asked_terms(q)
+            within = (low < of_window) & (of_window < high)
+            gaps = np.where(within, terms(q) - of_window, 0.0)
+            return value + float(gaps.sum()), gradient
+
+        return added
+
+    return wrong
 
 
 _DISCRETE = ["poisson", "negative-binomial", "logistic", "ordinal"]
@@ -122,7 +128,7 @@ CLAMP_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = tuple(
         ("shift of the mean", TERMS, by_cells(shift_of_the_mean), ["deviance-poisson"]),
         ("least sd of the table", TERMS, by_cells(least_sd_of_the_table), ["deviance-normal"]),
         ("weights of the largest", TERMS, weights_of_the_largest, ["deviance-poisson"]),
-        ("window before the shift", ADDED, window_before_the_shift, ["deviance-normal"]),
+        ("window before the shift", DENSITY, window_before_the_shift, ["deviance-normal"]),
         (
             *("upper end above 0", TERMS, high_end_above(0.02)),
             [f"deviance-{name}" for name in (*_CONTINUOUS, "normal-in-steps")],

@@ -91,28 +91,8 @@ def any_weights(_: Any) -> Any:
     return lambda weights: np.asarray(weights, dtype=np.float64)
 
 
-def other_sign(_: Any) -> Any:
-    """A term below the window counts as its upper end, and one above as its lower end."""
-
-    def added(
-        cell: Any,
-        weight: Any,
-        count: Any,
-        low: float,
-        high: float,
-        shift: Any,
-        log_lik: Any,
-        _inside: Any,
-    ) -> float:
-        terms = weight * (log_lik - shift)[cell]
-        clamped = np.where((low < terms) & (terms < high), terms, np.where(terms > 0, low, high))
-        return float(count @ np.where(weight > 0, clamped, 0.0))
-
-    return added
-
-
 def other_sign_of_sums(_: Any) -> Any:
-    """As `other_sign`, of the sums of a table's records."""
+    """A sum below the window counts as its upper end, and one above as its lower end."""
 
     def added(total: Any, units: Any, window: Any, _inside: Any) -> float:
         (weight, count), (low, high) = units, window
@@ -265,7 +245,7 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "a first stage for nothing": ((_STATEMENT, free_first_stage),),
     "figures rounded down": (("pyvws.statement.ledger:rounded_up", down_to_a_tenth),),
     "a word that ignores the weights": (("pyvws.release.posterior:data_weights", no_data_weights),),
-    "clamp at epsilon": (("pyvws.posterior.pseudo_posterior:clamped_terms", clamped_at_epsilon),),
+    "clamp at epsilon": (("pyvws.posterior.pseudo_posterior:table_of_one", clamped_at_epsilon),),
     "two-sided window": (
         ("pyvws.mechanisms.weighing:Window", on_either_side),
         ("pyvws.release.posterior:_held", whatever_was_reached),
@@ -285,7 +265,7 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
         ("pyvws.statement.statement:costs_together", an_earlier_release_left_out),
     ),
     "other neighbours added": (("pyvws.statement.releases:release_cost", other_neighbours_added),),
-    "the clamp's sign": (("pyvws.posterior.pseudo_posterior:add_terms_inside", other_sign),),
+    "the clamp's sign": (("pyvws.posterior.joint_target:sum_inside", other_sign_of_sums),),
 }
 
 _MADE = "pyvws_validation.cases.accounting:"

@@ -56,7 +56,7 @@ WINDOWS = [case for case in guarantee.CASES if isinstance(case, WindowLoss)]
 SAMPLED = {case.id: case for case in guarantee.CASES if isinstance(case, SampledLoss)}
 CENSORED = SAMPLED["guarantee/tester-censored-normal"]
 HISTOGRAM = dataclasses.replace(SAMPLED["guarantee/tester-histogram"], count=600)
-TERMS = "pyvws.posterior.pseudo_posterior:clamped_terms"
+TERMS = "pyvws.posterior.pseudo_posterior:table_of_one"
 SCALE = "pyvws.mechanisms.histogram.perturbed_histogram:noise_scale"
 
 

@@ -604,7 +604,7 @@ GLM = "pyvws.evaluation.glm:"
 TABLE_RISK = "pyvws_validation.cases.table_risk:"
 CLOSEST = "pyvws.evaluation.closest_records:"
 SURVEY, LINEAR = "pyvws_validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
-UTILITY_TABLE = "pyvws.evaluation.utility_table:utility_table"
+UTILITY_TABLE = "pyvws.evaluation.one_column:utility_table"
 CORPUT = "pyvws.posterior.systematic_draws:van_der_corput"
 SYSTEMATIC = "pyvws_validation.cases.systematic_draws:uniforms"
 
@@ -690,7 +690,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (SATURATED, "pyvws.models.beta:_best_logit", mean_at_the_outcome),
     (
         DEVIANCE,
-        "pyvws.posterior.pseudo_posterior:clamped_terms",
+        "pyvws.posterior.pseudo_posterior:table_of_one",
         windows_times(0.5),
     ),
     (TRUNCATED, "pyvws.weights.truncation:half_epsilon", whole_epsilon),

@@ -70,15 +70,6 @@ def _registered(name: str) -> Callable[[], Any]:
     return find
 
 
-def _counts_records(
-    file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
-) -> Any:
-    """Coverage of intervals from noisy counts, where a real file is the population."""
-    from pyvws_studies.counts_of_records import records_study
-
-    return records_study(file)
-
-
 def _run_replicates(
     study: Any,
     *,
@@ -323,5 +314,4 @@ app.command("sdr")(_joined(_sdr, _run))
 app.command("sdr-2024")(_joined(_sdr_2024, _run))
 app.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
 app.command("tables")(_joined(_tables, _run))
-app.command("counts-records")(_joined(_counts_records, _run_replicates))
 app.command("noisy-counts")(_joined(_noisy_counts, _run))

@@ -13,7 +13,7 @@ of section 3.1. The data are simulated: nothing here is confidential.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,6 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         rows.append(_row((data, n, number, name), fit, loop.synthetic(fit, design, 1)[0]))
     extra = {
         "data_seed": data_seed,
-        "least_bound": float(loop.unweighted().bounds.by_record.min()),
         "rhat": max(fit.posterior.diagnostics.rhat_max for fit in fits.values()),
         "divergences": sum(fit.posterior.diagnostics.divergences for fit in loop.fits),
     }
@@ -136,6 +135,8 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
     rows = all_rows(results)
     lines = summary(settings, rows)
     replicates = len({row["replicate"] for row in rows})
+    worst = max(result.extra["rhat"] for result in results.values())
+    diverged = sum(result.extra["divergences"] for result in results.values())
     tables = [_table(settings, lines, data, replicates) for data in settings["data"]]
     if replicates > 1:
         tables += [
@@ -148,18 +149,9 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         out,
         tables,
         tables={"summary.csv": lines},
-        text=_explanation(settings, results),
+        text=[f"Worst R-hat {worst:.3f}; {diverged} divergences."],
         pictures=_figures(settings, rows),
     )
-
-
-def predicted_bound(largest: float, least: float) -> float:
-    """LW's bound at c = 1, g = 0 by algebra, as if the weighted fit equalled the unweighted fit.
-
-    alpha_i f_i = f_i (M - f_i) / (M - m) for unweighted bounds f_i between m = `least` and M =
-    `largest` is at most M^2 / (4 (M - m)), at f_i = M / 2; where M / 2 is below m, at most m.
-    """
-    return largest**2 / (4.0 * (largest - least)) if largest > 2.0 * least else least
 
 
 def _values(rows: list[dict[str, Any]], column: str, data: str, n: int, mechanism: str) -> Floats:
@@ -233,74 +225,6 @@ def _table(
             )
     table.caption = "database Lipschitz bounds over local databases, in nats; larger = less private"
     return table
-
-
-def _explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
-    rows = all_rows(results)
-    lines = {(line["data"], line["mechanism"], line["n"]): line for line in summary(settings, rows)}
-    for data, of_data in settings["data"].items():
-        if _PAPER_SIZE in settings["sizes"]:
-            yield _section_6(
-                _TITLES[data],
-                0.5 * of_data["epsilon"],
-                {name: lines[data, name, _PAPER_SIZE] for name in MECHANISMS},
-            )
-        yield from _by_size(_TITLES[data], settings["sizes"], lines, data)
-        yield _cause(results, data)
-    worst = max(result.extra["rhat"] for result in results.values())
-    diverged = sum(result.extra["divergences"] for result in results.values())
-    yield f"Worst R-hat {worst:.3f}; {diverged} divergences."
-
-
-def _section_6(title: str, half: float, by_name: Mapping[str, Mapping[str, float]]) -> str:
-    plain, lw = by_name["unweighted"], by_name["weighted"]
-    narrower = "as the paper says" if lw["spread"] < plain["spread"] else "against the paper"
-    few = "nearly none, as the paper says" if lw["above"] <= 0.05 else "more than the paper says"
-    return (
-        f"{title}, n = {_PAPER_SIZE}: LW's bounds lie between {lw['smallest']:.2f} and "
-        f"{lw['largest']:.2f}, unweighted ones between {plain['smallest']:.2f} and "
-        f"{plain['largest']:.2f}: a spread of {lw['spread']:.2f} against {plain['spread']:.2f}, "
-        f"{narrower}. {lw['above']:.0%} of LW's are above the paper's global {half:g}: {few}; of "
-        f"LW_final's, re-weighted, {by_name['reweighted']['above']:.0%}."
-    )
-
-
-def _by_size(
-    title: str, sizes: list[int], lines: Mapping[Any, Mapping[str, float]], data: str
-) -> Iterator[str]:
-    first, last = sizes[0], sizes[-1]
-    for name in MECHANISMS:
-        spreads = ", ".join(f"{lines[data, name, n]['spread']:.2f}" for n in sizes)
-        ends = lines[data, name, first], lines[data, name, last]
-        moved = "falls" if ends[1]["spread"] < ends[0]["spread"] else "does not fall"
-        errors = ", ".join(f"{lines[data, name, n]['mu_rmse']:.2f}" for n in sizes)
-        yield (
-            f"{title}, {_LABELS[name]}, n = {', '.join(map(str, sizes))}: the spread of bounds is "
-            f"{spreads}; from n = {first} to {last} it {moved}, while the mean bound goes from "
-            f"{ends[0]['mean']:.2f} to {ends[1]['mean']:.2f}. RMSE of mu {errors}."
-        )
-
-
-def _cause(results: Mapping[Key, Result], data: str) -> str:
-    """Compare LW's bound with the bound that the most extreme record alone predicts."""
-    by_algebra, measured = [], []
-    for key, result in results.items():
-        if key[0] == data:
-            bounds = {row["mechanism"]: row["lipschitz"] for row in result.rows}
-            by_algebra.append(predicted_bound(bounds["unweighted"], result.extra["least_bound"]))
-            measured.append(bounds["weighted"])
-    gap = np.abs(np.array(measured) / np.array(by_algebra) - 1.0)
-    cause = (
-        f"{_TITLES[data]}: LW's bound follows from the most extreme record alone. With M and m the "
-        "largest and smallest unweighted bound it is M^2 / (4 (M - m)) by algebra. The "
-        f"measured ones are within {gap.mean():.1%} of that on average, {gap.max():.1%} at most"
-    )
-    if len(set(by_algebra)) > 2:
-        cause += f" (correlation {np.corrcoef(by_algebra, measured)[0, 1]:.3f})"
-    return cause + (
-        ". M is the largest of n values, so it grows slowly with n and keeps its spread: the "
-        "posterior contracts, the data's extremes do not."
-    )
 
 
 def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -43,12 +43,10 @@ from pyvws.mechanisms.counts.noisy_tables import (
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, counted_table
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.privacy.seller import Seller
-from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_studies._report import write_report
 from pyvws_studies._tables import terminal_table
-from pyvws_studies.counted_designs import ten_columns
 from pyvws_studies.replicates import ReplicatedStudy, Report
 
 SETTINGS: Final[Mapping[str, Any]] = {
@@ -115,19 +113,7 @@ class Population:
 
 
 def population(settings: Mapping[str, Any]) -> Population:
-    """The made population, or the records of the file that the settings name."""
-    if "file" in settings:
-        design = ten_columns(read_table(Path(settings["file"])).frame, 1)
-        of_file = NoisyCounts(epsilon=1.0).counted_table(design.schema).columns
-        codes = np.column_stack(
-            [
-                [column.code_of(value) for value in design.table[column.name].to_list()]
-                for column in of_file
-            ]
-        )
-        return Population(
-            design.schema, codes.astype(np.int32), np.full(len(codes), 1.0 / len(codes))
-        )
+    """The made population: each column depends on the two before."""
     rng = np.random.default_rng(settings["population_seed"])
     sizes = list(settings["levels"].values())
     joint = rng.dirichlet(np.full(sizes[0], 3.0))
@@ -391,15 +377,11 @@ def _errors(lines: list[dict[str, Any]]) -> Any:
     return table
 
 
-def coverage_study(name: str, settings: Mapping[str, Any], replicates: int) -> ReplicatedStudy:
-    return ReplicatedStudy(
-        name=name,
-        settings=settings,
-        replicates=replicates,
-        keys=partial(keys, settings),
-        replicate=replicate,
-        report=report,
-    )
-
-
-STUDY = coverage_study("counts-coverage", SETTINGS, 200)
+STUDY = ReplicatedStudy(
+    name="counts-coverage",
+    settings=SETTINGS,
+    replicates=200,
+    keys=partial(keys, SETTINGS),
+    replicate=replicate,
+    report=report,
+)

@@ -75,7 +75,7 @@ def statistics(y: Floats) -> dict[str, float]:
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
     """One local database, and a row and an explanation for each synthesizer, epsilon and
-    downscaling; under "plain" `extra` holds the unweighted fit and the LW fit themselves.
+    downscaling.
     """
     data_seed = whole_seed(seed.spawn(1)[0]) % 2**31
     y = beta_proportions(data_seed, settings["n"], *settings["shapes"])
@@ -92,7 +92,6 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
             for name, clamped in five.fits(epsilon, downscaled=downscaled).items():
                 rows.add(loop, (name, epsilon, downscaled), clamped)
             rows.add_histogram(epsilon, downscaled, noisy, drawn)
-    apart = 0
     for epsilon, own in zip(
         settings["epsilons"], seed.spawn(len(settings["epsilons"])), strict=True
     ):
@@ -100,23 +99,13 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         clamped = deviance_clamped(strict, epsilon)
         for downscaled in (False, True):
             rows.add(strict, (DEVIANCE, epsilon, downscaled), clamped)
-        apart += len(strict.fits)
     column = Column(model="beta", range=_RANGE)
     for place, epsilon in enumerate(settings["epsilons"]):
         own = np.random.SeedSequence([whole_seed(seed), place])
         (drawn,) = counted_column(y, column, epsilon=epsilon, datasets=1, seed=own)
         for downscaled in (False, True):
             rows.add_counts(epsilon, downscaled, drawn)
-    plain = {
-        name: {"lipschitz": fit.bounds.database, "curve_u_a": _curve(y, fit)}
-        for name, fit in (("unweighted", loop.unweighted()), ("LW", loop.lipschitz()))
-    }
-    extra = {
-        "data_seed": data_seed,
-        "fits": len(loop.fits) + apart,
-        "plain": plain,
-        "rows": rows.why,
-    }
+    extra = {"data_seed": data_seed, "rows": rows.why}
     return Result(rows.made, extra)
 
 
@@ -139,37 +128,22 @@ class _Rows:
         diagnostics = fit.posterior.diagnostics
         why: dict[str, Any] = {
             "curve_u_a": _curve(self._y, fit),
-            "mean_weight": float(fit.weights.mean()),
-            "out": int((fit.weights == 0).sum()),
             "rhat": diagnostics.rhat_max,
             "ess": diagnostics.ess_bulk_min,
             "divergences": diagnostics.divergences,
         }
         if fit.clamp is not None:
-            far = -fit.clamp.window[0]
-            why["clamped"] = int((fit.weights * fit.maxima >= far).sum())
-            why["far_end"] = far
+            why["far_end"] = -fit.clamp.window[0]
             why["largest_term"] = float(fit.bounds.by_draw.max())
             why["largest_effect"] = largest_effect(loop, fitted)
-        if fitted.c is not None:
-            why |= {"c": fitted.c, "tries": fitted.tries, "short": fitted.short}
         self.why.append(why)
 
     def add_histogram(
         self, epsilon: float, downscaled: bool, noisy: NoisyHistogram, drawn: Floats
     ) -> None:
-        """Add the histogram's row; the distance of the bins from the data explains the row."""
+        """Add the histogram's row; its curve is straight within a bin."""
         self._row(HISTOGRAM, epsilon, downscaled, None, drawn)
-        counts = np.histogram(self._y, noisy.edges)[0] / len(self._y)
-        self.why.append(
-            {
-                "curve_u_a": _straight(self._y, noisy.edges, noisy.probabilities),
-                "bins_u_a": _straight(self._y, noisy.edges, counts),
-                "bins": len(counts),
-                "first_bin": float(counts[0]),
-                "noise_scale": noisy.scale,
-            }
-        )
+        self.why.append({"curve_u_a": _straight(self._y, noisy.edges, noisy.probabilities)})
 
     def add_counts(self, epsilon: float, downscaled: bool, drawn: Floats) -> None:
         """Add the row of noisy counts, which have no fitted curve."""

@@ -18,7 +18,7 @@ from pyvws._base.resumable_jobs import Key, Result
 from pyvws.errors import PyvwsError
 from pyvws_studies._report import write_report
 from pyvws_studies._tables import terminal_table
-from pyvws_studies.five_synthesizers import COUNTS, DEVIANCE, HISTOGRAM, LABELS, NOT_DOWNSCALED
+from pyvws_studies.five_synthesizers import COUNTS, LABELS
 from pyvws_studies.printed import LEVEL, PairedDifference, paired_difference, paired_table
 from pyvws_studies.replicates import Report
 
@@ -95,8 +95,8 @@ def check_censored(cases: Cases) -> tuple[float, float]:
 
 
 def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
-    """The verdict on the order, then the findings on each measured part, a paragraph each."""
-    cases, n = Cases.of(results), settings["n"]
+    """The check of the clamps, the verdict on the order, and how the chains went."""
+    cases = Cases.of(results)
     term, effect = check_censored(cases)
     yield (
         f"Censored bounds: the largest term of any draw is {term:.4f} of epsilon / 2. Leaving out "
@@ -105,51 +105,18 @@ def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> I
         "clamp."
     )
     if ORDER_EPSILON in settings["epsilons"]:
-        yield from _verdict(cases, n)
-    yield from _strict(cases, settings)
-    yield from _parts(cases, settings)
-    yield from _downscaling(cases, settings)
-    yield _sampling(cases, results)
-
-
-def _verdict(cases: Cases, n: int) -> Iterator[str]:
-    pairs = compare(cases)
-    departures = [pair for pair in pairs if verdict(pair) != "as on the slides"]
-    at = f"at epsilon {ORDER_EPSILON:g}, paired differences with their {LEVEL:.0%} intervals"
-    yield f"Order of avg-ECDF {at}: {_compared(pairs)}."
-    yield (
-        f"Order of the distances of the fitted curves alone, with neither the luck of one draw nor "
-        f"that of n records, {at}: {_compared(compare(cases, 'curve_u_a'))}."
-    )
-    if departures:
+        at = f"at epsilon {ORDER_EPSILON:g}, paired differences with their {LEVEL:.0%} intervals"
+        yield f"Order of avg-ECDF {at}: {_compared(compare(cases))}."
         yield (
-            "Beside the distance of the fitted curve (of the mean draw, without synthesis), "
-            "avg-ECDF holds the luck of one draw and of n records. Luck may also make up for a "
-            "part of the distance. Two samples of n from one distribution differ by 1/(3 n) = "
-            f"{1 / (3 * n):.5f} on average."
+            f"Order of the distances of the fitted curves alone, with neither the luck of one draw "
+            f"nor that of n records, {at}: {_compared(compare(cases, 'curve_u_a'))}."
         )
-    for pair in departures:
-        sides = []
-        for name in (pair.first, pair.second):
-            case = (name, ORDER_EPSILON, False)
-            curve, whole = (cases.values(c, *case).mean() for c in ("curve_u_a", "u_a"))
-            weights = "" if name == HISTOGRAM else _weights(cases, case)
-            sides.append(f"{LABELS[name]} {whole:.5f}, its curve alone {curve:.5f}{weights}")
-        yield f"  {LABELS[pair.first]} and {LABELS[pair.second]}: {'; '.join(sides)}."
-
-
-def _strict(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
-    """The deviance clamp beside Weighted and the histogram, by epsilon."""
-    for epsilon in settings["epsilons"]:
-        ratios = []
-        ours = cases.values("u_a", DEVIANCE, epsilon, False).mean()
-        for name in ("weighted", HISTOGRAM):
-            other = cases.values("u_a", name, epsilon, False).mean()
-            pair = _paired(cases, (DEVIANCE, epsilon, False), (name, epsilon, False), "u_a")
-            ratios.append(
-                f"{ours / other:.2f} x {LABELS[name]}'s {other:.5f} (difference {_interval(pair)})"
-            )
-        yield f"Deviance clamp at epsilon {epsilon:g}: avg-ECDF {ours:.5f}, {'; '.join(ratios)}."
+    fitted = [row for row in cases.rows if "rhat" in row]
+    yield (
+        f"Worst R-hat {max(row['rhat'] for row in fitted):.3f}, smallest ESS "
+        f"{min(row['ess'] for row in fitted):.0f}, {sum(row['divergences'] for row in fitted)} "
+        "divergences."
+    )
 
 
 def _compared(pairs: list[PairedDifference]) -> str:
@@ -160,74 +127,6 @@ def _compared(pairs: list[PairedDifference]) -> str:
 
 def _interval(pair: PairedDifference) -> str:
     return f"{pair.mean:+.5f} [{pair.low:.5f}, {pair.high:.5f}]"
-
-
-def _weights(cases: Cases, case: tuple[str, float, bool]) -> str:
-    """A case in words: mean weight, records at weight 0, and clamped records."""
-    words = f" (mean weight {cases.values('mean_weight', *case).mean():.3f}"
-    if (out := cases.values("out", *case).mean()) >= 0.05:
-        words += f", {out:.1f} records at weight 0"
-    if len(clamped := cases.values("clamped", *case)):
-        words += f", {clamped.mean():.0f} records clamped at some draw"
-    return words + ")"
-
-
-def _parts(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
-    """How each mechanism changes the fitted curve, by epsilon."""
-    for epsilon in settings["epsilons"]:
-        distances = []
-        for name, label in LABELS.items():
-            if name == COUNTS:
-                continue  # Imputed records have no fitted curve.
-            case = (name, epsilon, False)
-            weights = "" if name == HISTOGRAM else _weights(cases, case)
-            distances.append(f"{label} {cases.values('curve_u_a', *case).mean():.5f}{weights}")
-        yield f"Distance of the fitted curve at epsilon {epsilon:g}: {'; '.join(distances)}."
-    case = (HISTOGRAM, settings["epsilons"][0], False)
-    bins, first, without = (
-        cases.values(column, *case).mean() for column in ("bins", "first_bin", "bins_u_a")
-    )
-    yield (
-        f"PH: {bins:.0f} equal bins, of which the first holds {first:.0%} of the records. With no "
-        f"noise at all its distance would be {without:.5f}, so the bins decide it. Its noise, of "
-        "scale 2 / epsilon, is for one record replaced; the others' epsilon is for one left out."
-    )
-
-
-def _downscaling(cases: Cases, settings: Mapping[str, Any]) -> Iterator[str]:
-    for epsilon in settings["epsilons"]:
-        changes = []
-        for name, label in LABELS.items():
-            if name not in NOT_DOWNSCALED:
-                pair = _paired(cases, (name, epsilon, False), (name, epsilon, True), "u_a")
-                changes.append(f"{label} {_interval(pair)}")
-        yield f"Downscaling at epsilon {epsilon:g} changes avg-ECDF by: {'; '.join(changes)}."
-    yield (
-        "Weighted-e is downscaled after its truncation, which leaves the records out that it had "
-        "truncated. Downscaling before it would leave nothing to truncate: downscaled Weighted."
-    )
-
-
-def _sampling(cases: Cases, results: Mapping[Key, Result]) -> str:
-    searched = [row for row in cases.rows if "tries" in row]
-    short = sum(row["short"] for row in searched)
-    plain = [result.extra["plain"] for result in results.values()]
-    bounds = {
-        name: np.mean([fits[name]["lipschitz"] for fits in plain]) for name in ("unweighted", "LW")
-    }
-    curves = {
-        name: np.mean([fits[name]["curve_u_a"] for fits in plain]) for name in ("unweighted", "LW")
-    }
-    fitted = [row for row in cases.rows if "rhat" in row]
-    return (
-        f"Unweighted: Lipschitz {bounds['unweighted']:.2f}, curve {curves['unweighted']:.5f}. LW "
-        f"at c = 1: {bounds['LW']:.2f}, {curves['LW']:.5f}. Weighted is LW with c searched, "
-        f"{np.mean([row['tries'] for row in searched]):.1f} refits on average. {short} of "
-        f"{len(searched)} searches ended without a confirmed bound and took the nearest. Worst "
-        f"R-hat {max(row['rhat'] for row in fitted):.3f}, smallest ESS "
-        f"{min(row['ess'] for row in fitted):.0f}, {sum(row['divergences'] for row in fitted)} "
-        f"divergences in {sum(r.extra['fits'] for r in results.values())} fits."
-    )
 
 
 def _paired(

@@ -1,8 +1,8 @@
 """The studies that `pyvws study` runs, by name; `find_study` imports a study's module when needed.
 
 To add a study in replicates, write one module with a `STUDY`, and one entry here. A study that
-reads a user's file is a command in `pyvws_studies.command` instead, and a study in replicates with
-options of its own has a command there too. The list of studies shows all kinds.
+reads a user's file is a command in `pyvws_studies.command` instead. The list of studies shows both
+kinds.
 """
 
 from __future__ import annotations
@@ -39,10 +39,6 @@ STUDIES: Final[dict[str, StudyEntry]] = {
     "counts-coverage": StudyEntry(
         "Coverage and width of intervals from noisy counts, over repeated databases",
         "pyvws_studies.counts_coverage",
-    ),
-    "counts-noise": StudyEntry(
-        "Coverage of intervals from noisy counts of ten columns, against the noise",
-        "pyvws_studies.counts_noise",
     ),
 }
 

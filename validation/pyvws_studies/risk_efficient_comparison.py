@@ -1,4 +1,4 @@
-"""Compare the paper's figures for its simulated counts with replicates: inside, outside, and why.
+"""Compare the paper's figures for its simulated counts with replicates: inside or outside.
 
 A published figure comes from one run. Where the paper and the replicates sample alike, the figure
 falls outside the range of R replicates with probability 2 / (R + 1), whatever the distribution.
@@ -6,7 +6,7 @@ falls outside the range of R replicates with probability 2 / (R + 1), whatever t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
 from pyvws.r_numbers.r_random import RRandom
 from pyvws_studies.printed import PairedDifference, half_unit, paired_difference
@@ -114,7 +113,6 @@ PAIRS = (
     ("Table 6", "S (L = 20)", "M (L = 20)"),
 )
 """Pairs of rows whose figures the paper compares: table, first row, second row."""
-_RISES = (0.02, 0.05)  # Above the Monte Carlo error of an average over many replicates.
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,121 +183,6 @@ def replicated(rows: Rows, data_seed: int, published: Published) -> Floats:
             if (row["data_seed"], row["mechanism"]) == (data_seed, mechanism)
             and (row["radius"], row["datasets"]) == (radius, datasets)
         ]
-    )
-
-
-def data_rows(settings: Mapping[str, Any]) -> dict[int, dict[str, float]]:
-    """Row D of Table 6 for the data of each seed."""
-    return {
-        seed: statistics(settings, [simulate(settings, seed)]) for seed in settings["data_seeds"]
-    }
-
-
-def same_data(row: Mapping[str, float]) -> int:
-    """How many of row D's eight printed figures this row reproduces."""
-    return sum(f"{row[name]:.2f}" == value for name, value in DATA_ROW.items())
-
-
-def explanation(
-    settings: Mapping[str, Any], rows: Rows, risks: Mapping[int, Mapping[str, Floats]]
-) -> list[str]:
-    """Paragraphs on the figures outside the replicates' range, and the measured causes."""
-    described = data_rows(settings)
-    paragraphs = [
-        f"Data of R's seed {seed}: mean {row['mean']:.2f} [{row['mean_lower']:.2f}, "
-        f"{row['mean_upper']:.2f}], median {row['median']:.2f} [{row['median_lower']:.2f}, "
-        f"{row['median_upper']:.2f}]. Of the {len(DATA_ROW)} figures of row D of Table 6, "
-        f"{same_data(row)} are these."
-        for seed, row in described.items()
-    ]
-    theirs = next(
-        (seed for seed, row in described.items() if same_data(row) == len(DATA_ROW)), None
-    )
-    if theirs is not None:
-        paragraphs.append(
-            "Row D depends on no model and no sampler. The paper's data are therefore those of "
-            f"seed {theirs}, and its figures belong beside the ranges on these."
-        )
-    outside: dict[int, dict[tuple[str, float, int, str], ComparedCell]] = {}
-    for seed in described:
-        distinct = {cell.published.key: cell for cell in compare(rows, seed)}
-        outside[seed] = {key: cell for key, cell in distinct.items() if not cell.inside}
-        replicates = len({row["replicate"] for row in rows})
-        chance = 2 / (replicates + 1) * len(distinct)
-        paragraphs.append(
-            f"Seed {seed}: {len(outside[seed])} of {len(distinct)} published figures lie outside "
-            f"the range of {replicates} replicates. Were paper and replicates alike, {chance:.1f} "
-            "would by chance, 2 / (R + 1) each."
-            + (" There is no more than chance to explain." * (len(outside[seed]) <= chance))
-        )
-        if seed == theirs or theirs is None:
-            paragraphs.extend(f"  {_line(cell)}" for cell in outside[seed].values())
-    paragraphs.extend(
-        _cause(settings, rows, theirs, seed, outside)
-        for seed in described
-        if theirs is not None and seed != theirs and outside[seed]
-    )
-    return [*paragraphs, *_moles(settings, risks)]
-
-
-def _line(cell: ComparedCell) -> str:
-    published = cell.published
-    side = "above" if float(published.value) > cell.high else "below"
-    away = f", {abs(cell.deviation):.1f} standard deviations from the mean of the replicates"
-    return (
-        f"{published.table}, {published.row}, {published.column}: {published.value} is {side} "
-        f"{cell.range_text}{away if np.isfinite(cell.deviation) else ''}."
-    )
-
-
-def _cause(
-    settings: Mapping[str, Any],
-    rows: Rows,
-    theirs: int,
-    seed: int,
-    outside: Mapping[int, Mapping[Any, ComparedCell]],
-) -> str:
-    """How many of the figures outside on the data of `seed` other data alone explain."""
-    inside = len(set(outside[seed]) - set(outside[theirs]))
-    r = settings["other_datasets_radius"]
-    mu, phi = (
-        [
-            rarith.mean(
-                [
-                    row[name]
-                    for row in rows
-                    if (row["data_seed"], row["mechanism"], row["radius"]) == (data, "marginal", r)
-                ]
-            )
-            for data in (theirs, seed)
-        ]
-        for name in ("mu", "phi")
-    )
-    return (
-        f"Of the {len(outside[seed])} figures outside on seed {seed}, {inside} are inside on seed "
-        f"{theirs} with nothing but the data changed, so the data are their cause. The marginal "
-        f"synthesizer at r = {r:.0%} settles at mu {mu[0]:.2f} and phi {phi[0]:.1f} on seed "
-        f"{theirs}, at mu {mu[1]:.2f} and phi {phi[1]:.1f} on seed {seed}."
-    )
-
-
-def _moles(settings: Mapping[str, Any], risks: Mapping[int, Mapping[str, Floats]]) -> Iterator[str]:
-    """Number of records whose averaged risk rises under weights, for the data of each seed."""
-    r = settings["pairwise_radius"]
-    for seed, of_seed in risks.items():
-        plain, moles = of_seed[f"synthesizer {r:g}"], []
-        for name in ("marginal", "pairwise"):
-            risk = of_seed[f"{name} {r:g}"]
-            rise = risk - plain
-            counts = ", ".join(f"{(rise >= least).sum()} by {least:g}" for least in _RISES)
-            moles.append(f"{name} {counts} or more (IQR of risks {risk_summary(risk).iqr:.3f})")
-        yield (
-            f"Whack-a-mole at r = {r:.0%}, seed {seed}: averaged over all replicates, records rise "
-            f"above the synthesizer's risk under {'; under '.join(moles)}."
-        )
-    yield (
-        f"One run of {settings['datasets']} datasets hardly shows this: its risks carry more Monte "
-        "Carlo error than most of these rises."
     )
 
 

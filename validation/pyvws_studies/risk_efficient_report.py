@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result
 from pyvws.evaluation.whack_a_mole import risk_summary
 from pyvws.r_numbers import rarith
@@ -24,7 +23,6 @@ from pyvws_studies.risk_efficient_comparison import (
     Published,
     compare,
     differences,
-    explanation,
     simulate,
     statistics,
 )
@@ -33,13 +31,12 @@ Rows = list[dict[str, Any]]
 
 
 def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
-    """Write tables.csv, pairs.csv, risks.csv, explanation.txt and the figures; show the tables."""
+    """Write tables.csv, pairs.csv, risks.csv and the figures; show the tables."""
     rows = all_rows(results)
     seeds = settings["data_seeds"]
     replicates = len({row["replicate"] for row in rows})
     cells = {seed: compare(rows, seed) for seed in seeds}
     risks = _risk_rows(settings, rows)
-    averaged = {seed: _averaged(results, seed) for seed in seeds}
     lines = [
         {
             **{name: asdict(c.published)[name] for name in ("table", "row", "column")},
@@ -64,15 +61,8 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         out,
         [*_published_tables(cells, replicates), *apart, _risk_table(risks, replicates)],
         tables={"tables.csv": lines, "risks.csv": risks, "pairs.csv": differing},
-        text=explanation(settings, rows, averaged),
         pictures=_figures(settings, results),
     )
-
-
-def _averaged(results: Mapping[Key, Result], seed: int) -> dict[str, Floats]:
-    """Each record's risk (n,) by synthesizer and r, averaged over the replicates on one dataset."""
-    own = [result.extra["risks"] for key, result in results.items() if key[1] == seed]
-    return {name: np.mean([risks[name] for risks in own], axis=0) for name in own[0]}
 
 
 def _published_tables(cells: Mapping[int, list[ComparedCell]], replicates: int) -> Iterator[Any]:

@@ -313,18 +313,16 @@ def _above_noise(counts: NDArray[np.int64], deviation: float) -> Floats:
     """What noisy counts (n,) tell: their mean, and what stands out of the noise beyond it."""
     even = max(0.0, float(counts.mean()))
     beyond = np.asarray(counts - even, dtype=np.float64)
-    return np.asarray(even + kept_of(beyond, deviation**2) * beyond)
+    return np.asarray(even + _kept_of(beyond, deviation**2) * beyond)
 
 
-def kept_of(beyond: Floats, variance: float, *, far: float = 0.0) -> float:
+def _kept_of(beyond: Floats, variance: float) -> float:
     """The share in [0, 1] that is kept of what noisy counts (C,) have beyond those expected.
 
-    James and Stein's estimate: the noise of a count has that variance. The sum of squares of noise
-    counts as so many standard deviations `far` above its mean; larger = less is kept of noise.
+    James and Stein's estimate: the noise of a count has that variance.
     """
     spread = float((beyond**2).sum())
-    hidden = variance * (beyond.size + far * math.sqrt(2.0 * beyond.size))
-    return max(0.0, 1.0 - hidden / spread) if spread else 0.0
+    return max(0.0, 1.0 - variance * beyond.size / spread) if spread else 0.0
 
 
 def most_cells(records: int, deviation: float) -> int:

@@ -38,7 +38,6 @@ from pyvws.mechanisms.counts._sweep import (
 from pyvws.mechanisms.counts.class_shares import ClassShares
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.crossings import Crossing
-from pyvws.mechanisms.counts.following import with_following
 from pyvws.mechanisms.counts.noisy_tables import NoisyTables
 from pyvws.mechanisms.counts.profiles import ProfilePrior
 from pyvws.mechanisms.counts.sets import CountedTable
@@ -78,8 +77,6 @@ class Imputed:
         the set of the largest R-hat. None of fewer than 10 sweeps a chain after the warm-up.
     apart : float
         Share of these counts in [0, 1] whose R-hat is above 1.1; larger = chains agree less.
-    following : mapping of str to str
-        The columns of `with_following`, and the earlier column that gives each.
     """
 
     codes: list[Codes]
@@ -90,7 +87,6 @@ class Imputed:
     classes: int
     diagnostics: Diagnostics | None
     apart: float
-    following: dict[str, str]
 
     @property
     def disagree(self) -> bool:
@@ -106,9 +102,6 @@ def impute(
     Post-processing of the noisy counts, so it costs nothing, and the seed may be public. It gives
     the same tables on any number of processors.
     """
-    given = noisy.table.given
-    noisy = with_following(noisy)
-    columns = noisy.table.columns
     streams = np.random.SeedSequence(seed).spawn(chains)
     side_by_side = [
         _Chain(
@@ -131,11 +124,6 @@ def impute(
         accepted=float(accepted),
         moved=float(moved),
         classes=max(len(np.unique(chain.sampler.z)) for chain in side_by_side),
-        following={
-            columns[k].name: columns[found.rows.places[0]].name
-            for k, found in noisy.table.given.items()
-            if k not in given
-        },
         **_diagnosed(noisy.table.names, np.array([chain.figures for chain in side_by_side])),
     )
 

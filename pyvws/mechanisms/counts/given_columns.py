@@ -31,8 +31,6 @@ from pyvws.tables.schema.schema import Schema
 
 ALIKE: Final = "alike"
 """In `tables`: the columns of `alike_columns`."""
-FOLLOWING: Final = "following"
-"""In `tables`: the columns that noisy counts show to follow nearly from an earlier one."""
 NONE: Final = "none"
 """In `tables`: no columns."""
 

@@ -28,7 +28,6 @@ from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grou
 from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
-    FOLLOWING,
     NONE,
     GivenColumn,
     alike_columns,
@@ -77,8 +76,6 @@ class CountedTable:
         Where the cells of each set begin among all cells C.
     possible : ndarray of bool, shape (C,)
         Whether the rules leave a cell possible. The others are not measured.
-    following : bool
-        Whether noisy counts of pairs may add to `given`: see `with_following`.
     """
 
     columns: tuple[CountedColumn, ...]
@@ -88,7 +85,6 @@ class CountedTable:
     weights: tuple[float, ...]
     offsets: NDArray[np.int64]
     possible: NDArray[np.bool_]
-    following: bool = False
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
@@ -161,8 +157,7 @@ def counted_table(
 
     `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
     "alike" among them names the columns of `alike_columns`, whose tables or differences are sets
-    too. "following" lets noisy counts name more. With `conditionals` its predictors in the schema
-    give each column, and no others do.
+    too. With `conditionals` its predictors in the schema give each column, and no others do.
     Raises InputError for what cannot be counted, for two sets of one name, and for sets and tables
     of too many cells.
     """
@@ -189,8 +184,7 @@ def counted_table(
     offsets = np.cumsum([0, *(crossed.size for crossed in crossings)], dtype=np.int64)
     possible = np.concatenate([allowed[crossed] for crossed in crossings])
     weights = tuple(sets[crossed] for crossed in crossings)
-    following = FOLLOWING in tables and not conditionals
-    return CountedTable(every, skips, given, crossings, weights, offsets, possible, following)
+    return CountedTable(every, skips, given, crossings, weights, offsets, possible)
 
 
 def in_own_cells(
@@ -222,7 +216,7 @@ def by_no_family(
 
 def _own(tables: Sequence[str]) -> list[str]:
     """The words that name columns."""
-    return [word for word in tables if word not in (ALIKE, FOLLOWING, NONE)]
+    return [word for word in tables if word not in (ALIKE, NONE)]
 
 
 def _whole(

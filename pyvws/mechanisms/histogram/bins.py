@@ -10,7 +10,7 @@ import math
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, finite_number, finite_vector, whole_number
 from pyvws.errors import InputError
@@ -23,7 +23,13 @@ UNKNOWN_NUMBER: Final = (
 )
 
 
-def public_edges(edges: Any, range: Any, bins: Any, public_n: int | None, n: int | None) -> Floats:
+def public_edges(
+    edges: ArrayLike | None,
+    range: ArrayLike | None,
+    bins: int | str | None,
+    public_n: int | None,
+    n: int | None,
+) -> Floats:
     """Edges (B + 1,) as given, or of equal bins of the range; the rule reads public_n or n."""
     if edges is None:
         return equal_edges(*_pair(range), bins=_number(bins, public_n, n))
@@ -57,12 +63,12 @@ def equal_edges(lower: float, upper: float, *, bins: int) -> Floats:
     return np.asarray(edges, dtype=np.float64)
 
 
-def bin_counts(outcome: Any, edges: Any) -> NDArray[np.int64]:
+def bin_counts(outcome: ArrayLike, edges: Floats) -> NDArray[np.int64]:
     """C_j (B,): values in [edges[j], edges[j + 1]), the last bin with its upper end."""
     return np.bincount(bin_places(outcome, edges), minlength=len(edges) - 1).astype(np.int64)
 
 
-def bin_places(outcome: Any, edges: Any) -> NDArray[np.intp]:
+def bin_places(outcome: ArrayLike, edges: ArrayLike) -> NDArray[np.intp]:
     """The bin (N,) of each value; InputError for values outside of all bins."""
     y, cuts = finite_vector(outcome, "outcome"), _ascending(edges)
     outside = int(((y < cuts[0]) | (y > cuts[-1])).sum())
@@ -75,7 +81,7 @@ def bin_places(outcome: Any, edges: Any) -> NDArray[np.intp]:
     return np.searchsorted(cuts[:-1], y, side="right") - 1
 
 
-def bin_probabilities(counts: Any) -> Floats:
+def bin_probabilities(counts: ArrayLike) -> Floats:
     """max(D_j, 0) over its sum (B,), in [0, 1], from noisy counts D_j.
 
     The result is 1 / B in each bin where no count is above 0.
@@ -85,7 +91,7 @@ def bin_probabilities(counts: Any) -> Floats:
     return kept / total if total > 0 else np.full(len(kept), 1.0 / len(kept))
 
 
-def _number(bins: Any, public_n: int | None, n: int | None) -> int:
+def _number(bins: int | str | None, public_n: int | None, n: int | None) -> int:
     """The number of bins: `bins`, or the rule's from a public n; `n` is None where protected."""
     if bins is not None and bins != "cube-root":
         if public_n is not None:
@@ -108,7 +114,7 @@ def _pair(range: Any) -> tuple[float, float]:
     return float(ends[0]), float(ends[1])
 
 
-def _ascending(edges: Any) -> Floats:
+def _ascending(edges: ArrayLike) -> Floats:
     cuts = finite_vector(edges, "edges")
     with np.errstate(over="ignore"):
         ascend = len(cuts) > 1 and (np.diff(cuts) > 0).all() and np.isfinite(cuts[-1] - cuts[0])

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, sqrt
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
@@ -50,7 +50,7 @@ def seller_of_sums(
 def noisy_sums(
     seller: Seller[None],
     name: str,
-    values: Any,
+    values: ArrayLike,
     cells: NDArray[np.intp],
     *,
     count: int,

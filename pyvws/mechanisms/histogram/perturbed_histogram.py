@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, choice, finite_vector, positive, whole_number
 from pyvws.errors import InputError
@@ -81,11 +81,11 @@ class NoisyHistogram:
 
 
 def perturbed_histogram(
-    outcome: Any,
+    outcome: ArrayLike,
     *,
     epsilon: float,
-    edges: Any = None,
-    range: Any = None,
+    edges: ArrayLike | None = None,
+    range: ArrayLike | None = None,
     bins: int | Literal["cube-root"] | None = None,
     public_n: int | None = None,
     neighbours: Literal["replace", "loo"] = "replace",

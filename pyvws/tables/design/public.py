@@ -143,7 +143,7 @@ def _raw(column: Column | Category, values: Floats) -> Any:
     return pd.Categorical.from_codes(place[values.astype(np.intp) - 1], labels)
 
 
-def _within(column: Column | Category, values: Any) -> Any:
+def _within(column: Column | Category, values: Floats) -> Any:
     """Numbers moved into their public range, and missing ones to the middle of their scale.
 
     The category of a number's parts, beside it in the design, tells them apart.

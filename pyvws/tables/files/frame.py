@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positions
@@ -37,7 +38,7 @@ in their own type.
 """
 
 
-def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+def narwhal_view(table: IntoFrame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     """A narwhals view of a table, in memory or lazy; InputError for repeated column names."""
     try:
         frame = nw.from_native(table)
@@ -56,7 +57,7 @@ def narwhal_view(table: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     return frame
 
 
-def open_frame(table: Any, *, least: int = 2) -> nw.DataFrame[Any]:
+def open_frame(table: IntoFrame, *, least: int = 2) -> nw.DataFrame[Any]:
     """A narwhals view in memory of a table with at least `least` rows; collects a lazy frame."""
     frame = narwhal_view(table)
     if isinstance(frame, nw.LazyFrame):
@@ -87,7 +88,7 @@ def _without_views(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     return frame.with_columns(*replaced) if replaced else frame
 
 
-def written_as_text(table: Any, released: Any) -> tuple[str, ...]:
+def written_as_text(table: IntoFrame, released: IntoFrame) -> tuple[str, ...]:
     """The columns of a table that are text in `released`, the same cells as a file has them."""
     frame, cells = narwhal_view(table).collect_schema(), narwhal_view(released).collect_schema()
     return tuple(
@@ -284,7 +285,7 @@ def with_columns(frame: nw.DataFrame[Any], new_columns: Sequence[nw.Series[Any]]
     return frame.with_columns(*new_columns).to_native()
 
 
-def _refuse_missing(bad: Any, column: nw.Series[Any], role: str) -> None:
+def _refuse_missing(bad: NDArray[np.bool_], column: nw.Series[Any], role: str) -> None:
     if bad.any():
         infinite = column.dtype.is_float() and np.isinf(column.fill_null(0).to_numpy()).any()
         own = ", in a run on one outcome by --column 'missing = true'" * (role == "outcome")

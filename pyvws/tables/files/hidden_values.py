@@ -8,7 +8,7 @@ copies the memory, so the package lays out a released table anew.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -55,7 +55,7 @@ def with_sorted_levels(table: Any, declared: Mapping[str, Sequence[str]] | None 
     return table.assign(**ordered) if ordered else table
 
 
-def _rising(levels: Any, declared: Sequence[str]) -> list[Any]:
+def _rising(levels: Iterable[Any], declared: Sequence[str]) -> list[Any]:
     """The levels: those declared in their order, then the others, rising."""
     place = {label: at for at, label in enumerate(declared)}
     try:

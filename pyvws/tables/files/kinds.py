@@ -82,7 +82,7 @@ def distinct(column: nw.Series[Any], *, any_cell: bool = False) -> tuple[Any, li
     return places, list(values)
 
 
-def _any_label(cell: Any) -> str | None:
+def _any_label(cell: object) -> str | None:
     """A cell as text by itself: None where it is empty, and `_NO_LABEL` where it is no label."""
     import pandas as pd
 

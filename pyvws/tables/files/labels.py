@@ -30,7 +30,7 @@ _MOST_DIGITS: Final = 400  # A decimal of more is beyond any number.
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())
 
 
-def label_of(value: Any) -> str:
+def label_of(value: object) -> str:
     """A level or cell as text: "true" or "false", a whole number without a point, text as it is.
 
     A decimal loses the zeros at its end, and a date and time at midnight is its date.
@@ -156,7 +156,7 @@ def id_of(cell: str) -> str:
     return cell if number is None else label_of(number)
 
 
-def iso_date(value: Any, name: str) -> str:
+def iso_date(value: object, name: str) -> str:
     """A date as ISO text; InputError for a value that is neither a date nor such text."""
     if isinstance(value, str) and as_days(value, value) == 0.0:
         return value
@@ -189,7 +189,7 @@ def moved(days: Any, start: str, to: str) -> Any:
     return days + (date.fromisoformat(start) - date.fromisoformat(to)).days
 
 
-def days_or_number(value: Any, start: str, name: str) -> Any:
+def days_or_number(value: object, start: str, name: str) -> Any:
     """Days from `start` to a date; a whole number of days as it is. InputError for other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         low, high = (day - date.fromisoformat(start).toordinal() for day in _DAYS)

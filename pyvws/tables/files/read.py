@@ -228,7 +228,7 @@ def _out_of_reach(path: Path, error: OSError) -> InputError:
     )
 
 
-def write_table(frame: Any, path: Path | BinaryIO, *, format: str) -> None:
+def write_table(frame: pl.DataFrame, path: Path | BinaryIO, *, format: str) -> None:
     """Write a polars frame in one of `FORMATS`: the cells, and nothing else that memory holds."""
     if format == "csv":
         frame.write_csv(path)
@@ -362,7 +362,7 @@ def _refuse_schema(schema: Any) -> None:
         raise ValueError("a type is not supported")
 
 
-def _is_interval(kind: Any) -> bool:
+def _is_interval(kind: object) -> bool:
     return str(kind).endswith("interval")  # pyarrow has no name for two interval types.
 
 

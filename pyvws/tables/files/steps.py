@@ -19,6 +19,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
+from narwhals.typing import IntoFrame
 
 from pyvws.errors import InputError
 from pyvws.tables.files.csv_lines import csv_header, csv_layout, in_lines, separator_of
@@ -268,7 +269,7 @@ class TalliedTable:
             yield rows[np.searchsorted(ends, records, side="right")]
 
 
-def open_lazy(table: Any, *, keep_order: bool = False) -> LargeTable | LazyTable:
+def open_lazy(table: IntoFrame, *, keep_order: bool = False) -> LargeTable | LazyTable:
     """A plan to read a lazy frame that narwhals accepts, without running it.
 
     A polars plan keeps the order of its rows, so the package reads it like a file. The function

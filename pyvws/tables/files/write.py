@@ -97,7 +97,7 @@ def _spelled(batch: pl.DataFrame, words: TruthWords) -> pl.DataFrame:
     )
 
 
-def _batch_writer(file: IO[bytes], schema: Any, format: str) -> Any:
+def _batch_writer(file: IO[bytes], schema: object, format: str) -> Any:
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -252,7 +252,7 @@ def folded(node: ast.expr, leaf: Callable[[ast.expr], Ends]) -> Ends:
     return leaf(node)
 
 
-def _finite(numbers: Any) -> Any:
+def _finite(numbers: Floats) -> Any:
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 

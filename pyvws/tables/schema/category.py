@@ -74,7 +74,7 @@ def parted(labels: tuple[str, ...], ruled: int, part: Mapping[str, Any]) -> Cate
     return Category(model=model, levels=labels[:drawn], ruled=labels[drawn:], settings=settings)
 
 
-def read_part(part: Any, entries: Iterable[str]) -> dict[str, Any]:
+def read_part(part: object, entries: Iterable[str]) -> dict[str, Any]:
     """The entries of the category of a number's parts; InputError for what it cannot have."""
     if not isinstance(part, Mapping):
         raise InputError('part must be a table, such as {model = "table"}.')

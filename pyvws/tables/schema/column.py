@@ -208,7 +208,7 @@ class Column:
         self._keep("review", names(self.review, "review"))
         self._check_together()
 
-    def _keep(self, name: str, value: Any) -> None:
+    def _keep(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
 
     def _keep_days(self, start: str) -> None:

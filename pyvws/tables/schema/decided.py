@@ -16,6 +16,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.tables.schema.arithmetic import Coded
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.rules import Fixed, Never
 
@@ -73,7 +74,9 @@ def check_left(name: str, columns: Mapping[str, Column]) -> None:
         )
 
 
-def _fixed(rules: Sequence[Fixed], values: Mapping[str, Floats], columns: Any) -> Any:
+def _fixed(
+    rules: Sequence[Fixed], values: Mapping[str, Floats], columns: Mapping[str, Coded]
+) -> Any:
     """Whether a rule fixes the value, by case (n,)."""
     return np.logical_or.reduce([rule.condition.holds(values, columns) for rule in rules])
 

@@ -12,7 +12,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 
 
-def missing_codes(value: Any) -> str | bool | tuple[str | bool, ...] | None:
+def missing_codes(value: object) -> str | bool | tuple[str | bool, ...] | None:
     """The codes of missing values, numbers as their text; None for none."""
     if value is None or value is False:
         return None
@@ -24,26 +24,26 @@ def missing_codes(value: Any) -> str | bool | tuple[str | bool, ...] | None:
     return True if value is True else label_of(value)
 
 
-def refuse_no_text(value: Any, name: str) -> None:
+def refuse_no_text(value: object, name: str) -> None:
     """Raise InputError for what is neither text nor None."""
     if not (value is None or isinstance(value, str)):
         raise InputError(f"{name} must be text. Got {as_text(value)}.")
 
 
-def refuse_both(predictors: Any, formula: Any) -> None:
+def refuse_both(predictors: object, formula: object) -> None:
     """Raise InputError for a column that has predictors and a formula of them."""
     if predictors is not None and formula is not None:
         raise InputError("predictors and formula exclude each other. Leave one of them out.")
 
 
-def several(values: Any, name: str) -> list[Any]:
+def several(values: object, name: str) -> list[Any]:
     """The values of a list; InputError for anything else."""
     if isinstance(values, (str, Mapping)) or not np.iterable(values):
         raise InputError(f"{name} must be a list. Got {as_text(values)}.")
     return list(values)
 
 
-def names(values: Any, name: str) -> tuple[str, ...]:
+def names(values: object, name: str) -> tuple[str, ...]:
     """A list of names that differ; InputError for anything else."""
     listed = several(values, name)
     if not all(isinstance(value, str) for value in listed):
@@ -53,7 +53,7 @@ def names(values: Any, name: str) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def labels(levels: Any, missing: Any = None) -> tuple[str, ...] | None:
+def labels(levels: object, missing: object = None) -> tuple[str, ...] | None:
     """Levels as text that differ, one or more; none where all are `missing`. None for a number."""
     if levels is None:
         return None
@@ -66,7 +66,7 @@ def labels(levels: Any, missing: Any = None) -> tuple[str, ...] | None:
     return texts
 
 
-def pair(values: Any, name: str) -> tuple[float, float] | None:
+def pair(values: object, name: str) -> tuple[float, float] | None:
     """Two finite numbers; None for none."""
     if values is None:
         return None
@@ -77,7 +77,7 @@ def pair(values: Any, name: str) -> tuple[float, float] | None:
     return first, second
 
 
-def values_in(entry: Any) -> int:
+def values_in(entry: object) -> int:
     """How many values an entry of a column holds, those of lists and tables counted one by one."""
     if isinstance(entry, Mapping):
         return sum(map(values_in, entry.values()))

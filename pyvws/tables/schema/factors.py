@@ -58,7 +58,7 @@ class Factor:
         return tuple(name for name, occurs in zip(self.levels, seen, strict=True) if not occurs)
 
 
-def make_factor(values: Any) -> Factor:
+def make_factor(values: object) -> Factor:
     """The factor of a pandas Categorical, truth values, text or numbers (N,).
 
     A Categorical keeps its levels. Other values have the levels that occur: text by code point (R's
@@ -79,7 +79,7 @@ def make_factor(values: Any) -> Factor:
     return Factor(tuple(places), np.array([places[label] for label in labels], np.intp)[codes])
 
 
-def factor_values(source: Any, column: Any, *, role: str) -> Any:
+def factor_values(source: nw.Series[Any], column: Any, *, role: str) -> Any:
     """A column as numbers, truth values, text or a pandas Categorical (N,).
 
     `source` is the narwhals Series and `column` the same values as a pandas Series. Raises
@@ -111,7 +111,7 @@ def factor_values(source: Any, column: Any, *, role: str) -> Any:
     )
 
 
-def level_label(level: Any) -> str:
+def level_label(level: object) -> str:
     """A level as R's ``as.character`` gives it."""
     if isinstance(level, (bool, np.bool_)):
         return str(bool(level)).upper()

@@ -18,6 +18,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
@@ -34,12 +35,12 @@ _AFTER: Final = frozenset(["+", "-", ""])
 _LOGARITHMS: Final[dict[float, Callable[[Any], Any]]] = {2: np.log2, 10: np.log10}
 
 
-def as_is(x: Any) -> Any:
+def as_is(x: object) -> Any:
     """R's ``I``: x as it is. Arithmetic inside ``I`` is plain arithmetic."""
     return x
 
 
-def as_factor(x: Any) -> Any:
+def as_factor(x: object) -> Any:
     """R's ``as.factor``: a category keeps its levels; other values get the sorted distinct ones."""
     import pandas as pd
 
@@ -49,12 +50,12 @@ def as_factor(x: Any) -> Any:
     return pd.Categorical.from_codes(coded.codes, list(coded.levels))
 
 
-def factor(x: Any) -> Any:
+def factor(x: object) -> Any:
     """R's ``factor``: the factor of `as_factor` without the levels that never occur."""
     return as_factor(x).remove_unused_categories()
 
 
-def relevel(x: Any, ref: Any) -> Any:
+def relevel(x: Any, ref: object) -> Any:
     """R's ``relevel``: the level `ref` becomes the first."""
     import pandas as pd
 
@@ -66,7 +67,7 @@ def relevel(x: Any, ref: Any) -> Any:
     return pd.Categorical.from_codes(codes, moved)
 
 
-def poly(x: Any, degree: int = 1, raw: bool = False) -> Floats:
+def poly(x: ArrayLike, degree: int = 1, raw: bool = False) -> Floats:
     """R's ``poly``: orthogonal polynomials of x (N,), or its powers, shape (N, degree)."""
     values = np.asarray(x, dtype=np.float64)
     if raw:
@@ -74,13 +75,13 @@ def poly(x: Any, degree: int = 1, raw: bool = False) -> Floats:
     return orthogonal_polynomials(values, int(degree))
 
 
-def scale(x: Any) -> Floats:
+def scale(x: ArrayLike) -> Floats:
     """R's ``scale``: (x - mean of x) / standard deviation of x."""
     values = np.asarray(x, dtype=np.float64)
     return np.asarray((values - rarith.mean(values)) / np.sqrt(rarith.var(values)))
 
 
-def log(x: Any, base: Any = None) -> Any:
+def log(x: ArrayLike, base: Any = None) -> Any:
     """R's ``log``: the natural logarithm, or the logarithm to a base."""
     if base is None:
         return np.log(x)
@@ -89,7 +90,7 @@ def log(x: Any, base: Any = None) -> Any:
     return np.log(x) / np.log(base)
 
 
-def as_numeric(x: Any) -> Floats:
+def as_numeric(x: ArrayLike) -> Floats:
     """R's ``as.numeric``: numbers and truth values as floats."""
     if np.asarray(x).dtype.kind not in "bif":
         raise TypeError("as.numeric takes numbers and truth values")

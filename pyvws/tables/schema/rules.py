@@ -108,7 +108,9 @@ class Rule:
         """
         raise NotImplementedError
 
-    def narrowed(self, low: Any, high: Any, values: Values) -> tuple[Any, Any]:
+    def narrowed(
+        self, low: Floats | float, high: Floats | float, values: Values
+    ) -> tuple[Any, Any]:
         """The lowest and the highest number, by row, that the rule leaves of `low` and `high`."""
         return low, high
 
@@ -251,7 +253,9 @@ class Bound(Rule):
         broken = own < other if self.lower else own > other  # A missing number breaks no bound.
         return np.zeros(len(own), dtype=np.bool_), broken | (self.strict & (own == other))
 
-    def narrowed(self, low: Any, high: Any, values: Values) -> tuple[Any, Any]:
+    def narrowed(
+        self, low: Floats | float, high: Floats | float, values: Values
+    ) -> tuple[Any, Any]:
         other = values[self.other]  # A missing number bounds nothing.
         if self.strict:
             other = np.nextafter(other, np.inf if self.lower else -np.inf)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import narwhals as nw
+from narwhals.typing import IntoFrame, IntoSeries
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, as_text, near, positive, whole_number
 from pyvws._base.folders import write_whole
@@ -209,7 +211,7 @@ class Schema:
         return _schema(tomllib.loads(text)) if text else None
 
     @classmethod
-    def propose(cls, frame: Any) -> Schema:
+    def propose(cls, frame: IntoFrame) -> Schema:
         """A schema by the kinds of a table's columns and counts of their values.
 
         All of it comes from the data, and `review` of each column lists the entries that hold
@@ -421,7 +423,7 @@ class Schema:
 
     def coded(
         self,
-        frame: Any,
+        frame: IntoFrame,
         *,
         counts: Floats | None = None,
         by_schema: Collection[str] = (),
@@ -444,7 +446,7 @@ class Schema:
         check_columns(table, [*self.public, *own], role="The schema")
         return coded_columns(own, table, counts=counts, by_schema=by_schema, unknown=unknown)
 
-    def numbered(self, name: str, numbers: Any, backend: Any) -> nw.Series[Any]:
+    def numbered(self, name: str, numbers: NDArray[Any], backend: Any) -> nw.Series[Any]:
         """New ids (M,) of synthetic records, by their numbers from 1."""
         prefix = self.columns[name].prefix
         if prefix is None:
@@ -453,7 +455,7 @@ class Schema:
         return nw.new_series(name, texts, nw.String, backend=backend)
 
     def decoded(
-        self, name: str, values: Any, *, like: Any, parts: Floats | None = None
+        self, name: str, values: ArrayLike, *, like: IntoSeries, parts: Floats | None = None
     ) -> nw.Series[Any]:
         """Synthetic `values` (M,) of a column, as `coded` gives them, as a column to release.
 

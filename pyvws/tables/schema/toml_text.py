@@ -48,7 +48,7 @@ def schema_text(
     return "".join(parts)
 
 
-def read_column(name: str, entries: Any) -> Column:
+def read_column(name: str, entries: object) -> Column:
     """The column of the values that stand below its name in a TOML file."""
     with about(f"Column {name!r}"):
         if not isinstance(entries, dict):

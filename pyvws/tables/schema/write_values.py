@@ -12,7 +12,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from narwhals.typing import IntoSeries
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
@@ -71,7 +72,7 @@ def _spells_whole(label: str) -> bool:
 
 
 def written_column(
-    column: Column, name: str, values: Any, *, like: Any, parts: Floats | None
+    column: Column, name: str, values: ArrayLike, *, like: IntoSeries, parts: Floats | None
 ) -> nw.Series[Any]:
     """As `Schema.decoded`."""
     source = nw.from_native(like, series_only=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from test_nuts import FarOut, interrupted
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
@@ -16,7 +15,6 @@ from pyvws.engines.joint_nuts import sample_joint
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.logistic import Logistic
-from pyvws.models.model import Start
 from pyvws.models.normal import Normal
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
@@ -120,21 +118,8 @@ def test_draws_are_named_by_column_and_diagnosed_together() -> None:
     assert abs(posterior.draws["amount.beta"][:, 1].mean() - 2.0) < 0.4
 
 
-class _FarOut:
-    """A target whose chains start where every density overflows."""
-
-    def __init__(self, target: JointTarget) -> None:
-        self._target = target
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._target, name)
-
-    def starts(self) -> tuple[Start, ...]:
-        return tuple(Start(start.centre + 1e4) for start in self._target.starts())
-
-
 def test_a_start_far_out_ends_in_an_error() -> None:
-    far_out: Any = _FarOut(_table())
+    far_out: Any = FarOut(_table())
     with pytest.raises(ConvergenceError, match="could not start"):
         sample_joint(far_out, _SHORT, seed=1)
 
@@ -163,14 +148,4 @@ def test_progress_reaches_the_total() -> None:
 
 
 def test_an_interrupt_stops_the_chains_and_is_passed_on() -> None:
-    def interrupt(done: int, _total: int) -> None:
-        if done > 0:
-            raise KeyboardInterrupt
-
-    settings = SamplerSettings(draws=10_000_000, warmup=100, chains=2)
-    before = threading.active_count()
-    began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        sample_joint(_table(), settings, seed=1, progress=interrupt)
-    assert time.monotonic() - began < 60
-    assert threading.active_count() <= before
+    interrupted(sample_joint, _table())

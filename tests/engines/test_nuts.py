@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -156,23 +155,23 @@ def test_draws_have_one_row_a_draw_and_diagnostics() -> None:
     np.testing.assert_allclose(posterior.draws["phi"] * posterior.draws["inv_phi"], 1.0)
 
 
-class _FarOut:
+class FarOut:
     """A target whose chains start where every density overflows."""
 
-    def __init__(self, target: PseudoPosterior) -> None:
+    def __init__(self, target: Any) -> None:
         self._target = target
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._target, name)
 
     def starts(self) -> tuple[Start, ...]:
-        start = self._target.start()
-        return (Start(start.centre + 1e4, start.information),)
+        starts = self._target.starts()
+        return tuple(Start(start.centre + 1e4, start.information) for start in starts)
 
 
 @pytest.mark.parametrize("model", SAMPLED)
 def test_a_start_far_out_ends_in_an_error(model: str) -> None:
-    far_out: Any = _FarOut(seeded_target(model, 60, 1, seed=5))
+    far_out: Any = FarOut(seeded_target(model, 60, 1, seed=5))
     with pytest.raises(ConvergenceError, match="could not start"):
         NativeEngine().sample(far_out, _SHORT, seed=1)
 
@@ -201,18 +200,22 @@ def test_progress_reaches_the_total() -> None:
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
-def test_an_interrupt_stops_the_chains_and_is_passed_on() -> None:
+def interrupted(sample: Any, target: Any) -> None:
+    """The sampler passes an interrupt on, and none of its threads stays."""
+
     def interrupt(done: int, _total: int) -> None:
         if done > 0:
             raise KeyboardInterrupt
 
     settings = SamplerSettings(draws=10_000_000, warmup=100, chains=2)
     before = threading.active_count()
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        NativeEngine().sample(_target(), settings, seed=1, progress=interrupt)
-    assert time.monotonic() - began < 60
+        sample(target, settings, seed=1, progress=interrupt)
     assert threading.active_count() <= before
+
+
+def test_an_interrupt_stops_the_chains_and_is_passed_on() -> None:
+    interrupted(NativeEngine().sample, _target())
 
 
 @pytest.mark.parametrize(

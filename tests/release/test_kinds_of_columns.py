@@ -13,17 +13,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from run_here import run_here
+from runs import FEW, fitted, in_steps, release_of, report_on, synthesizer
 from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.models.sequence import draws_of
-from pyvws.release.posterior import fitted_run
-from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.loop import SILENT
-from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -32,7 +28,6 @@ pytestmark = [
     pytest.mark.runs,
 ]
 
-QUICK: dict[str, Any] = {"draws": 40, "warmup": 150, "chains": 2, "seed": 1 << 60, "datasets": 2}
 DATES: dict[str, Any] = {"days_since": "1900-01-01", "range": ("1920-01-01", "2040-12-31")}
 SCHEMA = Schema(
     {
@@ -66,8 +61,7 @@ TABLE = pl.DataFrame(people())
 
 
 def released(table: Any = TABLE, **settings: Any) -> vws.Release:
-    chosen = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK, **settings}
-    return vws.synthesize(table, **chosen)
+    return release_of(table, **{"schema": SCHEMA, **settings})
 
 
 def test_dates_come_out_alike_of_every_kind_of_table(tmp_path: Path) -> None:
@@ -88,16 +82,11 @@ def test_dates_come_out_alike_of_every_kind_of_table(tmp_path: Path) -> None:
     assert list(pandas.dtypes) == list(moments.dtypes)
     both = pl.from_pandas(pandas).with_columns(pl.col("born", "hired").cast(pl.Date))
     assert both.equals(own[0])
-    source = tmp_path / "people.csv"
-    TABLE.write_csv(source)
-    settings = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK}
-    seed = settings.pop("seed")
-    vws.Synthesizer(**arranged(settings)).fit_to(source, tmp_path / "out", seed=seed)
+    out = in_steps(TABLE, tmp_path, schema=SCHEMA)
     for number, made in enumerate(own, 1):
-        file = tmp_path / f"out/release/synthetic-0{number}.csv"
+        file = out / f"release/synthetic-0{number}.csv"
         assert pl.read_csv(file, try_parse_dates=True).equals(made)
-    ran = run_here("report", tmp_path / "out", "--original", source)
-    assert ran.code == 0, ran.err
+    report_on(out, tmp_path / "in.csv")
 
 
 @pytest.mark.parametrize("kind", [pl.String, pl.Datetime("ns"), pl.Date])
@@ -142,18 +131,13 @@ def test_new_ids_number_the_records_and_no_id_of_the_table_leaves(
     assert pl.from_pandas(pandas).equals(release.datasets[0])
     (lazy,) = released(table.lazy(), schema=IDS, datasets=1).datasets
     assert lazy.equals(release.datasets[0])
-    source = tmp_path / "people.csv"
-    table.write_csv(source)
-    settings = {"schema": IDS, "mechanism": "unweighted", **QUICK}
-    seed = settings.pop("seed")
-    vws.Synthesizer(**arranged(settings)).fit_to(source, tmp_path / "out", seed=seed)
+    out = in_steps(table, tmp_path, schema=IDS)
     for number, made in enumerate(release.datasets, 1):
-        file = tmp_path / f"out/release/synthetic-0{number}.csv"
+        file = out / f"release/synthetic-0{number}.csv"
         assert pl.read_csv(file, try_parse_dates=True).equals(made)
         assert "secret" not in file.read_text()
         assert "9000" not in file.read_text()
-    ran = run_here("report", tmp_path / "out", "--original", source)
-    assert ran.code == 0, ran.err
+    report_on(out, tmp_path / "in.csv")
 
 
 def test_ids_go_with_another_number_of_rows_and_with_an_engine_of_its_own(tmp_path: Path) -> None:
@@ -163,9 +147,7 @@ def test_ids_go_with_another_number_of_rows_and_with_an_engine_of_its_own(tmp_pa
     assert made["person"].to_list() == list(range(1, 26))
     duckdb = pytest.importorskip("duckdb")
     held = duckdb.from_arrow(table.to_arrow())
-    settings = {"schema": schema, "mechanism": "unweighted", **QUICK}
-    seed = settings.pop("seed")
-    vws.Synthesizer(**arranged(settings)).fit_to(held, tmp_path / "out", seed=seed)
+    synthesizer(schema=schema).fit_to(held, tmp_path / "out", seed=1)
     found = pl.read_parquet(tmp_path / "out/release/synthetic-01.parquet")
     assert found.columns == ["person", "born"]
     assert found["person"].to_list() == list(range(1, 81))
@@ -218,17 +200,9 @@ def test_levels_follow_their_group_and_a_group_without_records_stops_nothing(mod
     assert release.privacy["columns_synthesized"] == ["job", "pay"]
 
 
-def run_on(table: pl.DataFrame, schema: Schema) -> Any:
-    chosen = {"schema": schema, "mechanism": "unweighted", **QUICK}
-    seed = chosen.pop("seed")
-    synthesizer = vws.Synthesizer(**arranged(chosen))
-    checked = check_table(table, synthesizer)
-    return fitted_run(synthesizer, synthesizer.mechanism, checked, seed=seed, listener=SILENT)
-
-
 def test_a_records_term_is_that_of_its_group_and_of_its_level_in_it() -> None:
     """log p(group) + log p(level | group) + log f(pay), by hand for each record."""
-    run = run_on(WORKERS, GROUPS)
+    run: Any = fitted(WORKERS, schema=GROUPS)
     draws, by_hand = run.final.posterior.draws, np.zeros((80, WORKERS.height))
     columns = {one.column: one for one in run.loop.model.columns}
     for i, (sex, job, pay) in enumerate(WORKERS.rows()):
@@ -252,16 +226,10 @@ def test_a_records_term_is_that_of_its_group_and_of_its_level_in_it() -> None:
 
 def test_groups_in_steps_and_in_a_report(tmp_path: Path, at_once: Callable[[int], None]) -> None:
     at_once(40)
-    source = tmp_path / "workers.csv"
-    WORKERS.write_csv(source)
-    settings = {"schema": GROUPS, "mechanism": "unweighted", **QUICK}
-    own = vws.synthesize(WORKERS, **settings).datasets
-    seed = settings.pop("seed")
-    vws.Synthesizer(**arranged(settings)).fit_to(source, tmp_path / "out", seed=seed)
-    for number, made in enumerate(own, 1):
-        assert pl.read_csv(tmp_path / f"out/release/synthetic-0{number}.csv").equals(made)
-    ran = run_here("report", tmp_path / "out", "--original", source)
-    assert ran.code == 0, ran.err
+    out = in_steps(WORKERS, tmp_path, schema=GROUPS)
+    for number, made in enumerate(released(WORKERS, schema=GROUPS).datasets, 1):
+        assert pl.read_csv(out / f"release/synthetic-0{number}.csv").equals(made)
+    report_on(out, tmp_path / "in.csv")
 
 
 @pytest.mark.parametrize("odd", [{}, {"pay": "12.5"}, {"pay": "N"}, {"code": "1.0"}])
@@ -289,7 +257,7 @@ def test_the_spelling_of_a_csv_follows_from_its_schema_alone(
         ),
     }
     Schema(columns).write(tmp_path / "schema.toml")
-    short = [f"--{name}={value}" for name, value in QUICK.items()]
+    short = [f"--{name}={value}" for name, value in {**FEW, "seed": 1 << 60}.items()]
     files = [
         str(tmp_path / "table.csv"),
         f"--schema={tmp_path}/schema.toml",
@@ -303,7 +271,6 @@ def test_the_spelling_of_a_csv_follows_from_its_schema_alone(
     assert made["pay"].str.contains("^(N|[0-9]+)$").all()
 
 
-@pytest.mark.runs
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_numbers_with_a_word_for_what_is_missing_are_text_whether_a_record_has_it_or_not(
     kind: Any,

@@ -13,17 +13,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from run_here import run_here
+from runs import FEW, SEED, fitted, in_steps, release_of, report_on, synthesizer
 
 import pyvws as vws
 from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.release.posterior import fitted_run
 from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.loop import SILENT
-from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -31,7 +28,6 @@ pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
 ]
 
-QUICK: dict[str, Any] = {"draws": 40, "warmup": 150, "chains": 1, "seed": 1 << 60, "datasets": 3}
 SCHEMA = Schema(
     {
         "age": Column(role="public", range=(0, 100), missing=True),
@@ -85,8 +81,7 @@ TABLE = pl.DataFrame(people())
 
 
 def released(table: Any = TABLE, **settings: Any) -> vws.Release:
-    chosen = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK, **settings}
-    return vws.synthesize(table, **chosen)
+    return release_of(table, **{"schema": SCHEMA, "datasets": 3, **settings})
 
 
 def keeps_its_rules(table: pl.DataFrame) -> None:
@@ -151,21 +146,16 @@ def test_every_kind_of_table_gives_the_same_values_and_its_own_types(kind: str) 
 
 
 def test_in_steps_as_in_memory(tmp_path: Path) -> None:
-    source = tmp_path / "people.csv"
-    TABLE.write_csv(source)
-    settings = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK}
-    seed = settings.pop("seed")
-    vws.Synthesizer(**arranged(settings)).fit_to(source, tmp_path / "out", seed=seed)
+    out = in_steps(TABLE, tmp_path, schema=SCHEMA, datasets=3)
     for number, made in enumerate(released().datasets, 1):
-        found = pl.read_csv(tmp_path / f"out/release/synthetic-0{number}.csv")
+        found = pl.read_csv(out / f"release/synthetic-0{number}.csv")
         assert found.equals(made)
 
 
 def test_a_report_shows_the_parts_of_numbers(tmp_path: Path) -> None:
     TABLE.write_csv(tmp_path / "people.csv")
     released(mechanism="lw").write(tmp_path / "out")
-    ran = run_here("report", tmp_path / "out", "--original", tmp_path / "people.csv")
-    assert ran.code == 0, ran.err
+    report_on(tmp_path / "out", tmp_path / "people.csv")
     board = (tmp_path / "out/confidential/report.html").read_text()
     page = (tmp_path / "out/release/report.html").read_text()
     assert "part of income" in board
@@ -176,18 +166,11 @@ def test_a_report_shows_the_parts_of_numbers(tmp_path: Path) -> None:
     ) == {"work", "income", "tax", "net"}
 
 
-def run_on(table: pl.DataFrame, schema: Schema = SCHEMA, **settings: Any) -> Any:
-    chosen = {"schema": schema, "mechanism": "unweighted", **QUICK, **settings}
-    seed = chosen.pop("seed")
-    synthesizer = vws.Synthesizer(**arranged(chosen))
-    checked = check_table(table, synthesizer)
-    return fitted_run(synthesizer, synthesizer.mechanism, checked, seed=seed, listener=SILENT)
-
-
 def test_a_records_term_is_that_of_its_parts() -> None:
     """sum_k l_ik by hand: log p(part), and log f(y) where there is a value; 0 by a rule."""
-    run = run_on(TABLE)
-    draws, by_hand = run.final.posterior.draws, np.zeros((QUICK["draws"], TABLE.height))
+    run: Any = fitted(TABLE, schema=SCHEMA)
+    draws = run.final.posterior.draws
+    by_hand = np.zeros((FEW["chains"] * FEW["draws"], TABLE.height))
     for one in run.table.outcomes:
         of = np.arange(TABLE.height) if one.records is None else one.records
         cells = one.conditional(None).cells
@@ -246,12 +229,9 @@ def moved(seed: int, epsilon: float) -> float:
         changed[name][place] = other[name][place]
     if seed % 2:
         changed["tax"][place] = 10**6  # Beyond every bound.
-    chosen = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK}
-    del chosen["seed"]
-    synthesizer = vws.Synthesizer(**arranged(chosen))
     targets = []
     for one in (table, changed):
-        checked = check_table(pl.DataFrame(one), synthesizer)
+        checked = check_table(pl.DataFrame(one), synthesizer(schema=SCHEMA))
         columns = tuple(outcome.conditional(None) for outcome in checked.outcomes)
         targets.append(JointTarget(columns, np.ones(30), Clamp(epsilon, "deviance")))
     dimension = targets[0].dimension
@@ -327,9 +307,7 @@ def test_records_in_which_rules_contradict_each_other_are_drawn_again(kind: str)
             "y": y.get(kind, high - 0.5),
         }
     )
-    schema = Schema(columns)
-    settings = {**QUICK, "mechanism": "unweighted", "schema": schema}
-    for made in vws.synthesize(table[list(columns)], **settings).datasets:
+    for made in released(table[list(columns)], schema=Schema(columns)).datasets:
         assert ((made["low"] <= made["y"]) | ("sum" in kind)).all()
         low_end, high_end = columns["y"].range or (0.0, 9.0)
         assert made["y"].between(low_end, high_end).all()
@@ -353,8 +331,7 @@ def test_a_number_that_means_something_else_is_drawn_again() -> None:
             "gain": Column(model="normal", range=(-50, 50), decimals=0, mass=(0,)),
         }
     )
-    release = vws.synthesize(table, schema=schema, mechanism="unweighted", **QUICK)
-    made = pd.concat(release.datasets)
+    made = pd.concat(released(table, schema=schema).datasets)
     assert made["age"].isin([97, 98]).mean() < 0.01  # None of the records has these codes.
     assert abs((made["gain"] == 0).mean() - (table["gain"] == 0).mean()) < 0.06
 
@@ -373,7 +350,7 @@ def test_a_rule_that_many_records_break_is_told_of() -> None:
         )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MisfitWarning)
-            made = vws.synthesize(table, schema=schema, mechanism="unweighted", **QUICK)
+            made = released(table, schema=schema)
         said = [one for one in caught if "tax: more than 1% of the" in str(one.message)]
         assert bool(said) == told
         assert made.summary.get("records_that_break_rules") == ({"tax": 179} if told else None)
@@ -390,7 +367,7 @@ def test_whole_numbers_with_a_numeric_code_and_empty_cells_come_out_whole(kind: 
     schema = Schema(
         {"age": Column(model="normal", range=(0, 99), decimals=0, missing=("999", True))}
     )
-    release = vws.synthesize(given, schema=schema, mechanism="unweighted", **QUICK)
+    release = released(given, schema=schema)
     made = pd.DataFrame({"age": pl.DataFrame(release.datasets[0])["age"].to_list()})["age"]
     assert (made.dropna() % 1 == 0).all()
     assert made.isna().any()
@@ -433,8 +410,7 @@ def test_tables_for_parts_cut_points_and_lookups_in_one_run() -> None:
             ),
         }
     )
-    settings = {**QUICK, "draws": 100, "warmup": 200}
-    release = vws.synthesize(table, schema=schema, mechanism="sw", **settings)
+    release = released(table, schema=schema, mechanism="sw", draws=100, warmup=200)
     assert [one["model"] for one in release.privacy["columns"]] == ["table"] * 3 + ["normal"]
     for made in release.datasets:
         assert (made["density"] == made["area"].replace_strict({"a": 1.5, "b": 7.0})).all()
@@ -518,20 +494,14 @@ def test_one_code_of_several_is_only_where_its_rule_says() -> None:
 @pytest.mark.runs
 def test_one_code_in_steps_and_in_a_report(tmp_path: Path) -> None:
     table, _ = broken_table()
-    table.write_csv(tmp_path / "table.csv")
-    settings = {"schema": ONE_CODE, "mechanism": "unweighted", **QUICK}
-    own = vws.synthesize(table, **settings).datasets
-    seed = settings.pop("seed")
-    made = tmp_path / "out"
-    vws.Synthesizer(**arranged(settings)).fit_to(tmp_path / "table.csv", made, seed=seed)
-    for number, one in enumerate(own, 1):
+    made = in_steps(table, tmp_path, schema=ONE_CODE)
+    for number, one in enumerate(released(table, schema=ONE_CODE, datasets=2).datasets, 1):
         found = pl.read_csv(made / f"release/synthetic-0{number}.csv", schema=one.schema)
         assert found.equals(one)
         keeps_one_code(found)
     summary = json.loads((made / "confidential/summary.json").read_text())
     assert summary["records_that_break_rules"] == {"work": 1}
-    ran = run_here("report", made, "--original", tmp_path / "table.csv")
-    assert ran.code == 0, ran.err
+    report_on(made, tmp_path / "in.csv")
 
 
 BY_HAND = """
@@ -569,7 +539,7 @@ def test_arithmetic_of_a_schema_by_hand_holds_in_every_record(
     charge[3] += 1.0  # One record breaks a rule.
     columns = {"minutes": minutes, "cells": cells, "charge": charge, "spread": charge * 0}
     table = pl.DataFrame(columns).fill_nan(None)
-    chosen: dict[str, Any] = {**QUICK, "datasets": 1, "mechanism": mechanism}
+    chosen: dict[str, Any] = {**FEW, "datasets": 1, "mechanism": mechanism, "seed": SEED}
     if mechanism == "noisy-counts":
         counts = vws.NoisyCounts(epsilon=8, delta=1e-5, sweeps=20, chains=1)
         chosen = {"mechanism": counts, "datasets": 1, "seed": 4}

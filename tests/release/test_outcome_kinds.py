@@ -11,11 +11,13 @@ import pandas as pd
 import polars as pl
 import pytest
 from run_here import run_here
+from runs import FEW, release_of
 
 import pyvws as vws
 from pyvws.errors import InputError
 
-_FAST: dict[str, Any] = {"draws": 1500, "warmup": 500, "chains": 2, "datasets": 2, "seed": 1}
+# Releases of few draws, of which no test asks whether the chains agree.
+pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 _N = 120
 
 
@@ -56,8 +58,10 @@ _RUNS: list[tuple[str, str, dict[str, Any], Any, str]] = [
 def test_pandas_and_polars_give_the_same_release(outcome, model, settings, dtype, sentence):
     columns = _columns()
     first, second = (
-        vws.synthesize(
-            kind(columns), outcome=outcome, model=model, formula="~ urban", **settings, **_FAST
+        release_of(
+            kind(columns),
+            **{"outcome": outcome, "model": model, "formula": "~ urban", "mechanism": "lw"},
+            **settings,
         )
         for kind in (pl.DataFrame, pd.DataFrame)
     )
@@ -83,8 +87,8 @@ def test_pandas_and_polars_give_the_same_release(outcome, model, settings, dtype
 
 def test_an_instance_is_a_model_with_its_settings():
     table = pl.DataFrame(_columns())
-    by_name = vws.synthesize(table, outcome="share", model="beta", range=(-1, 6), **_FAST)
-    by_instance = vws.synthesize(table, outcome="share", model=vws.Beta(range=(-1, 6)), **_FAST)
+    by_name = release_of(table, outcome="share", model="beta", range=(-1, 6))
+    by_instance = release_of(table, outcome="share", model=vws.Beta(range=(-1, 6)))
     assert by_name.datasets[1].equals(by_instance.datasets[1])
     assert by_name.summary["settings"]["range"] == (-1.0, 6.0)
 
@@ -96,9 +100,7 @@ def test_the_unit_of_the_outcome_matters_where_the_statement_says_so():
     cents = table.with_columns(pl.col("income") * 1000.0)
 
     def bound(frame, model):
-        release = vws.synthesize(
-            frame, outcome="income", model=model, mechanism="unweighted", **_FAST
-        )
+        release = release_of(frame, outcome="income", model=model, draws=1500, warmup=500)
         return release.privacy["lipschitz_bound"]
 
     log = vws.Normal(outcome_scale="log")
@@ -132,8 +134,8 @@ def test_the_command_line_takes_a_range(tmp_path: Path):
     pl.DataFrame(_columns()).write_csv(tmp_path / "table.csv")
     run = run_here(
         *("synthesize", tmp_path / "table.csv", "--out", tmp_path / "out", "--outcome", "share"),
-        *("--model", "beta", "--range", "0,5", "--datasets", "2", "--draws", "500"),
-        *("--warmup", "300", "--chains", "2", "--seed", "1"),
+        *("--model", "beta", "--range", "0,5", "--datasets", "2", "--seed", "1"),
+        *(f"--{name}={value}" for name, value in FEW.items()),
     )
     assert run.code == 0, run.err
     made = pl.read_csv(tmp_path / "out" / "release" / "synthetic-01.csv")["share"]

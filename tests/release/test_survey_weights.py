@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
+from runs import BRIEF, SEED, synthesizer
 
 import pyvws as vws
 from pyvws.errors import InputError
@@ -21,7 +22,6 @@ from pyvws.statement.schema import SCHEMA
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
-SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
 pytestmark = [
     pytest.mark.runs,
     pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning"),
@@ -53,7 +53,7 @@ def people(records: int = 150, seed: int = 7) -> pd.DataFrame:
 
 
 def run(table: Any, of: Schema, **options: Any) -> vws.Release:
-    return vws.synthesize(table, schema=of, **{"mechanism": "unweighted", **SHORT, **options})
+    return vws.synthesize(table, schema=of, **{"mechanism": "unweighted", **BRIEF, **options})
 
 
 def test_equal_weights_give_the_bits_of_none() -> None:
@@ -220,14 +220,10 @@ def test_a_table_in_steps_gives_the_release_from_memory(
     table["w"] = np.where(table["sex"] == "f", 2.0, 1.0)
     pl.from_pandas(table).write_parquet(tmp_path / "people.parquet")
     columns = {name: schema().columns[name] for name in ("sex", "area")}
-    made = vws.Synthesizer(
-        schema=Schema(columns, survey_weight="w", mean_survey_weight=1.0, unit=unit),
-        mechanism="unweighted",
-        datasets=2,
-        settings=vws.SamplerSettings(draws=100, warmup=100, chains=2),
-    )
-    made.fit_to(tmp_path / "people.parquet", tmp_path / "steps", seed=1)
-    memory = made.fit(pl.from_pandas(table), seed=1)
+    of = Schema(columns, survey_weight="w", mean_survey_weight=1.0, unit=unit)
+    made = synthesizer(schema=of)
+    made.fit_to(tmp_path / "people.parquet", tmp_path / "steps", seed=SEED)
+    memory = made.fit(pl.from_pandas(table), seed=SEED)
     memory.write(tmp_path / "memory", format="parquet")
     for name in ("release/synthetic-02.parquet", "confidential/records.parquet"):
         one, other = (pl.read_parquet(tmp_path / where / name) for where in ("steps", "memory"))

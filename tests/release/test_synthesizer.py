@@ -12,12 +12,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from runs import release_of, synthesizer
 
 import pyvws as vws
 from pyvws.engines.nuts import NativeEngine
 from pyvws.errors import ConvergenceWarning, InputError
 
-_FAST: dict[str, Any] = {"draws": 1500, "warmup": 500, "chains": 2, "datasets": 3, "seed": 1}
+# A release of few draws, of which no test asks whether the chains agree.
+pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 
 
 def _columns(n: int = 120) -> dict[str, Any]:
@@ -33,8 +35,11 @@ def _columns(n: int = 120) -> dict[str, Any]:
 
 
 def _release(table: Any, **settings: Any) -> vws.Release:
-    given = {"outcome": "visits", "model": "poisson", **_FAST, **settings}
-    return vws.synthesize(table, **given)
+    given = {"outcome": "visits", "model": "poisson", "mechanism": "lw", "datasets": 3, **settings}
+    return release_of(table, **{"seed": 1, **given})
+
+
+TABLE = pl.DataFrame(_columns())
 
 
 def test_each_kind_of_table_comes_back_in_kind_with_the_same_numbers() -> None:
@@ -54,13 +59,13 @@ def test_each_kind_of_table_comes_back_in_kind_with_the_same_numbers() -> None:
 
 
 def test_a_release_shows_no_record_when_it_is_printed() -> None:
-    release = _release(pd.DataFrame(_columns()))
+    release = _release(TABLE)
     assert repr(release) == (
         f"Release({len(release.datasets)} datasets, mechanism='lw', guarantee='asymptotic-dp', "
         f"epsilon_total={release.privacy['epsilon_total']})"
     )
     with pytest.raises(InputError) as refused:
-        _release(pd.DataFrame(_columns()), outcome=["visits", "id"])
+        _release(TABLE, outcome=["visits", "id"])
     assert refused.value.key == "outcome-name"
 
 
@@ -75,7 +80,7 @@ def test_a_pandas_index_stays_with_the_order_and_the_input_is_unchanged() -> Non
 
 
 def test_only_outcome_predictors_and_kept_columns_are_released() -> None:
-    frame = pl.DataFrame(_columns())
+    frame = TABLE
     assert _release(frame).datasets[0].columns == ["visits"]
     kept = _release(frame, formula="~ urban", keep=["note"])
     assert kept.datasets[0].columns == ["visits", "urban", "note"]
@@ -84,8 +89,8 @@ def test_only_outcome_predictors_and_kept_columns_are_released() -> None:
 
 
 def test_the_same_seed_gives_the_same_release_and_another_another() -> None:
-    frame = pl.DataFrame(_columns())
-    first, second, other = (_release(frame, seed=seed) for seed in (1, 1, 2))
+    made = synthesizer(outcome="visits", model="poisson", mechanism="lw", datasets=3)
+    first, second, other = (made.fit(TABLE, seed=seed) for seed in (1, 1, 2))
     assert first.datasets[2].equals(second.datasets[2])
     assert first.records.equals(second.records)
     assert not first.datasets[2].equals(other.datasets[2])
@@ -93,12 +98,11 @@ def test_the_same_seed_gives_the_same_release_and_another_another() -> None:
 
 @pytest.mark.draws
 def test_statement_records_and_posterior_have_their_parts() -> None:
-    frame = pl.DataFrame(_columns())
-    release = _release(frame, formula="~ region", reweight=True, tolerance=0.2)
+    release = _release(TABLE, formula="~ region", reweight=True, tolerance=0.2)
     privacy, summary = release.privacy, release.summary
     assert privacy["guarantee"] == "asymptotic-dp"
     assert privacy["neighbours"] == "leave-one-out"
-    assert privacy["draws"] == 3000
+    assert privacy["draws"] == 80
     assert summary["epsilon"] == 2 * summary["Delta"]
     assert summary["epsilon_total"] == 3 * summary["epsilon"]
     assert 0 <= privacy["epsilon_total"] - summary["epsilon_total"] < 0.1
@@ -113,17 +117,15 @@ def test_statement_records_and_posterior_have_their_parts() -> None:
     assert release.records.height == 120
     assert release.records["lipschitz_bound_final"].max() == summary["Delta"]
     assert release.posterior.columns[:4] == ["chain", "draw", "beta[1]", "beta[2]"]
-    assert release.posterior.height == 3000
+    assert release.posterior.height == 80
     assert len(summary["search"]) >= 1
     json.dumps(summary, allow_nan=False)
 
 
 def test_cw_takes_patterns_from_known_columns() -> None:
-    frame = pl.DataFrame(_columns())
-    release = _release(frame, mechanism="cw", radius=0.3, known=["region", "urban"])
-    expected = vws.identification_risk(
-        frame["visits"], radius=0.3, known=[frame["region"], frame["urban"]]
-    )
+    release = _release(TABLE, mechanism="cw", radius=0.3, known=["region", "urban"])
+    known = [TABLE["region"], TABLE["urban"]]
+    expected = vws.identification_risk(TABLE["visits"], radius=0.3, known=known)
     np.testing.assert_array_equal(release.records["risk"], expected)
     np.testing.assert_array_equal(release.records["weight"], 1.0 - expected)
 
@@ -141,7 +143,7 @@ def test_cw_takes_patterns_from_known_columns() -> None:
 def test_the_guarantee_follows_mechanism_and_threshold(
     settings: dict[str, Any], guarantee: str
 ) -> None:
-    release = _release(pl.DataFrame(_columns()), **settings)
+    release = _release(TABLE, **settings)
     assert release.privacy["guarantee"] == guarantee
     assert any("guarantee" in sentence for sentence in release.privacy["caveats"])
 
@@ -149,12 +151,12 @@ def test_the_guarantee_follows_mechanism_and_threshold(
 @pytest.mark.draws
 def test_poor_convergence_is_a_warning_and_a_caveat() -> None:
     with pytest.warns(ConvergenceWarning, match="ESS"):
-        release = _release(pl.DataFrame(_columns()), draws=50, warmup=100, chains=2)
+        release = _release(pl.DataFrame(_columns()))
     assert any("may be understated" in one for one in release.privacy["caveats"])
 
 
 def _with(**changed: Any) -> pl.DataFrame:
-    return pl.DataFrame({**_columns(), **changed})
+    return pl.DataFrame({**TABLE.to_dict(as_series=False), **changed})
 
 
 _BAD: list[tuple[str, Any, dict[str, Any], str]] = [
@@ -240,10 +242,10 @@ def test_a_synthesizer_says_where_a_setting_of_a_part_goes(
 
 
 def test_zeros_ties_and_two_records_run() -> None:
-    release = _release(pl.DataFrame({"visits": [0, 0, 0, 1, 1, 9]}), draws=1000)
+    release = _release(pl.DataFrame({"visits": [0, 0, 0, 1, 1, 9]}))
     assert release.records["weight"].min() == 0.0
     with pytest.warns(ConvergenceWarning):
-        two = _release(pl.DataFrame({"visits": [0, 3]}), draws=100, warmup=100, chains=2)
+        two = _release(pl.DataFrame({"visits": [0, 3]}))
     assert two.datasets[0].height == 2
 
 
@@ -251,7 +253,7 @@ def test_zeros_ties_and_two_records_run() -> None:
 def test_no_guarantee_where_the_settings_leave_every_weight_at_one(
     settings: dict[str, Any],
 ) -> None:
-    release = _release(pl.DataFrame(_columns()), **settings)
+    release = _release(TABLE, **settings)
     assert (release.records["weight_final"] == 1).all()
     assert release.privacy["guarantee"] == "none"
     assert any("No record is downweighted" in said for said in release.privacy["caveats"])
@@ -266,13 +268,6 @@ def test_a_column_that_holds_the_outcome_is_not_released(kind: Any, settings: An
     said = "equal the outcome 'visits' in every record, which would release the outcome: copy. Take"
     with pytest.raises(InputError, match=said):
         _release(table, **settings)
-
-
-def test_a_release_shows_nothing_confidential_of_itself() -> None:
-    shown = repr(_release(pl.DataFrame(_columns())))
-    for name in ("weight", "lipschitz_bound_final", "beta", "sigma_beta", "input_sha256", "seed ="):
-        assert name not in shown
-    assert "asymptotic-dp" in shown
 
 
 _CANARY = "CANARYq7"
@@ -308,30 +303,19 @@ def test_a_kept_column_that_no_file_can_hold_is_named_and_not_shown(
         assert not (tmp_path / format).exists()
 
 
-@pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 def test_a_dot_in_the_formula_is_all_columns_but_the_outcome(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     table = pl.DataFrame(
         {"y": rng.poisson(9, 80), "town": rng.choice(["a", "b"], 80), "the age": rng.random(80)}
     )
-    shared: dict[str, Any] = {"outcome": "y", "model": "poisson", "datasets": 1}
-    shared |= {"draws": 100, "warmup": 100, "chains": 2}
-    one, two = (
-        vws.synthesize(table, formula=formula, seed=5, **shared)
+    runs = [
+        synthesizer(outcome="y", model="poisson", datasets=1, formula=formula)
         for formula in ("~ .", "~ town + `the age`")
-    )
+    ]
+    one, two = (run.fit(table, seed=5) for run in runs)
     assert one.datasets[0].equals(two.datasets[0])
     assert one.privacy["columns_released_unchanged"] == ["town", "the age"]
     assert 'formula = "~ ( `town` + `the age` )"'.replace(" ", "") in one.config.replace(" ", "")
     table.write_parquet(tmp_path / "table.parquet")
-    run = vws.Synthesizer(**shared_settings("~ ."))
-    privacy = run.fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=5)
+    privacy = runs[0].fit_to(tmp_path / "table.parquet", tmp_path / "out", seed=5)
     assert privacy["columns_released_unchanged"] == ["town", "the age"]
-
-
-def shared_settings(formula: str) -> dict[str, Any]:
-    sampler = vws.SamplerSettings(draws=100, warmup=100, chains=2)
-    return {
-        **{"outcome": "y", "model": "poisson", "datasets": 1},
-        **{"formula": formula, "settings": sampler},
-    }

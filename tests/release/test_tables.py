@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from runs import SEED, fitted, release_of, synthesizer
 
 import pyvws as vws
 from pyvws.errors import ConvergenceWarning, InputError, SearchError
@@ -22,10 +24,7 @@ from pyvws.plan.coded import OutcomeColumn
 from pyvws.posterior import systematic_draws
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.posterior.systematic_draws import SAMPLINGS
-from pyvws.release.posterior import fitted_run
-from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.loop import SILENT
-from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -33,8 +32,6 @@ pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
 ]
 
-SEED = 1 << 60
-QUICK: dict[str, Any] = {"draws": 40, "warmup": 150, "chains": 2, "seed": SEED}
 _RNG = np.random.default_rng(3)
 N = 120
 _SEX = _RNG.choice(["f", "m"], N)
@@ -55,18 +52,7 @@ SCHEMA = Schema(
 
 
 def released(table: Any = TABLE, **settings: Any) -> vws.Release:
-    return vws.synthesize(table, **{"schema": SCHEMA, "mechanism": "lw", **QUICK, **settings})
-
-
-def synthesizer(**settings: Any) -> vws.Synthesizer:
-    chosen = {"schema": SCHEMA, "mechanism": "unweighted", **QUICK, **settings}
-    del chosen["seed"]
-    return vws.Synthesizer(**arranged(chosen))
-
-
-@pytest.fixture(scope="module")
-def release() -> vws.Release:
-    return released()
+    return release_of(table, **{"schema": SCHEMA, "mechanism": "lw", **settings})
 
 
 def test_a_table_of_one_column_is_the_run_on_that_column_to_the_bit() -> None:
@@ -84,7 +70,8 @@ def test_a_table_of_one_column_is_the_run_on_that_column_to_the_bit() -> None:
     assert table.privacy["epsilon_of_separate_runs"] == table.privacy["epsilon_per_dataset"]
 
 
-def test_the_statement_has_the_joint_epsilon_and_each_columns_part(release: vws.Release) -> None:
+def test_the_statement_has_the_joint_epsilon_and_each_columns_part() -> None:
+    release = released()
     privacy = release.privacy
     assert privacy["columns_synthesized"] == ["edu", "pay", "visits"]
     assert privacy["columns_released_unchanged"] == ["sex"]
@@ -104,15 +91,9 @@ def test_the_statement_has_the_joint_epsilon_and_each_columns_part(release: vws.
     assert (release.records["lipschitz_bound_final"] <= sums * (1 + 1e-12)).all()
 
 
-def _fitted(**settings: Any) -> Any:
-    run = synthesizer(**settings)
-    mechanism: Any = run.mechanism
-    return fitted_run(run, mechanism, check_table(TABLE, run), seed=SEED, listener=SILENT)
-
-
 @pytest.mark.parametrize("mechanism", ["unweighted", "lw"])
 def test_bounds_are_those_of_the_whole_matrices_and_of_every_pairing(mechanism: str) -> None:
-    run = _fitted(mechanism=mechanism)
+    run = fitted(TABLE, schema=SCHEMA, mechanism=mechanism)
     cells, posterior = run.loop.cells, run.final.posterior
     assert isinstance(cells, TableCells)
     matrices = [
@@ -157,7 +138,8 @@ def test_synthetic_records_follow_synthetic_predecessors_only(
     monkeypatch.setattr(  # The planted error: pay is drawn from the record's own education.
         OutcomeColumn, "drawn", property(lambda self: replace(drawn(self), coded=None))
     )
-    assert abs(np.mean(_follow(released(schema=schema, **settings)))) < 0.2
+    planted = synthesizer(schema=schema, **settings).fit(TABLE, seed=SEED)
+    assert abs(np.mean(_follow(planted))) < 0.2
 
 
 @pytest.mark.parametrize("mechanism", ["sw", "cw", "pairwise", "weighted-epsilon"])
@@ -203,7 +185,7 @@ def test_a_miss_of_epsilon_releases_nothing_or_is_said() -> None:
 
 
 def test_risks_count_records_in_products_of_balls() -> None:
-    run = _fitted(mechanism="cw", radius=0.3)
+    run = fitted(TABLE, schema=SCHEMA, mechanism="cw", radius=0.3)
     inside = (
         (_EDU[:, None] == _EDU)
         & (np.abs(_PAID[:, None] - _PAID) <= 0.3 * _PAID[:, None])
@@ -237,7 +219,7 @@ def test_in_steps_as_in_memory(
 ) -> None:
     at_once(50)
     pl.from_pandas(TABLE).write_csv(tmp_path / "in.csv")
-    run = synthesizer(datasets=2, sampling=sampling)
+    run = synthesizer(schema=SCHEMA, sampling=sampling)
     run.fit_to(tmp_path / "in.csv", tmp_path / "steps", seed=SEED)
     run.fit(pl.read_csv(tmp_path / "in.csv"), seed=SEED).write(tmp_path / "memory")
     for name in ("synthetic-01.csv", "synthetic-02.csv", "privacy.json", "schema.toml", "run.toml"):
@@ -256,8 +238,8 @@ def test_systematic_records_are_near_what_the_draw_expects(
         made = released(sampling=sampling, **settings)
         counts = [dataset["edu"].value_counts().get("high", 0) for dataset in made.datasets]
         spread.append(max(counts) - min(counts))
-        said.append(made.privacy)
-        others = released(sampling=sampling, **settings)
+        said.append(deepcopy(made.privacy))
+        others = synthesizer(sampling=sampling, **settings).fit(TABLE, seed=SEED)
         assert all(a.equals(b) for a, b in zip(made.datasets, others.datasets, strict=True))
     assert spread[1] <= 2 < spread[0]
     plain, systematic = said
@@ -273,7 +255,7 @@ def test_systematic_records_are_near_what_the_draw_expects(
         raise AssertionError("a systematic number")
 
     monkeypatch.setattr(systematic_draws, "systematic_uniforms", never)
-    usual = released(**settings)
+    usual = synthesizer(**settings).fit(TABLE, seed=SEED)
     independent = released(sampling="independent", **settings)
     for one, other in zip(usual.datasets, independent.datasets, strict=True):
         assert one.equals(other)
@@ -295,7 +277,7 @@ def test_in_steps_codes_and_empty_cells_are_those_of_the_schema(tmp_path: Path) 
             "visits": Column(model="poisson", predictors=("zip",)),
         }
     )
-    run = synthesizer(datasets=2, schema=schema)
+    run = synthesizer(schema=schema)
     for kind in ("csv", "parquet"):
         path = tmp_path / f"in.{kind}"
         table.write_csv(path) if kind == "csv" else table.write_parquet(path)
@@ -370,7 +352,9 @@ def test_bad_input_is_one_line_before_any_work(case: str) -> None:
         raise AssertionError("a fit began")
 
     def run() -> None:
-        synthesizer(**settings).fit(TABLE, seed=SEED, listener=replace(SILENT, fit=fit))
+        synthesizer(**{"schema": SCHEMA, **settings}).fit(
+            TABLE, seed=SEED, listener=replace(SILENT, fit=fit)
+        )
 
     with pytest.raises(InputError, match=message) as caught:
         run()
@@ -384,7 +368,7 @@ def test_progress_names_the_columns_that_are_sampled() -> None:
     def fit(label: str) -> Any:
         return lambda *news: told.setdefault(label, []).append(news)
 
-    synthesizer(draws=400).fit(TABLE, seed=SEED, listener=replace(SILENT, fit=fit))
+    synthesizer(schema=SCHEMA, draws=400).fit(TABLE, seed=SEED, listener=replace(SILENT, fit=fit))
     assert told
     for news in told.values():
         named = {name for *_, doing in news for name in doing}
@@ -402,7 +386,7 @@ def test_an_interrupt_ends_every_fit() -> None:
 
         return progress
 
-    run = synthesizer(draws=20_000)
+    run = synthesizer(schema=SCHEMA, draws=20_000)
     with pytest.raises(KeyboardInterrupt):
         run.fit(TABLE, seed=SEED, listener=replace(SILENT, fit=fit))
     assert began[-1][0] < 0.6 * began[-1][1]
@@ -412,12 +396,11 @@ def test_an_interrupt_ends_every_fit() -> None:
 def test_a_schemas_public_number_of_records_is_the_number_of_rows() -> None:
     own = {"a": Column(model="table", levels=("x", "y"))}
     table = pl.DataFrame({"a": ["x", "y", "x"] * 20, "b": ["u", "v"] * 30})
-    given: dict[str, Any] = {"mechanism": "unweighted", "seed": 1 << 60, "datasets": 2}
-    release = vws.synthesize(table, schema=vws.Schema(own, records=75), **given)
+    release = release_of(table, schema=vws.Schema(own, records=75))
     assert [len(one) for one in release.datasets] == [75, 75]
     assert "public-records" in [said["key"] for said in release.privacy["caveat_keys"]]
-    asked = vws.synthesize(table, schema=vws.Schema(own, records=75), records=20, **given)
+    asked = release_of(table, schema=vws.Schema(own, records=75), records=20)
     assert [len(one) for one in asked.datasets] == [20, 20]
     beside = own | {"b": Column(role="public", levels=("u", "v"))}
-    kept = vws.synthesize(table, schema=vws.Schema(beside, records=75), **given)
+    kept = release_of(table, schema=vws.Schema(beside, records=75))
     assert [len(one) for one in kept.datasets] == [60, 60]

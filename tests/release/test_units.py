@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from matplotlib.figure import Figure
+from runs import BRIEF
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -25,8 +26,7 @@ from pyvws.report.public_page import public_page
 from pyvws.sheet.sheet import Sheet
 from pyvws.statement.schema import SCHEMA
 
-SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
-ONE: dict[str, Any] = {"outcome": "visits", "model": "poisson", "formula": "~ sex", **SHORT}
+ONE: dict[str, Any] = {"outcome": "visits", "model": "poisson", "formula": "~ sex", **BRIEF}
 SCHEMA_TEXT = """
 [columns.home]
 role = "id"
@@ -84,7 +84,7 @@ def same(one: Any, other: Any) -> None:
 def test_a_unit_of_one_record_each_gives_the_bits_of_records(schema: Any) -> None:
     table = people()
     same(vws.synthesize(table, unit="row", **ONE), vws.synthesize(table, **ONE))
-    each, none = (vws.synthesize(table, schema=schema(u), **SHORT) for u in ("row", None))
+    each, none = (vws.synthesize(table, schema=schema(u), **BRIEF) for u in ("row", None))
     same(each, none)
     assert (each.privacy["unit_of_privacy"], each.privacy["unit_column"]) == (
         "all records of one row",
@@ -108,7 +108,7 @@ def test_a_unit_of_one_record_each_gives_the_bits_of_records(schema: Any) -> Non
 )
 def test_records_of_a_unit_share_its_weight_and_its_bound(schema: Any, extra: Any) -> None:
     table = people()
-    made = vws.synthesize(table, schema=schema("home"), keep_order=True, **SHORT, **extra)
+    made = vws.synthesize(table, schema=schema("home"), keep_order=True, **BRIEF, **extra)
     found = made.records.groupby(table["home"])
     assert (found[["weight_final", "lipschitz_bound_final"]].nunique() == 1).all(axis=None)
     assert made.summary["Delta"] >= found["lipschitz_bound_final"].max().max() * (1 - 1e-12)
@@ -129,9 +129,9 @@ def test_records_of_a_unit_share_its_weight_and_its_bound(schema: Any, extra: An
 def test_polars_and_ids_of_any_kind_give_the_same(schema: Any) -> None:
     table = people()
     renamed = table.assign(home=pd.factorize(table["home"])[0] * 10 + 3)
-    one = vws.synthesize(table, schema=schema("home"), **SHORT)
-    same(vws.synthesize(renamed, schema=schema("home"), **SHORT), one)
-    other = vws.synthesize(pl.from_pandas(table), schema=schema("home"), **SHORT)
+    one = vws.synthesize(table, schema=schema("home"), **BRIEF)
+    same(vws.synthesize(renamed, schema=schema("home"), **BRIEF), one)
+    other = vws.synthesize(pl.from_pandas(table), schema=schema("home"), **BRIEF)
     pd.testing.assert_frame_equal(other.datasets[0].to_pandas(), one.datasets[0])
     lazy = vws.synthesize(pl.from_pandas(table).lazy(), unit="home", **ONE)
     eager = vws.synthesize(pl.from_pandas(table), unit="home", **ONE)
@@ -151,7 +151,7 @@ def test_a_clamp_is_of_each_units_sum(own: Any, tmp_path: Path) -> None:
         schema=vws.Schema(columns, unit="home"),
         mechanism=vws.Censored(epsilon=3.0, **own),
         records=90,
-        **{**SHORT, "draws": 1000, "chains": 4},
+        **{**BRIEF, "draws": 1000, "chains": 4},
     )
     strict = own["weights"] != "lw"
     assert made.privacy["guarantee"] == ("dp" if strict else "asymptotic-dp")
@@ -196,7 +196,7 @@ def test_the_constant_of_a_reference_is_that_of_public_units(tmp_path: Path) -> 
         mechanism=vws.Censored(epsilon=3.0, weights="constant", reference=str(tmp_path)),
         records=90,
         accept_unconverged=True,
-        **SHORT,
+        **BRIEF,
     )
     shares = public["sex"].value_counts(normalize=True)
     cut = public["home"] == public["home"].iloc[150]
@@ -212,7 +212,7 @@ def test_the_constant_of_a_reference_is_that_of_public_units(tmp_path: Path) -> 
 def refused(table: Any, **settings: Any) -> str:
     """The key of a refusal, or its words where it has none."""
     with pytest.raises(InputError) as raised:
-        vws.synthesize(table, **{**SHORT, **settings})
+        vws.synthesize(table, **{**BRIEF, **settings})
     return raised.value.key or str(raised.value)
 
 
@@ -271,7 +271,7 @@ def test_every_figure_of_a_fit_says_whose_bounds_and_weights_it_shows(
         Figure, "savefig", lambda self, *a, **k: (drawn.append(self), write(self, *a, **k))
     )
     table = people()
-    made = vws.synthesize(table, schema=schema(unit), mechanism="lw", reweight=True, **SHORT)
+    made = vws.synthesize(table, schema=schema(unit), mechanism="lw", reweight=True, **BRIEF)
     made.write(tmp_path / "out")
     public, confidential = read_public(tmp_path / "out"), read_confidential(tmp_path / "out")
     of_pay = RiskEvidence("pay", table["pay"].to_numpy(), RiskSettings(), {}, cast(Any, None))

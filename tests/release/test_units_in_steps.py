@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from test_units import ONE, SCHEMA_TEXT, SHORT, people
+from runs import SEED, synthesizer
+from test_units import ONE, SCHEMA_TEXT, people
 from test_whole_units import HOMES, homes, schema
 
 import pyvws as vws
@@ -37,19 +38,12 @@ def both(
     """The folders of a run in steps and of the same run in memory."""
     path = folder / f"in.{suffix}"
     table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path, index=False)
-    given = {**SHORT, **settings}
-    run = vws.Synthesizer(
-        **{
-            name: value
-            for name, value in given.items()
-            if name not in ("seed", "draws", "warmup", "chains")
-        },
-        settings=vws.SamplerSettings(draws=100, warmup=100, chains=2),
-    )
-    run.fit_to(path, folder / "steps", seed=given["seed"])
+    seed = settings.pop("seed", SEED)
+    run = synthesizer(**{"mechanism": "lw", **settings})
+    run.fit_to(path, folder / "steps", seed=seed)
     source = read_table(path)
     frame = source.frame if run.schema is None else source.with_codes
-    made = run.fit(frame, seed=given["seed"], release_frame=source.as_written)
+    made = run.fit(frame, seed=seed, release_frame=source.as_written)
     made.write(folder / "memory", format=suffix)
     return folder / "steps", folder / "memory"
 

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from runs import FEW, SEED, command
+from runs import fitted as fitted_on
+from runs import synthesizer as few
 from scipy import stats
 from scipy.special import expit
 from typer.testing import CliRunner
@@ -21,12 +24,10 @@ from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.release.posterior import FittedRun, fitted_run
+from pyvws.release.posterior import FittedRun
 from pyvws.statement.ledger import figure
-from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT
-from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws.weights.weights import lipschitz_weights
@@ -36,8 +37,6 @@ pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
 ]
 
-SEED = 1 << 60
-QUICK: dict[str, Any] = {"draws": 40, "warmup": 150, "chains": 2, "datasets": 2}
 N = 90
 _RNG = np.random.default_rng(8)
 _SEX = _RNG.choice(["f", "m"], N)
@@ -61,20 +60,15 @@ SCHEMA = Schema(
 )
 
 
+BY_COLUMN: dict[str, Any] = {"schema": SCHEMA, "mechanism": "lw", "by_column": True, "g": 0.0}
+
+
 def synthesizer(**settings: Any) -> vws.Synthesizer:
-    chosen = {"schema": SCHEMA, "mechanism": "lw", "by_column": True, "g": 0.0, **QUICK, **settings}
-    return vws.Synthesizer(**arranged(chosen))
+    return few(**{**BY_COLUMN, **settings})
 
 
 def fitted(**settings: Any) -> FittedRun:
-    run = synthesizer(**settings)
-    mechanism: Any = run.mechanism
-    return fitted_run(run, mechanism, check_table(TABLE, run), seed=SEED, listener=SILENT)
-
-
-@pytest.fixture(scope="module")
-def release() -> vws.Release:
-    return synthesizer().fit(TABLE, seed=SEED)
+    return fitted_on(TABLE, **{**BY_COLUMN, **settings})
 
 
 def _matrices(run: FittedRun, posterior: Any) -> list[Any]:
@@ -175,8 +169,9 @@ def _log_likelihoods(draws: pl.DataFrame) -> list[Any]:
 
 
 def test_the_statements_numbers_are_those_of_the_records_weights_and_the_draws(
-    release: vws.Release, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    release = synthesizer().fit(TABLE, seed=SEED)
     out = release.write(tmp_path / "out")
     records = pl.read_parquet(out / "confidential" / "records.parquet")
     draws = pl.read_parquet(out / "confidential" / "posterior.parquet")
@@ -292,14 +287,12 @@ def test_a_constant_column_is_refused_before_any_work() -> None:
 def test_the_command_takes_and_refuses_the_option(tmp_path: Path) -> None:
     TABLE.write_csv(tmp_path / "in.csv")
     SCHEMA.write(tmp_path / "schema.toml")
-    command = ["synthesize", str(tmp_path / "in.csv"), "--by-column", "--seed", str(SEED)]
-    sampler = ["--draws", "40", "--warmup", "150", "--chains", "2", "--datasets", "2"]
-    whole = [*command, *sampler, "--schema", str(tmp_path / "schema.toml")]
-    made = CliRunner().invoke(app, [*whole, "--out", str(tmp_path / "out")])
-    assert made.exit_code == 0, made.output
+    words = ["synthesize", str(tmp_path / "in.csv"), "--by-column", "--seed", str(SEED)]
+    sampler = [f"--{name}={value}" for name, value in FEW.items()]
+    command(*words, *sampler, "--schema", tmp_path / "schema.toml", "--out", tmp_path / "out")
     records = pl.read_parquet(tmp_path / "out" / "confidential" / "records.parquet")
     assert {f"weight_final_{name}" for name in NAMES} <= set(records.columns)
-    alone = [*command, "--outcome", "visits", "--model", "poisson", "--out", str(tmp_path / "no")]
+    alone = [*words, "--outcome", "visits", "--model", "poisson", "--out", str(tmp_path / "no")]
     refused = CliRunner().invoke(app, alone)
     assert isinstance(refused.exception, InputError)
     assert not (tmp_path / "no").exists()

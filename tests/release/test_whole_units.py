@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
+from runs import BRIEF, SEED, synthesizer
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -23,12 +24,10 @@ from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page
 from pyvws.statement.schema import SCHEMA
 from pyvws.statement.words import of_single_records
-from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
-SHORT: dict[str, Any] = {"datasets": 2, "draws": 100, "warmup": 100, "chains": 2, "seed": 1 << 60}
 HOMES = 200
 pytestmark = pytest.mark.runs
 
@@ -96,7 +95,7 @@ def schema(**entries: Any) -> Schema:
 
 @pytest.fixture(scope="module")
 def release() -> vws.Release:
-    return vws.synthesize(homes(), schema=schema(), mechanism="sw", **SHORT)
+    return vws.synthesize(homes(), schema=schema(), mechanism="sw", **BRIEF)
 
 
 def test_units_and_their_members_are_new_and_possible(release: vws.Release) -> None:
@@ -152,7 +151,7 @@ def test_the_pages_show_a_release_of_whole_units(release: vws.Release, tmp_path:
 
 
 def test_one_seed_gives_one_release_in_pandas_and_polars(release: vws.Release) -> None:
-    same: dict[str, Any] = {"schema": schema(), "mechanism": "sw", **SHORT}
+    same: dict[str, Any] = {"schema": schema(), "mechanism": "sw", **BRIEF}
     again = vws.synthesize(pl.from_pandas(homes()), **same)
     for one, other in zip(again.datasets, release.datasets, strict=True):
         pd.testing.assert_frame_equal(one.to_pandas(), other)
@@ -164,7 +163,7 @@ def test_one_seed_gives_one_release_in_pandas_and_polars(release: vws.Release) -
     ("of_run", "of_schema"), [({"records": 950}, {}), ({}, {"records": 7})], ids=["run", "schema"]
 )
 def test_a_public_number_is_of_units(of_run: Any, of_schema: Any) -> None:
-    made = vws.synthesize(homes(), schema=schema(**of_schema), mechanism="sw", **of_run, **SHORT)
+    made = vws.synthesize(homes(), schema=schema(**of_schema), mechanism="sw", **of_run, **BRIEF)
     assert made.datasets[0]["home"].nunique() == {**of_run, **of_schema}["records"]
     assert "public-units" in [said["key"] for said in made.privacy["caveat_keys"]]
 
@@ -172,14 +171,14 @@ def test_a_public_number_is_of_units(of_run: Any, of_schema: Any) -> None:
 def test_a_noisy_number_is_of_units() -> None:
     pytest.importorskip("opendp")
     noisy = {"records": "noisy", "records_epsilon": 5.0}
-    made = vws.synthesize(homes(), schema=schema(), mechanism="sw", **noisy, **SHORT)
+    made = vws.synthesize(homes(), schema=schema(), mechanism="sw", **noisy, **BRIEF)
     assert abs(made.datasets[0]["home"].nunique() - HOMES) < 20
     assert made.privacy["ledger"][-1]["key"] == "units"
 
 
 def refused(table: Any, **settings: Any) -> str:
     with pytest.raises(InputError) as raised:
-        vws.synthesize(table, **{"schema": schema(), **SHORT, **settings})
+        vws.synthesize(table, **{"schema": schema(), **BRIEF, **settings})
     return raised.value.key or str(raised.value)
 
 
@@ -195,7 +194,7 @@ def test_what_a_unit_cannot_be_is_refused() -> None:
 def test_members_that_break_a_rule_are_counted_and_kept() -> None:
     table = homes()
     table.loc[table["relation"] == "partner", "age"] = 19
-    made = vws.synthesize(table, schema=schema(), mechanism="unweighted", **SHORT)
+    made = vws.synthesize(table, schema=schema(), mechanism="unweighted", **BRIEF)
     broken = (table["relation"] == "partner").sum()
     assert made.summary["records_that_break_rules"] == {"members": broken}
     for one in made.datasets:
@@ -221,7 +220,7 @@ def test_a_clamp_of_whole_units_takes_their_weight_from_public_units(tmp_path: P
             epsilon=10.0, weights="constant", reference=str(tmp_path / "public.csv")
         ),
         accept_unconverged=True,
-        **SHORT,
+        **BRIEF,
     )
     assert made.datasets[0]["home"].nunique() == 150
     assert made.records["weight_final"].nunique() == 1
@@ -247,7 +246,7 @@ def test_new_rows_have_no_labels_of_records() -> None:
         unit="home",
         members={"sizes": [1, 2], "summaries": {"persons": "size"}, "impossible": ["persons == 1"]},
     )
-    for made in vws.synthesize(table, schema=pairs, mechanism="sw", **SHORT).datasets:
+    for made in vws.synthesize(table, schema=pairs, mechanism="sw", **BRIEF).datasets:
         assert made.index.tolist() == list(range(records))
 
 
@@ -279,14 +278,12 @@ def _sized(
     if shares is not None:
         members["size_shares"] = shares
     chosen = Schema(columns, unit="home", members=members)
-    given: dict[str, Any] = {"mechanism": "unweighted", **SHORT, **more, "schema": chosen}
-    del given["seed"]
-    return table, vws.Synthesizer(**arranged(given))
+    return table, synthesizer(**more, schema=chosen)
 
 
 def _of_sizes(homes_of_size: list[int], shares: list[float] | None, **more: Any) -> vws.Release:
     table, run = _sized(homes_of_size, shares, **more)
-    return run.fit(table, seed=SHORT["seed"])
+    return run.fit(table, seed=SEED)
 
 
 def _shares(made: pd.DataFrame) -> Any:
@@ -316,8 +313,8 @@ def test_public_shares_of_sizes_in_steps_give_what_a_run_in_memory_gives(
     at_once(70)
     table, run = _sized([40, 60, 100], [6.0, 3.0, 1.0], sampling=sampling)
     table.to_csv(tmp_path / "homes.csv", index=False)
-    whole = run.fit(table, seed=SHORT["seed"])
-    privacy = run.fit_to(tmp_path / "homes.csv", tmp_path / "out", seed=SHORT["seed"])
+    whole = run.fit(table, seed=SEED)
+    privacy = run.fit_to(tmp_path / "homes.csv", tmp_path / "out", seed=SEED)
     assert privacy == whole.privacy
     for number, made in enumerate(whole.datasets, start=1):
         steps = pd.read_csv(tmp_path / f"out/release/synthetic-{number:02d}.csv")

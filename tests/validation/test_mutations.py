@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -27,6 +26,7 @@ from release_mistakes import RUN_MISTAKES
 from sampler_mistakes import SHARE_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
 from table_mistakes import CONDITIONAL_TABLE_MISTAKES
+from test_guarantee import plant
 from whole_mistakes import UNIFORMS, of_half_the_interval, without_their_shift
 
 from pyvws.bounds.joint import JointBounds
@@ -779,15 +779,6 @@ if expected.load(CASES[0]).long_double_bits != expected.LONG_DOUBLE_BITS:
     SOURCE = "live"
 
 
-def replace(monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong) -> None:
-    module, names = place.split(":")
-    *owners, name = names.split(".")
-    loaded = import_module(module)
-    for owner in owners:
-        loaded = getattr(loaded, owner)
-    monkeypatch.setattr(loaded, name, wrong(getattr(loaded, name)))
-
-
 def in_two_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain's cell takes seconds, and its mistakes show in the first two seeds of a shape."""
     cells, load = Case.cells, expected.load
@@ -820,7 +811,7 @@ def test_a_mistake_fails(
     """In one case at least: none runs after the first that fails."""
     if SOURCE == "cached":
         in_two_seeds(monkeypatch)
-    replace(monkeypatch, place, wrong)
+    plant(monkeypatch, place, wrong)
     reasons = []
     for case in CASES:
         if case.python_function == compared:
@@ -857,8 +848,8 @@ def test_ulp_more_than_allowed_fail_every_row(
         wrong = some_ulp_more(steps)
         with monkeypatch.context() as patch:
             if chains:
-                replace(patch, compared, results_of_r(cases))
-            replace(patch, compared, wrong)
+                plant(patch, compared, results_of_r(cases))
+            plant(patch, compared, wrong)
             rows = run(source=SOURCE, cases=cases)
         assert [row.verdict for row in rows] == ["fail"] * len(cases)
         truth = (".kept_draws", ".rose", ".constant")

@@ -10,6 +10,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from release_mistakes import equal_records_once
 from scipy.special import log_ndtr, ndtr
 from statement_mistakes import Wrong
 
@@ -19,16 +20,6 @@ from pyvws.models.regression import linear_predictor
 def of_confidential_predecessors(_: Any) -> Any:
     """Each column is drawn from the design rows of the table's own records."""
     return lambda one, of, values: one.design[of if one.rows is None else one.rows[of]]
-
-
-def equal_records_once(kinds: Any) -> Any:
-    """Records of a unit that are equal count as one."""
-
-    def wrong(*arguments: Any) -> Any:
-        found = kinds(*arguments)
-        return dataclasses.replace(found, counts=found.counts.sign())
-
-    return wrong
 
 
 def of_the_next_unit(_: Any) -> Any:

@@ -8,10 +8,9 @@ B(y_i, r) = [y_i - rho_i, y_i + rho_i] includes its ends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from narwhals.typing import IntoDataFrame
 from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, dataset_list
@@ -19,7 +18,10 @@ from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 from pyvws.risks.balls import Balls, count_inside, make_balls, outcomes
 
-Known = ArrayLike | Mapping[str, ArrayLike] | IntoDataFrame | None
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+Known: TypeAlias = "ArrayLike | Mapping[str, ArrayLike] | IntoDataFrame | None"
 """What an intruder knows of records: a column of values, several, or a table."""
 
 

@@ -16,28 +16,30 @@ DENSITY = "pyvws.posterior.joint_target:JointTarget.density_and_gradient"
 SHIFT = "pyvws.posterior.clamp:Clamp.shift"
 
 
-def _in_all(target: Any, clamps: Any) -> Any:
+def _in_all(density: Any, target: Any, clamps: Any) -> Any:
     """The density of columns each of which has a clamp of its own, or none."""
-    densities = [
-        PseudoPosterior(of.model, of.cells, target.weights, clamp).density_and_gradient()
-        for of, clamp in zip(target.columns, clamps, strict=True)
-    ]
 
-    def density(q: Any) -> tuple[float, Any]:
+    def of_one(of: Any, clamp: Any) -> Any:
+        alone = PseudoPosterior(of.model, of.cells, target.weights, clamp)
+        return alone.density_and_gradient() if clamp is None else density(alone.joint())
+
+    densities = list(map(of_one, target.columns, clamps))
+
+    def together(q: Any) -> tuple[float, Any]:
         found = [own(q[at]) for own, at in zip(densities, target.blocks(), strict=True)]
         return sum(value for value, _ in found), np.concatenate([slope for _, slope in found])
 
-    return density
+    return together
 
 
-def a_window_a_column(_: Any) -> Any:
+def a_window_a_column(density: Any) -> Any:
     """Each column's terms stay in a window of epsilon, so their sum needs K of these."""
-    return lambda target: _in_all(target, [target.clamp] * len(target.columns))
+    return lambda target: _in_all(density, target, [target.clamp] * len(target.columns))
 
 
-def the_last_column_left_out(_: Any) -> Any:
+def the_last_column_left_out(density: Any) -> Any:
     """The window is of the sum of all columns but the last, whose terms are free."""
-    return lambda target: _in_all(target, [target.clamp, None])
+    return lambda target: _in_all(density, target, [target.clamp, None])
 
 
 def window_before_the_shift(density: Any) -> Any:

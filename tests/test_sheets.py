@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyvws.commands.output import tell
@@ -19,7 +19,6 @@ WORDS = st.text(st.characters(codec="ascii", categories=("L", "P", "S")), min_si
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(WORDS, NUMBERS), min_size=1, max_size=4), WORDS, st.booleans())
 def test_every_text_and_number_of_a_sheet_is_told(
     rows: list[tuple[str, float]], said: str, sorts: bool
@@ -34,7 +33,6 @@ def test_every_text_and_number_of_a_sheet_is_told(
     assert not html([Sheet(said, ("name",), [])], sorts=sorts)
 
 
-@settings(deadline=None)
 @given(st.floats(-1e14, 1e14), st.integers(1, 9))
 def test_a_number_keeps_its_digits(value: float, digits: int) -> None:
     told = float(number(value, digits))

@@ -6,6 +6,11 @@ never a confidential value.
 
 from __future__ import annotations
 
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Self
+
 
 class PyvwsError(Exception):
     """Base of the package's own errors."""
@@ -14,13 +19,18 @@ class PyvwsError(Exception):
 class InputError(PyvwsError, ValueError):
     """The method cannot take an argument, a column or a table.
 
-    `key` is a stable word, such as "too-wide", where a run cannot have its settings together. It is
-    empty elsewhere.
+    `key` is a stable word, such as "too-wide", whatever becomes of the sentence. It is empty where
+    a sentence passes on another one.
     """
 
     def __init__(self, *words: object, key: str = "") -> None:
         super().__init__(*words)
         self.key = key
+
+    @classmethod
+    def by(cls, key: str, /, **fields: object) -> Self:
+        """The error with the sentence that a room's `refusals.toml` has for the key, filled."""
+        return cls(_sentences()[key].format(**fields), key=key)
 
 
 class UsageError(InputError):
@@ -61,3 +71,12 @@ class DisclosureWarning(UserWarning):
 
 class MisfitWarning(UserWarning):
     """A synthetic column differs from its data. The message describes the data: keep it inside."""
+
+
+@cache
+def _sentences() -> dict[str, str]:
+    """The sentences of all rooms by key."""
+    sentences: dict[str, str] = {}
+    for file in Path(__file__).parent.glob("*/refusals.toml"):
+        sentences |= tomllib.loads(file.read_text(encoding="utf-8"))
+    return sentences

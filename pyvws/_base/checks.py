@@ -37,13 +37,9 @@ def vector(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{name} must be numeric. Got values that are not numbers; convert them first."
-        ) from None
+        raise InputError.by("values-not-numeric", name=name) from None
     if array.ndim != 1 or array.size == 0:
-        raise InputError(
-            f"{name} must have shape (N,) with N of at least 1. Got shape {array.shape}."
-        )
+        raise InputError.by("not-a-vector", name=name, shape=array.shape)
     return array
 
 
@@ -52,9 +48,7 @@ def finite_vector(values: ArrayLike, name: str) -> Floats:
     array = vector(values, name)
     bad = ~np.isfinite(array)
     if bad.any():
-        raise InputError(
-            f"{name} has missing or infinite values: {positions(bad)}. Remove or impute them first."
-        )
+        raise InputError.by("values-missing-or-infinite", name=name, bad=positions(bad))
     return array
 
 
@@ -65,10 +59,10 @@ def dataset_list(datasets: Iterable[Any], name: str) -> list[Any]:
     except TypeError:
         listed = [datasets]
     if not listed:
-        raise InputError(f"{name} must hold at least one dataset. Got none.")
+        raise InputError.by("no-dataset", name=name)
     shape = getattr(listed[0], "shape", None)  # NumPy cannot hold a table of dates and numbers.
     if (np.ndim(listed[0]) if shape is None else len(shape)) == 0:
-        raise InputError(f"{name} must be a list of datasets; put a single one in a list.")
+        raise InputError.by("not-a-list-of-datasets", name=name)
     return listed
 
 
@@ -77,16 +71,15 @@ def weight_vector(values: ArrayLike, name: str = "weights") -> Floats:
     array = finite_vector(values, name)
     bad = (array < 0) | (array > 1)
     if bad.any():
-        raise InputError(f"{name} must lie in [0, 1]. Outside: {positions(bad)}.")
+        raise InputError.by("outside-0-to-1", name=name, bad=positions(bad))
     return array
 
 
 def same_length(first: NDArray[Any], second: NDArray[Any], names: tuple[str, str]) -> None:
     """Raise InputError unless both arrays have one entry for each record."""
     if len(first) != len(second):
-        raise InputError(
-            f"{names[0]} and {names[1]} must have one entry for each record. "
-            f"Got {len(first)} and {len(second)}."
+        raise InputError.by(
+            "unequal-lengths", names=names[0], names2=names[1], first=len(first), second=len(second)
         )
 
 
@@ -101,20 +94,14 @@ def log_lik_matrix(values: ArrayLike) -> Floats:
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError("log_lik must be a numeric matrix of shape (S, N).") from None
+        raise InputError.by("log-lik-not-numeric") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise InputError(
-            "log_lik must have shape (S, N): a row for each draw, a column for each record, at "
-            f"least one of both. Got shape {matrix.shape}."
-        )
+        raise InputError.by("log-lik-shape", shape=matrix.shape)
     draws = len(matrix)
     ends = np.isin(matrix[0], (0, 1)) & (matrix[-1] == matrix[0] + draws - 1)
     for column in np.flatnonzero(ends) if draws > 1 else ():
         if (np.diff(matrix[:, column]) == 1).all():
-            raise InputError(
-                f"Column {column + 1} of log_lik counts the rows, as R's row names do. "
-                "Leave it out."
-            )
+            raise InputError.by("log-lik-row-names", column=column + 1)
     return matrix
 
 
@@ -127,9 +114,7 @@ def records_in_order(names: Iterable[Any]) -> None:
     numbers = [int(match[2]) for match in found if match]
     stems = {match[1] for match in found if match}
     if len(numbers) == len(found) and len(stems) == 1 and numbers != sorted(numbers):
-        raise InputError(
-            "The columns of log_lik are not in the order of their numbers. Sort them by number."
-        )
+        raise InputError.by("log-lik-columns-out-of-order")
 
 
 def draws_first(values: Any) -> Any:
@@ -140,7 +125,7 @@ def draws_first(values: Any) -> Any:
     variables = list(getattr(values, "data_vars", ()))
     if variables:  # An xarray Dataset.
         if len(variables) > 1:
-            raise InputError("log_lik must be one variable. Take one of the Dataset by its name.")
+            raise InputError.by("log-lik-several-variables")
         return draws_first(values[variables[0]])
     if hasattr(values, "index") and hasattr(values, "columns"):  # A pandas table.
         turned = _of_draws(values.columns.names) and not _of_draws(values.index.names)
@@ -186,9 +171,9 @@ def _number(value: Any, name: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{name} must be a number. Got {as_text(value)}.") from None
+        raise UsageError.by("not-a-number", name=name, value=as_text(value)) from None
     if isinstance(value, str):  # It would end the run where numbers are compared.
-        raise UsageError(f"{name} must be a number, without quotes. Got {value!r}.")
+        raise UsageError.by("number-in-quotes", name=name, value=value)
     return number
 
 
@@ -196,7 +181,7 @@ def finite_number(value: object, name: str) -> float:
     """A finite number of either sign."""
     number = _number(value, name)
     if not np.isfinite(number):
-        raise UsageError(f"{name} must be finite. Got {number}.")
+        raise UsageError.by("not-finite", name=name, number=number)
     return number
 
 
@@ -204,7 +189,7 @@ def positive(value: object, name: str) -> float:
     """A finite number above 0."""
     number = finite_number(value, name)
     if number <= 0:
-        raise UsageError(f"{name} must be above 0. Got {number:g}.")
+        raise UsageError.by("not-above-0", name=name, number=number)
     return number
 
 
@@ -212,7 +197,7 @@ def non_negative(value: object, name: str) -> float:
     """A finite number of at least 0."""
     number = finite_number(value, name)
     if number < 0:
-        raise UsageError(f"{name} must not be negative. Got {number:g}.")
+        raise UsageError.by("negative-number", name=name, number=number)
     return number
 
 
@@ -220,7 +205,7 @@ def half_epsilon(epsilon: object) -> float:
     """The bound epsilon / 2 in nats, perhaps infinite; InputError unless epsilon is above 0."""
     number = _number(epsilon, "epsilon")
     if not number > 0:
-        raise UsageError(f"epsilon must be above 0, infinity for no bound. Got {number:g}.")
+        raise UsageError.by("own-epsilon-not-positive", number=number)
     return number / 2.0
 
 
@@ -228,7 +213,7 @@ def open_unit_interval(value: object, name: str) -> float:
     """A number strictly between 0 and 1."""
     number = finite_number(value, name)
     if not 0 < number < 1:
-        raise UsageError(f"{name} must lie strictly between 0 and 1. Got {number:g}.")
+        raise UsageError.by("not-strictly-between-0-and-1", name=name, number=number)
     return number
 
 
@@ -236,10 +221,7 @@ def threshold_level(value: object) -> float:
     """The quantile level of the database bound, in (0, 1]."""
     number = finite_number(value, "threshold")
     if not 0 < number <= 1:
-        raise UsageError(
-            f"threshold must lie in (0, 1]; 1 takes the maximum, as the guarantee needs. "
-            f"Got {number:g}."
-        )
+        raise UsageError.by("threshold-range", number=number)
     return number
 
 
@@ -248,11 +230,9 @@ def whole_number(value: object, name: str, *, least: int) -> int:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise UsageError(
-            f"{name} must be a whole number of at least {least}. Got {as_text(value)}."
-        )
+        raise UsageError.by("not-a-whole-number", name=name, least=least, value=as_text(value))
     if value < least:
-        raise UsageError(f"{name} must be a whole number of at least {least}. Got {value}.")
+        raise UsageError.by("not-a-whole-number", name=name, least=least, value=value)
     return int(value)
 
 
@@ -260,7 +240,9 @@ def choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
     """One of the allowed words."""
     if value not in allowed:
         hint = near(value, allowed) if isinstance(value, str) else ""
-        raise UsageError(f"{name} must be one of {', '.join(allowed)}. Got {as_text(value)}.{hint}")
+        raise UsageError.by(
+            "not-a-choice", name=name, allowed=", ".join(allowed), value=as_text(value), hint=hint
+        )
     return value
 
 
@@ -282,7 +264,7 @@ def distinct_labels(given: Iterable[object]) -> tuple[str, ...]:
     """The labels of a family as text: none, or two or more that differ."""
     labels = tuple(str(label) for label in given)
     if labels and (len(labels) < 2 or len(set(labels)) < len(labels)):
-        raise UsageError(f"levels must be 2 or more different labels. Got {as_text(labels)}.")
+        raise UsageError.by("labels-not-distinct", labels=as_text(labels))
     return labels
 
 
@@ -296,21 +278,21 @@ def one_of_a_kind(value: Any, protocol: type, name: str, known: Mapping[str, typ
         return
     made_by = getattr(value, "__dataclass_params__", None)
     if isinstance(value, type) or made_by is None:
-        raise UsageError(f"{name} must be one of {', '.join(known)} or an instance.")
+        raise UsageError.by("not-known-or-instance", name=name, known=", ".join(known))
     kind = type(value).__name__
     parts = reversed(protocol.__mro__)
     members = [name for part in parts for name in vars(part) if not name.startswith("_")]
     missing = [member for member in members if not hasattr(value, member)]
     if missing:
-        raise UsageError(
-            f"{kind} is no {name}: it lacks {', '.join(missing)}. Add what the Protocol "
-            f"{protocol.__name__} asks for."
+        raise UsageError.by(
+            "protocol-lacks-members",
+            kind=kind,
+            name=name,
+            missing=", ".join(missing),
+            protocol=protocol.__name__,
         )
     if not made_by.frozen:
-        raise UsageError(f"{kind} can change while it runs. Make it a frozen dataclass.")
+        raise UsageError.by("own-part-not-frozen", kind=kind)
     word = value.name
     if not (isinstance(word, str) and re.fullmatch(r"[a-z][a-z0-9-]*", word)) or word in known:
-        raise UsageError(
-            f"A {name} of your own needs a name of its own, of small letters, digits and hyphens. "
-            f"Change the name of {kind}."
-        )
+        raise UsageError.by("own-part-name", name=name, kind=kind)

@@ -19,7 +19,7 @@ def folder(name: str) -> Path:
     incomplete installation has neither.
     """
     if name not in RESOURCES:
-        raise InputError(f"A resource is one of {', '.join(RESOURCES)}. Got {name!r}.")
+        raise InputError.by("unknown-resource", resources=", ".join(RESOURCES), name=name)
     for place in (PACKAGE / "_resources_data" / name, PACKAGE.parent / name):
         if place.is_dir():
             return place

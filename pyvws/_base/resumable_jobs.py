@@ -139,7 +139,7 @@ def key_name(key: Key) -> str:
     """The parts of a key joined by hyphens: each key has its own file name."""
     parts = [str(part) for part in key]
     if not parts or not all(_PART.fullmatch(part) for part in parts):
-        raise InputError(f"A replicate's key needs parts of letters, digits, _ and dots: {key}.")
+        raise InputError.by("replicate-key", key=key)
     return "-".join(parts)
 
 
@@ -203,10 +203,7 @@ def check_pool(backend: str, jobs: int | None, scheduler: str | None) -> None:
     if jobs is not None:
         whole_number(jobs, "jobs", least=1)
     if (backend == "dask") != (scheduler is not None):
-        raise InputError(
-            "The dask backend needs the address of a scheduler, and loky takes none. Give both "
-            "--backend dask and --scheduler ADDRESS, or neither."
-        )
+        raise InputError.by("backend-address")
 
 
 @contextmanager

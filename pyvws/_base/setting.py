@@ -118,7 +118,7 @@ def check_needs(declarations: Mapping[str, Setting], given: Mapping[str, Any]) -
     for name in given:
         needs = declarations[name].needs
         if needs and not given.get(needs):
-            raise UsageError(f"{name} belongs to {needs}. Add {needs} or leave {name} out.")
+            raise UsageError.by("belongs-to-setting", name=name, needs=needs)
 
 
 def merged(settings: Iterable[Setting]) -> dict[str, list[Setting]]:

@@ -118,7 +118,7 @@ def joint_bounds(
     ([2.5, 3.0], 6.0, 8.0)
     """
     if not isinstance(log_liks, Sequence | np.ndarray) or not len(log_liks):
-        raise InputError("log_liks must be a list of matrices (S, N), one for each column.")
+        raise InputError.by("log-liks-not-a-list")
     matrices = [log_lik_matrix(matrix) for matrix in log_liks]
     records = matrices[0].shape[1]
     for matrix in matrices[1:]:
@@ -132,7 +132,7 @@ def joint_bounds(
     by_record, by_column = _of_ends(high, low, alpha)
     discrete = _discrete(probabilities, len(matrices))
     if (high[:, discrete] > 0.0).any():
-        raise InputError("A log probability cannot exceed 0. Say False for its column.")
+        raise InputError.by("log-probability-above-0")
     with np.errstate(over="ignore"):
         separate = 2.0 * float(by_column.max(axis=0).sum())
         windows = _windows(by_record, by_column, discrete)
@@ -145,7 +145,7 @@ def _discrete(
     """Whether the terms of each column (K,) are log probabilities; none where not said."""
     is_probability = np.zeros(columns, bool) if probabilities is None else np.asarray(probabilities)
     if is_probability.shape != (columns,) or is_probability.dtype != np.bool_:
-        raise InputError(f"probabilities must have {columns} entries, True or False, one a column.")
+        raise InputError.by("probabilities-length", columns=columns)
     return is_probability
 
 
@@ -297,12 +297,11 @@ def _by_column(weights: ArrayLike | None, records: int, columns: int) -> Floats:
     try:
         given = np.asarray(weights)
     except ValueError:
-        raise InputError("weights must be numbers, one for each record or (N, K).") from None
+        raise InputError.by("weights-not-numbers") from None
     if given.ndim != 2:
         given = np.repeat(weight_vector(weights)[:, None], columns, axis=1)
     if given.shape != (records, columns):
-        raise InputError(
-            f"weights must have one entry for each of the {records} records, or shape "
-            f"{(records, columns)}: a column for each matrix. Got shape {np.shape(weights)}."
+        raise InputError.by(
+            "weights-shape", records=records, it=(records, columns), shape=np.shape(weights)
         )
     return np.column_stack([weight_vector(column) for column in given.T])

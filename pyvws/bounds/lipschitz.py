@@ -225,10 +225,7 @@ def _leave_one_out(log_lik: Floats) -> Floats:
     too. The loop adds each later term to all such sums at once.
     """
     if not np.isfinite(log_lik).all():
-        raise InputError(
-            "leave_one_out needs finite values: one infinite term spoils every sum. "
-            'Use method="direct".'
-        )
+        raise InputError.by("leave-one-out-infinite")
     draws, records = log_lik.shape
     without = np.zeros((records, draws), dtype=np.longdouble)
     prefix = np.zeros(draws, dtype=np.longdouble)

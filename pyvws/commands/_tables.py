@@ -55,7 +55,7 @@ def forecast_records(table: Path, reference: str | None) -> TableFile:
         return read_table(table)
     (file, *_) = public_files(Path(reference))
     if table.exists() and file.exists() and file.samefile(table):
-        raise UsageError("--reference is the confidential table. Name a file of public records.")
+        raise UsageError.by("reference-is-the-table")
     return read_table(file)
 
 
@@ -147,7 +147,8 @@ def values_of(name: str, tables: ComparedTables, synthetic: Sequence[Path]) -> C
         check_columns(open_frame(table), [name], role=f"{role}: outcome")
     numeric = parts["original"][name].dtype.is_numeric()
     column = by_name.get(name) or ReportedColumn(name, True, None if numeric else ())
-    return valued(column, {role: table[name] for role, table in parts.items()}, beside_data=True)
+    of_name = {role: table[name] for role, table in parts.items()}
+    return valued(column, of_name, beside_data=True, remedy="Remove or impute these records first.")
 
 
 def with_unit(
@@ -175,7 +176,7 @@ def of_units(
     for frame in datasets:
         check_columns(frame, [unit], role="--by-unit")
         if UNIT_SIZE in frame.columns:
-            raise InputError(f"--by-unit makes a column {UNIT_SIZE!r}. Rename the one there is.")
+            raise InputError.by("by-unit-column-taken", unit_size=UNIT_SIZE)
     size = pl.len().over(unit).cast(pl.String).alias(UNIT_SIZE)
     units = [
         frame.with_columns(size).unique(subset=unit, keep="first", maintain_order=True)
@@ -202,9 +203,7 @@ def imputed_of(of: str | None, synthetic: Sequence[Path]) -> Any:
         choice(of, "--of", OF)
     rules = {rule_of(privacy, of)["of"] for privacy in statements_beside(synthetic)}
     if len(rules) > 1:
-        raise InputError(
-            "The files are of releases with two combining rules. Name the files of one release."
-        )
+        raise InputError.by("several-combining-rules")
     return rules.pop() if rules else of
 
 
@@ -242,27 +241,26 @@ def read_records(
     frame = open_frame(read_table(original).frame)
     y = _outcome(frame, outcome, original)
     if outcome in names(known):
-        raise InputError(
-            f"known names the outcome {outcome!r}, which an intruder looks for. Take it out."
-        )
+        raise InputError.by("known-has-outcome", outcome=outcome)
     patterns = plain_columns(frame, names(known), role="known")
     values = []
     for path, rows in _in_an_order(synthetic):
         table = open_frame(read_table(path).frame)
         if len(table) != len(y) or not (rows is None or len(rows) == len(y)):
-            raise InputError(
-                f"{path.name} has {len(table)} rows, {original.name} has {len(y)}. Risk needs the "
-                "same records in the same order."
+            raise InputError.by(
+                "rows-differ", path=path.name, table=len(table), original=original.name, y=len(y)
             )
         table = table if rows is None else table[rows]
         values.append(_outcome(table, outcome, path))
         for name in set(patterns) & set(table.columns):
             other = _different(frame[name], table[name])
             if other.any():
-                raise InputError(
-                    f"{path.name} has other values in the known column {name!r} than "
-                    f"{original.name}: {positions(other)}. Risk needs the same records in the same "
-                    "order."
+                raise InputError.by(
+                    "known-values-differ",
+                    path=path.name,
+                    name=name,
+                    original=original.name,
+                    other=positions(other),
                 )
     return y, values, {n: c.astype(object).to_numpy() for n, c in patterns.items()} or None
 
@@ -279,10 +277,7 @@ def _check_columns_of_run(path: Path, outcome: str, known: Sequence[str]) -> Non
         )
     for name in known:
         if name in columns and name != outcome:
-            raise InputError(
-                f"known names {name!r}, which is synthetic in {path}. Only columns that are "
-                "released unchanged tell which rows are alike. Take it out."
-            )
+            raise InputError.by("known-is-synthetic", name=name, path=path)
 
 
 def _in_an_order(synthetic: Sequence[Path]) -> Iterator[tuple[Path, RowNumbers | None]]:
@@ -300,10 +295,7 @@ def _outcome(frame: Any, outcome: str, path: Path) -> Floats:
     check_columns(frame, [outcome], role=f"{path.name}: outcome")
     if not frame[outcome].dtype.is_numeric():
         kind = str(frame[outcome].dtype).partition("(")[0]
-        raise InputError(
-            f"{path.name}: outcome {outcome!r} is not numeric (its type is {kind}). A radius and a "
-            "distance need numbers; a category can be a known column."
-        )
+        raise InputError.by("risk-outcome-not-numeric", path=path.name, outcome=outcome, kind=kind)
     return numeric_column(frame, outcome, role=path.name)
 
 

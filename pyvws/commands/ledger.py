@@ -42,10 +42,10 @@ def ledger(
     from pyvws.synthesis.earlier_releases import STATEMENT_FILE, read_statement
 
     if figure is not None and figure.suffix not in (".png", ".svg"):
-        raise UsageError(f"--figure takes a .png or .svg file. Got {figure.name!r}.")
+        raise UsageError.by("figure-suffix", figure=figure.name)
     places = _places(folder, STATEMENT_FILE) if folder.is_dir() else []
     if not places:
-        raise InputError(f"{folder}: no {STATEMENT_FILE} under it. Name a folder of releases.")
+        raise InputError.by("no-releases-below", folder=folder, statement_file=STATEMENT_FILE)
     read = [read_statement(place / STATEMENT_FILE) for place in places]
     together = costs_together(read)
     neighbours = together["neighbours"]
@@ -143,7 +143,7 @@ def _places(folder: Path, name: str) -> list[Path]:
     from pyvws.errors import InputError
 
     def refuse(error: OSError) -> None:
-        raise InputError(f"{error.filename} cannot be read. Make it readable, or take it out.")
+        raise InputError.by("file-unreadable", filename=error.filename)
 
     holding: list[Path] = []
     seen: set[Path] = set()

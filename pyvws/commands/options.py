@@ -240,7 +240,7 @@ def read_numbers(text: str, option: str, *, two: bool) -> tuple[float, ...]:
         values = ()
     if not values or (two and len(values) != 2):
         wanted = "two numbers, as in 0,1" if two else "numbers, as in 1,2,3"
-        raise UsageError(f"{option} takes {wanted}. Got {text!r}.")
+        raise UsageError.by("option-type", option=option, wanted=wanted, text=text)
     return values
 
 
@@ -250,7 +250,7 @@ def _number(text: str, option: str, setting: Setting) -> float:
         return int(text) if int in setting.parts else float(text)
     except ValueError:
         wanted = " or ".join(kinds.get(kind) or ", ".join(get_args(kind)) for kind in setting.parts)
-        raise UsageError(f"{option} must be {wanted}. Got {text!r}.") from None
+        raise UsageError.by("option-value", option=option, wanted=wanted, text=text) from None
 
 
 def template_options(command: Any) -> list[tuple[str, Any, str]]:

@@ -77,12 +77,9 @@ def report(
     from pyvws.report.reports import check_pages, write_pages
 
     if original is None and (known or unweighted or outcome or keys):
-        raise UsageError(
-            "--outcome, --known, --keys and --unweighted compare with the confidential table. Add "
-            "--original, or leave them out."
-        )
+        raise UsageError.by("risk-without-original")
     if target and not keys:
-        raise UsageError("--target names what an intruder learns by --keys. Add --keys.")
+        raise UsageError.by("target-without-keys")
     public, confidential = read_public(out), read_confidential(out)
     check_pages(out, overwrite=overwrite)
     evidence = None
@@ -118,21 +115,12 @@ def _named(out: Path, public: Any, outcome: str | None, wanted: Any) -> str | No
     if outcome is None:
         if len(columns) > 1 and wanted:
             among = ", ".join(map(repr, numbers)) or "no column, since none is always a number"
-            raise InputError(
-                "--known and --unweighted are for the risks of one column. Name it by --outcome: "
-                f"one of {among}."
-            )
+            raise InputError.by("known-without-outcome", among=among)
         return numbers[0] if len(columns) == 1 and numbers else None
     if outcome not in columns:
-        raise InputError(
-            f"{out} has synthetic values of {listed}, not {outcome!r}. Leave --outcome out, or "
-            "name another folder."
-        )
+        raise InputError.by("outcome-not-synthetic", out=out, listed=listed, outcome=outcome)
     if outcome not in numbers:
-        raise InputError(
-            f"{outcome!r} is a category or may be missing, and a radius needs numbers. Leave "
-            "--outcome out: utility is measured of every column."
-        )
+        raise InputError.by("risk-outcome-category", outcome=outcome)
     return outcome
 
 
@@ -165,13 +153,13 @@ def _evidence(
 
     summary = confidential.summary
     if not original.exists():
-        raise InputError(f"{original}: there is no such file. Check its name.")
+        raise InputError.by("no-such-file", original=original)
     file_kind(original)
     of_file = summary.get("input_sha256_of", "file") == "file"
     same = file_digest(original) == summary["input_sha256"] if of_file else None
     aligned = RELEASED_ROW in confidential.records.columns
     if not aligned and (known or unweighted):
-        raise InputError(f"{NOT_ALIGNED} Or leave --known and --unweighted out.")
+        raise InputError.by("leave-known-out", not_aligned=NOT_ALIGNED)
     if told:
         Console(stderr=True).print("comparing with the confidential table", highlight=False)
     alone = not public.privacy.get("columns")

@@ -36,7 +36,7 @@ def reproduce(
 
     folder = release if is_output_folder(release) else release.parent
     if not is_output_folder(folder):
-        raise InputError(f"{release} is no release. Name a folder that pyvws synthesize wrote.")
+        raise InputError.by("no-release-folder", release=release)
     files = dataset_files(folder)
     privacy = json.loads((folder / "release" / "privacy.json").read_text(encoding="utf-8"))
     counts = ReleasedCounts.read(folder / "release", privacy)
@@ -52,12 +52,7 @@ def reproduce(
             print(f"{name}: {'the same bytes' if agrees else 'other bytes'}")
         print(f"the released counts cost epsilon {cost:.4g}; the statement says {stated:g}")
     if counts.costs_more:
-        raise InputError(
-            "The released counts cost more than the statement says. Do not publish the release."
-        )
+        raise InputError.by("released-counts-cost-more")
     if not all(same.values()):
         others = counted(sum(not agrees for agrees in same.values()), "dataset")
-        raise InputError(
-            f"{others} came out with other bytes. Take the versions that made the release; "
-            "confidential/summary.json names them."
-        )
+        raise InputError.by("other-bytes", others=others)

@@ -84,7 +84,7 @@ def risk(
 
     if keys is not None:
         if outcome is not None:
-            raise UsageError("--keys and --outcome ask for different risks. Give one of them.")
+            raise UsageError.by("keys-and-outcome")
         read = read_tables(original, synthetic, schema)
         asked: Any = {"keys": names(keys), "target": names(target), "schema": read.schema}
         asked["holdout"] = read_table(holdout).with_codes if holdout else None
@@ -92,10 +92,7 @@ def risk(
         tell(_with_units(risks.sheets[0], synthetic), quiet=quiet, as_json=as_json)
         return
     if outcome is None:
-        raise UsageError(
-            "Name columns that an intruder may know, --keys COL,COL. Or name a number, --outcome "
-            "COL, where row i of each file stands for the same record."
-        )
+        raise UsageError.by("risk-without-keys")
     how: Any = {"radius": radius, "radius_kind": radius_kind, "policy": policy}
     y, values, patterns = read_records(original, synthetic, outcome, known)
     found = risk_evidence(outcome, y, values, RiskSettings(known=patterns, **how))

@@ -64,7 +64,7 @@ def schema(
     from pyvws.tables.schema.schema import Schema
 
     if reference is not None and not plan:
-        raise UsageError("--reference is for a forecast. Add --plan.")
+        raise UsageError.by("reference-without-forecast")
     if out.exists():
         if table.exists() and out.samefile(table):
             raise OutputError(f"{out} is the table. Name another file.")
@@ -139,10 +139,10 @@ def _accept(proposal: Path, by: str, out: Path, plan: bool, quiet: bool, as_json
     from pyvws.tables.schema.schema import Schema
 
     if plan:
-        raise UsageError("--plan forecasts from a table, and --accept takes a proposal. Leave one.")
+        raise UsageError.by("forecast-and-accept")
     proposed = Schema.read(proposal)
     if proposed.reviewed is None:
-        raise UsageError(f"{proposal.name} is no proposal, so it needs no signature.")
+        raise UsageError.by("no-proposal-to-sign", proposal=proposal.name)
     signed = proposed.accepted(by)
     signed.write(out)
     taken = {name: column.review for name, column in proposed.columns.items() if column.review}

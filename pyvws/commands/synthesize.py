@@ -146,7 +146,7 @@ def synthesize(
     from pyvws.tables.schema.schema import Schema
 
     if out is None and not plan:
-        raise UsageError("A run writes a folder. Name it with --out. --help shows what it takes.")
+        raise UsageError.by("out-missing")
     if out is not None and not plan:
         check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)
@@ -154,15 +154,12 @@ def synthesize(
         text, further = _file_text(stan), {} if stan_data is None else _json_data(stan_data)
         given["program"] = UserProgram(text, stan_log_lik.value, further, names(stan_unread))
     elif stan_data is not None or stan_unread is not None:
-        raise UsageError("--stan-data and --stan-unread are of a program. Name it with --stan.")
+        raise UsageError.by("stan-options-without-program")
     if given_weights is not None:
         if "mechanism" in given:
-            raise UsageError("--given-weights takes the place of --mechanism. Leave one out.")
+            raise UsageError.by("weights-and-mechanism")
         if "reference" in given:
-            raise UsageError(
-                "--given-weights are of the table's records, and --reference is of others. Leave "
-                "one out."
-            )
+            raise UsageError.by("weights-and-reference")
         given["mechanism"] = read_weights(given_weights)
     if "schema" in given:
         given["schema"] = Schema.read(given["schema"])
@@ -249,7 +246,7 @@ def _size_in_bytes(text: str) -> float:
     """The number of bytes in a text such as 2GB, 500MB or 1000."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or float(match["number"]) == 0:
-        raise UsageError(f"--memory takes a size such as 2GB or 500MB. Got {text!r}.")
+        raise UsageError.by("memory-size", text=text)
     return float(match["number"]) * _UNITS[(match["unit"] or "").upper()]
 
 
@@ -257,7 +254,7 @@ def _file_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise InputError(f"{path} cannot be read as text. Name a text file.") from None
+        raise InputError.by("file-not-text", path=path) from None
 
 
 def _json_data(path: Path) -> dict[str, Any]:
@@ -267,5 +264,5 @@ def _json_data(path: Path) -> dict[str, Any]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise InputError(f"{path.name}: not a JSON object of data by name, as CmdStan reads it.")
+        raise InputError.by("stan-data-not-json", path=path.name)
     return content

@@ -114,7 +114,7 @@ def tabulate(
         refuse_systematic(read.files)
     if by_unit is not None:
         if original is not None:
-            raise UsageError("The Laplace figures are of records. Leave --original or --by-unit.")
+            raise UsageError.by("laplace-by-records")
         datasets, known = of_units(datasets, by_unit, known)
     table = estimates(
         datasets,
@@ -160,10 +160,7 @@ def _counted(
     from pyvws.evaluation.published_table import of_capped
 
     if counts is None:
-        raise UsageError(
-            "--counted reads counts.parquet of a release from noisy-counts, and the files have "
-            "none beside them. Name the folder of such a run."
-        )
+        raise UsageError.by("counted-without-counts")
     of_records = counts.records or f"the {of_what}"
     cells = counted_cells(counts.frame, noise=counts.noise, of=of_what, level=level)
     if out is not None:

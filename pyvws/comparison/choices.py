@@ -70,9 +70,7 @@ def read_choice(text: str) -> Choice:
     try:
         name, *words = shlex.split(text)
     except ValueError:
-        raise InputError(
-            f"A choice is a mechanism and its settings, such as 'lw reweight'. Got {text!r}."
-        ) from None
+        raise InputError.by("choice-words", text=text) from None
     allowed = (*_OF_RUN, *(setting for setting in mechanism_settings(name) if setting != "epsilon"))
     entries: dict[str, Any] = {"mechanism": name}
     for word in words:
@@ -80,9 +78,12 @@ def read_choice(text: str) -> Choice:
         given = given.replace("-", "_")
         if given not in allowed:
             more = " Epsilons are those of the comparison." if given == "epsilon" else ""
-            raise InputError(
-                f"The choice {text!r} has no setting {given!r}. It takes {', '.join(allowed)}."
-                f"{more or near(given, allowed)}"
+            raise InputError.by(
+                "choice-unknown-setting",
+                text=text,
+                given=given,
+                allowed=", ".join(allowed),
+                more=more or near(given, allowed),
             )
         entries[given] = _value(given, value)
     return Choice(" ".join(text.split()), entries)
@@ -148,7 +149,7 @@ def _points(
             check_table(frame, settings)
         listed.append(point)
     if not listed:
-        raise refused or InputError(f"{choice.label!r} has no point.")
+        raise refused or InputError.by("choice-without-point", label=choice.label)
     return listed
 
 
@@ -159,7 +160,4 @@ def refuse_choices(common: Mapping[str, Any]) -> None:
     for name in ("epsilon", "mechanism", "compared", *_OF_RUN, *sorted(of_mechanisms)):
         if common.get(name):
             where = {"epsilon": "epsilons", "compared": "the run.toml that it writes"}
-            raise InputError(
-                f"A comparison does not take {name}. It goes into {where.get(name, 'choices')}, "
-                "such as 'lw reweight'."
-            )
+            raise InputError.by("comparison-setting", name=name, given=where.get(name, "choices"))

@@ -113,9 +113,11 @@ class Comparison(InSheets):
                 given = {**advice.row.point.given, "compared": True}
                 given.pop("accept_unconverged", None)
                 return given
-        raise InputError(
-            f"The comparison has no choice for epsilon {epsilon:g}. It has advice for "
-            f"{', '.join(f'{advice.epsilon:g}' for advice in self.advice if advice.row) or 'none'}."
+        raise InputError.by(
+            "no-choice-at-epsilon",
+            epsilon=epsilon,
+            advice=", ".join(f"{advice.epsilon:g}" for advice in self.advice if advice.row)
+            or "none",
         )
 
     def plot(self) -> Figure:
@@ -131,7 +133,7 @@ class Comparison(InSheets):
                 lines.setdefault(label, {})[at] = row.values(self.score)
                 scales += [score for score in row.scores[0] if score.name == self.score]
         if not lines:
-            raise InputError("No point has a result to draw.")
+            raise InputError.by("no-point-with-result")
         levels = {
             "a second sample": scales[0].bootstrap,
             "independent columns": scales[0].independent,

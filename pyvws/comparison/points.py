@@ -159,7 +159,7 @@ def _margin(data: nw.DataFrame[Any], name: str, datasets: Sequence[Any], unit: s
     y = data[name].to_numpy()
     margins = [nw.from_native(dataset, eager_only=True)[name].to_numpy() for dataset in datasets]
     if y.dtype.kind not in "iufb":
-        raise InputError("One category alone has no score here. Give it predictors, or a schema.")
+        raise InputError.by("no-score-of-one-category")
     values = tuple(ecdf_utility(y, [dataset]).maximum for dataset in margins)
     units = None if unit is None else units_drawn(data, unit)
     again = second_sample(np.random.default_rng(1), len(y), units)

@@ -121,9 +121,7 @@ def built(program: str) -> Path:
             except (ValueError, RuntimeError, OSError) as error:
                 message = str(error).strip()[-2000:]
                 if _translates(_PLAIN, folder) and not _translates(program, folder):
-                    raise InputError(
-                        f"Stan does not accept the program. It says: {message}"
-                    ) from None
+                    raise InputError.by("stan-rejects-program", message=message) from None
                 raise MissingDependencyError(
                     f"The CmdStan in {cmdstan_folder()} compiles no program, this one or another. "
                     "Mend it, or install it anew: "

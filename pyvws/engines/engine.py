@@ -52,7 +52,4 @@ def table_engine(engine: object, name: str) -> TableEngine:
     """The engine, or the class of one, of that name; InputError if it samples column by column."""
     if isinstance(engine, TableEngine):
         return engine
-    raise InputError(
-        f"Engine {name} samples one column at a time, record by record. The clamp of a table ties "
-        "its columns together, and that of units their records. Choose engine native."
-    )
+    raise InputError.by("engine-one-column", name=name)

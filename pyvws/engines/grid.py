@@ -67,11 +67,7 @@ class GridEngine:
         began = time.perf_counter()
         model, K = target.model, target.cells.n_coefficients
         if target.clamp is None:
-            raise InputError(
-                "Engine grid draws from clamped targets alone: without a clamp one record can move "
-                "a score by any amount. Choose mechanism censored with weights none, or engine "
-                "native."
-            )
+            raise InputError.by("grid-target-unclamped")
         S = settings.draws * settings.chains
 
         def report(share: float) -> None:

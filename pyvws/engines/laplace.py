@@ -83,14 +83,10 @@ class LaplaceEngine:
         if isinstance(model, ConditionalTable):
             return NativeEngine().sample(target, settings, seed=seed, progress=progress)
         if isinstance(model, NormalMixture):
-            raise InputError(
-                f"The components of {model.name} can swap, so its posterior has no one mode for "
-                "engine laplace. Choose engine native, or auto."
-            )
+            raise InputError.by("laplace-components-swap", model=model.name)
         if D > _MOST_PARAMETERS:
-            raise InputError(
-                f"The model has {D} parameters, and engine laplace takes {_MOST_PARAMETERS}. Take "
-                "predictors out, or choose engine native."
+            raise InputError.by(
+                "laplace-too-many-parameters", d=D, most_parameters=_MOST_PARAMETERS
             )
         S = settings.chains * settings.draws
         starts = target.starts()

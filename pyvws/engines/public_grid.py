@@ -101,36 +101,34 @@ class PublicGrid:
 def public_grid(settings: SamplerSettings, model: Model, K: int) -> PublicGrid:
     """The grid that the settings and the family decide, for K coefficients, or InputError."""
     if not isinstance(model, Regression) or (model.own_entries and model.own_prior is None):
-        raise InputError(
-            f"Engine grid takes regressions with few parameters, and {model.name} is none. "
-            "Choose engine native."
-        )
+        raise InputError.by("grid-no-regression", model=model.name)
     own = model.own_entries
     P = K + own
     if P > MOST_PARAMETERS:
-        raise InputError(
-            f"Engine grid takes at most {MOST_PARAMETERS} parameters. The formula gives {K} "
-            f"coefficients, and {model.name} has {own} parameters of its own. Take fewer "
-            "predictors, or engine native."
+        raise InputError.by(
+            "grid-too-many-parameters",
+            most_parameters=MOST_PARAMETERS,
+            k=K,
+            model=model.name,
+            own=own,
         )
     ends = settings.grid_range or (*_OF_COEFFICIENT * K, *_OF_LOGARITHM * own)
     steps = settings.grid_steps or _usual_steps(K, own)
     for name, given, needed in (("grid_range", ends, 2 * P), ("grid_steps", steps, P)):
         if len(given) != needed:
-            raise InputError(
-                f"{name} needs {needed} numbers: the grid has {K} coefficients and {own} "
-                f"parameters of {model.name}'s own. Got {len(given)}."
+            raise InputError.by(
+                "grid-setting-length",
+                name=name,
+                needed=needed,
+                k=K,
+                own=own,
+                model=model.name,
+                given=len(given),
             )
     if any(abs(end) > _FARTHEST_LOGARITHM for end in ends[2 * K :]):
-        raise InputError(
-            f"grid_range of a logarithm must lie between -{_FARTHEST_LOGARITHM:g} and "
-            f"{_FARTHEST_LOGARITHM:g}, since no number holds the parameter beyond."
-        )
+        raise InputError.by("grid-range-of-logarithm", farthest_logarithm=_FARTHEST_LOGARITHM)
     if math.prod(steps) > MOST_POINTS:
-        raise InputError(
-            f"The grid would have {math.prod(steps)} points, and engine grid takes at most "
-            f"{MOST_POINTS}. Lower grid_steps."
-        )
+        raise InputError.by("grid-too-many-points", prod=math.prod(steps), most_points=MOST_POINTS)
     return PublicGrid(tuple(ends), tuple(steps), K, model.own_prior)
 
 

@@ -143,8 +143,6 @@ def _module_path(program: str) -> Path:
         build_it = bound_command([sys.executable, *words])
         done = subprocess.run(build_it, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise InputError(
-                f"Stan does not accept the program. It says: {done.stderr.strip()[-2000:]}"
-            )
+            raise InputError.by("stan-rejects-own-program", strip=done.stderr.strip()[-2000:])
 
     return compiled(program, version=kind, build=build) / "model.so"

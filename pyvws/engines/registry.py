@@ -39,11 +39,7 @@ def check_dp(engine: str | Engine, strict: bool) -> None:
     """Refuse an engine that may draw from an approximation, where a run's guarantee is "dp"."""
     kind: Any = _named(engine, 0) if isinstance(engine, str) else engine
     if strict and getattr(kind, "approximate", False):
-        raise InputError(
-            "The guarantee dp of this run is for draws from the clamped posterior, and engines "
-            "laplace and auto may draw from an approximation. Choose engine native, or give up "
-            "the guarantee by --accept-unconverged (accept_unconverged=True in Python)."
-        )
+        raise InputError.by("dp-by-approximate-engine")
 
 
 def check_table(engine: str | Engine) -> None:
@@ -72,7 +68,7 @@ def find_stan_engine(name: str, *, log: Log | None = None) -> StanEngine:
     """The engine of that name, as `find_engine`, among engines that can run any Stan program."""
     choice(name, "engine", ENGINES)
     if name not in STAN_ENGINES:
-        raise InputError(f"The {name} engine runs no Stan program. Use cmdstan, rstan or pystan.")
+        raise InputError.by("engine-without-programs", name=name)
     engine_version(name)
     engine: StanEngine = _named(name, 0)(log=log)
     return engine

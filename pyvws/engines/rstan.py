@@ -169,8 +169,8 @@ def _program_file(program: str) -> Path:
         try:
             call("rstan", "compile_program", files)
         except RError as error:
-            raise InputError(
-                f"rstan does not accept the program. It says: {error.captured.strip()[-2000:]}"
+            raise InputError.by(
+                "rstan-rejects-program", strip=error.captured.strip()[-2000:]
             ) from None
 
     return compiled(program, version=f"rstan {rstan_version()}", build=build) / "program.rds"
@@ -183,10 +183,7 @@ def _for_r(values: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
         array = np.asarray(value)
         if array.dtype.kind == "i" and array.ndim:
             if array.size and np.abs(array).max() > _LARGEST:
-                raise InputError(
-                    f"{name} has whole numbers beyond {_LARGEST}, which Stan has no room for. "
-                    "Rescale, or use the native engine."
-                )
+                raise InputError.by("stan-integers-too-large", name=name, largest=_LARGEST)
             array = array.astype(np.int32)
         crossed[name] = array if array.ndim else array.item()
     return crossed, {name for name, value in crossed.items() if np.ndim(value) == 1}

@@ -60,29 +60,25 @@ class SamplerSettings:
         for name in ("draws", "warmup", "chains"):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
             if getattr(self, name) > _MOST:
-                raise InputError(f"{name} must be at most {_MOST}. Take fewer.")
+                raise InputError.by("sampler-too-long", name=name, most=_MOST)
         open_unit_interval(self.target_accept, "target_accept")
         if self.draws < 4:
-            raise InputError(f"draws must be at least 4 for diagnostics. Got {self.draws}.")
+            raise InputError.by("draws-for-diagnostics", draws=self.draws)
         if self.refit_warmup is not None:
             refit = whole_number(self.refit_warmup, "refit_warmup", least=1)
             object.__setattr__(self, "refit_warmup", refit)
         for name in ("warmup", "refit_warmup"):
             given = getattr(self, name)
             if given is not None and given < _LEAST_WARMUP:
-                raise InputError(
-                    f"{name} must be at least {_LEAST_WARMUP}, or the sampler cannot adapt. "
-                    f"Got {given}."
+                raise InputError.by(
+                    "sampler-too-short", name=name, least_warmup=_LEAST_WARMUP, given=given
                 )
 
         ends = tuple(finite_number(end, "grid_range") for end in self.grid_range)
         if len(ends) % 2 or any(
             low >= high for low, high in zip(ends[::2], ends[1::2], strict=True)
         ):
-            raise InputError(
-                "grid_range must be pairs of finite numbers, the lower one first. "
-                f"Got {as_text(self.grid_range)}."
-            )
+            raise InputError.by("grid-range-pairs", grid_range=as_text(self.grid_range))
         steps = tuple(whole_number(number, "grid_steps", least=1) for number in self.grid_steps)
         object.__setattr__(self, "grid_range", ends)
         object.__setattr__(self, "grid_steps", steps)

@@ -19,9 +19,9 @@ def read_draws(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], Fl
     Raises InputError for a file that is missing or was cut short.
     """
     if not path.is_file():
-        raise InputError(f"There is no file {path}. Check its name.")
+        raise InputError.by("program-file-missing", path=path)
     if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty. Let its chain finish, or leave it out.")
+        raise InputError.by("csv-empty", path=path.name)
     settings, header = _head(path)
     names = [name for name in header if wanted(name)]
     if not names:
@@ -41,10 +41,7 @@ def read_draws(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], Fl
         warmup = 0
     complete = table.height > warmup and not any(table.null_count().row(0)) and _ended(path)
     if not complete or (kept is not None and table.height != warmup + kept):
-        raise InputError(
-            f"{path.name} is not a complete CSV file of CmdStan. Let its chain finish, or leave it "
-            "out."
-        )
+        raise InputError.by("csv-incomplete", path=path.name)
     return names, np.ascontiguousarray(table.to_numpy()[warmup:], dtype=np.float64)
 
 

@@ -141,15 +141,9 @@ def _text(where: str, model: Model, ending: str = "") -> str:
     root, _, below = where.partition("/")
     path = _resources.folder(root) / below / f"{model.name.replace('-', '_')}{ending}.stan"
     if not path.is_file() and not ending:
-        raise InputError(
-            f"There is no Stan program of {model.name}. Use the native engine, or hand "
-            "in a program of your own."
-        )
+        raise InputError.by("no-stan-program-of-family", model=model.name)
     if not path.is_file():
-        raise InputError(
-            f"rstan has no censored program of {model.name}. Use the native engine, cmdstan or "
-            "pystan."
-        )
+        raise InputError.by("rstan-not-censored", model=model.name)
     return path.read_text(encoding="utf-8")
 
 

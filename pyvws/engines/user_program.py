@@ -77,10 +77,7 @@ class UserProgram:
         check_program(self.text, further)
         strange = sorted(set(unread) - set(parameter_names(self.text)))
         if strange:
-            raise InputError(
-                f"The parameters block of the Stan program does not declare {', '.join(strange)}, "
-                "so it cannot be named as unread. Leave the name out."
-            )
+            raise InputError.by("stan-parameter-undeclared", strange=", ".join(strange))
 
     @property
     def predicts(self) -> bool:
@@ -107,10 +104,7 @@ class UserProgram:
         used = {name: given[name] for name in needed}
         copies = [name for name, value in self.data.items() if np.array_equal(value, data["y"])]
         if copies:
-            raise InputError(
-                f"{', '.join(copies)} of the data of the Stan program is the outcome itself, which "
-                "no weight would protect there. Let the program read y, and leave the copy out."
-            )
+            raise InputError.by("stan-data-is-outcome", copies=", ".join(copies))
         run = engine.run(self.text, used, settings, seed=seed, progress=progress)
         flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in run.draws.items()}
         log_lik = flat.pop("log_lik", np.empty((0, 0)))
@@ -122,36 +116,21 @@ class UserProgram:
         if not adds_its_log_lik(
             engine.name, self.text, used, flat, weighted=self.log_lik == "weighted"
         ):
-            raise InputError(
-                "The target of the Stan program does not move with the weights by what log_lik "
-                "holds, so its bound would protect nothing. Add weights[i] * l_i to the target and "
-                "write the same in log_lik; or write l_i and say --stan-log-lik plain "
-                '(log_lik="plain" in Python).'
-            )
+            raise InputError.by("stan-target-not-weighted")
         if self.predicts and reads_records(engine.name, self.text, used, flat):
-            raise InputError(
-                "y_rep of the Stan program changes with y or weights at the same parameters and "
-                "random numbers, so it tells of the records past their weights. Draw it from the "
-                "parameters, X and public data alone."
-            )
+            raise InputError.by("y-rep-reads-outcome")
         return UserFit(log_lik, flat, settings.chains, run.divergences, run.seconds)
 
 
 def _check_length(name: str, values: Floats, n: int) -> None:
     if values.ndim != 2 or values.shape[1] != n:
-        raise InputError(
-            f"{name} of the program must be a vector with one value for each of the {n} records. "
-            f"Got shape {values.shape[1:]}."
-        )
+        raise InputError.by("program-vector-length", name=name, n=n, shape=values.shape[1:])
 
 
 def _numbers(name: str, value: ArrayLike) -> Any:
     """A number or an array of numbers for Stan; whole numbers stay whole."""
     if name in (*_SUPPLIED, *_SWITCHES):
-        raise InputError(
-            f"The data of the Stan program name {name}, which comes from the table and the run. "
-            "Leave it out."
-        )
+        raise InputError.by("stan-data-reserved", name=name)
     try:
         array = np.asarray(value)
     except ValueError:  # Rows of different lengths.
@@ -159,10 +138,7 @@ def _numbers(name: str, value: ArrayLike) -> Any:
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
     if array.dtype.kind not in "iuf":
-        raise InputError(
-            f"{name} of the data of the Stan program must be a number or an array of numbers, "
-            "whose rows have one length."
-        )
+        raise InputError.by("stan-data-not-numbers", name=name)
     return array.astype(np.int64) if array.dtype.kind == "u" else array
 
 
@@ -186,33 +162,23 @@ def check_program(text: str, further: Collection[str] = ()) -> tuple[str, ...]:
     """
     plain = _without_comments(text)
     if "#include" in plain:
-        raise InputError(
-            "The Stan program includes another file, which is not supported. Paste it in."
-        )
+        raise InputError.by("stan-includes-file")
     names = _declarations(_block(plain, "data"))
     if "weights" not in names:
-        raise InputError(
-            "The data block of the Stan program does not declare weights. Declare "
-            "vector<lower=0>[n] weights and multiply each record's log-likelihood by its weight."
-        )
+        raise InputError.by("stan-data-without-weights")
     strange = [name for name in names if name not in (*_SUPPLIED, *_SWITCHES, *further)]
     if strange:
-        raise InputError(
-            f"The data block of the Stan program declares {', '.join(strange)}, which cannot be "
-            f"supplied. It may declare {', '.join(_SUPPLIED)} and the switches "
-            f"{', '.join(_SWITCHES)}. Give other data by --stan-data FILE (data= in Python)."
+        raise InputError.by(
+            "stan-data-unknown",
+            strange=", ".join(strange),
+            supplied=", ".join(_SUPPLIED),
+            switches=", ".join(_SWITCHES),
         )
     needless = [name for name in further if name not in names]
     if needless:
-        raise InputError(
-            f"The data block of the Stan program does not declare {', '.join(needless)}, which its "
-            "data hold. Declare it, or leave it out."
-        )
+        raise InputError.by("stan-data-undeclared", needless=", ".join(needless))
     if "log_lik" not in generated_names(text):
-        raise InputError(
-            "The generated quantities of the Stan program do not declare log_lik. Declare "
-            "vector[n] log_lik and fill it with each record's log-likelihood."
-        )
+        raise InputError.by("stan-without-log-lik")
     return tuple(names)
 
 
@@ -241,9 +207,7 @@ def _block(plain: str, name: str) -> str:
         depth += {"{": 1, "}": -1}.get(plain[at], 0)
         if depth == 0:
             return plain[opening.end() : at]
-    raise InputError(
-        f"The {name} block of the Stan program has a brace that is not closed. Close it."
-    )
+    raise InputError.by("stan-open-brace", name=name)
 
 
 def _declarations(body: str) -> list[str]:

@@ -45,10 +45,7 @@ def adds_its_log_lik(
         try:
             return _agree(engine, program, data, draws, weighted=weighted)
         except (ValueError, RuntimeError):
-            raise InputError(
-                "The Stan program stops at draws of its own under other weights, so its log_lik "
-                "cannot be compared with its target. Let it take any weights in [0, 1]."
-            ) from None
+            raise InputError.by("stan-stops-under-weights") from None
 
 
 def reads_records(engine: str, program: str, data: dict[str, Any], draws: Draws) -> bool:
@@ -65,10 +62,7 @@ def reads_records(engine: str, program: str, data: dict[str, Any], draws: Draws)
             own = module.predictions(program, data, picked)
             others = [module.predictions(program, other, picked) for other in _others(data)]
         except (ValueError, RuntimeError):
-            raise InputError(
-                "The Stan program stops at draws of its own under other outcomes, so nothing can "
-                "be said of its y_rep. Let it take any outcomes that the column may have."
-            ) from None
+            raise InputError.by("stan-stops-under-outcomes") from None
     return not all(np.array_equal(own, other, equal_nan=True) for other in others)
 
 

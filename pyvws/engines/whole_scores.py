@@ -40,9 +40,8 @@ def window_units(clamp: Clamp) -> int:
     """W, the clamp's width in units, rounded down; InputError above 1024 nats or below a unit."""
     W = int(np.floor(min(clamp.epsilon, 2.0 * _LARGEST_EPSILON) * UNITS_A_NAT))
     if not 1 <= W <= _LARGEST_EPSILON * UNITS_A_NAT:
-        raise InputError(
-            f"Engine grid takes an epsilon from {1.0 / UNITS_A_NAT:.1g} to {_LARGEST_EPSILON:g}. "
-            "Choose another epsilon, or engine native."
+        raise InputError.by(
+            "grid-epsilon-range", it=1.0 / UNITS_A_NAT, largest_epsilon=_LARGEST_EPSILON
         )
     return W
 
@@ -90,10 +89,7 @@ def whole_prior(log_prior: Floats) -> Scores:
     with np.errstate(invalid="ignore"):
         units = np.rint((log_prior - log_prior.max()) * UNITS_A_NAT)
     if not (units >= LOWEST).all():  # Nor is a value that is not a number.
-        raise InputError(
-            "Some points of the grid have a prior probability that no number holds. Give a "
-            "grid_range nearer to 0, or wider steps."
-        )
+        raise InputError.by("grid-prior-underflows")
     return units.astype(np.int64)
 
 

@@ -152,9 +152,8 @@ def _column(column: nw.Series[Any], coded: bool) -> _Column:
         codes = _places(*distinct(column))
         return _Column(codes, None, np.ones(len(codes), dtype=np.bool_))
     if not column.dtype.is_numeric():
-        raise InputError(
-            f"Column {column.name!r} is neither a number nor a category (its type is "
-            f"{str(column.dtype).partition('(')[0]}). Convert the column first, or leave it out."
+        raise InputError.by(
+            "column-type", column=column.name, dtype=str(column.dtype).partition("(")[0]
         )
     values = floats_of(column)
     return _Column(values, scipy.stats.rankdata(values), np.isfinite(values))
@@ -165,7 +164,7 @@ def _codes(labels: Any, name: str) -> Codes:
 
     column = np.asarray(labels)
     if column.ndim != 1 or column.size == 0:
-        raise InputError(f"{name} must be labels or codes of shape (N,). Got {column.shape}.")
+        raise InputError.by("not-labels-or-codes", name=name, shape=column.shape)
     return _places(*pd.factorize(pd.Series(column)))
 
 

@@ -83,9 +83,7 @@ def bootstrap_interval(
     # In doubles 1 - 0.95 is not 0.05. The user means the short decimal.
     tail = round((1.0 - open_unit_interval(level, "level")) / 2.0, 12)
     if not callable(statistic):
-        raise InputError(
-            "statistic must be a function of a sample, such as pyvws.r_numbers.rarith.mean."
-        )
+        raise InputError.by("statistic-not-a-function")
     outcomes = dataset_list(datasets, "datasets")
     values = [finite_vector(d, f"dataset {number}") for number, d in enumerate(outcomes, start=1)]
     stream = RRandom(seed)
@@ -94,10 +92,7 @@ def bootstrap_interval(
         source = values[number // repeats]
         value: Any = statistic(source[stream.sample(len(source), size) - 1])
         if np.ndim(value) or np.asarray(value).dtype.kind not in "biuf" or not np.isfinite(value):
-            raise InputError(
-                "statistic must return a finite number for every sample. Check the statistic on "
-                "a small dataset."
-            )
+            raise InputError.by("statistic-not-finite")
         pooled[number] = value
     lower, upper = rarith.quantile(pooled, np.array([tail, 1.0 - tail]))
     return BootstrapInterval(rarith.mean(pooled), float(lower), float(upper))

@@ -220,11 +220,11 @@ def check_column(
     ]
     data, own = _Values.of(y, records), [_Values.of(values, None) for values in columns]
     if not data.records:
-        raise InputError("original has no value that is a number. Leave the column out.")
+        raise InputError.by("original-without-numbers")
     if levels is not None and any(
         not np.isin(x.values, np.arange(1.0, len(levels) + 1.0)).all() for x in (data, *own)
     ):
-        raise InputError("The values of a category must be codes 1 to L of levels.")
+        raise InputError.by("codes-of-category")
     if levels is None:
         there = ~np.isnan(y)
         many, of_unit = (None if x is None else np.asarray(x)[there] for x in (records, units))

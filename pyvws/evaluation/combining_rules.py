@@ -107,7 +107,7 @@ def rule_named(kind: str, of: str | None = None) -> CombiningRule:
     if of is not None:
         choice(of, "of", OF)
         if kind == "full":
-            raise InputError("of is for imputed records, and kind full for records drawn anew.")
+            raise InputError.by("kind-of-estimand")
     return RULES[of or kind]
 
 
@@ -119,11 +119,7 @@ def rule_of(privacy: Mapping[str, Any], of: str | None = None) -> dict[str, Any]
     """
     imputed = "counts" in privacy
     if of is not None and not imputed:
-        raise InputError(
-            "Figures of the population or the table are for imputed records, as noisy-counts makes "
-            f"them, and {privacy.get('mechanism')!r} made these datasets. Intervals would be "
-            "wrong. Leave --of out (of in Python)."
-        )
+        raise InputError.by("figures-of-imputed-records", given=privacy.get("mechanism"))
     draws = {name: privacy[name] for name in ("draw_of_dataset",) if name in privacy}
     return {"of": (of or OF[0]) if imputed else None, **draws}
 
@@ -253,19 +249,13 @@ def combine(
     q = finite_vector(np.atleast_1d(estimates), "estimates")
     v = finite_vector(np.atleast_1d(variances), "variances")
     if len(q) != len(v):
-        raise InputError(
-            "estimates and variances must have one entry for each dataset. "
-            f"Got {len(q)} and {len(v)}."
-        )
+        raise InputError.by("estimates-and-variances", q=len(q), v=len(v))
     rule, ratio = rule_named(kind, of), positive(size_ratio, "size_ratio")
     m = len(q)
     if m < 2:
-        raise InputError(
-            "Combining rules need the estimates of at least 2 datasets, since their spread enters "
-            "the variance. Got 1. Synthesize more datasets."
-        )
+        raise InputError.by("too-few-estimates")
     if (v < 0).any():
-        raise InputError(f"variances must not be negative. Negative: {positions(v < 0)}.")
+        raise InputError.by("variances-negative", it=positions(v < 0))
     if draw_of_dataset is not None:
         q = _by_draw(q, _draws(draw_of_dataset, m), kind)
         m = len(q)
@@ -342,17 +332,12 @@ def combine_formula(
     several = SeveralDatasets.of(datasets, schema, **given)
     datasets, draw_of_dataset = several.tables, several.rule["draw_of_dataset"]
     if not isinstance(datasets, (list, tuple)):
-        raise InputError("datasets must be a list of tables, one for each synthetic dataset.")
+        raise InputError.by("datasets-not-tables")
     if len(datasets) < 2:
-        raise InputError(
-            "Combining rules need at least 2 datasets, since the spread of their estimates enters "
-            f"the variance. Got {len(datasets)}. Synthesize more datasets."
-        )
+        raise InputError.by("too-few-datasets", datasets=len(datasets))
     called = [f"dataset {k}" for k in range(1, len(datasets) + 1)] if names is None else list(names)
     if len(called) != len(datasets):
-        raise InputError(
-            f"names must have one entry for each dataset. Got {len(called)} for {len(datasets)}."
-        )
+        raise InputError.by("names-length", called=len(called), datasets=len(datasets))
     if draw_of_dataset is not None:  # Refuse before the work.
         _refuse_shared(_draws(draw_of_dataset, len(datasets)), kind)
     fits = [
@@ -362,11 +347,7 @@ def combine_formula(
     for name, fit in zip(called, fits, strict=True):
         if fit.names != fits[0].names:
             alone = len(set(fit.names) ^ set(fits[0].names))
-            raise InputError(
-                f"The design matrices of {called[0]} and {name} have different columns: {alone} "
-                "columns are in one of the two alone. Give both tables the same levels, for "
-                "example as categories."
-            )
+            raise InputError.by("designs-differ", called=called[0], name=name, alone=alone)
     combined = {
         name: combine(
             [fit.coefficients[k] for fit in fits],
@@ -382,10 +363,7 @@ def _draws(draw_of_dataset: Sequence[Any], datasets: int) -> list[int]:
     """The place of each dataset's draw among the draws, from 0, as they first occur."""
     labels = list(draw_of_dataset)
     if len(labels) != datasets:
-        raise InputError(
-            "draw_of_dataset must have one entry for each dataset. "
-            f"Got {len(labels)} for {datasets}."
-        )
+        raise InputError.by("draw-of-dataset-length", labels=len(labels), datasets=datasets)
     places: dict[Any, int] = {}
     return [places.setdefault(label, len(places)) for label in labels]
 
@@ -394,18 +372,9 @@ def _refuse_shared(draws: list[int], kind: str) -> None:
     """Raise InputError where the draws behind the datasets allow no rule."""
     distinct = len(set(draws))
     if distinct == 1:
-        raise InputError(
-            f"All {len(draws)} datasets come from one draw, so their spread is noise of prediction "
-            "alone. The variance between draws is missing, and T would be too small. No interval "
-            "is given: take the mean of the estimates without one, or synthesize with "
-            "draws_per_release (--draws-per-release) of at least 2, which pays epsilon for each "
-            "draw."
-        )
+        raise InputError.by("datasets-of-one-draw", draws=len(draws))
     if distinct < len(draws) and kind == "full":
-        raise InputError(
-            f"The rule for fully synthetic data takes a draw for each dataset. Got {len(draws)} "
-            f"datasets of {distinct} draws. Give one dataset of each draw."
-        )
+        raise InputError.by("rule-needs-draw-each", draws=len(draws), distinct=distinct)
 
 
 def _by_draw(estimates: Floats, draws: list[int], kind: str) -> Floats:

@@ -96,14 +96,12 @@ def counted_cells(
     frame = nw.from_native(counts, eager_only=True)
     lacking = [name for name in COLUMNS if name not in frame.columns]
     if lacking:
-        raise InputError(
-            f"The counts lack columns: {', '.join(lacking)}. Name counts.parquet of a release."
-        )
+        raise InputError.by("counts-lack-columns", lacking=", ".join(lacking))
     whole = {name: frame[name].to_list() for name in COLUMNS}
     rows = list(zip(*(whole[name] for name in ("set", "label", "count", "scale")), strict=True))
     (*_, n, n_scale), *more = [row for row in rows if row[0] == OF_ALL] or [(0,) * 4]
     if more or n < 1:
-        raise InputError("The counts need one row of the set 'records', with at least 1 record.")
+        raise InputError.by("counts-without-total")
     widths = {scale: _width_and_variance(scale, noise, level) for scale in {*whole["scale"]}}
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
     z = float(ndtri(upper))

@@ -100,7 +100,7 @@ def attribute_disclosure(
 def _codes(values: Any, name: str) -> NDArray[np.intp]:
     codes = np.asarray(values)
     if codes.ndim != 1 or codes.size == 0 or codes.dtype.kind not in "iu" or codes.min() < 0:
-        raise InputError(f"{name} must be whole numbers from 0 on, of shape (N,).")
+        raise InputError.by("not-counts-vector", name=name)
     return codes.astype(np.intp)
 
 

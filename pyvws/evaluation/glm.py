@@ -62,9 +62,9 @@ def glm(design: Floats, y: Floats, *, family: str) -> LinearModel:
     choice(family, "family", _FAMILIES)
     logistic = family == "logistic"
     if logistic and not np.isin(y, (0.0, 1.0)).all():
-        raise InputError("A logistic regression needs an outcome of 0 and 1, or of truth values.")
+        raise InputError.by("logistic-outcome")
     if not logistic and ((y < 0.0) | (y != np.floor(y))).any():
-        raise InputError("A Poisson regression needs counts: whole numbers from 0 on.")
+        raise InputError.by("poisson-outcome")
     kept = independent_columns(design)
     X = design[:, kept] if len(kept) < design.shape[1] else design
     start = (y + 0.5) / 2.0 if logistic else y + 0.1

@@ -38,9 +38,8 @@ def interval_overlap(original: Any, synthetic: Any) -> Any:
     """
     first, second = _intervals(original, "original"), _intervals(synthetic, "synthetic")
     if first.shape != second.shape:
-        raise InputError(
-            "original and synthetic must have the same number of intervals. "
-            f"Got {first.size // 2} and {second.size // 2}."
+        raise InputError.by(
+            "intervals-differ-in-number", size=first.size // 2, size2=second.size // 2
         )
     low = np.maximum(first[..., 0], second[..., 0])
     high = np.minimum(first[..., 1], second[..., 1])
@@ -55,14 +54,12 @@ def _intervals(values: Any, name: str) -> Floats:
     try:
         ends = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name} must hold numbers, (lower, upper) for each interval.") from None
+        raise InputError.by("interval-not-numbers", name=name) from None
     if ends.ndim not in (1, 2) or ends.shape[-1] != 2:
-        raise InputError(
-            f"{name} must be (lower, upper), or have shape (K, 2). Got shape {ends.shape}."
-        )
+        raise InputError.by("interval-shape", name=name, shape=ends.shape)
     if not (np.isfinite(ends).all() and (ends[..., 0] < ends[..., 1]).all()):
-        raise InputError(f"Each interval of {name} must have finite ends, the upper one larger.")
+        raise InputError.by("interval-ends", name=name)
     with np.errstate(over="ignore"):
         if not np.isfinite(ends[..., 1] - ends[..., 0]).all():
-            raise InputError(f"Each interval of {name} must have a finite length.")
+            raise InputError.by("interval-length", name=name)
     return ends

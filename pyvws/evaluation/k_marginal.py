@@ -178,7 +178,7 @@ def k_marginal(
     first = tables.first
     names = list(first.columns) if columns is None else list(columns)
     if len(names) < 2:
-        raise InputError(f"columns must be 2 or more, to make a pair. Got {len(names)}.")
+        raise InputError.by("too-few-columns", names=len(names))
     edges = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     check_columns(first, [*names, *edges], role="original")
     tables.require(names)

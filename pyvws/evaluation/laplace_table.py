@@ -72,11 +72,7 @@ def weighing(schema: Schema | None, weights: str | None) -> Weighing:
             "counts once in the Laplace figures, so the two need not be alike.",
         )
     if mean is None:
-        raise InputError(
-            f"Weights {name!r} were exponents of the fit, so the datasets follow the population. "
-            "The Laplace mechanism needs their public mean to do the same. Give the schema "
-            "mean_survey_weight, or leave original out."
-        )
+        raise InputError.by("laplace-weights-as-exponents", name=name)
     return Weighing(
         name,
         mean,
@@ -96,18 +92,10 @@ def public_ranges(
     settle, and where a column that is summed has no range.
     """
     if schema is not None and schema.reviewed is False:
-        raise InputError(
-            "The Laplace mechanism needs public entries, and the schema is a proposal from the "
-            "records that nobody has signed. Check it against what is known of the survey, and "
-            'set reviewed = true at its top (schema.signed("name") in Python).'
-        )
+        raise InputError.by("laplace-schema-proposed")
     for name, entry in plan.to_review:
         if entry != "range" or name not in given:
-            raise InputError(
-                f"The Laplace mechanism needs public entries, and {entry} of column {name!r} is "
-                "still under review in the schema: it comes from the records. Check it against "
-                "what is known of the survey, correct it, and take its name out of review."
-            )
+            raise InputError.by("laplace-entry-under-review", entry=entry, name=name)
     ranges = {name: column.range for name, column in described(schema).items() if column.range}
     ranges |= dict(given)
     of_numbers = [asked for asked in plan.statistics if asked.kind in ("total", "mean", "quantile")]
@@ -115,12 +103,9 @@ def public_ranges(
     for name in (*summed, *([plan.weights] if plan.weights else [])):
         low, high = ranges.get(name, (np.nan, np.nan))
         if not (np.isfinite(high - low) and low < high):
-            raise InputError(
-                f"The Laplace mechanism needs a public range of column {name!r}. Give it in the "
-                f"schema, or in Python as ranges={{{name!r}: (lowest, highest)}}."
-            )
+            raise InputError.by("laplace-without-range", name=name)
     if plan.weights and ranges[plan.weights][0] < 0:
-        raise InputError(f"The range of the weights {plan.weights!r} must not be negative.")
+        raise InputError.by("weight-range-negative", weights=plan.weights)
     return ranges
 
 
@@ -129,10 +114,7 @@ def most_records(schema: Schema | None) -> int:
     if schema is None or schema.unit is None:
         return 1
     if schema.members is None:
-        raise InputError(
-            f"The Laplace mechanism needs the largest number of records of one {schema.unit!r}. "
-            "Give the schema members with sizes; without its unit the noise is for single records."
-        )
+        raise InputError.by("laplace-records-of-unit", unit=schema.unit)
     return schema.members.sizes[1]
 
 
@@ -154,10 +136,7 @@ def laplace_figures(
     """
     budget = Budget(epsilon=float(positive(epsilon, "epsilon")), cap=most)
     if records.clusters is not None and np.bincount(records.clusters).max() > most:
-        raise InputError(
-            f"original: A {plan.clusters!r} has more than {most} records. Widen sizes of members "
-            "to every possible size."
-        )
+        raise InputError.by("original-unit-too-large", clusters=plan.clusters, most=most)
     weights = ranges[plan.weights] if plan.weights else (0.0, 1.0)
     names = [
         [f"{place} {own}" for own in _PARTS.get(asked.kind, (asked.kind,))]

@@ -46,7 +46,7 @@ def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> Lea
     """
     n, k = design.shape
     if n <= k:
-        raise InputError(f"A regression on {k} columns needs at least {k + 1} records. Got {n}.")
+        raise InputError.by("regression-too-few-records", k=k, k2=k + 1, n=n)
     q, r = qr(design, mode="economic")
     coefficients = solve_triangular(r, q.T @ y)
     residuals = y - design @ coefficients
@@ -76,9 +76,7 @@ def fit_formula(
     choice(family, "family", ("gaussian", "logistic", "poisson"))
     outcome, tilde, predictors = (part.strip() for part in formula.partition("~"))
     if not (outcome and tilde and predictors):
-        raise InputError(
-            f"formula must name a column before '~', like 'income ~ region'. Got {formula!r}."
-        )
+        raise InputError.by("formula-without-outcome", formula=formula)
     if len(outcome) > 2 and outcome[0] == outcome[-1] == "`":
         outcome = outcome[1:-1]
     try:
@@ -98,13 +96,13 @@ def fit_formula(
         fitted = glm(design.matrix, y, family=family)
         return LeastSquares(fitted.coefficients, fitted.variances, design.names, len(y), dropped)
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise InputError.by("in-fit", name=name, error=error) from None
 
 
 def _called(frame: Any, expression: str) -> Floats:
     """The values (N,) of a call such as log(income + 1)."""
     design = make_design(frame, f"~ {expression} - 1", outcome="")
     if design.matrix.shape[1] != 1:
-        raise InputError(f"formula must have one column of numbers before '~'. Got {expression!r}.")
+        raise InputError.by("formula-outcome-not-numeric", expression=expression)
     values: Floats = design.matrix[:, 0]
     return values

@@ -205,7 +205,7 @@ def utility_table(
     y = finite_vector(original, "original")
     levels = finite_vector(probabilities, "probabilities")
     if ((levels < 0) | (levels > 1)).any():
-        raise InputError("probabilities must lie in [0, 1].")
+        raise InputError.by("probabilities-range")
     rows = np.array(
         [
             _row(finite_vector(dataset, f"synthetic dataset {number}"), levels)

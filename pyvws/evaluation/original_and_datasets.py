@@ -319,7 +319,7 @@ def rising_edges(values: Any, name: str) -> Floats:
     """Edges of bins; InputError unless they rise."""
     edges = finite_vector(values, f"bins of {name!r}")
     if not (np.diff(edges) > 0).all():
-        raise InputError(f"bins of {name!r} must rise. Give edges such as 0, 5, 10.")
+        raise InputError.by("bins-not-rising", name=name)
     return edges
 
 
@@ -380,10 +380,7 @@ def complete_records(
             there &= has
             columns.append(column)
     if not there.any():
-        raise InputError(
-            f"None of the {len(frame)} records has a value in every column of the formula. Name "
-            "other columns."
-        )
+        raise InputError.by("no-complete-record", frame=len(frame))
     return frame.with_columns(*columns).filter(there.tolist())
 
 
@@ -422,10 +419,7 @@ def _category(
         known = [None if label in gone else as_number(str(label)) for label in [*read, None]]
         numbers = np.array(known, dtype=np.float64)[places]
         if unread := int((np.isnan(numbers) & there).sum()):
-            raise InputError(
-                f"Column {column.name!r} has {unread} cells that are no level of the schema. Give "
-                "every level in the schema."
-            )
+            raise InputError.by("cells-no-level", column=column.name, unread=unread)
         return _floats(column, numbers)
     truth = content_of(described) == "truth values"
     cells = [str(label).lower() == "true" if truth else label for label in read]

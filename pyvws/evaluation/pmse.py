@@ -52,10 +52,7 @@ class PropensityScore:
 
 def _not_zero(of_null: float) -> float:
     if of_null == 0.0:
-        raise InputError(
-            "The null distribution is a single point, so the score has nothing to compare with. "
-            "Use a smaller leaf, or more permutations."
-        )
+        raise InputError.by("null-distribution-constant")
     return of_null
 
 
@@ -110,10 +107,7 @@ def pmse(
     choice(model, "model", ("logistic", "tree"))
     design, synthetic_records = _stacked(original, synthetic, formula)
     if design.shape[1] < 2:
-        raise InputError(
-            "formula must have a term besides the constant, which tells no record from another. "
-            f"Got {formula!r}."
-        )
+        raise InputError.by("formula-of-constant", formula=formula)
     if model == "logistic":
         return logistic_pmse(design[: len(design) - synthetic_records], design[-synthetic_records:])
     return tree_pmse(
@@ -193,9 +187,7 @@ def _stacked(original: Any, synthetic: Any, formula: str | None) -> tuple[Floats
     first, second = open_frame(original), open_frame(synthetic)
     if set(first.columns) != set(second.columns):
         differing = ", ".join(sorted(set(first.columns) ^ set(second.columns)))
-        raise InputError(
-            f"original and synthetic must have the same columns. Only in one table: {differing}."
-        )
+        raise InputError.by("tables-differ-in-columns", differing=differing)
     names = first.columns
     tables = OriginalAndDatasets({"original": first, "synthetic": second})
     text = [n for n in names if not all(x[n].dtype.is_numeric() for x in (first, second))]

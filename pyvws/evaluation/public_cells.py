@@ -111,7 +111,7 @@ def table_plan(
     """Check what is asked for; InputError where a level is missing or nothing is asked for."""
     quantile = {} if quantile is None else quantile
     if not isinstance(quantile, Mapping):
-        raise InputError("quantile must name levels by column, such as {'income': [0.5]}.")
+        raise InputError.by("quantile-levels-missing")
     statistics = [CellStatistic("count")] if count else []
     statistics += [CellStatistic("total", name) for name in _names(total)]
     statistics += [CellStatistic("mean", name) for name in _names(mean)]
@@ -123,9 +123,7 @@ def table_plan(
         points = tuple(open_unit_interval(level, "quantile") for level in np.atleast_1d(levels))
         statistics.append(CellStatistic("quantile", name, points))
     if not statistics:
-        raise UsageError(
-            "A table needs a statistic. Give one or more of count, total, mean, share, quantile."
-        )
+        raise UsageError.by("no-statistic")
     codes = described(schema)
     for statistic in statistics:
         own = codes.get(statistic.column or "")
@@ -155,10 +153,7 @@ def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:
 
 
 def _holds_dates(name: str) -> InputError:
-    return InputError(
-        f"Column {name!r} holds dates, which have no total, mean or quantile here. Make a number "
-        "of them, such as days since a public date."
-    )
+    return InputError.by("dates-have-no-total", name=name)
 
 
 def _read(frame: nw.DataFrame[Any], plan: TablePlan) -> CellRecords:
@@ -205,10 +200,7 @@ def _labels(frame: nw.DataFrame[Any], name: str, role: str) -> NDArray[np.intp]:
     codes, labels = distinct(frame[name])
     places = np.asarray(codes, dtype=np.intp)
     if (places < 0).any():
-        raise InputError(
-            f"{role} {name!r} has {int((places < 0).sum())} empty cells. Fill them, or leave "
-            f"{role} out."
-        )
+        raise InputError.by("empty-cells", role=role, name=name, it=int((places < 0).sum()))
     code: dict[str, int] = {}  # 1 and "1" are one label.
     if role == "clusters":  # The Laplace mechanism takes them as units.
         labels = [id_of(label) for label in labels]
@@ -230,11 +222,7 @@ def _with_levels(
         by_name = {x: known[x].levels or () if x in known else () for x in _names(given)}
     for name, levels in by_name.items():
         if not levels or len(set(map(meant, levels))) < len(levels):
-            raise InputError(
-                f"{role} {name!r} needs its public levels, each once and in one spelling. Give a "
-                f"schema that has them, or in Python {role}={{{name!r}: ['a', 'b']}}. Levels are "
-                "never taken from the data, which would hide an empty cell."
-            )
+            raise InputError.by("levels-not-public", role=role, name=name)
     return by_name
 
 

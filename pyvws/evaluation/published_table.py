@@ -393,7 +393,7 @@ def tabulate(
     beside = [(np.full((len(cells), len(x.points)), np.nan),) * 2 for x in plan.statistics]
     if original is not None:
         if epsilon is None:
-            raise UsageError("The Laplace mechanism needs an epsilon. Give epsilon.")
+            raise UsageError.by("laplace-without-epsilon")
         public = public_ranges(asked(weights=weighed.column), schema, ranges or {})
         most = most_records(schema)
         whole = replace(plan, weights=weighed.column, strata=None, clusters=unit)
@@ -405,7 +405,7 @@ def tabulate(
             mean_weight=weighed.mean,
         )
     elif epsilon is not None or ranges is not None:
-        raise UsageError("epsilon and ranges are for the Laplace mechanism. Give original too.")
+        raise UsageError.by("laplace-without-original")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
     sets = measured_columns(several.counted)
     estimates = [estimates_by_cell(dataset, plan) for dataset in records]

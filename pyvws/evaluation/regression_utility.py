@@ -222,10 +222,7 @@ def regression_utility(
         **several.rule,
     )
     if tuple(combined) != own.names:
-        raise InputError(
-            "The design matrices of the original and of the synthetic datasets have different "
-            "columns. Give all tables the same levels, for example as categories."
-        )
+        raise InputError.by("designs-differ-from-original")
     degrees = own.records - len(own.names)
     factor = float(stdtrit(degrees, upper) if family == "gaussian" else ndtri(upper))
     half = factor * np.sqrt(own.variances)

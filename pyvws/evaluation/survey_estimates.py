@@ -60,16 +60,13 @@ def survey_design(weights: Any, strata: Any = None, clusters: Any = None) -> Sur
     """
     w = finite_vector(weights, "weights")
     if (w < 0).any():
-        raise InputError(f"weights must not be negative. Negative: {positions(w < 0)}.")
+        raise InputError.by("weights-negative", it=positions(w < 0))
     stratum = _codes(strata, np.zeros(len(w), np.intp), w, "strata")
     within = _codes(clusters, np.arange(len(w)), w, "clusters")
     pairs, cluster = np.unique(stratum * (within.max() + 1) + within, return_inverse=True)
     sizes = np.bincount(pairs // (within.max() + 1))
     if (sizes < 2).any():
-        raise InputError(
-            f"{int((sizes < 2).sum())} of {len(sizes)} strata have one cluster, so their variance "
-            "cannot be estimated. Join strata, or leave strata out."
-        )
+        raise InputError.by("stratum-of-one-cluster", it=int((sizes < 2).sum()), sizes=len(sizes))
     return SurveyDesign(w, stratum, cluster, sizes)
 
 
@@ -185,6 +182,6 @@ def _codes(labels: Any, default: NDArray[np.intp], weights: Floats, name: str) -
         return default
     given = np.asarray(labels)
     if given.ndim != 1:
-        raise InputError(f"{name} must have shape (N,). Got shape {given.shape}.")
+        raise InputError.by("shape-not-n", name=name, shape=given.shape)
     same_length(given, weights, (name, "weights"))
     return np.unique(given, return_inverse=True)[1]

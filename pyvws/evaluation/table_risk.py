@@ -211,18 +211,15 @@ def table_risk(
     known = [keys] if isinstance(keys, str) else list(keys)
     targets = [target] if isinstance(target, str) else list(target)
     if not known:
-        raise InputError("keys must name the columns that an intruder knows, one or more.")
+        raise InputError.by("keys-missing")
     if both := sorted(set(known) & set(targets)):
-        raise InputError(f"{both[0]!r} is a key and a target. Take it out of one of them.")
+        raise InputError.by("key-is-target", both=both[0])
     read = OriginalAndDatasets.read(original, synthetic, schema=schema, holdout=holdout)
     tables = plain_tables(read, bins=bins, least=1)
     for name in (*known, *targets):
         if name not in tables.names:
             usable = named(tables.names, read.first.columns)
-            raise InputError(
-                f"Column {name!r} is not in the table, or is constant, dropped or an identifier. "
-                f"Columns that can be used: {usable}."
-            )
+            raise InputError.by("column-not-evaluated", name=name, usable=usable)
     held = tables.synthetic[-1] if holdout is not None else None
     datasets = tables.synthetic[:-1] if holdout is not None else tables.synthetic
     rng = np.random.default_rng(seed)

@@ -58,7 +58,7 @@ def topcode(
     """
     y = finite_vector(original, "original")
     if (value is None) == (quantile is None):
-        raise InputError("Give exactly one of value= and quantile=.")
+        raise InputError.by("value-or-quantile")
     if value is not None:
         threshold = finite_number(value, "value")
     else:

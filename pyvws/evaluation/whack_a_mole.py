@@ -155,5 +155,5 @@ def top_records(by: Any, risks: Mapping[str, Any], *, count: int = 10) -> TopRec
 def _risks(values: Any, name: str) -> Floats:
     risk = finite_vector(values, name)
     if not ((risk >= 0) & (risk <= 1)).all():
-        raise InputError(f"{name} must lie in [0, 1] for every record.")
+        raise InputError.by("record-outside-0-to-1", name=name)
     return risk

@@ -123,7 +123,9 @@ class Censored(Counting):
         for name in ("weight_column", "reference"):
             if not isinstance(getattr(self, name), str | None):
                 what = "the name of one column" if name == "weight_column" else "a path"
-                raise InputError(f"{name} must be {what}. Got {as_text(getattr(self, name))}.")
+                raise InputError.by(
+                    "staged-option-value", name=name, what=what, given=as_text(getattr(self, name))
+                )
         self._check_constant()
         self._check_source()
         if self.weights != "constant" and self.c is None:
@@ -136,12 +138,10 @@ class Censored(Counting):
             given = getattr(self, name) is not None
             if source == self.weights and not given:
                 option = name.replace("_", "-")
-                raise InputError(
-                    f"weights {source} needs {name}. Set it by --{option} ({name}=... in Python)."
-                )
+                raise InputError.by("weights-need-setting", source=source, name=name, option=option)
             taken = name == "reference" and self.takes_reference(self.weights, self.c)
             if source != self.weights and given and not taken:
-                raise InputError(f"{name} belongs to weights {source}. Leave {name} out.")
+                raise InputError.by("belongs-to-weights", name=name, source=source)
         if self.stage_epsilon is not None:
             positive(self.stage_epsilon, "stage_epsilon")
 
@@ -150,14 +150,11 @@ class Censored(Counting):
         if self.weights != "constant":
             return
         if self.takes_reference(self.weights, self.c) != (self.reference is not None):
-            raise InputError(
-                "weights constant takes the weight c (--c), or a reference (--reference) of public "
-                "records from which c follows. Give one of them."
-            )
+            raise InputError.by("constant-without-c")
         if self.c is not None and not 0.0 < self.c <= 1.0:
-            raise InputError("c of weights constant must lie above 0 and be at most 1.")
+            raise InputError.by("constant-c-range")
         if self.g:
-            raise InputError("weights constant is one weight, c. Leave g out.")
+            raise InputError.by("constant-with-g")
 
     @staticmethod
     def takes_reference(weights: str | None, c: float | None) -> bool:
@@ -240,7 +237,5 @@ class Censored(Counting):
             window, scale = self.facts.windows[-1], _ROOM * self.epsilon
             return weights_from_stage(loop, window, scale=scale, **shape)
         if request.column is None:
-            raise InputError(
-                "weights public needs the column that weight_column names. The request has none."
-            )
+            raise InputError.by("public-weight-missing")
         return weights_from_column(request.column, **shape)

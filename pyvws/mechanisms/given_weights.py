@@ -58,7 +58,4 @@ class GivenWeights(MechanismBase):
 
     def _check_length(self, records: int) -> None:
         if len(self.alpha) != records:
-            raise InputError(
-                f"There are {len(self.alpha)} given weights, and the table has {records} records. "
-                "Give one weight for each record, in the table's order."
-            )
+            raise InputError.by("given-weights-length", alpha=len(self.alpha), records=records)

@@ -21,7 +21,7 @@ def checked_match(match: object) -> Match:
     if match == "lw":
         return "lw"
     if isinstance(match, str):
-        raise InputError(f"match must be 'lw' or a number above 0. Got {match!r}.")
+        raise InputError.by("match-words", match=match)
     return positive(match, "match")
 
 
@@ -35,7 +35,4 @@ def bound_to_meet(loop: Loop, match: Match) -> float:
 def refuse_needless(loop: Loop, bound: float) -> None:
     """Raise InputError for a bound to meet, in nats, that the unweighted fit meets already."""
     if not bound < loop.unweighted().bounds.aimed.database:
-        raise InputError(
-            "match or epsilon asks for a bound at or above that of the unweighted fit, which "
-            "no weight in [0, 1] is needed for. Ask for a smaller one."
-        )
+        raise InputError.by("match-above-unweighted")

@@ -144,16 +144,9 @@ class MechanismBase:
     def check_outcome(self, y: Floats, column: str, *, categories: bool) -> None:
         facts = self.facts
         if facts.refuses_constant and (y == y[0]).all():
-            raise InputError(
-                f"Column {column!r} is constant, so all Lipschitz bounds are equal and LW has no "
-                "scale. Check the column."
-            )
+            raise InputError.by("bounds-of-constant-column", column=column)
         if facts.counts_in_radius and categories:
-            raise InputError(
-                f"mechanism {self.name!r} counts the values within a radius, and those of column "
-                f"{column!r} are codes of categories, between which no distance has a meaning. Use "
-                "lw or sw."
-            )
+            raise InputError.by("counts-of-codes", name=self.name, column=column)
 
     def check_columns(self, predictors: Sequence[str], released: Sequence[str]) -> None:
         pass

@@ -131,9 +131,7 @@ class NoisyCounts(MechanismBase):
             object.__setattr__(self, name, whole_number(getattr(self, name), name, least=1))
         object.__setattr__(self, "cells_share", finite_number(self.cells_share, "cells_share"))
         if not 0.0 <= self.cells_share < 1.0:
-            raise InputError(
-                f"cells_share must be at least 0 and below 1. Got {self.cells_share!r}."
-            )
+            raise InputError.by("cells-share-range", cells_share=self.cells_share)
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
         self.budget  # noqa: B018  # Refuses what is out of range.
@@ -189,8 +187,8 @@ def _words(given: object, setting: str) -> tuple[str, ...]:
     """Sets in words, of text with commas, or of words, names and entries."""
     several = given.split(",") if isinstance(given, str) else given
     if isinstance(several, Mapping) or not isinstance(several, Iterable):
-        raise InputError(f"{setting} must have sets such as a:b:c. Give a list of them.")
+        raise InputError.by("sets-not-a-list", setting=setting)
     words = tuple(dict.fromkeys(map(set_word, several)))
     if not words or not all(words):
-        raise InputError(f"{setting} must name a set, such as a:b:c. Leave out what is empty.")
+        raise InputError.by("set-unnamed", setting=setting)
     return words

@@ -73,14 +73,11 @@ class PerturbedHistogram(MechanismBase):
         if self.range is not None:
             low, high = (finite_number(end, "range") for end in self.range)
             if not low < high:
-                raise InputError("range must be two numbers, the smaller first.")
+                raise InputError.by("range-not-numbers")
             object.__setattr__(self, "range", (low, high))
             equal_edges(low, high, bins=self.bins or 1)
         if (self.range is None) != self.edges_from_data:
-            raise InputError(
-                "perturbed-histogram needs the public range of the outcome: range (--range L,U), "
-                "or edges_from_data (--edges-from-data), which gives up the guarantee, not both."
-            )
+            raise InputError.by("histogram-without-range")
         if self.neighbours == "loo" and self.bins is None and not self.edges_from_data:
             raise InputError(UNKNOWN_NUMBER)
 
@@ -100,15 +97,9 @@ class PerturbedHistogram(MechanismBase):
     def check_columns(self, predictors: Sequence[str], released: Sequence[str]) -> None:
         """Refuse predictors. Refuse other released columns under a protected number of records."""
         if predictors:
-            raise InputError(
-                "perturbed-histogram synthesizes one column without predictors. Take formula out; "
-                "keep names columns to release beside it."
-            )
+            raise InputError.by("histogram-with-predictors")
         if self.neighbours == "loo" and len(released) > 1:
-            raise InputError(
-                "Under loo neighbours the number of records is protected, so no column can be "
-                "kept. Take keep out, or choose replace."
-            )
+            raise InputError.by("rows-protected")
 
     def perturb(self, y: Floats, *, seed: int) -> NoisyHistogram:
         """The noisy histogram of an outcome (N,); only seeded noise reads the seed.

@@ -62,13 +62,16 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
     takes = mechanism_settings(mechanism)
     kind = MECHANISMS[mechanism]
     if settings.get("match") is not None and settings.get("c") is not None:
-        raise InputError("match finds c, so both cannot be given. Leave one out.")
+        raise InputError.by("match-and-c")
     given = {name: value for name, value in settings.items() if value is not None}
     unused = sorted(set(given) - set(takes))
     if unused:
-        raise InputError(
-            f"mechanism {mechanism!r} does not take {', '.join(unused)}. "
-            f"It takes {', '.join(takes) or 'no settings'}.{near(unused[0], takes)}"
+        raise InputError.by(
+            "mechanism-unknown-setting",
+            mechanism=mechanism,
+            unused=", ".join(unused),
+            takes=", ".join(takes) or "no settings",
+            hint=near(unused[0], takes),
         )
     needed = [
         field.name for field in fields(kind) if field.default is MISSING and field.name not in given
@@ -85,11 +88,9 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
 
 def _check_own(mechanism: Mechanism) -> None:
     if not mechanism.facts.fits_model:
-        raise InputError("A mechanism of your own weighs the fits of a model: fits_model is true.")
+        raise InputError.by("own-mechanism-without-fit")
     if not all(own.words and re.fullmatch("[a-z-]+", own.key) for own in mechanism.facts.caveats):
-        raise InputError(
-            "A caveat of your own mechanism needs a key of small letters and hyphens, and words."
-        )
+        raise InputError.by("own-caveat")
 
 
 def mechanisms_that(have: str) -> list[str]:

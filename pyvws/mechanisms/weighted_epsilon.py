@@ -62,18 +62,9 @@ class WeightedEpsilon(MechanismBase):
         if (weights == fit.weights).all():
             return fit  # No record is above the limit.
         if not weights.any():
-            raise InputError(
-                "epsilon / 2 lies below the bound of every record, so none keeps a weight and the "
-                "synthetic data would say nothing of the table. Ask for a larger epsilon, or lower "
-                "all weights first by a smaller c."
-            )
+            raise InputError.by("epsilon-below-all-bounds")
         lost = loop.lost(weights)
         if lost:
             named = " and of ".join(repr(name) for name in lost if name) or "the outcome"
-            raise InputError(
-                f"epsilon / 2 lies below the bound of every record of a level of {named}, so the "
-                "release would lack the level. Ask for a larger epsilon, lower all weights first "
-                "by a small c (--c) and g (--g), or choose mechanism sw, which gives all records "
-                "one weight."
-            )
+            raise InputError.by("epsilon-below-bounds-of-level", named=named)
         return loop.fit(weights, "Weighted-epsilon")

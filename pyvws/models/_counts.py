@@ -22,20 +22,14 @@ def check_counts(outcome: Floats, column: str, *, model: str) -> None:
     """Raise InputError unless every outcome is a whole number of at least 0."""
     negative = int((outcome < 0).sum())
     if negative:
-        raise InputError(
-            f"Column {column!r} has {negative} negative values; {model} takes counts. Choose "
-            "another outcome or model."
-        )
+        raise InputError.by("counts-negative", column=column, negative=negative, model=model)
     fractional = int((outcome != np.floor(outcome)).sum())
     if fractional:
-        raise InputError(
-            f"Column {column!r} has {fractional} values with a fraction; {model} takes counts. "
-            "Use --round (round=True in Python) to round to whole numbers."
+        raise InputError.by(
+            "counts-with-fraction", column=column, fractional=fractional, model=model
         )
     if (outcome > 2.0**53).any():
-        raise InputError(
-            f"Column {column!r} has counts above 2^53, which floats cannot hold exactly. Rescale."
-        )
+        raise InputError.by("counts-above-floats", column=column)
 
 
 def count_start(cells: Cells, weights: Floats, *, extra: int, dispersion: float) -> Start:

@@ -110,19 +110,13 @@ class OutcomeScale:
         too_low = int((outcome <= self.centre).sum())
         if self.name == "log" and too_low:
             least = "0" if self.centre == 0.0 else f"outcome_centre = {self.centre:g}"
-            raise InputError(
-                f"Column {column!r} has {too_low} values that are not above {least}; {model} with "
-                f"outcome scale log needs them above {least}. Make 0 a point of mass in a "
-                "schema (mass = [0]); for negative amounts use --outcome-scale identity "
-                "(outcome_scale='identity' in Python)."
+            raise InputError.by(
+                "log-values-too-low", column=column, too_low=too_low, least=least, model=model
             )
         with np.errstate(over="ignore"):
             too_large = int(np.isinf((outcome - self.centre) / self.unit).sum())
         if too_large:
-            raise InputError(
-                f"Column {column!r} has {too_large} values beyond any number of units. Give a "
-                "larger outcome_unit."
-            )
+            raise InputError.by("values-beyond-units", column=column, too_large=too_large)
 
     def encode(self, outcome: Floats) -> Floats:
         """Outcomes (N,) on the scale of the likelihood."""
@@ -154,8 +148,5 @@ def representable(outcome: Floats) -> Floats:
 def highest_normal(cells: Cells, smallest_sd: float) -> Floats:
     """The largest normal log density (C,), in nats, at an sd of at least smallest_sd."""
     if smallest_sd == 0.0:
-        raise InputError(
-            "The deviance clamp needs a public smallest standard deviation above 0. Set "
-            "--smallest-sd (smallest_sd in Python), or take --clamp half."
-        )
+        raise InputError.by("deviance-without-least-sd")
     return np.full(cells.n_cells, -math.log(smallest_sd) - 0.5 * math.log(2.0 * math.pi))

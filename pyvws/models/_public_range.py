@@ -16,10 +16,7 @@ def known_range(given: Iterable[float]) -> tuple[float, float]:
     except (TypeError, ValueError):
         low, high = 0.0, 0.0
     if not low < high or math.isinf(high - low):
-        raise InputError(
-            "range must be two finite numbers, the lower one first, a finite way apart. Got "
-            f"{as_text(given)}."
-        )
+        raise InputError.by("model-range", given=as_text(given))
     return low, high
 
 
@@ -28,8 +25,6 @@ def check_within(outcome: Floats, column: str, known: tuple[float, float], model
     low, high = known
     outside = int(((outcome < low) | (outcome > high)).sum())
     if outside:
-        raise InputError(
-            f"Column {column!r} has {outside} values outside the range from {low:g} to "
-            f"{high:g}; {model} takes outcomes on a public range. Give it by --range L,U "
-            "(range=(L, U) in Python), wide enough for every possible record."
+        raise InputError.by(
+            "values-outside-range", column=column, outside=outside, low=low, high=high, model=model
         )

@@ -188,7 +188,7 @@ class Beta(Regression):
         object.__setattr__(self, "range", known_range(self.range))
         squeeze = finite_number(self.squeeze, "squeeze")
         if not 0.0 <= squeeze < 0.5:
-            raise InputError(f"squeeze must be at least 0 and below 0.5. Got {squeeze:g}.")
+            raise InputError.by("squeeze-range", squeeze=squeeze)
         object.__setattr__(self, "squeeze", squeeze)
 
     @property
@@ -207,12 +207,7 @@ class Beta(Regression):
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         weight, *sums = row_totals(cells, weights, *self.term_data(cells))
         if not np.isfinite(sums).all():
-            raise InputError(
-                "Some outcomes lie at an end of the range, where a beta likelihood is infinite, "
-                "and this fit clamps no term. Set a squeeze, --squeeze 0.001 "
-                "(Beta(squeeze=0.001) in Python), or give a wider range. Mechanism censored with "
-                "weights none, cw, public or staged takes outcomes at an end as they are."
-            )
+            raise InputError.by("beta-at-end")
         share = np.where(weight > 0, weight, 1.0)
         return cells.rows, weight, *(total / share for total in sums)
 

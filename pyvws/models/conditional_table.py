@@ -36,7 +36,7 @@ def weighted_counts(
     same_length(patterns, alpha, ("pattern", "weights"))
     for places, most, name in ((patterns, P, "pattern"), (levels, L, "level")):
         if ((places < 0) | (places >= most)).any():
-            raise InputError(f"{name} must be whole numbers from 0 to {most - 1}.")
+            raise InputError.by("codes-outside", name=name, most=most - 1)
     sums = np.bincount(patterns * L + levels, weights=alpha, minlength=P * L)
     return np.asarray(sums.reshape(P, L), dtype=np.float64)
 
@@ -167,10 +167,7 @@ class ConditionalTable(Family):
 
     def prepare(self, outcome: Floats, column: str) -> ConditionalTable:
         if self.patterns is None:
-            raise InputError(
-                "Model table takes the levels of its predictors from a schema. Give a schema, or "
-                "choose model nominal."
-            )
+            raise InputError.by("table-without-schema")
         return self
 
     def dimension(self, K: int) -> int:

@@ -124,11 +124,7 @@ class Gamma(Regression):
     def prepare(self, outcome: Floats, column: str) -> Gamma:
         not_positive = int((outcome <= 0).sum())
         if not_positive:
-            raise InputError(
-                f"Column {column!r} has {not_positive} values that are not above 0; gamma takes "
-                "amounts above 0. Make 0 a point of mass in a schema (mass = [0]); for negative "
-                "amounts choose normal."
-            )
+            raise InputError.by("gamma-values-too-low", column=column, not_positive=not_positive)
         return self
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:

@@ -81,10 +81,7 @@ class Logistic(Regression):
     def prepare(self, outcome: Floats, column: str) -> Logistic:
         other = int(((outcome != 0.0) & (outcome != 1.0)).sum())
         if other:
-            raise InputError(
-                f"Column {column!r} has {other} values other than 0 and 1; logistic takes 0 and 1, "
-                "or booleans. Recode the column, or choose ordinal for more than two levels."
-            )
+            raise InputError.by("logistic-values", column=column, other=other)
         return self
 
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:

@@ -304,10 +304,7 @@ class Family:
     def saturated(self, cells: Cells) -> Floats:
         if self.categorical:
             return np.zeros(cells.n_cells)  # The largest probability is 1.
-        raise InputError(
-            "The model gives no saturated log-likelihood, which the deviance clamp takes off. Take "
-            "clamp half, or give the model a method `saturated`."
-        )
+        raise InputError.by("deviance-without-saturated")
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return ()

@@ -112,10 +112,7 @@ class Nominal(Family):
             return self
         most = int(outcome.max())
         if most < 2:
-            raise InputError(
-                f"Column {column!r} has a single level; nominal takes 2 or more. Give every "
-                "possible level by --levels (levels=(...) in Python)."
-            )
+            raise InputError.by("nominal-single-level", column=column)
         return replace(self, from_data=most)
 
     def stan_settings(self, cells: Cells) -> dict[str, Any]:

@@ -487,7 +487,7 @@ class NormalMixture(scales.Scaled, Family):
         shares = np.broadcast_to(pi, eta.shape)
         if self.reads_outcome:
             if outcome is None:
-                raise InputError("labels='full-conditional' needs the outcome. Use labels='prior'.")
+                raise InputError.by("labels-need-outcome")
             with np.errstate(divide="ignore"):
                 terms = np.log(pi / sigma) - 0.5 * ((outcome[:, None] - eta) / sigma) ** 2
             shares = np.exp(terms - terms.max(axis=1, keepdims=True))

@@ -181,9 +181,8 @@ class Ordinal(Regression):
             distinct = np.unique(values)
             whole = bool((values == np.floor(values)).all())
             if not whole or len(distinct) < len(values) or not 2 <= len(values) <= _MOST_LEVELS:
-                raise InputError(
-                    f"levels must be 2 to {_MOST_LEVELS} different whole numbers. "
-                    f"Got {as_text(self.levels)}."
+                raise InputError.by(
+                    "ordinal-levels", most_levels=_MOST_LEVELS, levels=as_text(self.levels)
                 )
             given = tuple(distinct.tolist())
         object.__setattr__(self, "levels", given)
@@ -204,22 +203,18 @@ class Ordinal(Regression):
         if self.levels and not self.from_data:
             other = int((~np.isin(outcome, self.levels)).sum())
             if other:
-                raise InputError(
-                    f"Column {column!r} has {other} values that are not among the given levels. "
-                    "Give every possible level by --levels (levels=(...) in Python)."
-                )
+                raise InputError.by("values-no-level", column=column, other=other)
             return self
         fractional = int((outcome != np.floor(outcome)).sum())
         if fractional:
-            raise InputError(
-                f"Column {column!r} has {fractional} values with a fraction; ordinal takes whole "
-                "numbers as levels. Recode the column or choose another model."
-            )
+            raise InputError.by("levels-with-fraction", column=column, fractional=fractional)
         distinct = np.unique(outcome)
         if not 2 <= len(distinct) <= _MOST_LEVELS:
-            raise InputError(
-                f"Column {column!r} has {len(distinct)} different values; ordinal takes 2 to "
-                f"{_MOST_LEVELS} levels. Group them or choose another model."
+            raise InputError.by(
+                "ordinal-levels-number",
+                column=column,
+                distinct=len(distinct),
+                most_levels=_MOST_LEVELS,
             )
         return replace(self, levels=tuple(distinct.tolist()), from_data=True)
 

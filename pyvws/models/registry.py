@@ -51,9 +51,12 @@ def find_model(model: str | Model, **settings: Any) -> Model:
     takes = model_settings(family)
     unused = sorted(set(given) - set(takes))
     if unused:
-        raise InputError(
-            f"model {family.name!r} does not take {', '.join(unused)}. "
-            f"It takes {', '.join(takes) or 'no settings'}.{near(unused[0], takes)}"
+        raise InputError.by(
+            "model-unknown-setting",
+            family=family.name,
+            unused=", ".join(unused),
+            takes=", ".join(takes) or "no settings",
+            hint=near(unused[0], takes),
         )
     changed: Any = family
     return replace(changed, **given) if given else family

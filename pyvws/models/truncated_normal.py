@@ -202,9 +202,8 @@ class TruncatedNormal(scales.Scaled, Regression):
         object.__setattr__(self, "range", known_range(self.range))
         self.measured.settle(self)
         if self.outcome_scale == "log" and not self.range[0] > self.outcome_centre:
-            raise InputError(
-                f"range must lie above {self.outcome_centre:g} under outcome scale log. Got "
-                f"{self.range}. Give the smallest amount that can be."
+            raise InputError.by(
+                "log-range-too-low", outcome_centre=self.outcome_centre, range=self.range
             )
 
     @property
@@ -233,11 +232,7 @@ class TruncatedNormal(scales.Scaled, Regression):
         return cells.rows, sums, float(weight.sum()), low, high
 
     def saturated(self, cells: Cells) -> Floats:
-        raise InputError(
-            "No density of truncated-normal is the largest for an outcome at an end of its range, "
-            "so the deviance clamp has nothing to take off. Take --clamp half (clamp='half' in "
-            "Python) or model beta."
-        )
+        raise InputError.by("truncated-normal-at-end")
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return cells.outcome, *self._ends(cells)

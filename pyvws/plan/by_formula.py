@@ -148,10 +148,7 @@ class FormulaPlan(Plan):
         reads = {*self.predictors, *rules} - {self.outcome}
         hidden = sorted(reads - self.unchanged)
         if hidden:
-            raise InputError(
-                f"The rule names {hidden[0]!r}, which is not released. Name it in keep or the "
-                "formula."
-            )
+            raise InputError.by("rule-of-unreleased-column", hidden=hidden[0])
         plain_columns(frame, sorted(reads), role="formula")  # Refuses missing values.
         columns = {
             name: _public(frame[name]) if name in reads else Column(role="public")
@@ -285,13 +282,10 @@ def _entries(run: Any, formula: str) -> Column:
         except tomllib.TOMLDecodeError:
             entries = None
     if not isinstance(entries, Mapping):
-        raise InputError(
-            "column must be entries as a schema has them. Write them in TOML, such as "
-            "'missing = [\"N\"], mass = [0]', or in Python as a mapping."
-        )
+        raise InputError.by("column-entries-words")
     for entry in _SAYS_ITSELF:
         if entry in entries:
-            raise InputError(f"column has {entry}, which the run says itself. Take {entry} out.")
+            raise InputError.by("column-entry-of-run", entry=entry)
     model: Model = run.model
     usual = find_model(model.name)
     settings = [entry.name for entry in fields(cast(Any, model)) if "setting" in entry.metadata]

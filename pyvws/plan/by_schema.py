@@ -273,10 +273,7 @@ class SchemaPlan(Plan):
             # A group may have no record, and a refusal would tell a strict run's data.
             grouped = schema.columns[name].group_by is not None
             if not (self.strict or (terms.modelled if grouped else has).any()):
-                raise InputError(
-                    f"No record has a value of column {part!r} that its rules leave open, so "
-                    "nothing can be fitted. Drop the column, or change its rules."
-                )
+                raise InputError.by("rules-leave-no-record", part=part)
             outcome = self._conditional(planned[part], y, values, has, counts, between)
             if self.run.facts.by_column:
                 own = outcome.y if outcome.records is None else outcome.y[outcome.records]
@@ -389,10 +386,7 @@ def _first_members(
             unknown[name] = np.isin(units, np.concatenate(hidden))
         elif len(differing):
             differs = how_many((place == 0) & np.isin(units, differing), counts)
-            raise InputError(
-                f"Column {name!r} of of_unit differs between the records of {differs} units. A "
-                "column of the unit has one value in all of its records."
-            )
+            raise InputError.by("of-unit-differs", name=name, differs=differs)
     return place == 0
 
 

@@ -54,20 +54,12 @@ def read_roles(
         strict = plan.refuses_no_record
         units = units_from_0(written[plan.unit]) if strict else unit_codes(frame, plan.unit)
     if weights is not None and not ((weights >= 0.0) & (weights <= 1.0)).all():
-        raise InputError(
-            f"Column {named!r} of weight_column has values outside [0, 1]. Scale it by constants "
-            "that are known without the table."
-        )
+        raise InputError.by("public-weights-outside", named=named)
     if weighed is not None and ((weighed < 0.0).any() or not (weighed > 0.0).any()):
-        raise InputError(
-            f"Column {survey!r} of survey_weight has negative weights, or none above 0. Check the "
-            "column."
-        )
+        raise InputError.by("survey-weights-negative", survey=survey)
     few = units is not None and how_many(places_in(units) == 0, counts) < 2
     if few and not plan.refuses_no_record:
-        raise InputError(
-            f"Column {plan.unit!r} of unit has one value. A run needs two units or more."
-        )
+        raise InputError.by("unit-of-one-value", unit=plan.unit)
     exponents = None
     if weighed is not None:
         exponents = weighed / (plan.mean_exponent or np.average(weighed, weights=counts))

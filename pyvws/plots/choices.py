@@ -62,7 +62,7 @@ def choices_against_epsilon(
     for name, given in (("levels", levels), ("names", names), ("against", against)):
         unknown = sorted(set(given) - set(values))
         if unknown:
-            raise InputError(f"{name} has panels that are not drawn: {', '.join(unknown)}.")
+            raise InputError.by("figure-unknown-panels", name=name, unknown=", ".join(unknown))
     figure, axes = panels(len(values), columns=2, size=(4.2, 3.5))
     for axis, (title, by_label) in zip(axes, values.items(), strict=True):
         some(by_label, f"values[{title!r}]", "label")

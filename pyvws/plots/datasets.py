@@ -110,7 +110,7 @@ def parameter_densities(draws: Mapping[str, Any], chains: ArrayLike) -> Figure:
     figure, axes = panels(len(columns), columns=3, size=(4.0, 2.6))
     for axis, (name, values) in zip(axes, columns.items(), strict=True):
         if len(values) != len(chain):
-            raise InputError(f"draws[{name!r}] and chains must have one entry for each draw.")
+            raise InputError.by("figure-draws-and-chains", name=name)
         own = {f"chain {number:g}": values[chain == number] for number in np.unique(chain)}
         curves(axis, own, name)
         axis.set_yticks([])
@@ -165,7 +165,7 @@ def utility(
     }
     lines = None if data is None else finite_vector(data, "data")
     if lines is not None and len(lines) != len(names):
-        raise InputError(f"data must have {len(names)} entries, as names has. Got {len(lines)}.")
+        raise InputError.by("figure-entries", names=len(names), lines=len(lines))
     figure, axes = panels(len(names), columns=2, size=(5.5, 3.5))
     for place, (axis, name) in enumerate(zip(axes, names, strict=True)):
         violins(axis, {label: rows[:, place] for label, rows in tables.items()})
@@ -243,5 +243,5 @@ def intervals(
 def _interval(entry: Sequence[float], name: str) -> tuple[float, float, float]:
     values = finite_vector(entry, name)
     if len(values) != 3 or not values[1] <= values[2]:
-        raise InputError(f"{name} must be (estimate, lower, upper), the lower end first.")
+        raise InputError.by("figure-interval", name=name)
     return float(values[0]), float(values[1]), float(values[2])

@@ -57,13 +57,13 @@ def guarantee_colours() -> dict[str, str]:
 def some(values: Mapping[Any, Any], name: str, entry: str) -> None:
     """Raise InputError for an empty mapping."""
     if not values:
-        raise InputError(f"{name} must hold at least one {entry}.")
+        raise InputError.by("figure-empty", name=name, entry=entry)
 
 
 def groups(values: Mapping[str, Any], name: str) -> dict[str, Floats]:
     """The vectors of a mapping by label; InputError for no vector or a missing value."""
     if not isinstance(values, Mapping) or not values:
-        raise InputError(f"{name} must be a mapping of labels to values, with at least one label.")
+        raise InputError.by("figure-mapping", name=name)
     return {
         str(label): finite_vector(column, f"{name}[{label!r}]") for label, column in values.items()
     }
@@ -73,9 +73,9 @@ def dataset_rows(rows: ArrayLike, name: str, columns: int) -> Floats:
     """A table (datasets, columns) without missing values; InputError for another shape."""
     table = np.asarray(rows, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != columns or not table.size:
-        raise InputError(f"{name} must have shape (datasets, {columns}). Got {table.shape}.")
+        raise InputError.by("figure-datasets-shape", name=name, columns=columns, shape=table.shape)
     if not np.isfinite(table).all():
-        raise InputError(f"{name} has missing or infinite values.")
+        raise InputError.by("figure-values-missing", name=name)
     return table
 
 

@@ -109,7 +109,7 @@ def bounds_against_weights(
     """
     high, across = groups(bounds, "bounds"), groups(weights, "weights")
     if high.keys() != across.keys():
-        raise InputError("bounds and weights must have the same labels.")
+        raise InputError.by("bounds-and-weights-labels")
     figure, axes = panels(len(high), size=(5.0, 4.2), sharey=True)
     colour = colours(high)
     for axis, label in zip(axes, high, strict=True):

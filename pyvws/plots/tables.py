@@ -147,7 +147,7 @@ def association_matrices(
     for axis, (title, given) in zip(axes, matrices.items(), strict=True):
         matrix = np.asarray(given, dtype=np.float64)
         if matrix.shape != (K, K):
-            raise InputError(f"matrices[{title!r}] must have shape {K, K}. Got {matrix.shape}.")
+            raise InputError.by("figure-matrix-shape", title=title, it=(K, K), shape=matrix.shape)
         drawn = axis.imshow(np.ma.masked_invalid(matrix), cmap=shades, vmin=-most, vmax=most)
         axis.set_xticks(range(K), names, rotation=90, fontsize=8)
         axis.set_yticks(range(K), names, fontsize=8)
@@ -184,9 +184,7 @@ def bound_shares(parts: Mapping[str, Any], records: Sequence[str]) -> Figure:
     columns = groups(parts, "parts")
     table = np.array(list(columns.values()))
     if table.shape[1] != len(records):
-        raise InputError(
-            f"parts must have one entry for each of {len(records)} records. Got {table.shape[1]}."
-        )
+        raise InputError.by("figure-parts-length", records=len(records), shape=table.shape[1])
     whole = table.sum(axis=0)
     table = table / np.where(whole == 0.0, 1.0, whole)
     across = max(1, min(4, 97 // (9 + max(map(len, columns)))))  # In a line of the legend.

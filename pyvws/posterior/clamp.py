@@ -45,7 +45,7 @@ class Clamp:
 
     def __post_init__(self) -> None:
         if not np.isfinite(half_epsilon(self.epsilon)):
-            raise InputError("epsilon of a clamp must be finite. Leave the clamp out for no limit.")
+            raise InputError.by("clamp-epsilon-infinite")
         choice(self.kind, "clamp", CLAMPS)
 
     @property
@@ -81,9 +81,7 @@ def refuse_unclamped(model: Model) -> tuple[Callable[..., None], Callable[..., N
     """The kernels of a model's terms and slopes; InputError for a model without them."""
     terms, slopes = model.cell_terms, model.cell_slopes
     if terms is None or slopes is None:
-        raise InputError(
-            f"The likelihood of {model.name} cannot be censored. Choose another model."
-        )
+        raise InputError.by("likelihood-not-censored", model=model.name)
     return terms, slopes
 
 

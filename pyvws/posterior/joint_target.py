@@ -166,7 +166,7 @@ class JointTarget:
     def __post_init__(self, exponents: Floats | None) -> None:
         columns = tuple(self.columns)
         if not columns:
-            raise InputError("A table needs at least one column to synthesize. Got none.")
+            raise InputError.by("no-column-to-synthesize")
         names = [column.column for column in columns]
         weights = weight_vector(self.weights)
         if self.units is not None:
@@ -175,19 +175,14 @@ class JointTarget:
         count = np.ones(len(of_records)) if self.multiplicity is None else self.multiplicity
         for at, column in enumerate(columns):
             if column.column in names[:at]:
-                raise InputError(
-                    f"Column {column.column!r} stands twice in the table. Give it once."
-                )
+                raise InputError.by("column-twice", column=column.column)
             own = column.own(of_records)
             same_length(own, column.cells.cell_of_record, ("weights", f"column {column.column!r}"))
             counted = column.cells.multiplicity
             if not np.array_equal(
                 column.own(count), np.ones(len(own)) if counted is None else counted
             ):
-                raise InputError(
-                    f"Column {column.column!r} counts its records differently than the table. "
-                    "Tally the table once, for all columns."
-                )
+                raise InputError.by("tally-of-other-table", column=column.column)
         object.__setattr__(self, "columns", columns)
         if exponents is not None:
             weights = weights * exponents

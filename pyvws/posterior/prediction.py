@@ -57,11 +57,7 @@ def predicted(
             broken = next(
                 column.column for column in columns if _breaking([column], values)[bad].any()
             )
-            raise InputError(
-                f"After {_TRIES} draws some synthetic records still break a rule or the range of "
-                f"column {broken!r}. Compare the range with the rules and with the ranges of the "
-                "columns that they name."
-            )
+            raise InputError.by("rules-broken-after-draws", tries=_TRIES, broken=broken)
         for name, parts in rows_of.items():
             parts.append(values[name])
     return {
@@ -212,10 +208,7 @@ def unit_steps(
         left -= int(possible.sum())
         if not left:
             return
-    raise InputError(
-        f"After {_UNIT_TRIES} tries some synthetic units still meet a condition under impossible. "
-        "Name predictors and summaries by which the members follow it, or take the condition out."
-    )
+    raise InputError.by("impossible-after-tries", unit_tries=_UNIT_TRIES)
 
 
 def _units(

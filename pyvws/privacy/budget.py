@@ -65,10 +65,7 @@ class Budget:
         whole_number(self.cap, "cap", least=1)
         finite_number(self.delta, "delta")
         if self.delta != 0.0 and not LEAST_DELTA <= self.delta < 1.0:
-            raise InputError(
-                f"delta must be 0, for pure differential privacy, or at least {LEAST_DELTA:g} and "
-                f"below 1. Got {self.delta!r}."
-            )
+            raise InputError.by("delta-range", least_delta=LEAST_DELTA, delta=self.delta)
 
     @property
     def pure(self) -> bool:
@@ -135,7 +132,7 @@ def noise_of(budget: Budget, shares: Mapping[str, float]) -> Noise:
     """
     given = np.array([*shares.values()], dtype=np.float64)
     if not len(given) or not (np.isfinite(given) & (given > 0.0)).all():
-        raise InputError("shares of the budget must be numbers above 0, one for each set.")
+        raise InputError.by("budget-shares")
     weights = np.maximum(1, np.rint(_PER_SET * given / given.mean())).astype(np.int64).tolist()
     by_name = dict(zip(shares, weights, strict=True))
     return _laplace(budget, by_name) if budget.pure else _gaussian(budget, by_name)
@@ -174,7 +171,7 @@ def noise_scale(epsilon: float, neighbours: str = "replace") -> float:
     loss = positive(epsilon, "epsilon")
     budget = Budget(epsilon=loss, neighbours=neighbours)
     if math.isinf(budget.moved / loss):
-        raise InputError(f"epsilon is too small for a finite noise. Got {loss:g}.")
+        raise InputError.by("epsilon-too-small-for-noise", loss=loss)
     return budget.scale()
 
 

@@ -32,7 +32,7 @@ def add_discrete_laplace(counts: ArrayLike, *, scale: float) -> Counts:
     """
     values = np.asarray(counts)
     if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
-        raise InputError("counts must be whole numbers of shape (B,) with B of at least 1.")
+        raise InputError.by("noise-of-no-counts")
     measurement = laplace(positive(scale, "scale"))
     return np.asarray(measurement(values.tolist()), dtype=np.int64)
 

@@ -83,9 +83,7 @@ def call(
     """
     path = (folder or _resources.folder("r_reference")) / f"{script}.R"
     if not script.isidentifier() or not path.is_file():
-        raise InputError(
-            f"There is no R script {script}.R. Give the name of a script in r_reference."
-        )
+        raise InputError.by("r-no-script", script=script)
     text = path.read_text(encoding="utf-8")
     outcome = SESSION.run(lambda: _evaluate(path, text, function, arguments))
     where = f"{function}() of {script}.R"
@@ -125,7 +123,7 @@ def save_object(value: object, path: Path) -> None:
     """
     outcome = SESSION.run(lambda: _save(value, path))
     if outcome.crash is not None:
-        raise InputError("R could not write the object. Save the object yourself with saveRDS().")
+        raise InputError.by("r-not-written")
 
 
 def _versions() -> dict[str, str]:
@@ -141,13 +139,13 @@ def _evaluate(path: Path, text: str, function: str, arguments: dict[str, Any]) -
 
     environment = _environment(path, text)
     if function not in environment:
-        raise InputError(f"{path.name} defines no function {function}.")
+        raise InputError.by("r-no-function", path=path.name, function=function)
     crossed = {}
     for name, value in arguments.items():
         try:
             crossed[name] = to_r(value)
         except InputError as error:
-            raise InputError(f"Argument {name} of {function}(): {error}") from None
+            raise InputError.by("r-argument", name=name, function=function, error=error) from None
     result = _compiled(_HARNESS)(environment[function], named_list(crossed))
     if result.names[0] == "missing":
         name = result[0][0]
@@ -180,5 +178,5 @@ def _save(value: object, path: Path) -> None:
     import rpy2.rinterface as rinterface
 
     if not isinstance(value, rinterface.Sexp):
-        raise InputError("Give the path of an RDS file, or an rpy2 object.")
+        raise InputError.by("r-path")
     rinterface.baseenv["saveRDS"](value, str(path))

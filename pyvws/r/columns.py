@@ -68,9 +68,9 @@ def from_numpy(array: NDArray[Any]) -> RColumn:
     structures, bytes, masked arrays.
     """
     if isinstance(array, np.ma.MaskedArray):
-        raise InputError("A masked array does not cross to R. Use a pandas nullable array.")
+        raise InputError.by("r-masked-array")
     if array.ndim not in (1, 2):
-        raise InputError(f"R takes arrays of one or two dimensions. Got {array.ndim}.")
+        raise InputError.by("r-array-dimensions", ndim=array.ndim)
     none = np.zeros(array.shape, dtype=np.bool_)
     kind = array.dtype.kind
     if kind == "b":
@@ -85,7 +85,7 @@ def from_numpy(array: NDArray[Any]) -> RColumn:
         return _from_datetime64(array)
     if kind == "O":
         return from_objects(array)
-    raise InputError(f"An array of type {array.dtype} does not cross to R unchanged.")
+    raise InputError.by("r-array-type", dtype=array.dtype)
 
 
 def from_objects(values: NDArray[Any] | Sequence[Any]) -> RColumn:
@@ -100,10 +100,7 @@ def from_objects(values: NDArray[Any] | Sequence[Any]) -> RColumn:
         return RColumn("date", _filled(array, missing, lambda day: (day - _EPOCH).days), missing)
     if kinds == {"instant"}:
         return RColumn("instant", _filled(array, missing, _microseconds), missing)
-    raise InputError(
-        "An object column crosses to R only if all its values are text, all dates or all times. "
-        "Give the column a dtype first."
-    )
+    raise InputError.by("r-object-column")
 
 
 def from_text(values: NDArray[Any], missing: NDArray[np.bool_]) -> RColumn:
@@ -127,7 +124,7 @@ def to_python(column: RColumn) -> Any:
     if not missing.any() or (column.kind == "real" and values.ndim == 2):
         return values
     if values.ndim == 2:
-        raise InputError(f"A matrix of {column.kind} values with NA has no NumPy form.")
+        raise InputError.by("r-matrix-with-na", kind=column.kind)
     if column.kind == "real":
         return pd.arrays.FloatingArray(values, missing)
     if column.kind == "integer":
@@ -159,7 +156,7 @@ def _filled(
 
 def _microseconds(value: datetime) -> int:
     if getattr(value, "nanosecond", 0):
-        raise InputError("A time finer than a microsecond does not cross to R unchanged.")
+        raise InputError.by("r-time-too-fine")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     gap = aware - datetime(1970, 1, 1, tzinfo=UTC)
     return (gap.days * 86_400 + gap.seconds) * 1_000_000 + gap.microseconds
@@ -170,7 +167,7 @@ def _from_datetime64(array: NDArray[Any]) -> RColumn:
     unit = "D" if np.datetime_data(array.dtype)[0] in ("D", "W", "M", "Y") else "us"
     exact = array.astype(f"datetime64[{unit}]")
     if not (exact.astype(array.dtype)[~missing] == array[~missing]).all():
-        raise InputError("A time finer than a microsecond does not cross to R unchanged.")
+        raise InputError.by("r-time-too-fine")
     return RColumn(
         "date" if unit == "D" else "instant",
         np.where(missing, 0, exact.astype(np.int64)),
@@ -200,7 +197,7 @@ def from_pandas(values: Any) -> RColumn:
         return RColumn(plain.kind, plain.values, array._mask.copy())
     if isinstance(array, (pd.arrays.NumpyExtensionArray, pd.arrays.DatetimeArray)):
         return from_numpy(np.asarray(array))
-    raise InputError(f"A pandas column of type {dtype} does not cross to R unchanged.")
+    raise InputError.by("r-pandas-type", dtype=dtype)
 
 
 def from_polars(series: pl.Series) -> RColumn:
@@ -229,7 +226,7 @@ def from_polars(series: pl.Series) -> RColumn:
         return RColumn("integer", series.fill_null(0).to_numpy(), missing)
     if dtype.is_float():
         return RColumn("real", series.fill_null(0.0).to_numpy().astype(np.float64), missing)
-    raise InputError(f"A polars column of type {dtype} does not cross to R unchanged.")
+    raise InputError.by("r-polars-type", dtype=dtype)
 
 
 def row_names(index: pd.Index) -> list[Any] | None:
@@ -240,9 +237,7 @@ def row_names(index: pd.Index) -> list[Any] | None:
     text = all(isinstance(name, str) for name in names)
     whole = pd.api.types.is_integer_dtype(index.dtype)
     if not (text or whole) or isinstance(index, pd.MultiIndex) or not index.is_unique:
-        raise InputError(
-            "An index crosses to R only as unique text or unique whole numbers. Use reset_index()."
-        )
+        raise InputError.by("r-index")
     return names
 
 
@@ -264,17 +259,12 @@ def _factor(codes: ArrayLike, categories: list[Any], ordered: bool) -> RColumn:
     """A factor with R's levels, which are text: digits for whole numbers, "TRUE" for True."""
     for category in categories:
         if not isinstance(category, (str, int, np.integer, np.bool_)):
-            raise InputError(
-                "Categories cross to R only if they are text, whole numbers or booleans. "
-                "Convert the categories to text first."
-            )
+            raise InputError.by("r-categories")
     levels = tuple(
         str(category).upper() if isinstance(category, (bool, np.bool_)) else str(category)
         for category in categories
     )
     if len(set(levels)) < len(levels):
-        raise InputError(
-            "Two categories have the same text, so R would merge the two. Rename one category."
-        )
+        raise InputError.by("r-categories-alike")
     codes = np.asarray(codes)
     return RColumn("factor", codes, codes < 0, levels, ordered)

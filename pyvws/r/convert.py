@@ -69,7 +69,7 @@ def to_r(value: object) -> Any:
         return _write(from_numpy(np.array([value])))
     if isinstance(value, dict):
         if not all(isinstance(key, str) and key for key in value):
-            raise InputError("A dict crosses to R only if its keys are text and none is empty.")
+            raise InputError.by("r-dict-keys")
         return named_list({key: to_r(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)):
         return _list([to_r(item) for item in value])
@@ -86,7 +86,7 @@ def to_r(value: object) -> Any:
         return _write(from_polars(value))
     column = from_scalar(value)
     if column is None:
-        raise InputError(f"A value of type {type(value).__name__} does not cross to R unchanged.")
+        raise InputError.by("r-value-type", kind=type(value).__name__)
     return _write(column)
 
 
@@ -130,20 +130,20 @@ def _series(value: pd.Series) -> Any:
     if names is None:
         return _write(from_pandas(value))
     if not all(isinstance(name, str) for name in names):
-        raise InputError("A Series crosses to R with the plain index or text. Use reset_index().")
+        raise InputError.by("r-series-index")
     return _structure(_write(from_pandas(value)), names=text_vector(names))
 
 
 def _pandas_frame(value: pd.DataFrame) -> Any:
     if not value.columns.is_unique:
-        raise InputError("A data frame with two columns of one name does not cross to R.")
+        raise InputError.by("r-frame-of-doubled-names")
     columns = {name: _write(from_pandas(column)) for name, column in value.items()}
     return _frame(columns, len(value), row_names(value.index))
 
 
 def _frame(columns: dict[Any, Any], rows: int, names: list[Any] | None) -> Any:
     if not all(isinstance(name, str) and name for name in columns):
-        raise InputError("Column names cross to R only if they are text and none is empty.")
+        raise InputError.by("r-column-names")
     if names is None:
         labels = _rpy2().IntSexpVector([_rpy2().NA_Integer, -rows])
     elif all(isinstance(name, int) for name in names):
@@ -164,41 +164,41 @@ def _attributes(value: object) -> dict[str, Any]:
     strange = sorted(set(attributes) - _ATTRIBUTES)
     if classes not in _CLASSES or strange:
         what = f"class {' '.join(classes)}" if classes not in _CLASSES else f"a {strange[0]}"
-        raise InputError(f"R returned an object with {what}, which has no form in Python.")
+        raise InputError.by("r-returned-attribute", what=what)
     return attributes
 
 
 def _to_column(value: object, attributes: dict[str, Any]) -> RColumn:
     kind = str(_rpy2().baseenv["typeof"](value)[0])
     if kind not in ("double", "integer", "logical", "character"):
-        raise InputError(f"R returned an object of type {kind}, which has no form in Python.")
+        raise InputError.by("r-returned-type", kind=kind)
     return _read(value, kind, attributes)
 
 
 def _shaped(column: RColumn, dim: Iterable[int]) -> RColumn:
     shape = tuple(dim)
     if len(shape) != 2:
-        raise InputError(f"R returned an array of {len(shape)} dimensions. Only matrices cross.")
+        raise InputError.by("r-returned-dimensions", shape=len(shape))
     values = column.values.reshape(shape, order="F")
     return RColumn(column.kind, values, column.missing.reshape(shape, order="F"))
 
 
 def _to_list(value: Any, attributes: dict[str, Any]) -> Any:
     if "dim" in attributes:
-        raise InputError("R returned a matrix of lists, which has no form in Python.")
+        raise InputError.by("r-returned-matrix-of-lists")
     items = [from_r(item) for item in value]
     if "names" not in attributes:
         return items
     names = _plain_text(attributes["names"])
     if "" in names or len(set(names)) < len(names):
-        raise InputError("R returned a list whose names are empty or repeated.")
+        raise InputError.by("r-returned-names")
     return dict(zip(names, items, strict=True))
 
 
 def _to_frame(value: Any, attributes: dict[str, Any]) -> pd.DataFrame:
     names = _plain_text(attributes["names"])
     if len(set(names)) < len(names):
-        raise InputError("R returned a data frame with two columns of one name.")
+        raise InputError.by("r-returned-doubled-names")
     labels = attributes["row.names"]
     automatic = _rpy2().baseenv[".row_names_info"](value)[0] <= 0
     index = pd.RangeIndex(len(labels)) if automatic else pd.Index(list(labels))
@@ -206,7 +206,7 @@ def _to_frame(value: Any, attributes: dict[str, Any]) -> pd.DataFrame:
     for name, item in zip(names, value, strict=True):
         nested = _attributes(item)
         if "dim" in nested:
-            raise InputError("R returned a data frame with a matrix among its columns.")
+            raise InputError.by("r-returned-matrix-column")
         data[name] = to_series(_to_column(item, nested), index)
     return pd.DataFrame(data, index=index)
 
@@ -220,7 +220,7 @@ def _write(column: RColumn) -> Any:
     dim: dict[str, Any] = {}
     if values.ndim == 2:
         if column.kind in ("factor", "date", "instant"):
-            raise InputError(f"A matrix of {column.kind} values does not cross to R.")
+            raise InputError.by("r-matrix-type", kind=column.kind)
         dim = {"dim": _whole_vector(values.shape)}
     flat = replace(column, values=values.ravel(order="F"), missing=missing.ravel(order="F"))
     stored = encoded(flat)
@@ -265,7 +265,7 @@ def _plain_text(vector: object) -> list[str]:
     """Strings of an R character vector that has no NA."""
     values = _texts(vector)
     if any(value is None for value in values):
-        raise InputError("R returned NA among names, levels or classes.")
+        raise InputError.by("r-returned-na-name")
     return [str(value) for value in values]
 
 
@@ -274,14 +274,14 @@ def _whole_vector(values: object) -> Any:
     whole = np.asarray(values, dtype=np.int64)
     stored = encoded(RColumn("integer", whole, np.zeros(len(whole), dtype=np.bool_)))
     if stored.kind != "integer":
-        raise InputError("A row name beyond 2^31 does not cross to R. Use reset_index().")
+        raise InputError.by("r-row-name")
     return _vector(stored)
 
 
 def _texts(vector: Any) -> list[str | None]:
     base = _rpy2().baseenv
     if not all(base["validEnc"](vector)) or "bytes" in list(base["Encoding"](vector)):
-        raise InputError("R returned text whose bytes are not valid in its encoding.")
+        raise InputError.by("r-returned-encoding")
     values = list(vector)
     return [None if value is _rpy2().NA_Character else value for value in values]
 

@@ -113,7 +113,7 @@ def _found(name: str) -> Any:
     for part in re.split(r"[$.]", name.removeprefix("vws$")):
         known = pyvws.__all__ if thing is pyvws else [n for n in dir(thing) if n[0] != "_"]
         if part not in known:
-            raise InputError(f"There is no help on {name!r}.{near(part, known)}")
+            raise InputError.by("r-no-help", name=name, hint=near(part, known))
         thing = getattr(thing, part)
     return thing
 

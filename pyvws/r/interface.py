@@ -67,9 +67,7 @@ def called(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> An
     if isinstance(seed, str) and seed.isdecimal():
         named["seed"] = int(seed)
     elif isinstance(seed, float) and abs(seed) > _R_EXACT:
-        raise InputError(
-            "seed is beyond 2^53, where R's numbers skip whole numbers. Give it in quotes."
-        )
+        raise InputError.by("r-seed")
     with warnings.catch_warnings(record=True) as caught:
         try:
             value = function(*arguments, **named)
@@ -140,7 +138,7 @@ def received(
     if form == "column":
         return _received_series(column, zone)
     if column.kind == "factor":
-        raise InputError("A factor crosses as a column.")
+        raise InputError.by("r-factor-alone")
     if form == "array":
         array = _received_array(column).reshape([int(n) for n in shape], order="F")
         return _named(array, _listed(dims)) if any(_listed(dims)) else array

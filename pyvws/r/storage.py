@@ -62,7 +62,7 @@ def encoded(column: RColumn) -> StoredVector:
     if column.kind == "date":
         return StoredVector("double", reals(values.astype(np.float64), missing), ("Date",))
     if not (_microseconds(values / 1_000_000) == values)[~missing].all():
-        raise InputError("A time is too far from 1970 for R to hold its microseconds.")
+        raise InputError.by("r-time-too-far")
     return StoredVector("double", reals(values / 1_000_000, missing), ("POSIXct", "POSIXt"))
 
 
@@ -99,7 +99,7 @@ def r_text(values: Iterable[str | None]) -> list[Any]:
     listed = list(values)
     for value in listed:
         if value is not None and ("\0" in value or not _encodable(value)):
-            raise InputError("Text with a NUL or a lone surrogate does not cross to R.")
+            raise InputError.by("r-text")
     return listed
 
 
@@ -122,9 +122,7 @@ def _whole_numbers(values: NDArray[Any], missing: NDArray[np.bool_]) -> StoredVe
     if low > _NA_INTEGER and high < 2**31:
         return StoredVector("integer", _integers(values, missing))
     if low < -_EXACT or high > _EXACT:
-        raise InputError(
-            "A whole number beyond 2^53 does not cross to R unchanged. Convert the column to text."
-        )
+        raise InputError.by("r-whole-number")
     return StoredVector("double", reals(np.where(missing, 0, values), missing))
 
 
@@ -139,7 +137,7 @@ def _encodable(value: str) -> bool:
 def _whole_days(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.int64]:
     known = np.where(missing, 0, values)
     if not (np.isfinite(known) & (known == np.round(known)) & (np.abs(known) < _EXACT)).all():
-        raise InputError("A Date that is not a whole day does not cross. Round it down first.")
+        raise InputError.by("r-part-of-a-day")
     return np.asarray(known, dtype=np.int64)
 
 
@@ -155,5 +153,5 @@ def _instants(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[np.in
     possible = np.abs(known) < _MOST_SECONDS
     result = _microseconds(np.where(possible, known, 0.0))
     if not (possible & (result / 1_000_000 == known)).all():
-        raise InputError("A time finer than a microsecond does not cross. Round the time first.")
+        raise InputError.by("r-time-to-round")
     return result

@@ -50,7 +50,7 @@ class Distributions(Seeded):
         n, values = _room(n)
         low, high = parameter(min, "min", n, ANY), parameter(max, "max", n, ANY)
         if (low > high).any():
-            raise InputError(f"max must be at least min. Not so: {positions(low > high)}.")
+            raise InputError.by("max-below-min", it=positions(low > high))
         fill_uniform(self._stream, low, high, values)
         return values
 
@@ -96,7 +96,7 @@ class Distributions(Seeded):
         """
         n, values = _room(n)
         if rate is not None and scale is not None:
-            raise InputError("rate and scale say the same. Give one.")
+            raise InputError.by("rate-and-scale")
         if scale is None:
             factor = 1.0 / parameter(1.0 if rate is None else rate, "rate", n, ABOVE_ZERO)
         else:
@@ -161,10 +161,10 @@ class Distributions(Seeded):
         elif prob is not None and mu is None:
             share = parameter(prob, "prob", n, PROBABILITY)
             if (share == 0.0).any():
-                raise InputError(f"prob must be above 0. Not so: {positions(share == 0.0)}.")
+                raise InputError.by("prob-not-above-0", it=positions(share == 0.0))
             scale = (1.0 - share) / share
         else:
-            raise InputError("rnbinom takes prob or mu. Give one of them.")
+            raise InputError.by("prob-or-mu")
         fill_negative_binomial(self._stream, shape, scale, values)
         return whole_numbers(values)
 

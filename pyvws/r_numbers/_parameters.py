@@ -39,16 +39,13 @@ def parameter(value: ArrayLike, name: str, n: int, rule: ParameterRule) -> Float
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a number or a vector of numbers.") from None
+        raise InputError.by("r-parameter-not-numbers", name=name) from None
     if array.ndim > 1 or array.size == 0:
-        raise InputError(
-            f"{name} must be a number or have shape (k,) with k of at least 1. "
-            f"Got shape {array.shape}."
-        )
+        raise InputError.by("r-parameter-shape", name=name, shape=array.shape)
     array = array.reshape(-1)
     bad = ~(np.isfinite(array) & rule.holds(array))
     if bad.any():
-        raise InputError(f"{name} must be {rule.words}. Not so: {positions(bad)}.")
+        raise InputError.by("r-parameter", name=name, words=rule.words, bad=positions(bad))
     return array if array.size == 1 else array[np.arange(n) % array.size]
 
 
@@ -63,12 +60,12 @@ def probabilities(value: ArrayLike, name: str) -> Floats:
     array = parameter(value, name, np.size(value), NOT_NEGATIVE)
     total = np.add.accumulate(array)[-1]  # R adds in this order.
     if not 0.0 < total < np.inf:
-        raise InputError(f"{name} must have a finite sum above 0. Give one value above 0 at least.")
+        raise InputError.by("probabilities-without-sum", name=name)
     return array / total
 
 
 def whole_numbers(counts: Floats) -> NDArray[np.int64]:
     """Counts as integers."""
     if not (counts < 2.0**63).all():
-        raise InputError("A count above 2^63 - 1 was drawn. Lower the mean.")
+        raise InputError.by("drawn-count-too-large")
     return counts.astype(np.int64)

@@ -111,7 +111,7 @@ class Seeded:
     def __init__(self, seed: int, sample_kind: str = "rejection") -> None:
         value = whole_number(seed, "seed", least=-LARGEST)
         if value > LARGEST:
-            raise InputError(f"seed must be at most {LARGEST}, R's largest integer. Got {value}.")
+            raise InputError.by("seed-too-large", largest=LARGEST, value=value)
         choice(sample_kind, "sample_kind", ("rejection", "rounding"))
         self._rounding = sample_kind == "rounding"
         self._stream = fresh_stream(np.uint64(value % 2**32))

@@ -144,10 +144,10 @@ class RRandom(Distributions):
         """
         below = whole_number(n, "n", least=1)
         if below > LARGEST:
-            raise InputError(f"n must be at most {LARGEST}. Got {below}.")
+            raise InputError.by("too-many-numbers", largest=LARGEST, below=below)
         count = below if size is None else whole_number(size, "size", least=0)
         if not replace and count > below:
-            raise InputError(f"size must be at most n without replacement. Got {count} of {below}.")
+            raise InputError.by("sample-beyond-n", count=count, below=below)
         values = np.empty(count, dtype=np.int64)
         bits = -1 if self._rounding else (below - 1).bit_length()
         if prob is not None:
@@ -164,13 +164,10 @@ class RRandom(Distributions):
         self, n: int, bits: int, replace: bool, shares: np.ndarray[Any, Any], values: Positions
     ) -> None:
         if len(shares) != n:
-            raise InputError(f"prob must have one entry for each of n = {n}. Got {len(shares)}.")
+            raise InputError.by("prob-length", n=n, shares=len(shares))
         possible = int((shares > 0.0).sum())
         if not replace and len(values) > possible:
-            raise InputError(
-                f"size must be at most the number of prob above 0 without replacement. "
-                f"Got {len(values)} of {possible}."
-            )
+            raise InputError.by("sample-beyond-prob", values=len(values), possible=possible)
         if not replace:
             fill_distinct_by_search(self._stream, shares, values)
         elif (n * shares > _PROBABLE).sum() > _MOST_SEARCHED:

@@ -70,7 +70,7 @@ def var(x: ArrayLike) -> float:
     """
     values = vector(x, "x")
     if len(values) < 2:
-        raise InputError("var needs at least 2 values. Got 1.")
+        raise InputError.by("variance-of-one")
     with np.errstate(invalid="ignore", over="ignore"):
         centred = values.astype(_WIDE) - _WIDE(mean(values))
         return float(extended_sum(centred * centred) / _WIDE(len(values) - 1))
@@ -107,11 +107,11 @@ def quantile(x: ArrayLike, p: ArrayLike) -> Any:
     """
     values = vector(x, "x")
     if np.isnan(values).any():
-        raise InputError("quantile takes no missing values. Remove them first.")
+        raise InputError.by("quantile-of-missing")
     single = np.isscalar(p) or (isinstance(p, np.ndarray) and p.ndim == 0)
     probabilities = finite_vector(np.atleast_1d(p) if single else p, "p")
     if ((probabilities < -_ROUNDED) | (probabilities > 1 + _ROUNDED)).any():
-        raise InputError("p must lie in [0, 1].")
+        raise InputError.by("p-range")
     probabilities = np.clip(probabilities, 0.0, 1.0)
     ordered = np.sort(values)
     index = (len(ordered) - 1) * probabilities

@@ -136,34 +136,26 @@ def _refuse_in_memory(settings: RunSettings) -> None:
     """Refuse settings whose run needs the whole table in memory."""
     mechanism = settings.chosen_mechanism
     if settings.only_in_memory or not mechanism.facts.in_steps:
-        raise InputError(
-            "A table that fits in memory is needed for an own Stan program, given weights, a fit "
-            "made elsewhere, column and perturbed-histogram. So it is for a mechanism of your own "
-            "unless it says in_steps. Raise --memory (in Python use fit), or choose other settings."
-        )
+        raise InputError.by("not-in-steps")
 
 
 def _tallied(table: LazyTable, plan: Plan) -> TalliedTable:
     """The rows of a lazy frame that its engine counts; InputError for units."""
     if plan.unit is not None:
-        raise InputError(
-            f"{table.name}: the frame's engine keeps no order of rows, so its tally does not "
-            "say which records are of one unit. Give a file or a table in memory, or leave "
-            "unit out."
-        )
+        raise InputError.by("tally-without-order", table=table.name)
     return table.tallied(plan.modelled, plan.public)
 
 
 def _refuse_names(table: LargeTable | LazyTable) -> None:
     refuse_names(table.columns)
     if COUNT in table.columns or _PLACE in table.columns:
-        raise InputError(f"A column cannot be named {COUNT!r} or {_PLACE!r}. Rename it.")
+        raise InputError.by("reserved-column-name", count=COUNT, place=_PLACE)
 
 
 def _refuse_too_few(tally: pl.DataFrame, least: int) -> None:
     records = int(tally[COUNT].sum())
     if records < least:
-        raise InputError(f"The table needs at least {counted(least, 'record')}. Got {records}.")
+        raise InputError.by("too-few-rows", least=counted(least, "record"), records=records)
 
 
 @dataclass(frozen=True, slots=True)

@@ -334,10 +334,7 @@ def _within_ranges(
             break
         if not len(kept) and attempt == _TRIES:
             names = ", ".join(repr(finish.name) for finish in computed)
-            raise InputError(
-                f"Every synthetic record leaves the range of a computed column: {names}. Compare "
-                "their ranges with those of the columns that they are computed from."
-            )
+            raise InputError.by("computed-outside-range", names=names)
         others = rng.choice(kept, len(bad)) if attempt >= _TRIES else bad
         source[bad] = source[others]
         again = {name: x[others] for name, x in values.items()}
@@ -387,9 +384,11 @@ def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> N
         scales[q] = own["scale"][0]
         seen += len(own)
     if seen != table.possible.sum() or seen != len(frame) - 1:
-        raise InputError(
-            f"{COUNTS_FILE} has {len(frame)} rows, and the schema and measure make "
-            f"{table.possible.sum() + 1}. Take the files of one release."
+        raise InputError.by(
+            "counts-of-other-release",
+            counts_file=COUNTS_FILE,
+            frame=len(frame),
+            possible=table.possible.sum() + 1,
         )
     of_all = frame.row(by_predicate=pl.col("set") == OF_ALL, named=True)
     return NoisyTables(

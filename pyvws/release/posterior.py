@@ -231,10 +231,7 @@ def _fitted(
     )
     weighting = mechanism.run(loop, request)
     if not any(weighting.fit is fit for fit in loop.fits):
-        raise InputError(
-            f"Mechanism {mechanism.name!r} returned a fit that the loop did not make, so its bound "
-            "is not known. Return what loop.fit or one of its searches gave."
-        )
+        raise InputError.by("own-fit-outside-loop", mechanism=mechanism.name)
     final, constants = weighting.fit, dict(weighting.constants)
     if settings.reweight:
         final, constants["k"] = loop.reweighted(

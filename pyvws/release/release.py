@@ -137,10 +137,7 @@ class Release:
             nw.from_native(dataset, eager_only=True)[name].to_numpy() for dataset in self.datasets
         ]
         if values[0].dtype.kind not in "iufb":
-            raise InputError(
-                "A single category has no picture here. Compare its shares: value_counts of the "
-                "table and of a dataset."
-            )
+            raise InputError.by("no-picture-of-category")
         after = {"Synthetic": np.concatenate(values).astype(np.float64)}
         return densities(after, numeric_column(before, name, role="original"), name=name)
 

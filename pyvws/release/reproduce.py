@@ -56,15 +56,12 @@ class ReleasedCounts:
     def read(cls, folder: Path, privacy: dict[str, Any]) -> Self:
         """The counts of a folder."""
         if "counts" not in privacy:
-            raise InputError(
-                f"{folder}: mechanism {privacy.get('mechanism')} draws from confidential "
-                "parameters. A release from noisy-counts can be reproduced."
+            raise InputError.by(
+                "release-not-reproducible", folder=folder, given=privacy.get("mechanism")
             )
         for name in (COUNTS_FILE, SCHEMA_FILE, "run.toml"):
             if not (folder / name).is_file():
-                raise InputError(
-                    f"{folder} has no {name}, which the datasets follow from. Name a whole release."
-                )
+                raise InputError.by("release-lacks-file", folder=folder, name=name)
         written = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
         names = mechanism_settings(NoisyCounts.name)
         own = {name: written[name] for name in names if name in written}
@@ -105,7 +102,9 @@ class ReleasedCounts:
                 if scale > 0.0:
                     yield scale
                 elif self.privacy["number_of_rows"] == "noisy" or len(own) > 1:
-                    raise InputError(f"{self.folder}: {':'.join(map(str, of))} has no noise.")
+                    raise InputError.by(
+                        "counts-without-noise", folder=self.folder, of=":".join(map(str, of))
+                    )
 
     def datasets(self, files: list[Path]) -> list[bytes]:
         """The content of each dataset of the release, whose `files` these are.

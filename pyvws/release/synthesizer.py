@@ -102,10 +102,7 @@ class Synthesizer(RunSettings):
         if not ordered:
             refuse_without_order(self)
         if release_frame is not None and not ordered:
-            raise InputError(
-                "release_frame needs the records in the order of frame, whose engine keeps none. "
-                "Collect both first, or leave release_frame out."
-            )
+            raise InputError.by("release-frame-without-order")
         table = check_table(frame, self, released=release_frame)
         refuses = not table.plan.refuses_no_record
         look_for_copies(frame, table.unchanged, table.sought, refuses=refuses)

@@ -33,7 +33,7 @@ def ledger_figure(costs: Mapping[str, ReleaseCost], unit: str) -> Figure:
     }
     drawn = {kind: costs for kind, costs in drawn.items() if costs}
     if not drawn:
-        raise InputError("No release has a cost to draw: none has a guarantee with a figure.")
+        raise InputError.by("ledger-without-costs")
     hues = guarantee_colours()
     figure, axes = panels(len(drawn), size=(4.6, 1.6 + 0.35 * max(map(len, drawn.values()))))
     for axis, (kind, epsilons) in zip(axes, drawn.items(), strict=True):

@@ -116,9 +116,8 @@ def as_left(out: Path) -> Iterator[None]:
     except (PyvwsError, OSError):  # These errors already name their cause.
         raise
     except (LookupError, TypeError, AttributeError, *UNREADABLE) as error:
-        raise InputError(
-            f"{out}: its files do not hold what a run writes into them "
-            f"({type(error).__name__}). {AS_LEFT}"
+        raise InputError.by(
+            "output-other-content", out=out, kind=type(error).__name__, as_left=AS_LEFT
         ) from error
 
 
@@ -168,11 +167,7 @@ def run_schema(path: Path) -> Path | None:
         return public if public.is_file() and statement.is_file() else None
     own = release.with_name("confidential") / SCHEMA_FILE
     if not os.access(own, os.R_OK):
-        raise InputError(
-            f"{release} has no {SCHEMA_FILE}, since the run's schema is still under review. The "
-            "schema says which codes stand for missing values. Give it by --schema; it is in the "
-            "run's confidential folder."
-        )
+        raise InputError.by("output-schema-under-review", release=release, schema_file=SCHEMA_FILE)
     return own
 
 
@@ -184,9 +179,12 @@ def _released_columns(
     wanted = privacy.get("columns_synthesized")
     if len(synthetic) != 1 if wanted is None else sorted(synthetic) != sorted(wanted):
         many = "one column" if wanted is None else f"{len(wanted)} synthesized columns"
-        raise InputError(
-            f"{files[0].name} needs {many} besides the columns released unchanged. "
-            f"Got {len(synthetic)}. {AS_LEFT}"
+        raise InputError.by(
+            "output-lacks-columns",
+            files=files[0].name,
+            many=many,
+            synthetic=len(synthetic),
+            as_left=AS_LEFT,
         )
     return columns
 
@@ -274,7 +272,7 @@ def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
     if not having:
         return None
     if len(having) > 1:
-        raise InputError("The files are of several releases from noisy counts. Name one release.")
+        raise InputError.by("output-several-releases")
     with as_left(having[0]):
         privacy = _json(having[0] / "privacy.json")
         noise, records = privacy["counts"]["noise"], records_counted(privacy)
@@ -319,10 +317,7 @@ def refuse_systematic(files: Sequence[Path]) -> None:
         with as_left(file.parent):
             keys = caveat_keys({"caveats": [], **privacy})
         if "systematic" in keys:
-            raise InputError(
-                f"{file}: its records are drawn systematically, and the rule for fully synthetic "
-                "data subtracts the variance of independent ones. Take --kind partial."
-            )
+            raise InputError.by("output-systematic", file=file)
 
 
 def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:
@@ -333,10 +328,10 @@ def aligned_files(out: Path) -> tuple[list[Path], RowNumbers]:
     paths = dataset_files(out)
     records = _parquet(output_part(out, "confidential") / "records.parquet")
     if RELEASED_ROW not in records.columns:
-        raise InputError(f"{out}: {NOT_ALIGNED}")
+        raise InputError.by("output-told", out=out, not_aligned=NOT_ALIGNED)
     rows = records[RELEASED_ROW].to_numpy().astype(np.int64) - 1
     if not np.array_equal(np.sort(rows), np.arange(len(rows))):
-        raise InputError(f"{out}: records.parquet does not name each row once. {AS_LEFT}")
+        raise InputError.by("output-rows-not-once", out=out, as_left=AS_LEFT)
     return paths, rows
 
 
@@ -347,20 +342,19 @@ def refuse_random_order(path: Path) -> None:
     """
     statement = (path if path.is_dir() else path.parent) / "privacy.json"
     if statement.is_file() and _json(statement).get("row_order") == ROW_ORDERS[False]:
-        raise InputError(
-            f"{path}: its rows are in a secret random order, so pyvws cannot line the rows up with "
-            "records. Name the run's folder instead, which holds release/ and confidential/. "
-            "There confidential/records.parquet has the order."
-        )
+        raise InputError.by("output-secret-order", path=path)
 
 
 def _dataset_paths(folder: Path, privacy: dict[str, Any]) -> list[Path]:
     paths = sorted(p for p in folder.glob("synthetic-*") if p.suffix[1:] in FORMATS)
     wanted = privacy.get("datasets")
     if not paths or len(paths) != wanted:
-        raise InputError(
-            f"{folder} holds {len(paths)} synthetic datasets. The statement names {wanted}. "
-            f"{AS_LEFT}"
+        raise InputError.by(
+            "output-number-of-datasets",
+            folder=folder,
+            paths=len(paths),
+            wanted=wanted,
+            as_left=AS_LEFT,
         )
     return paths
 
@@ -386,7 +380,7 @@ def output_part(out: Path, name: str) -> Path:
     """The folder `name` inside an output folder; InputError where no such folder exists."""
     folder = out / name
     if not folder.is_dir():
-        raise InputError(f"{out} has no folder {name}. Name a folder that pyvws synthesize wrote.")
+        raise InputError.by("output-lacks-folder", out=out, name=name)
     return folder
 
 
@@ -394,7 +388,7 @@ def _json(path: Path) -> dict[str, Any]:
     with readable(str(path)):
         content = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(content, dict):
-        raise InputError(f"{path} is no JSON object. {AS_LEFT}")
+        raise InputError.by("output-not-json", path=path, as_left=AS_LEFT)
     return content
 
 

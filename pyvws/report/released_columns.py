@@ -130,13 +130,18 @@ def read_values(
 
 
 def valued(
-    column: ReportedColumn, parts: Mapping[Any, pl.Series], *, beside_data: bool = False
+    column: ReportedColumn,
+    parts: Mapping[Any, pl.Series],
+    *,
+    beside_data: bool = False,
+    remedy: str = AS_LEFT,
 ) -> ColumnValues:
     """A column of several tables as numbers, or as codes of the levels that any table has.
 
     Of a number that may be missing the values are those that are there.
 
-    The tables' names are for the message of an InputError: for text, or an empty cell, in a number.
+    The tables' names and the remedy are for the message of an InputError: for text, or an empty
+    cell, in a number.
     With `beside_data` the first table is the data, whose categories the others must spell alike.
     """
     frames = {str(role): pl.DataFrame({column.name: part}) for role, part in parts.items()}
@@ -149,8 +154,8 @@ def valued(
         numbers = tables.numbers(column.name, column.number)
         for role, part in zip(tables.frames, numbers, strict=True):
             if np.isnan(part).any() and not column.missing:
-                raise InputError(
-                    f"{role}: its column {column.name!r} has missing values. {AS_LEFT}"
+                raise InputError.by(
+                    "output-missing-values", role=role, column=column.name, remedy=remedy
                 )
         start = column.number.days_since
         unit = "" if start is None else f", days since {start}"
@@ -228,4 +233,6 @@ def readable(named: str) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise InputError(f"{named} cannot be read ({type(error).__name__}). {AS_LEFT}") from None
+        raise InputError.by(
+            "output-unreadable", named=named, kind=type(error).__name__, as_left=AS_LEFT
+        ) from None

@@ -108,19 +108,13 @@ def attribute_risk(
     try:
         guesses = np.asarray(log_guesses, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError("log_guesses must be numeric, of shape (S, N, G).") from None
+        raise InputError.by("log-guesses-not-numeric") from None
     if guesses.ndim != 3 or 0 in guesses.shape:
-        raise InputError(
-            "log_guesses must have shape (S, N, G): draws, records and guesses, at least one of "
-            f"each. Got shape {guesses.shape}."
-        )
+        raise InputError.by("log-guesses-shape", shape=guesses.shape)
     datasets = log_lik_matrix(log_synthetic)
     same_length(guesses, datasets, ("log_guesses", "log_synthetic"))
     if not ((guesses <= _LARGEST).all() and (np.abs(datasets) <= _LARGEST).all()):
-        raise InputError(
-            "log_guesses must hold no NaN and nothing infinite above 0, and log_synthetic only "
-            "finite values. Leave out draws at which the synthetic data are impossible."
-        )
+        raise InputError.by("log-guesses-infinite")
     _, records, size = guesses.shape
     places = _places(true, records, size)
     log_prior = _log_prior(prior, records, size)
@@ -130,10 +124,7 @@ def attribute_risk(
     for i in range(records):
         own = guesses[:, i, places[i]]
         if (own < -_LARGEST).any():
-            raise InputError(
-                f"The confidential value of record {i + 1} (counted from 1) is impossible at a "
-                "draw, so the draws are no posterior of it."
-            )
+            raise InputError.by("confidential-value-impossible", i=i + 1)
         log_w = np.zeros((len(own), size))
         if alpha[i] > 0:
             log_w = alpha[i] * (guesses[:, i] - own[:, None])
@@ -147,7 +138,7 @@ def _posterior(log_w: Floats, datasets: Floats, log_prior: Floats) -> tuple[Floa
     """Probabilities (G,) from log w (S, G), log p(Z | theta) (S, L) and the log prior (G,)."""
     possible = (log_w > -np.inf).any(axis=0) & (log_prior > -np.inf)
     if not possible.any():
-        raise InputError("prior allows no guess that is possible at any draw.")
+        raise InputError.by("prior-impossible")
     log_w = log_w[:, possible]
     terms = log_w[:, :, None] + datasets[:, None, :]  # (S, possible G, L)
     top, top_w = terms.max(axis=0), log_w.max(axis=0)
@@ -169,10 +160,7 @@ def _places(true: ArrayLike, records: int, size: int) -> NDArray[np.intp]:
     except (TypeError, ValueError):
         given = np.full(records, -1)
     if given.dtype.kind not in "iu" or not ((given >= 0) & (given < size)).all():
-        raise InputError(
-            f"true must be whole numbers from 0 to {size - 1}, one for all {records} records or "
-            "one for each."
-        )
+        raise InputError.by("true-guess-codes", size=size - 1, records=records)
     return given.astype(np.intp)
 
 
@@ -183,11 +171,9 @@ def _log_prior(prior: ArrayLike | None, records: int, size: int) -> Floats:
     try:
         given = np.broadcast_to(np.asarray(prior, dtype=np.float64), (records, size))
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"prior must be numbers of shape ({size},) or ({records}, {size})."
-        ) from None
+        raise InputError.by("prior-shape", size=size, records=records) from None
     wrong = np.asarray(((given < 0) | ~(given < np.inf)).any(axis=1))
     if wrong.any():
-        raise InputError(f"prior must be finite and at least 0. Wrong: {positions(wrong)}.")
+        raise InputError.by("prior-values", wrong=positions(wrong))
     with np.errstate(divide="ignore"):
         return np.log(given)

@@ -62,7 +62,7 @@ def amounts(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.asarray(values)
     except ValueError:  # Rows of several lengths.
-        raise InputError(f"{name} must have shape (N,) or (N, P), rows of one length.") from None
+        raise InputError.by("balls-shape", name=name) from None
     label = getattr(values, "name", None)
     category = str(getattr(values, "dtype", "")) == "category" or array.dtype.kind not in "iufO"
     if not category and array.dtype.kind == "O":
@@ -73,10 +73,7 @@ def amounts(values: ArrayLike, name: str) -> Floats:
     except (TypeError, ValueError, OverflowError):
         pass
     named = f" (column {label!r})" if isinstance(label, str) and label else ""
-    raise InputError(
-        f"{name}{named} must be numeric. A radius has no meaning for categories; put them in "
-        "known=."
-    )
+    raise InputError.by("balls-not-numeric", name=name, named=named)
 
 
 def outcomes(values: ArrayLike, name: str) -> Floats:
@@ -85,12 +82,10 @@ def outcomes(values: ArrayLike, name: str) -> Floats:
     if np.ndim(table) != 2:
         return finite_vector(table, name)[:, None]
     if 0 in table.shape:
-        raise InputError(f"{name} must have at least one record and one outcome.")
+        raise InputError.by("balls-empty", name=name)
     bad = np.asarray(~np.isfinite(table).all(axis=1))
     if bad.any():
-        raise InputError(
-            f"{name} has missing or infinite values: {positions(bad)}. Remove or impute them first."
-        )
+        raise InputError.by("balls-missing-values", name=name, bad=positions(bad))
     return table
 
 
@@ -107,9 +102,7 @@ def make_balls(y: Floats, radius: float | Sequence[float], radius_kind: str, nor
     else:
         size = np.array([positive(r, "radius") for r in vector(radius, "radius")])
     if len(size) != y.shape[1]:
-        raise InputError(
-            f"radius must be one number or one for each outcome. Got {len(size)} for {y.shape[1]}."
-        )
+        raise InputError.by("radius-length", size=len(size), shape=y.shape[1])
     with np.errstate(over="ignore"):  # An infinite reach holds all numbers.
         reach = size * np.abs(y) if radius_kind == "percentage" else np.tile(size, (len(y), 1))
     return Balls(y, reach, norm)

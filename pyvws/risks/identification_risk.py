@@ -98,14 +98,12 @@ def paired_outcomes(y: Floats, synthetic: Sequence[Any]) -> list[Floats]:
     for number, dataset in enumerate(dataset_list(synthetic, "synthetic"), start=1):
         values = outcomes(dataset, f"synthetic dataset {number}")
         if len(values) != len(y):
-            raise InputError(
-                f"original and synthetic dataset {number} must have one entry for each record. "
-                f"Got {len(y)} and {len(values)}. Give the same records in the same order."
+            raise InputError.by(
+                "balls-unequal-records", number=number, y=len(y), values=len(values)
             )
         if values.shape != y.shape:
-            raise InputError(
-                f"original and synthetic dataset {number} must have the same outcomes. "
-                f"Got {y.shape[1]} and {values.shape[1]}."
+            raise InputError.by(
+                "balls-unequal-outcomes", number=number, shape=y.shape[1], shape2=values.shape[1]
             )
         datasets.append(values)
     return datasets
@@ -118,24 +116,15 @@ def pattern_codes(known: Known, n: int) -> NDArray[np.intp]:
     codes = np.zeros(n, dtype=np.intp)
     for label, column in _columns(known):
         if column.shape != (n,):
-            raise InputError(
-                f"Each known column needs one value for each record. Got {column.size} for {n} in "
-                f"known column {label}. Give the columns' values for all records."
-            )
+            raise InputError.by("known-length", size=column.size, n=n, label=label)
         if _has_missing(column):
-            raise InputError(
-                f"Known column {label} has missing values: a pattern needs all of them. Make "
-                "missing a value of its own, or leave the column out."
-            )
+            raise InputError.by("known-missing", label=label)
         if column.dtype == object:  # Values of several types cannot be sorted.
             seen: dict[Any, int] = {}
             try:
                 inverse = np.array([seen.setdefault(value, len(seen)) for value in column])
             except TypeError:
-                raise InputError(
-                    f"Known column {label} holds lists or records of several values, which make no "
-                    "pattern. Give each value a column of its own."
-                ) from None
+                raise InputError.by("known-of-lists", label=label) from None
         else:
             _, inverse = np.unique(column, return_inverse=True)
         _, codes = np.unique(codes * (inverse.max() + 1) + inverse, return_inverse=True)
@@ -162,7 +151,7 @@ def _is_missing(value: object) -> bool:
 def _columns(known: Any) -> list[tuple[str, NDArray[Any]]]:
     """Each known column's name, or a word for a column without a name, and its values."""
     if hasattr(known, "collect_schema") and not hasattr(known, "__len__"):
-        raise InputError("known is a lazy table. Collect it first: known.collect().")
+        raise InputError.by("known-is-lazy")
     if isinstance(known, Mapping):
         names: Any = list(known)
     else:  # An Arrow table's `columns` are values, so its names come first.
@@ -173,10 +162,7 @@ def _columns(known: Any) -> list[tuple[str, NDArray[Any]]]:
     if not several:
         table = np.asarray(known)
         if table.ndim not in (1, 2) or table.size == 0:
-            raise InputError(
-                "known must be one column of values, several of them, or a table. Leave it out "
-                "when an intruder knows nothing."
-            )
+            raise InputError.by("known-shape")
         known = [known] if table.ndim == 1 else list(table.T)
     return [
         (repr(name) if isinstance(name, str) and name else str(number), np.asarray(column))

@@ -221,10 +221,8 @@ def _weights(
     members_of = np.bincount(codes)
     alone = int(members_of[members_of < order].sum())
     if singletons == "refuse" and alone:
-        raise InputError(
-            f"{alone} of {len(y)} records are in a pattern of fewer than {order} records, which "
-            f"has no {_GROUPS[order]}. Use fewer or coarser known columns, or "
-            "choose singletons='weight-zero' (out of the fit) or 'weight-one' (unprotected)."
+        raise InputError.by(
+            "pattern-too-small", alone=alone, y=len(y), order=order, groups=_GROUPS[order]
         )
     weights = np.full(len(y), 1.0 if singletons == "weight-one" else 0.0)
     by_pattern = np.argsort(codes, kind="stable")
@@ -253,9 +251,8 @@ def _covered(ordered: Floats, balls: Balls, order: int) -> tuple[Counts, int]:
     """
     n = len(ordered)
     if n > MOST_RECORDS.get(order, n):
-        raise InputError(
-            f"Weights from each {_GROUPS[order]} take patterns of up to {MOST_RECORDS[order]} "
-            f"records. Got one of {n}. Use pairwise_weights, or more known columns."
+        raise InputError.by(
+            "patterns-too-large", groups=_GROUPS[order], most_records=MOST_RECORDS[order], n=n
         )
     groups = n * comb(n - 1, order - 1)
     if ordered.shape[1] > 1:

@@ -23,18 +23,14 @@ def arviz_variables(data: Any, *, variable: str | None, y_rep: str | None) -> tu
         [_group(data, "log_likelihood"), _only(posterior, variable or "log_lik")], variable
     )
     if terms is None:
-        raise InputError(
-            "There is no log-likelihood: the data need a group log_likelihood, a variable log_lik "
-            "in the group posterior, or be a Dataset of it. In PyMC call "
-            "pymc.compute_log_likelihood; in arviz name it by log_likelihood= of the converter."
-        )
+        raise InputError.by("log-lik-missing")
     variable_draws = _one(
         [_group(data, "posterior_predictive"), _only(posterior, y_rep or "y_rep")],
         y_rep,
         usual=str(terms.name),
     )
     if y_rep is not None and variable_draws is None:
-        raise InputError(f"There are no predictive draws {y_rep!r}. Name a variable that is there.")
+        raise InputError.by("predictive-draws-missing", y_rep=y_rep)
     terms = _ordered(terms)
     if variable_draws is None:
         return terms, None
@@ -43,10 +39,7 @@ def arviz_variables(data: Any, *, variable: str | None, y_rep: str | None) -> tu
         drawn = str(other) in _DRAWS
         if (drawn and own != other) or not _alike(variable_draws, own, terms, other):
             what = "chains and draws" if drawn else "records"
-            raise InputError(
-                f"Dimension {at + 1} of the predictive draws has other {what} than that of the "
-                "log-likelihood. Take both from one fit."
-            )
+            raise InputError.by("predictive-dimension", at=at + 1, what=what)
     return terms, variable_draws
 
 
@@ -58,10 +51,7 @@ def _group(data: Any, name: str) -> Any:
         return data.to_dataset(name=data.name or "log_lik") if name == "log_likelihood" else None
     groups = getattr(data, "groups", None)
     if groups is None:
-        raise InputError(
-            "data must be an InferenceData of arviz, or a DataTree, a Dataset or a DataArray of "
-            "xarray. A matrix is read by vws.from_log_lik."
-        )
+        raise InputError.by("arviz-kind")
     names = [str(group).strip("/") for group in (groups() if callable(groups) else groups)]
     if name not in names:
         return None
@@ -85,10 +75,7 @@ def _one(datasets: list[Any], name: str | None, usual: str | None = None) -> Any
         if name is None and len(names) == 1:
             return dataset[names[0]]
         if name is None and len(names) > 1:
-            raise InputError(
-                f"There are several variables: {', '.join(names)}. Say which (variable= for the "
-                "log-likelihood, y_rep= for predictive draws)."
-            )
+            raise InputError.by("several-variables", names=", ".join(names))
     return None
 
 
@@ -96,10 +83,7 @@ def _ordered(array: Any) -> Any:
     """The array with its dimensions of draws first, chain before draw."""
     first = [name for name in _DRAWS if name in array.dims]
     if not first:
-        raise InputError(
-            "The dimensions have no name chain, draw or sample. Read a bare matrix by "
-            "vws.from_log_lik."
-        )
+        raise InputError.by("dimensions-without-chain")
     return array.transpose(*first, ...)
 
 

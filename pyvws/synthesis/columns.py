@@ -28,10 +28,7 @@ def collected(table: IntoFrame, plan: Plan) -> tuple[nw.DataFrame[Any], bool]:
     columns = [name for name in source.columns if name in {*plan.read, *plan.ids}]
     ordered = isinstance(source, LargeTable)
     if not ordered and plan.members is not None:
-        raise InputError(
-            f"{source.name}: members stand in the order of the table's rows, and the frame's "
-            "engine keeps none. Give a file or a table in memory."
-        )
+        raise InputError.by("members-in-order", source=source.name)
     with named_errors(source.name, columns, source.columns):
         rows = frame.select(columns).collect()
         if not ordered:

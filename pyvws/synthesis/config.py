@@ -138,17 +138,11 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
-        raise InputError(
-            f"{path}: cannot be read. Name a TOML file, as pyvws init writes."
-        ) from None
+        raise InputError.by("config-unreadable", path=path) from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            f"{path.name}: not TOML ({error}). Compare it with what pyvws init writes."
-        ) from None
+        raise InputError.by("config-not-toml", path=path.name, error=error) from None
     except RecursionError:
-        raise InputError(
-            f"{path.name}: brackets within brackets. A setting is one value."
-        ) from None
+        raise InputError.by("brackets-in-brackets", path=path.name) from None
     given = {name.replace("-", "_"): value for name, value in content.items()}
     beside = path.parent / str(given.get("schema"))
     if "schema" in given and (beside.is_file() or not Path(str(given["schema"])).is_file()):
@@ -158,9 +152,9 @@ def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:
             hint = near(name, allowed) or " pyvws init writes all of them."
             if name in _ON_THE_LINE:
                 hint = " It is given on the command line: pyvws synthesize TABLE --out FOLDER."
-            raise InputError(f"{path.name}: pyvws synthesize has no setting {name!r}.{hint}")
+            raise InputError.by("config-unknown-setting", path=path.name, name=name, hint=hint)
         if isinstance(value, dict):
-            raise InputError(f"{path.name}: {name!r} must be one value, not a table.")
+            raise InputError.by("setting-is-a-table", path=path.name, name=name)
     return {
         name: _line_text(map(_in_words, value)) if isinstance(value, list) else value
         for name, value in given.items()
@@ -188,8 +182,5 @@ def read_weights(path: Path) -> GivenWeights:
     """The mechanism of the weights in a file; InputError unless it has one column of numbers."""
     frame = open_frame(read_table(path).frame)
     if len(frame.columns) != 1:
-        raise InputError(
-            f"{path.name}: must have one column of weights, under its name. "
-            f"It has {len(frame.columns)} columns."
-        )
+        raise InputError.by("weights-file-columns", path=path.name, columns=len(frame.columns))
     return GivenWeights(numeric_column(frame, frame.columns[0], role="given weights"))

@@ -164,11 +164,7 @@ def check_cost(cost: Cost | None, most: float, *, strict: bool, listener: Listen
         listener.line(f"  Expected: {cost}.")
     if cost.seconds <= most or strict:
         return
-    raise InputError(
-        f"The run would take {cost}, and most_seconds is {most:g}. {cost.longest} Or raise "
-        "most_seconds (--most-seconds).",
-        key="too-long",
-    )
+    raise InputError.by("too-long", cost=cost, most=most, longest=cost.longest)
 
 
 def rounded(seconds: float) -> str:

@@ -26,7 +26,7 @@ def read_earlier(paths: Iterable[str | Path]) -> tuple[dict[str, Any], ...]:
     ]
     for file, name in zip(files, names, strict=True):
         if names.count(name) > 1:
-            raise InputError(f"{file}: this release is named twice. Name each release once.")
+            raise InputError.by("release-named-twice", file=file)
     return statements
 
 
@@ -42,15 +42,9 @@ def read_statement(path: str | Path) -> dict[str, Any]:
     except (OSError, ValueError):
         statement = None
     if not isinstance(statement, dict) or not has_costs(statement):
-        raise InputError(
-            f"{file}: not a privacy statement of pyvws with its costs. Give the {STATEMENT_FILE} "
-            "of a release as the run wrote it."
-        )
+        raise InputError.by("statement-not-a-statement", file=file, statement_file=STATEMENT_FILE)
     if unnamed := releases_unnamed(statement):
-        raise InputError(
-            f"{file}: it adds up earlier releases, and does not name {unnamed} of them. Leave this "
-            "release out, and add its costs_together by hand."
-        )
+        raise InputError.by("ledger-unnamed-releases", file=file, unnamed=unnamed)
     return statement
 
 
@@ -60,4 +54,4 @@ def _place(path: str | Path) -> Path:
     for file in (given, given / STATEMENT_FILE, given / "release" / STATEMENT_FILE):
         if file.is_file():
             return file
-    raise InputError(f"{given}: no {STATEMENT_FILE} there. Name a release or its statement.")
+    raise InputError.by("statement-missing", given=given, statement_file=STATEMENT_FILE)

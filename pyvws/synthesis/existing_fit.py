@@ -88,10 +88,7 @@ class ExistingFit:
         The settings are those of `pyvws.lipschitz_weights`.
         """
         if self.weights is not None and (self.weights != 1).any():
-            raise InputError(
-                "LW weights come from the unweighted fit, and this fit has weights under 1. Start "
-                "from the unweighted fit, or call reweight."
-            )
+            raise InputError.by("weights-of-weighted-fit")
         return weights_from_bounds(self.bounds(threshold=threshold).by_record, c=c, g=g, map=map)
 
     def reweight(self, k: float) -> Floats:
@@ -100,10 +97,7 @@ class ExistingFit:
         Raises InputError if the fit has no weights.
         """
         if self.weights is None:
-            raise InputError(
-                "reweight needs the weights that the fit was made with. Give weights= when you "
-                "read the fit."
-            )
+            raise InputError.by("reweight-without-weights")
         return reweight(self.weights, self.bounds().by_record, k=k)
 
 
@@ -166,23 +160,20 @@ def from_log_lik(
     choice(log_lik, "log_lik", ("weighted", "plain"))
     if records is not None and whole_number(records, "records", least=1) != values.shape[1]:
         turn = " Give its transpose." if len(values) == records else ""
-        raise InputError(
-            f"log_lik must have a column for each of {records} records. "
-            f"Got {len(values)} rows and {values.shape[1]} columns.{turn}"
+        raise InputError.by(
+            "log-lik-columns", records=records, values=len(values), shape=values.shape[1], turn=turn
         )
     own = named_chains(matrix)
     chains = whole_number((own or 1) if chains is None else chains, "chains", least=1)
     if own not in (None, chains):
-        raise InputError(f"log_lik has {own} chains by its dimensions, and chains says {chains}.")
+        raise InputError.by("log-lik-chains", own=own, chains=chains)
     contents: Any = {
         "y_rep": None if y_rep is None else _predictions(y_rep, values.shape),
         "y_rep_from": choice(y_rep_from, "y_rep_from", ("unknown", "parameters")),
         "chains": chains,
     }
     if len(values) % chains:
-        raise InputError(
-            f"log_lik has {len(values)} rows, which are not {chains} chains of equal length."
-        )
+        raise InputError.by("log-lik-unequal-chains", values=len(values), chains=chains)
     if weights is None:
         return ExistingFit(values, **contents)
     alpha = weight_vector(weights)
@@ -199,12 +190,9 @@ def _predictions(y_rep: ArrayLike, shape: tuple[int, ...]) -> Floats:
     try:
         values = np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError("y_rep must be a numeric matrix of shape (S, N).") from None
+        raise InputError.by("y-rep-not-numeric") from None
     if values.shape != shape:
-        raise InputError(
-            f"y_rep must have a row for each of {shape[0]} draws of log_lik and a column for each "
-            f"of {shape[1]} records. Got shape {values.shape}."
-        )
+        raise InputError.by("y-rep-shape", shape=shape[0], shape2=shape[1], shape3=values.shape)
     return values
 
 
@@ -260,10 +248,7 @@ def from_arviz(
     6.0
     """
     if weights is not None and log_lik is None:
-        raise InputError(
-            "Say what the log-likelihood holds, since weights are given: log_lik='weighted' for "
-            "weight times log-likelihood, as the papers' programs write it, or log_lik='plain'."
-        )
+        raise InputError.by("log-lik-holds")
     terms, predicted = arviz_variables(data, variable=variable, y_rep=y_rep)
     return from_log_lik(
         draws_first(terms),
@@ -320,22 +305,16 @@ def from_stanfit(
     if isinstance(fit, (str, os.PathLike)):
         path = Path(fit)
         if not path.is_file():
-            raise InputError(f"There is no file {path}. Write one in R with saveRDS(fit, file).")
+            raise InputError.by("rds-missing", path=path)
         contents = saved_fit(path, name)
     else:
         contents = object_fit(fit)
     if contents is None:
-        raise InputError(
-            "What was given is not a stanfit with log_lik, a fit of brms or rstanarm, or a matrix "
-            "of numbers. Of a file with several objects say which (name=)."
-        )
+        raise InputError.by("stanfit-kind")
     own = contents.get("weights")
     if own is not None:
         if weights is not None and not np.array_equal(weight_vector(weights), own):
-            raise InputError(
-                "The fit was made under other weights than those given. Leave weights out: the fit "
-                "has its own."
-            )
+            raise InputError.by("existing-fit-other-weights")
         weights, log_lik = own, "weighted"
     return from_log_lik(
         contents["log_lik"],
@@ -376,12 +355,10 @@ def from_cmdstan_csv(
     """
     paths = [files] if isinstance(files, (str, os.PathLike)) else list(files)
     if not paths:
-        raise InputError("files must name at least one CSV file of CmdStan.")
+        raise InputError.by("csv-files-missing")
     chains = [_csv_log_lik(Path(path)) for path in paths]
     if len({chain.shape[1] for chain in chains}) > 1:
-        raise InputError(
-            "The CSV files differ in their number of log_lik columns. Name the chains of one fit."
-        )
+        raise InputError.by("csv-files-differ")
     alike = len({len(chain) for chain in chains}) == 1
     return from_log_lik(
         np.concatenate(chains), weights, log_lik=log_lik, chains=len(chains) if alike else 1
@@ -394,8 +371,6 @@ def _csv_log_lik(path: Path) -> Floats:
         path, lambda name: re.fullmatch(r"log_lik(\.\d+)?", name) is not None
     )
     if not names:
-        raise InputError(
-            f"{path.name} has no column log_lik. Fit a program whose generated quantities write it."
-        )
+        raise InputError.by("csv-without-log-lik", path=path.name)
     records_in_order(names)
     return values

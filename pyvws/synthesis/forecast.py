@@ -125,11 +125,7 @@ def forecast(
     known = run.records if records is None else whole_number(records, "records", least=1)
     number = known if isinstance(known, int) else 0
     if table is None and (run.schema is None or not number):
-        raise InputError(
-            "A forecast without a table needs a schema and a number of records. Give both, or "
-            "a table.",
-            key="forecast-of-nothing",
-        )
+        raise InputError.by("forecast-of-nothing")
     return forecast_of(run, table, records=number, public=public)
 
 

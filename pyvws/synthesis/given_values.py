@@ -39,18 +39,12 @@ def given_values(
             and (drawn != np.floor(drawn)).any()
         ):
             kind = "whole numbers" if finite else "finite numbers"
-            raise InputError(
-                f"y_rep of column {column.column!r} has values that are not {kind}, as its model "
-                "asks for. Look at the program, or choose a model (--model) whose values it writes."
-            )
+            raise InputError.by("y-rep-values", column=column.column, kind=kind)
         drawn = drawn + column.first
         if finish is not None:
             drawn = finish.rounded(drawn)
             if np.any(finish.refused(drawn, values)):
-                raise InputError(
-                    f"y_rep of column {column.column!r} breaks its range or a rule, and "
-                    "nothing can draw them again. Let the fit draw within them, or widen them."
-                )
+                raise InputError.by("y-rep-breaks-rules", column=column.column)
             drawn = finish.settled(drawn, values)
         values[column.column] = drawn
     return values
@@ -59,11 +53,7 @@ def given_values(
 def check_given(outcome: OutcomeColumn) -> None:
     """Raise InputError where the family would put the outcome on another scale than y_rep's."""
     if not np.array_equal(outcome.encoded, outcome.y - outcome.first):
-        raise InputError(
-            f"y_rep is in the unit of column {outcome.name!r}, and its model puts the outcome on "
-            "another scale. Leave outcome_scale, outcome_centre, outcome_unit, range and squeeze "
-            "of the model out, or choose a model without them."
-        )
+        raise InputError.by("y-rep-unit", outcome=outcome.name)
 
 
 def refuse_own_outcome(outcome: OutcomeColumn, y_rep: Floats | None) -> None:
@@ -74,10 +64,7 @@ def refuse_own_outcome(outcome: OutcomeColumn, y_rep: Floats | None) -> None:
     if y_rep is None or y_rep.shape[1] != len(outcome.y) or np.ptp(outcome.y) == 0.0:
         return
     if (y_rep == outcome.y - outcome.first).all(axis=1).mean() > 0.5:
-        raise InputError(
-            f"y_rep of column {outcome.name!r} is the confidential column itself, so a release of "
-            "it would protect nobody. Give draws that the fit predicts."
-        )
+        raise InputError.by("y-rep-is-the-data", outcome=outcome.name)
 
 
 def brings_values(run: Any) -> bool:
@@ -97,17 +84,11 @@ def refuse_beside_given(run: Any) -> None:
     }
     given = [name for name, holds in asked.items() if holds]
     if given:
-        raise InputError(
-            f"y_rep has one synthetic value for each record and draw, so {', '.join(given)} cannot "
-            "be had. Leave it out."
-        )
+        raise InputError.by("y-rep-with-setting", given=", ".join(given))
 
 
 def refuse_without_order(run: Any) -> None:
     """Raise InputError for a run whose settings have an entry for each record, in their order."""
     program = run.program is not None and any(np.ndim(value) for value in run.program.data.values())
     if program or run.existing_fit is not None or run.facts.weights_source == "outside":
-        raise InputError(
-            "Given weights, a fit made elsewhere and the arrays of a Stan program's data stand in "
-            "the order of the records, and the frame's engine keeps none. Give a table in memory."
-        )
+        raise InputError.by("arrays-in-steps")

@@ -150,7 +150,7 @@ class SynthesisLoop:
         Nothing else of the fit enters, so the sizes are a function of the record and of the draw.
         """
         if fit.clamp is None:
-            raise InputError("The fit clamps nothing, so its terms have no window to be sized for.")
+            raise InputError.by("window-without-clamp")
         single = replace(fit.posterior, draws=self.bought(fit.label, fit, s), chains=1)
         return largest_terms(self.model, single, self.cells, fit.clamp)
 
@@ -162,7 +162,7 @@ class SynthesisLoop:
         """
         public = self._reference
         if public is None:
-            raise InputError("The mechanism asks for a reference, and this loop has none.")
+            raise InputError.by("reference-not-in-loop")
         posterior, _, _ = public.source.sample(
             np.ones(public.records.cells.n_records),
             public.settings,
@@ -397,9 +397,7 @@ class SynthesisLoop:
         """
         S, d = fit.posterior.n_draws, draws or datasets
         if d > S:
-            raise InputError(
-                f"{datasets} datasets need {d} posterior draws. Got {S}; raise draws or chains."
-            )
+            raise InputError.by("too-few-posterior-draws", datasets=datasets, d=d, s=S)
         streams = self._seeds.spawn(datasets)
         bought = [self.bought(draw_name(k + 1), fit, k * S // d) for k in range(d)]
         return [

@@ -49,10 +49,7 @@ def fits_by_column(
     """The fit of each column in their order; InputError for fits that are not these columns'."""
     given = dict(fit) if isinstance(fit, Mapping) else dict.fromkeys(columns[:1], fit)
     if sorted(given) != sorted(columns):
-        raise InputError(
-            f"existing_fit must have a fit for each of {', '.join(columns)}, by the column's name. "
-            "A column with missing values, points of mass or groups takes none."
-        )
+        raise InputError.by("existing-fit-columns", columns=", ".join(columns))
     return {name: given[name] for name in columns}
 
 
@@ -60,25 +57,13 @@ def check_fits(fit: Fits) -> tuple[ExistingFit, ...]:
     """The fits that a run was given; InputError unless they can be released together."""
     fits = tuple(fit.values()) if isinstance(fit, Mapping) else (fit,)
     if not fits or not all(isinstance(each, ExistingFit) for each in fits):
-        raise InputError(
-            "existing_fit must be an ExistingFit, as vws.from_arviz or vws.from_log_lik gives it, "
-            "or a mapping of columns to such fits."
-        )
+        raise InputError.by("existing-fit-kind")
     if any(each.y_rep is None for each in fits):
-        raise InputError(
-            "A release from a fit made elsewhere needs its predictive draws. Give y_rep when you "
-            "read the fit."
-        )
+        raise InputError.by("y-rep-missing")
     if len({each.log_lik.shape for each in fits}) > 1:
-        raise InputError(
-            "The fits differ in their numbers of draws or records. Read the same number of draws "
-            "of each, from the same records."
-        )
+        raise InputError.by("fits-differ-in-shape")
     if len({None if each.weights is None else each.weights.tobytes() for each in fits}) > 1:
-        raise InputError(
-            "The fits differ in their weights, and a record has one weight. Make them all under "
-            "the same weights."
-        )
+        raise InputError.by("fits-differ-in-weights")
     return fits
 
 
@@ -104,10 +89,7 @@ def _refuse_beside_fit(run: Any, mechanism: Unweighted | GivenWeights) -> None:
     }
     given = [name for name, holds in asked.items() if holds]
     if given:
-        raise InputError(
-            f"A fit made elsewhere has its weights and its draws, so {', '.join(given)} cannot be "
-            "had here. Leave it out; for other weights fit again where the fit was made."
-        )
+        raise InputError.by("existing-fit-with-setting", given=", ".join(given))
 
 
 def outside_caveats(fit: Fits | None) -> tuple[Phrase, ...]:
@@ -147,15 +129,9 @@ class OutsideSource:
         first = next(iter(self.fits.values()))
         own = np.ones(first.log_lik.shape[1]) if first.weights is None else first.weights
         if len(weights) != len(own):
-            raise InputError(
-                f"The fit is of {len(own)} records, and the table has {len(weights)}. Read the fit "
-                "of this table, whose records stand in the table's order."
-            )
+            raise InputError.by("existing-fit-records", own=len(own), weights=len(weights))
         if clamp is not None or not np.array_equal(weights, own):
-            raise InputError(
-                "A fit that was made elsewhere cannot be fitted again here. Take its reweight or "
-                "lipschitz_weights, fit it under them where it was made, and read that fit."
-            )
+            raise InputError.by("existing-fit-refitted")
         bounds, _ = blockwise_joint_bounds(
             [_terms(fit.log_lik) for fit in self.fits.values()],
             draws=len(first.log_lik),

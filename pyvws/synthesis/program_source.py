@@ -55,21 +55,12 @@ class ProgramSource:
         declared = parameter_names(self.program.text)
         missing = [name for name in self.predicts_from if name not in declared]
         if missing:
-            raise InputError(
-                f"The parameters block of the Stan program does not declare {', '.join(missing)}, "
-                "which the model's predictive draw reads. Declare it there: what is computed in "
-                "transformed parameters or generated quantities may tell of the records past "
-                "their weights. Or choose the model that the program fits, or let the program "
-                "write y_rep."
-            )
+            raise InputError.by("program-parameter-undeclared", missing=", ".join(missing))
         read = {*self.predicts_from, *self.program.unread}
         unread = [name for name in declared if name not in read]
         if unread:
-            raise InputError(
-                f"The Stan program has the parameters {', '.join(unread)}, which the model's "
-                "predictive draw does not read, so synthetic values would lack what they do. Let "
-                "generated quantities write y_rep; or, where they are of the prior alone, say "
-                f"--stan-unread {','.join(unread)} (unread= in Python)."
+            raise InputError.by(
+                "program-parameters-unread", unread=", ".join(unread), unread2=",".join(unread)
             )
 
     def sample(
@@ -87,7 +78,7 @@ class ProgramSource:
         A user's program starts at Stan's own starting point and ignores `previous`.
         """
         if clamp is not None:
-            raise InputError("Your own Stan program cannot be censored from outside.")
+            raise InputError.by("own-program-censored")
         fit = self.program.fit(
             self.engine,
             program_data(self.y, self.design, weights),
@@ -130,10 +121,7 @@ class ProgramSource:
         if self.program.unread:
             warnings.warn(words, MisfitWarning, stacklevel=2)
             return
-        raise InputError(
-            f"{words} Let generated quantities write y_rep, or choose the model that the program "
-            "fits. The program gets y on the model's scale: its logarithm under outcome scale log."
-        )
+        raise InputError.by("y-rep-cannot-be-made", words=words)
 
 
 def program_caveats(program: UserProgram | None, engine: object) -> tuple[Phrase, ...]:

@@ -63,10 +63,7 @@ class Reference:
         finite = public[np.isfinite(public)]
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
         if low == high:
-            raise InputError(
-                "All records of the reference have terms of one size, so the reference gives "
-                "weights no scale. Choose a reference whose outcome varies."
-            )
+            raise InputError.by("reference-of-one-size")
         exceeded = float(np.quantile(finite, 0.95))
         return ReferenceSizes(by_record, float(low), float(high), exceeded)
 
@@ -87,7 +84,7 @@ def read_reference(plan: Plan, frame: nw.DataFrame[Any], coded: CodedTable) -> R
             return _of_columns(plan, records, units, coded)
         public = plan.beside(records, frame, coded)
     except InputError as error:
-        raise InputError(f"reference: {error}") from None
+        raise InputError.by("in-reference", error=error) from None
     known, encode = public.known, public.model.encode
     own = make_cells(encode(public.y[known]), public.own[known]) if known.any() else None
     cells = make_cells(encode(public.outcome), public.design)
@@ -142,7 +139,5 @@ def _records(
     try:
         whole = pl.concat([table.select(columns) for table in tables], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
-        raise InputError(
-            f"{path.name}: the columns of its datasets have different types. Name one dataset."
-        ) from None
+        raise InputError.by("ledger-column-types", path=path.name) from None
     return open_frame(whole), units

@@ -324,7 +324,7 @@ class RunSettings:
         if self.epsilon is not None:
             positive(self.epsilon, "epsilon")
         if isinstance(self.records, str) and self.records != "noisy":
-            raise InputError(f"records must be a whole number or 'noisy'. Got {self.records!r}.")
+            raise InputError.by("records-words", records=self.records)
         if self.records not in (None, "noisy"):
             self._keep("records", whole_number(self.records, "records", least=1))
         if self.records == "noisy" and self.records_epsilon is not None:

@@ -78,11 +78,10 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
         if parts[role] and not isinstance(chosen, str):
             names = ", ".join(parts[role])
             if not any(hasattr(chosen, name) for name in parts[role]):
-                raise UsageError(
-                    f"The {role} {chosen.name!r} takes no {names}. Leave it out, or name another "
-                    f"{role}."
+                raise UsageError.by(
+                    "part-unknown-setting", role=role, chosen=chosen.name, names=names
                 )
-            raise InputError(f"This {role} is an instance, which has settings. Set {names} there.")
+            raise InputError.by("setting-of-an-instance", role=role, names=names)
     return {
         **run,
         "model": find_model(model, **parts["model"]),
@@ -99,10 +98,7 @@ def refuse_elsewhere(names: Iterable[str]) -> None:
             continue
         _refuse_unknown({name: ...}, {*declared()})
         place = _PLACES[declared()[name][0].panel].format(name)
-        raise UsageError(
-            f"{name} is no setting of the run itself. Give it to {place}. vws.synthesize and the "
-            "command line take it by its name."
-        )
+        raise UsageError.by("setting-of-a-part", name=name, place=place)
 
 
 def _refuse_unknown(given: Mapping[str, Any], names: set[str]) -> None:
@@ -111,4 +107,4 @@ def _refuse_unknown(given: Mapping[str, Any], names: set[str]) -> None:
     for name in given:
         if name not in known:
             hint = near(name, known) or " docs/settings.md lists all of them."
-            raise UsageError(f"There is no setting {name!r}.{hint}")
+            raise UsageError.by("unknown-setting", name=name, hint=hint)

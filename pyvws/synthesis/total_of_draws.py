@@ -19,18 +19,12 @@ def sharing(plan: Plan, total: float) -> Mechanism:
     """
     run, mechanism = plan.run, plan.run.mechanism
     if not (plan.strict and run.facts.clamps):
-        raise InputError(
-            "total_epsilon is for draws of a strict fit: mechanism censored, with weights and a "
-            "model that no data decide. Leave total_epsilon out."
-        )
+        raise InputError.by("total-epsilon-not-strict")
     once = (run.records_epsilon or 0.0) + (getattr(mechanism, "stage_epsilon", None) or 0.0)
     if once >= total:
-        raise InputError(
-            f"A first stage and a noisy number of rows cost {once:g}, so nothing is left of "
-            f"total_epsilon {total:g} for draws. Raise total_epsilon or lower these."
-        )
+        raise InputError.by("stage-and-rows-above-epsilon", once=once, total=total)
     draws = run.draws_per_release or run.datasets
     epsilon = epsilon_per_draw(total - once, draws, delta=run.delta or 0.0)
     if mechanism.epsilon not in (total, epsilon):
-        raise InputError("epsilon and total_epsilon both set what a draw costs. Leave one out.")
+        raise InputError.by("epsilon-and-total")
     return replace(mechanism, epsilon=epsilon)

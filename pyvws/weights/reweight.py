@@ -44,7 +44,7 @@ def reweight(weights: ArrayLike, by_record: ArrayLike, *, k: float) -> Floats:
     bounds = finite_vector(by_record, "by_record")
     same_length(alpha, bounds, ("weights", "by_record"))
     if (bounds < 0).any():
-        raise InputError("by_record must not be negative: a bound is a largest absolute value.")
+        raise InputError.by("by-record-negative")
     factor = open_unit_interval(k, "k")
     database = bounds.max()
     result = np.where(alpha > 0, 1.0, 0.0)

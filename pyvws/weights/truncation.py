@@ -109,8 +109,5 @@ def _fitted(weights: ArrayLike, by_record: ArrayLike) -> tuple[Floats, Floats]:
     same_length(alpha, bounds, ("weights", "by_record"))
     wrong = ~(bounds >= 0)
     if wrong.any():
-        raise InputError(
-            "by_record must hold a bound of at least 0 for each record, with none missing. "
-            f"Wrong: {positions(wrong)}."
-        )
+        raise InputError.by("by-record-values", wrong=positions(wrong))
     return alpha, bounds

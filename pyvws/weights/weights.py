@@ -124,7 +124,7 @@ def scaled_bounds(
     choice(map, "map", MAPS)
     finite = np.isfinite(bounds)
     if not finite.any():
-        raise InputError("Every record has a non-finite log-likelihood: no weight exists.")
+        raise InputError.by("no-finite-record")
     f = bounds[finite]
     risk = np.ones_like(bounds)
     if map == "logistic":
@@ -132,18 +132,13 @@ def scaled_bounds(
         return risk
     low, high = f.min(), f.max()
     if low == high:
-        raise InputError(
-            "All by-record Lipschitz bounds are equal, so LW has no scale (max f = min f). Use SW "
-            "(scalar weights), or check that outcome and predictors vary."
-        )
+        raise InputError.by("bounds-all-equal")
     if map == "linear":
         risk[finite] = (f - low) / (high - low)
         return risk
     centre, spread = centre_and_spread(f, None if counts is None else counts[finite])
     if not 0 < spread < np.inf:
-        raise InputError(
-            "The by-record Lipschitz bounds have no finite standard deviation above 0."
-        )
+        raise InputError.by("bounds-without-spread")
     risk[finite] = 1.0 / (1.0 + _exp(-_STEEPNESS * (f - centre) / spread))
     return risk
 
@@ -191,7 +186,7 @@ def risk_weights(risk: ArrayLike, *, c: float = 1.0, g: float = 0.0) -> Floats:
     """
     values = vector(risk, "risk")
     if not ((values >= 0) & (values <= 1)).all():
-        raise InputError("risk must lie in [0, 1] for every record, with none missing.")
+        raise InputError.by("risk-range")
     return _scaled(values, c, g)
 
 
@@ -252,7 +247,7 @@ def fixed_scale_risks(sizes: ArrayLike, *, low: float = 0.0, high: float) -> Flo
     """
     bottom, top = finite_number(low, "low"), finite_number(high, "high")
     if not bottom < top:
-        raise InputError(f"low must lie below high. Got {bottom:g} and {top:g}.")
+        raise InputError.by("low-above-high", bottom=bottom, top=top)
     values = vector(sizes, "sizes")
     risk = np.ones_like(values)
     finite = np.isfinite(values)

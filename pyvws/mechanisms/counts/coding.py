@@ -281,10 +281,7 @@ def counted_column(name: str, column: Column, begins: Sequence[float] = ()) -> C
     values = [meant(part) for part in parts]
     alike = [part for part, value in zip(parts, values, strict=True) if values.count(value) > 1]
     if alike:
-        raise InputError(
-            f"Column {name!r} has {' and '.join(map(repr, alike))}, which are one value to "
-            "noisy-counts. Recode all but one of them."
-        )
+        raise InputError.by("levels-spelled-alike", name=name, alike=" and ".join(map(repr, alike)))
     if column.categorical:
         return CountedColumn(name, column, parts)
     return CountedColumn(name, column, parts, _edges(name, column, begins))
@@ -292,10 +289,7 @@ def counted_column(name: str, column: Column, begins: Sequence[float] = ()) -> C
 
 def _edges(name: str, column: Column, begins: Sequence[float]) -> Floats:
     if column.range is None:
-        raise InputError(
-            f"Column {name!r} has no public cells to count. Give it levels, or a range, with cuts "
-            "or without, in the schema."
-        )
+        raise InputError.by("no-public-cells", name=name)
     low, high = column.range
     step = column.step
     inner = public_cuts(low, high, step) if column.cuts is None else column.cuts

@@ -132,16 +132,10 @@ def _begun(column: CountedColumn, cut: str) -> int:
     if column.column.categorical:
         if cut in column.parts:
             return column.parts.index(cut)
-        raise InputError(
-            f"measure cuts column {column.name!r} at {cut!r}, which is no level of it. Name the "
-            "first level of each group."
-        )
+        raise InputError.by("measure-cut-no-level", column=column.name, cut=cut)
     number = column.column.number_of(cut)
     begun = np.isclose(column.edges[:-1], np.nan if number is None else number, rtol=1e-12)
     at = np.flatnonzero(begun)
     if not len(at):
-        raise InputError(
-            f"measure cuts column {column.name!r} at {cut!r}, where none of its cells begins. Add "
-            "it to the column's cuts in the schema."
-        )
+        raise InputError.by("measure-cut-no-cell", column=column.name, cut=cut)
     return len(column.parts) + int(at[0])

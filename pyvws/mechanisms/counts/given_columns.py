@@ -235,10 +235,7 @@ def named_given(
         (name, own), *others = named_set(word, columns, "tables").cuts.items()
         place, parents = places[name], {places[parent]: at for parent, at in others}
         if own or any(other > place for other in parents) or place in given:
-            raise InputError(
-                f"tables has {word!r}: name a column that one table gives, and after it columns "
-                "that stand before it in the schema. A column alone has its family of the schema."
-            )
+            raise InputError.by("tables-words", word=word)
         if not parents:
             by_place[place] = _by_schema(schema, name, columns)
             continue
@@ -360,8 +357,7 @@ def _table_of(
 ) -> GivenColumn:
     L = columns[place].size
     if rows.size * L > _MOST_SHARES:
-        raise InputError(
-            f"Column {columns[place].name!r} has {rows.size} combinations of the columns that give "
-            f"it, and {L} codes. Name fewer of them as predictors, or give wider cuts."
+        raise InputError.by(
+            "given-too-many-codes", columns=columns[place].name, size=rows.size, l=L
         )
     return GivenColumn(rows, np.full(L, float(concentration) / L))

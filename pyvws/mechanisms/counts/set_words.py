@@ -47,13 +47,10 @@ def set_word(entry: Any) -> str:
         return columns.strip()
     unknown = sorted({*entry} - {*_ENTRIES})
     if unknown or isinstance(columns, str) or not columns or not isinstance(cuts, Mapping):
-        raise InputError(
-            "A set to measure has columns, a list of names, and may have cuts by column and a "
-            "share. Write measure = [{columns = ['a', 'b'], cuts = {a = [15, 30]}}]."
-        )
+        raise InputError.by("set-entries")
     for name in cuts:
         if name not in columns:
-            raise InputError(f"cuts names {name!r}, which is no column of its set to measure.")
+            raise InputError.by("cuts-of-other-column", name=name)
     words = [_CUT.join([_part(name), *map(_part, cuts.get(name, ()))]) for name in columns]
     share = "" if "share" not in entry else f"{_SHARE}{positive(entry['share'], 'share'):g}"
     return _BETWEEN.join(words) + share
@@ -62,10 +59,7 @@ def set_word(entry: Any) -> str:
 def _part(name: Any) -> str:
     text = str(name)
     if not text or any(sign in text for sign in (_BETWEEN, _CUT, _SHARE, ",")):
-        raise InputError(
-            f"A set to measure has {text!r}, and its words keep the signs : / * and the comma for "
-            "themselves. Rename the column or the level."
-        )
+        raise InputError.by("set-signs", text=text)
     return text
 
 
@@ -76,12 +70,11 @@ def named_set(word: str, columns: Mapping[str, Any], setting: str = "measure") -
     for part in names.split(_BETWEEN):
         name, *at = part.split(_CUT)
         if name not in columns:
-            raise InputError(
-                f"{setting} names {name!r}, which is no column to synthesize and count."
-                f"{near(name, columns)}"
+            raise InputError.by(
+                "set-unknown-column", setting=setting, name=name, hint=near(name, columns)
             )
         cuts[name] = tuple(at)
     try:
         return NamedSet(cuts, positive(float(share), "share") if share else 1.0)
     except ValueError:
-        raise InputError(f"{setting} has the share {share!r}, which is no number.") from None
+        raise InputError.by("set-share", setting=setting, share=share) from None

@@ -168,16 +168,12 @@ def counted_table(
     names = [OF_ALL, *(crossed.name for crossed in sets)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InputError(
-            f"Two sets of counts have the name {repeated[0]!r}, so nobody could tell their counts "
-            "apart. Rename the column."
-        )
+        raise InputError.by("sets-of-one-name", repeated=repeated[0])
     cells = sum(crossed.size for crossed in sets)
     if cells > MOST_CELLS:
         largest = max(sets, key=lambda crossed: crossed.size)
-        raise InputError(
-            f"The sets to measure have {cells} cells, {largest.size} of them in set "
-            f"{largest.name}. Give wider cuts or fewer sets."
+        raise InputError.by(
+            "sets-too-many-cells", cells=cells, size=largest.size, largest=largest.name
         )
     allowed = {crossed: _possible(crossed, every, skips) for crossed in sets}
     crossings = tuple(crossed for crossed, own in allowed.items() if own.any())

@@ -70,10 +70,7 @@ def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, 
         for rule in told:
             _check(name, rule, columns)
         if len(told) < len(rules):
-            raise InputError(
-                f"Column {name!r} has a rule that bounds it by another number, and noisy-counts "
-                "takes rules that fix a value or bar a level. Take the rule out."
-            )
+            raise InputError.by("counts-bound-rule", name=name)
         parents = sorted({places[parent] for rule in told for parent in rule.columns})
         skips[place] = _skip(name, told, parents, schema, columns)
     return skips
@@ -91,10 +88,7 @@ def _check(name: str, rule: Fixed | Never, columns: Mapping[str, CountedColumn])
         for comparison in compared
     )
     if not plain or not {*rule.columns} <= {*columns}:
-        raise InputError(
-            f"Column {name!r} has a rule that noisy-counts cannot read off public cells. Compare "
-            "one column with numbers or labels at a time, and none that is computed."
-        )
+        raise InputError.by("counts-rule-unreadable", name=name)
 
 
 def _skip(
@@ -108,10 +102,7 @@ def _skip(
     sizes = [every[p].size for p in parents]
     cases = math.prod(sizes)
     if cases > _MOST_CASES:
-        raise InputError(
-            f"The rules of column {name!r} read {cases} cases of other columns, which are too "
-            "many. Give these columns fewer cuts or levels."
-        )
+        raise InputError.by("counts-rule-too-many-cases", name=name, cases=cases)
     codes = [grid.ravel() for grid in np.indices(sizes)]
     own = columns[name]
     forced = np.full(cases, -1, dtype=np.int32)
@@ -129,10 +120,7 @@ def _skip(
             for high in (False, True)
         ]
         if (ends[0] != ends[1]).any():
-            raise InputError(
-                f"Column {name!r} has a rule whose condition is true of a part of a public cell. "
-                "Add the number that it compares with to the cuts of the other column."
-            )
+            raise InputError.by("counts-rule-splits-cell", name=name)
         missing = own.column.missing_codes
         if isinstance(rule, Never):
             gone = (label for x in rule.barred for label in (missing if x is None else (x,)))

@@ -74,9 +74,7 @@ def first_records(
         kept &= skip.keeps(x, x[:, k])
     if not kept.all():
         if not kept.any():
-            raise InputError(
-                'Rules with "never" leave no record to begin with. Compare them with each other.'
-            )
+            raise InputError.by("counts-rules-leave-none")
         x[~kept] = x[rng.choice(np.flatnonzero(kept), n - int(kept.sum()))]
     size, begun = table.columns[root].size, _first_classes(noisy, classes)
     return x, (x[:, root].astype(np.int64) * begun // size) % begun

@@ -34,7 +34,7 @@ def public_edges(
     if edges is None:
         return equal_edges(*_pair(range), bins=_number(bins, public_n, n))
     if bins is not None or public_n is not None:
-        raise InputError("edges fix the bins, so bins and public_n cannot be given.")
+        raise InputError.by("edges-and-bins")
     return _ascending(edges)
 
 
@@ -55,11 +55,11 @@ def equal_edges(lower: float, upper: float, *, bins: int) -> Floats:
     low, high = finite_number(lower, "lower"), finite_number(upper, "upper")
     parts = whole_number(bins, "bins", least=1)
     if not low < high or math.isinf(high - low):
-        raise InputError("A range needs a lower end below its upper end, a finite way apart.")
+        raise InputError.by("range-ends-order")
     edges = low + (high - low) * (np.arange(parts + 1) / parts)
     edges[-1] = high
     if (np.diff(edges) <= 0).any():
-        raise InputError(f"The range is too narrow for {parts} bins. Use fewer.")
+        raise InputError.by("range-too-narrow", parts=parts)
     return np.asarray(edges, dtype=np.float64)
 
 
@@ -73,11 +73,7 @@ def bin_places(outcome: ArrayLike, edges: ArrayLike) -> NDArray[np.intp]:
     y, cuts = finite_vector(outcome, "outcome"), _ascending(edges)
     outside = int(((y < cuts[0]) | (y > cuts[-1])).sum())
     if outside:
-        raise InputError(
-            f"{outside} of {len(y)} records are outside the public range. Check the unit of the "
-            "outcome, or give a range known to hold every possible value. --allow-outside "
-            "(allow_outside=True in Python) counts them in the first and last bins."
-        )
+        raise InputError.by("records-outside-range", outside=outside, y=len(y))
     return np.searchsorted(cuts[:-1], y, side="right") - 1
 
 
@@ -95,11 +91,9 @@ def _number(bins: int | str | None, public_n: int | None, n: int | None) -> int:
     """The number of bins: `bins`, or the rule's from a public n; `n` is None where protected."""
     if bins is not None and bins != "cube-root":
         if public_n is not None:
-            raise InputError(
-                "public_n is for the rule 'cube-root'. Leave it out, or leave out bins."
-            )
+            raise InputError.by("public-n-without-rule")
         if isinstance(bins, str):
-            raise InputError(f"bins must be a whole number or 'cube-root'. Got {bins!r}.")
+            raise InputError.by("bins-words", bins=bins)
         return whole_number(bins, "bins", least=1)
     known = n if public_n is None else whole_number(public_n, "public_n", least=1)
     if known is None:
@@ -110,7 +104,7 @@ def _number(bins: int | str | None, public_n: int | None, n: int | None) -> int:
 def _pair(range: Any) -> tuple[float, float]:
     ends = finite_vector(range, "range")
     if len(ends) != 2:
-        raise InputError(f"range must be a pair (L, U). Got {len(ends)} numbers.")
+        raise InputError.by("range-length", ends=len(ends))
     return float(ends[0]), float(ends[1])
 
 
@@ -119,5 +113,5 @@ def _ascending(edges: ArrayLike) -> Floats:
     with np.errstate(over="ignore"):
         ascend = len(cuts) > 1 and (np.diff(cuts) > 0).all() and np.isfinite(cuts[-1] - cuts[0])
     if not ascend:
-        raise InputError("edges must be two or more ascending numbers, a finite way apart.")
+        raise InputError.by("edges-not-ascending")
     return cuts

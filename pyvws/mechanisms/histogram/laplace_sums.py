@@ -65,7 +65,7 @@ def noisy_sums(
     low, high = range
     step = max(abs(low), abs(high)) / _STEPS
     if not 0.0 < step < inf:
-        raise InputError("The ends of a public range must be numbers of moderate size, not both 0.")
+        raise InputError.by("range-ends-size")
     sums = np.zeros(count, dtype=np.int64)
     inside = np.flatnonzero(cells >= 0)
     if len(inside):

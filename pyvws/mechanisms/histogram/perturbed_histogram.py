@@ -154,10 +154,7 @@ def perturbed_histogram(
     scale = noise_scale(epsilon, neighbours)
     choice(noise, "noise", ("secret", "seeded-float"))
     if sum((edges is not None, range is not None, bool(edges_from_data))) != 1:
-        raise InputError(
-            "Give one of edges= and range=(L, U), fixed without the data, or edges_from_data=True, "
-            "which leaves no guarantee."
-        )
+        raise InputError.by("edges-or-range")
     n: int | None = len(y)
     if edges_from_data:
         range = (y.min(), y.max())
@@ -171,14 +168,14 @@ def perturbed_histogram(
     spending = None
     if noise == "secret":
         if seed is not None:
-            raise InputError("Secret noise has no seed. Leave seed out, or use 'seeded-float'.")
+            raise InputError.by("secret-noise-with-seed")
         budget = Budget(epsilon=float(epsilon), neighbours=neighbours)
         seller = Seller.of_noise(noise_of(budget, {_BINS: 1.0}), y)
         noisy = seller.counts(_BINS, lambda own: places(own, cuts), len(cuts) - 1)
         spending = seller.spending
     else:
         if seed is None:
-            raise InputError("noise='seeded-float' needs a seed, a whole number.")
+            raise InputError.by("seeded-noise-without-seed")
         noisy = bin_counts(y, cuts) + seeded_laplace(len(cuts) - 1, scale=scale, seed=seed)
     secret = noise == "secret"
     return NoisyHistogram(

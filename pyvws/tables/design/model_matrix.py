@@ -52,9 +52,7 @@ def make_design(frame: nw.DataFrame[Any], formula: str, *, outcome: str) -> Desi
 def _read(formula: str, outcome: str) -> ReadFormula:
     read = read_formula(formula)
     if outcome in read.columns:
-        raise InputError(
-            f"formula uses the outcome {outcome!r} as a predictor. Take the outcome out."
-        )
+        raise InputError.by("formula-reads-outcome", outcome=outcome)
     return read
 
 
@@ -72,9 +70,8 @@ def _checked_design(
     matrix, names, terms = assembled(read, variables, len(frame), formula)
     worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
     if worst:
-        raise InputError(
-            f"formula {formula!r} gives missing or infinite values in "
-            f"{', '.join(dict.fromkeys(worst))}. Change the term, or leave the term out."
+        raise InputError.by(
+            "formula-values-of-table", formula=formula, fromkeys=", ".join(dict.fromkeys(worst))
         )
     refuse_rank_deficient(matrix, terms, read, variables)
     return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
@@ -96,7 +93,7 @@ def assembled(
         names += labels
         terms += [":".join(read.variables[place].label for place in term)] * len(labels)
     if not names:
-        raise InputError(f"formula {formula!r} leaves no column. Keep the intercept: '~ 1'.")
+        raise InputError.by("formula-without-column", formula=formula)
     matrix = np.zeros((n, len(names)))
     start = int(read.intercept)
     matrix[:, :start] = 1.0
@@ -147,10 +144,7 @@ def recoded_design(
     alone = of_own_row(read, variables, raw, M, formula)
     for expression, variable, own_row in zip(read.variables, variables, alone, strict=True):
         if not (own_row or isinstance(variable, Factor)):
-            raise InputError(
-                f"formula uses {expression.label!r}, whose values depend on other rows too. A "
-                "reference needs terms of a record's own values, such as I(x^2) for poly(x, 2)."
-            )
+            raise InputError.by("formula-of-other-rows-in-reference", label=expression.label)
     design = _checked_design(reference, read, variables, formula)
     known = np.ones(N, dtype=np.bool_)
     own = []
@@ -165,10 +159,7 @@ def recoded_design(
             known &= codes >= 0
             own.append(Factor(theirs.levels, np.maximum(codes, 0), theirs.ordered))
         elif isinstance(theirs, Factor) or isinstance(own_values, Factor):
-            raise InputError(
-                f"formula uses {expression.label!r}, which is a category in one of table and "
-                "reference and a number in the other. Give both the same type."
-            )
+            raise InputError.by("formula-changes-type", label=expression.label)
         else:
             own.append(own_values)
     return RecodedDesign(design, assembled(read, own, N, formula)[0], known)
@@ -221,14 +212,11 @@ def evaluated(
             if rows != n:
                 raise ValueError("one value for each record is needed")
         except Exception as error:  # evaluates the user's own expressions
-            raise InputError(
-                f"formula {formula!r} could not be evaluated on the table "
-                f"({type(error).__name__}). Check its functions and column types."
+            raise InputError.by(
+                "formula-not-evaluated", formula=formula, kind=type(error).__name__
             ) from None
         if not (numeric or single) and len(result.levels) < 2:
-            raise InputError(
-                f"formula uses {expression.label!r}, which has a single level. Take the term out."
-            )
+            raise InputError.by("formula-single-level", label=expression.label)
         variables.append(result.reshape(n, result.size // n if n else 1) if numeric else result)
     return variables
 
@@ -299,9 +287,8 @@ def refuse_rank_deficient(
         if isinstance(variable, Factor) and (levels := variable.unused())
     ]
     hint = f" No record has some levels; take them out of their category: {', '.join(unused)}."
-    raise InputError(
-        f"The design matrix is rank-deficient: {rank} independent columns of {columns}. Drop one "
-        f"of the terms: {spare}.{hint if unused else ''}"
+    raise InputError.by(
+        "design-rank-deficient", rank=rank, columns=columns, spare=spare, it=hint if unused else ""
     )
 
 

@@ -73,19 +73,12 @@ def pattern_design(schema: Schema | ModelledSchema, name: str) -> PatternDesign:
     Raises InputError for a formula, and for a number without cut points.
     """
     if schema.formula_of(name) is not None:
-        raise InputError(
-            f"Column {name!r} has a formula, and model table takes all patterns of its predictors. "
-            "Name its predictors instead."
-        )
+        raise InputError.by("formula-of-table-model", name=name)
     predictors = schema.predictors_of(name)
     for other in predictors:
         column = schema.columns[other]
         if not column.categorical and column.cuts is None:
-            raise InputError(
-                f"Column {other!r} is a number, and model table of column {name!r} takes "
-                "predictors with levels or cut points. Give the column cuts, such as [18, 65]; or "
-                f"take it out of the predictors of {name!r}."
-            )
+            raise InputError.by("predictor-without-cuts", other=other, name=name)
     return PatternDesign(predictors, tuple(_places(schema.columns[x]) for x in predictors))
 
 

@@ -68,9 +68,8 @@ class PublicDesign:
         variables = self._variables(coded, N)
         for expression, variable in zip(self.read.variables, variables, strict=True):
             if not (isinstance(variable, Factor) or np.isfinite(variable).all()):
-                raise InputError(
-                    f"formula {self.formula!r} gives missing or infinite values in "
-                    f"{expression.label!r}. Change the term, or give the column a range."
+                raise InputError.by(
+                    "formula-values-of-schema", formula=self.formula, label=expression.label
                 )
         return assembled(self.read, variables, N, self.formula)[0]
 
@@ -117,11 +116,7 @@ def public_design(schema: Schema | ModelledSchema, name: str) -> PublicDesign | 
     columns = {predictor: schema.columns[predictor] for predictor in predictors}
     for other, entries in columns.items():
         if not (entries.categorical or entries.range or entries.scale):
-            raise InputError(
-                f"Column {other!r} is a predictor of {name!r}, and its scale is not public. Give "
-                "it range = [lowest, highest], scale = [centre, width], or levels; or give "
-                f"{name!r} other predictors."
-            )
+            raise InputError.by("predictor-without-scale", other=other, name=name)
     codings = tuple(_coding(expression, columns, formula) for expression in read.variables)
     first = [
         Factor(own.levels, np.zeros(1, np.intp)) if isinstance(own, Factor) else own.middle[None, :]
@@ -159,10 +154,7 @@ def _coding(
 ) -> Factor | PublicScale:
     """The levels or the scale of a variable, from the public values of the one column it reads."""
     if len(expression.columns) != 1:
-        raise InputError(
-            f"formula has {expression.label!r}, which does not read exactly one column. Write a "
-            "product as a:b, or make the column in the table first."
-        )
+        raise InputError.by("formula-of-several-columns", label=expression.label)
     (name,) = expression.columns
     column = columns[name]
     if column.categorical:
@@ -175,23 +167,14 @@ def _coding(
     read, raw = ReadFormula(False, (expression,), ()), {name: _raw(column, values)}
     (variable,) = evaluated(read, raw, len(values), formula, single=True)
     if not all(of_own_row(read, [variable], raw, len(values), formula)):
-        raise InputError(
-            f"formula has {expression.label!r}, whose values depend on other rows too. Take a term "
-            "of a record's own values, such as I(x^2) for poly(x, 2)."
-        )
+        raise InputError.by("formula-of-other-rows", label=expression.label)
     if isinstance(variable, Factor):
         if not (column.categorical or variable.levels == _TRUTH):
-            raise InputError(
-                f"formula has {expression.label!r}, whose levels come from the records. Give "
-                f"column {name!r} levels in the schema."
-            )
+            raise InputError.by("formula-levels-from-records", label=expression.label, name=name)
         return variable
     low, high = variable.min(axis=0), variable.max(axis=0)
     if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
-        raise InputError(
-            f"formula has {expression.label!r}, which is constant, missing or infinite within the "
-            f"public values of column {name!r}. Change the term, or the column's range."
-        )
+        raise InputError.by("formula-public-values", label=expression.label, name=name)
     return PublicScale((low + high) / 2.0, (high - low) / 2.0)
 
 

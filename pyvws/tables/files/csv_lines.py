@@ -64,12 +64,7 @@ def separator_of(file: BinaryIO, name: str) -> str:
     other = max((mark for mark in _OTHER_SEPARATORS if mark not in read), key=cells)
     if cells(other) > 1:
         spelling = "a tab" if other == "\t" else f"{other!r}"
-        raise InputError(
-            f"{name}: {spelling} stands between the cells. A .csv needs commas, and a .txt or .tsv "
-            "commas, tabs or single spaces, with points in numbers. Read the file with "
-            f"pandas.read_csv(sep={other!r}), and decimal=',' if numbers have commas, or with "
-            "read.csv2 in R, and write the table again."
-        )
+        raise InputError.by("file-separator", name=name, spelling=spelling, other=other)
     return max(read, key=cells)
 
 
@@ -105,18 +100,17 @@ def uneven_rows(
         text.detach()  # The caller closes the file.
     twice = [column for column, times in sorted(Counter(header).items()) if times > 1]
     if twice:
-        raise InputError(
-            f"{name}: column names must differ. The header gives names twice: "
-            f"{placed(twice, header)}. Rename these columns, or add the header."
-        )
+        raise InputError.by("header-names-twice", name=name, twice=placed(twice, header))
     if len(header) > 1:
         cells = cells[: len(np.trim_zeros(cells, "b"))]
     uneven = np.maximum(cells, 1) != len(header)
     if header and uneven.any() and not every_line:
-        raise InputError(
-            f"{name}: every row needs {len(header)} cells, as the header has. Rows with another "
-            f"number of cells: {positions(uneven)}. Check the file's {_MARKS[separator]} and "
-            "quotes."
+        raise InputError.by(
+            "rows-of-other-length",
+            name=name,
+            header=len(header),
+            uneven=positions(uneven),
+            marks=_MARKS[separator],
         )
     return uneven
 
@@ -128,7 +122,4 @@ def _refuse_utf16(file: BinaryIO, name: str) -> None:
     halves = {start[::2], start[1::2]}
     marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if marked or (b"\0\0" in halves and len(halves) == 2):
-        raise InputError(
-            f"{name}: is UTF-16, as Excel writes Unicode text. {CSV_RULE} Save the file as "
-            "CSV UTF-8, or run iconv -f UTF-16 -t UTF-8."
-        )
+        raise InputError.by("file-utf-16", name=name, csv_rule=CSV_RULE)

@@ -53,7 +53,7 @@ def narwhal_view(table: IntoFrame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     columns = column_names(frame)
     refuse_names(columns)
     if not all(isinstance(name, str) for name in columns):
-        raise InputError("Every column needs a name that is a string. Rename the columns.")
+        raise InputError.by("column-name-no-text")
     return frame
 
 
@@ -63,7 +63,7 @@ def open_frame(table: IntoFrame, *, least: int = 2) -> nw.DataFrame[Any]:
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     if len(frame) < least:
-        raise InputError(f"The table needs at least {counted(least, 'record')}. Got {len(frame)}.")
+        raise InputError.by("table-too-small", least=counted(least, "record"), frame=len(frame))
     return _without_views(frame)
 
 
@@ -111,12 +111,10 @@ def refuse_names(names: Sequence[Any]) -> None:
     texts = [str(name) for name in names]
     cut = [name for name in texts if "\0" in name]
     if cut:
-        raise InputError(f"No column name can have a zero byte. Rename {placed(cut, texts)}.")
+        raise InputError.by("column-name-zero-byte", cut=placed(cut, texts))
     twice = [name for name, times in sorted(Counter(texts).items()) if times > 1]
     if twice:
-        raise InputError(
-            f"Column names must differ. Given twice: {named(twice, texts)}. Rename these columns."
-        )
+        raise InputError.by("column-names-twice", twice=named(twice, texts))
 
 
 class HasColumns(Protocol):
@@ -136,10 +134,7 @@ def check_columns(
     for name in names:
         if name not in frame.columns:
             if record_instead(header):
-                raise InputError(
-                    f"{role} lacks {placed([name], header)} of the table, whose first line looks "
-                    "like a record. A file needs a header, and commas between cells."
-                )
+                raise InputError.by("header-missing", role=role, it=placed([name], header))
             lacks = f"names column {name!r}, which the table lacks"
             if header:
                 own = display_names(header).get(name, name)
@@ -151,7 +146,7 @@ def check_columns(
             hint = (
                 f"Did you mean {' or '.join(map(repr, near))}?" if near else names_or_number(header)
             )
-            raise InputError(f"{role} {lacks}. {hint}")
+            raise InputError.by("frame-told", role=role, lacks=lacks, hint=hint)
 
 
 def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) -> dict[str, Any]:
@@ -179,17 +174,12 @@ def unit_codes(frame: nw.DataFrame[Any], name: str) -> NDArray[np.intp]:
     """
     check_columns(frame, [name], role="unit")
     if frame[name].dtype.is_nested():
-        raise InputError(
-            f"Column {name!r} of unit holds lists. Name a column with one id a record."
-        )
+        raise InputError.by("unit-of-lists", name=name)
     refuse_lost_digits(frame[name])
     (ids,) = plain_columns(frame, [name], role="unit").values()
     codes, distinct_ids = ids.factorize()
     if len({isinstance(value, str) for value in distinct_ids}) > 1:
-        raise InputError(
-            f"Column {name!r} of unit holds text in some records and other values in others, and "
-            "1 would be another unit than '1'. Turn all ids into text."
-        )
+        raise InputError.by("unit-ids-of-two-types", name=name)
     keys = [id_of(value) if isinstance(value, str) else value for value in distinct_ids]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return np.array([numbers[key] for key in keys], dtype=np.intp)[codes]
@@ -221,10 +211,7 @@ def refuse_lost_digits(ids: nw.Series[Any]) -> None:
     whole numbers holds 2^127.
     """
     if ids.dtype.is_float() and bool(((ids.abs() >= 2.0**53) & (ids.abs() < 2.0**127)).any()):
-        raise InputError(
-            f"Column {ids.name!r} holds numbers that are rounded from 16 digits on, so two ids or "
-            "levels may have become one. Read them all as text."
-        )
+        raise InputError.by("digits-lost", ids=ids.name)
 
 
 def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
@@ -290,7 +277,6 @@ def _refuse_missing(bad: NDArray[np.bool_], column: nw.Series[Any], role: str) -
         infinite = column.dtype.is_float() and np.isinf(column.fill_null(0).to_numpy()).any()
         own = ", in a run on one outcome by --column 'missing = true'" * (role == "outcome")
         way_out = f"{MODELLED}{own}." if role in ("outcome", "formula") and not infinite else ""
-        raise InputError(
-            f"Column {column.name!r} has missing or infinite values: {positions(bad)}. Remove or "
-            f"impute these records first.{way_out}"
+        raise InputError.by(
+            "column-missing-at-rows", column=column.name, bad=positions(bad), way_out=way_out
         )

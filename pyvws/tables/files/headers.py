@@ -27,7 +27,7 @@ def about(what: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{what}: {error}") from None
+        raise InputError.by("in-header", what=what, error=error) from None
 
 
 def record_instead(header: Sequence[str]) -> bool:

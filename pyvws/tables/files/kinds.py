@@ -75,9 +75,7 @@ def distinct(column: nw.Series[Any], *, any_cell: bool = False) -> tuple[Any, li
             pass
     labels = np.array([_any_label(cell) for cell in cells], dtype=object)
     if _NO_LABEL in labels and not any_cell:
-        raise InputError(
-            f"Column {column.name!r} has cells that are no labels. Turn them into text."
-        )
+        raise InputError.by("cells-not-labels", column=column.name)
     places, values = pd.factorize(labels)
     return places, list(values)
 
@@ -111,15 +109,9 @@ def days_of(column: nw.Series[Any], start: str) -> Floats:
     dates = column.to_polars()
     if isinstance(dates.dtype, pl.Datetime):
         if dates.dtype.time_zone is not None:
-            raise InputError(
-                f"Column {column.name!r} has times of a time zone. Turn them into dates of one "
-                "calendar."
-            )
+            raise InputError.by("times-of-zone", column=column.name)
         times = int((dates != dates.dt.truncate("1d")).sum())
         if times:
-            raise InputError(
-                f"Column {column.name!r} has {times} times of the day. Turn them into dates, or "
-                "into numbers such as seconds since a public start."
-            )
+            raise InputError.by("times-of-day", column=column.name, times=times)
     days = dates.cast(pl.Date).to_physical().cast(pl.Float64).fill_null(float("nan"))
     return np.asarray(moved(days.to_numpy(), EPOCH, start), dtype=np.float64)

@@ -50,7 +50,7 @@ def label_of(value: object) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError("A level has a character that is no Unicode. Recode the text.") from None
+        raise InputError.by("level-no-unicode") from None
     return text
 
 
@@ -162,7 +162,7 @@ def iso_date(value: object, name: str) -> str:
         return value
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
-    raise InputError(f"{name} must be a date such as 2000-12-31. Got {as_text(value)}.")
+    raise InputError.by("not-a-date", name=name, value=as_text(value))
 
 
 def as_days(text: str, start: str) -> float | None:
@@ -194,7 +194,7 @@ def days_or_number(value: object, start: str, name: str) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         low, high = (day - date.fromisoformat(start).toordinal() for day in _DAYS)
         if not (low <= value <= high and float(value).is_integer()):
-            raise InputError(f"{name} must be dates such as 2000-12-31. Got {as_text(value)}.")
+            raise InputError.by("not-dates", name=name, value=as_text(value))
         return float(value)
     return as_days(iso_date(value, name), start)
 

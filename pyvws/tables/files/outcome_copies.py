@@ -108,10 +108,8 @@ class OutcomeCopies:
         """Raise InputError for copies."""
         same = [name for name, seen in self._seen.items() if self._is_copy(seen)]
         if same:
-            raise InputError(
-                f"Columns to be released as they are equal the outcome {self._outcome!r} in every "
-                f"record, which would release the outcome: {named(same, self._header)}. Take these "
-                "columns out of formula and keep."
+            raise InputError.by(
+                "columns-equal-outcome", outcome=self._outcome, same=named(same, self._header)
             )
 
     def warn(self) -> None:

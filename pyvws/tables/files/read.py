@@ -150,9 +150,7 @@ def read_table(path: Path, *, every_line: bool = False) -> TableFile:
             frame = as_written = scan_columns(path, kind).collect()
             records = frame.height
     if not frame.height == as_written.height == records:
-        raise InputError(
-            f"{path.name}: pyvws cannot tell the rows apart. Check the file's quotes and line ends."
-        )
+        raise InputError.by("rows-run-together", path=path.name)
     if uneven.any():
         as_written = as_written.with_columns(in_lines(uneven, pl.all(), OTHER_CELLS))
         frame = frame.with_columns(in_lines(uneven, pl.all(), None))
@@ -223,9 +221,7 @@ def readable(path: Path, kind: str) -> Iterator[None]:
 
 
 def _out_of_reach(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"{path}: cannot be read ({error.strerror}). Check the file's name and rights."
-    )
+    return InputError.by("file-cannot-be-read", path=path, strerror=error.strerror)
 
 
 def write_table(frame: pl.DataFrame, path: Path | BinaryIO, *, format: str) -> None:
@@ -252,13 +248,9 @@ def file_kind(path: Path) -> str:
     except OSError as error:
         raise _out_of_reach(path, error) from None
     if not stat.S_ISREG(mode):
-        raise InputError(f"{path}: is a folder or a pipe. Name a file.")
+        raise InputError.by("not-a-plain-file", path=path)
     if kind is None:
-        raise InputError(
-            f"{path.name}: the name must end in .csv, .txt, .tsv, .parquet, .arrow or .feather. "
-            "Save other formats as one of these, or read them with pandas or R and call "
-            "vws.synthesize."
-        )
+        raise InputError.by("file-suffix", path=path.name)
     return kind
 
 
@@ -370,9 +362,8 @@ def folder_kind(path: Path) -> str:
     """The kind of a folder's parts, "parquet" or "arrow"; InputError unless all have one kind."""
     kinds = sorted({COLUMN_SUFFIXES[part.suffix.lower()] for part in table_parts(path)})
     if len(kinds) != 1:
-        raise InputError(
-            f"{path.name}: a folder needs parts of one kind, all .parquet or all .arrow. The "
-            f"folder has {' and '.join(kinds) or 'none'}."
+        raise InputError.by(
+            "folder-of-several-kinds", path=path.name, kinds=" and ".join(kinds) or "none"
         )
     return kinds[0]
 

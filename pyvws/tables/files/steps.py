@@ -138,10 +138,11 @@ def refuse_missing(tally: pl.DataFrame, columns: Sequence[str], way_out: str = "
         if values.dtype.is_float():
             missing = missing | ~values.is_finite().fill_null(False)
         if missing.any():
-            raise InputError(
-                f"Column {column!r} has missing or infinite values in "
-                f"{tally[COUNT].filter(missing).sum()} records. Remove or impute these "
-                f"records first.{way_out}"
+            raise InputError.by(
+                "column-missing-in-records",
+                column=column,
+                tally=tally[COUNT].filter(missing).sum(),
+                way_out=way_out,
             )
 
 
@@ -158,10 +159,11 @@ def named_errors(
     except (InputError, MemoryError):
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # any engine's own
-        raise InputError(
-            f"{name}: {named(columns, header) or 'the table'} could not be read "
-            f"({type(error).__name__}). Check that each column holds numbers of a usual size, or "
-            "text."
+        raise InputError.by(
+            "file-cells-unread",
+            name=name,
+            columns=named(columns, header) or "the table",
+            kind=type(error).__name__,
         ) from None
 
 
@@ -279,10 +281,7 @@ def open_lazy(table: IntoFrame, *, keep_order: bool = False) -> LargeTable | Laz
     with named_errors("the lazy frame"):
         frame = narwhal_view(table)
         if not isinstance(frame, nw.LazyFrame):
-            raise InputError(
-                f"table must be a path or a lazy frame. Got {type(table).__name__}, which is in "
-                "memory. For a table in memory use fit(...).write(folder)."
-            )
+            raise InputError.by("table-in-memory", kind=type(table).__name__)
         return lazy_source(frame, keep_order=keep_order)
 
 
@@ -293,8 +292,5 @@ def lazy_source(frame: nw.LazyFrame[Any], *, keep_order: bool) -> LargeTable | L
         plan = frame.to_native()
         return LargeTable(plan, plan.collect_schema(), "parquet", name, None)
     if keep_order:
-        raise InputError(
-            f"{name}: the frame's engine keeps no order of rows. Take keep_order out, or give a "
-            "file."
-        )
+        raise InputError.by("keep-order-of-no-order", name=name)
     return LazyTable(frame, list(frame.columns), name)

@@ -37,11 +37,7 @@ TruthWords = Mapping[str, Mapping[bool, str]]
 
 def no_place(strange: Sequence[str], header: Sequence[str], format: str) -> InputError:
     """The error for columns that no file of a format can hold, with their names or places."""
-    return InputError(
-        f"No {format} file can hold the values of {named(strange, header)}: these values are "
-        "lists or spans, of several kinds, or too large. Convert the values to text, or take the "
-        "columns out of keep."
-    )
+    return InputError.by("values-no-file-holds", format=format, strange=named(strange, header))
 
 
 @contextmanager

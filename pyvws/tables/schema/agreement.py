@@ -73,42 +73,40 @@ def check_groups(column: Agreeing) -> None:
     if column.group_by is None:
         return
     if column.levels is None or column.model not in (None, "nominal", "table"):
-        raise InputError('group_by is for levels, with the model "nominal" or "table".')
+        raise InputError.by("group-by-without-levels")
     sizes = [len(levels) for levels in column.levels_by_group.values()]
     if len(sizes) < 2 or max(sizes) < 2:
-        raise InputError(
-            f"group_by = {column.group_by} makes {len(sizes)} groups of "
-            f"{len(column.group_of_level)} levels. Give a number of characters that parts the "
-            "levels into groups of several."
+        raise InputError.by(
+            "group-by-parts-nothing",
+            group_by=column.group_by,
+            sizes=len(sizes),
+            group_of_level=len(column.group_of_level),
         )
     if column.model == "nominal" and max(len(sizes), *sizes) > MOST_LEVELS:
-        raise InputError(
-            f"group_by = {column.group_by} makes {len(sizes)} groups, the largest of "
-            f'{max(sizes)} levels, and the model "nominal" takes at most {MOST_LEVELS}. Give '
-            "another number of characters."
+        raise InputError.by(
+            "group-too-large",
+            group_by=column.group_by,
+            sizes=len(sizes),
+            sizes2=max(sizes),
+            most_levels=MOST_LEVELS,
         )
 
 
 def check_rules(column: Agreeing) -> None:
     """Check that the column can follow each of its rules."""
     if column.rules and column.role != "synthesize":
-        raise InputError(
-            "rule and lookup are for columns to synthesize. Leave them out, or change the role."
-        )
+        raise InputError.by("rule-of-other-role")
     if column.is_computed and (len(column.rules) > 1 or column.model or column.mass):
-        raise InputError("a computed column has no other rule, model or mass. Leave them out.")
+        raise InputError.by("computed-with-more")
     if column.lookup and not column.categorical and column.missing_codes:
-        raise InputError("a lookup gives numbers. Leave missing out, or give levels.")
+        raise InputError.by("lookup-not-numbers")
     for rule in column.rules:
         rule.check(column)
     if {*column.ruled_codes} & {*(column.levels or ())}:
-        raise InputError('"only where" is for a code that levels lack. Take it out of levels.')
+        raise InputError.by("only-where-is-level")
     fixed = [value for rule in column.rules for value in rule.fixes]
     if any(sum(label in (None, code) for label in fixed) > 1 for code in column.ruled_codes):
-        raise InputError(
-            'a code with "only where" stands in one rule, and "missing" is every code. Join '
-            'conditions by "or", or name another code.'
-        )
+        raise InputError.by("only-where-twice")
 
 
 def check_within(column: Agreeing) -> None:
@@ -121,9 +119,7 @@ def check_within(column: Agreeing) -> None:
     for label in (*map(column.label_of_number, column.mass), *given):
         number = column.number_of(label)
         if number is not None and not low <= number <= high:
-            raise InputError(
-                f"range must hold the points of mass and the values of rules. Got {label}."
-            )
+            raise InputError.by("range-below-points", label=label)
 
 
 def agreed_outside(column: Agreeing) -> str | bool | None:
@@ -133,16 +129,11 @@ def agreed_outside(column: Agreeing) -> str | bool | None:
     levels = column.levels or ()
     if column.outside is True:
         if not (column.range or any(as_number(level) is not None for level in levels)):
-            raise InputError(
-                "outside = true is for a range, or for levels that are numbers. Name a level."
-            )
+            raise InputError.by("outside-of-text")
         return True
     level = label_of(column.outside)
     if level not in levels:
-        raise InputError(
-            "outside must be one of the levels, or true for the nearest number. Got "
-            f"{as_text(level)}.{near(level, levels)}"
-        )
+        raise InputError.by("outside-words", level=as_text(level), hint=near(level, levels))
     return level
 
 
@@ -155,21 +146,12 @@ def check_model(column: Agreeing, entries: Iterable[str]) -> None:
     if column.model is None and (column.is_computed or column.is_constant):
         return
     if column.model is None:
-        raise InputError(
-            f"a synthesized column needs a model: one of {', '.join(FAMILIES)}. Or give the "
-            'column the role "public" or "drop".'
-        )
+        raise InputError.by("model-missing", families=", ".join(FAMILIES))
     if column.model in CATEGORICAL and column.levels is None:
-        raise InputError(
-            f"model {column.model!r} needs levels: every value that may occur. Free text has "
-            'none: give it the role "drop".'
-        )
+        raise InputError.by("family-without-levels", model=column.model)
     if column.model == "nominal" and column.group_by is None:
         refuse_many(column.n_drawn)
     if column.model not in CATEGORICAL and column.levels is not None:
-        raise InputError(f"model {column.model!r} is for numbers, which have no levels.")
+        raise InputError.by("family-of-numbers", model=column.model)
     if column.model == "logistic" and len(column.coded_levels) != 2:
-        raise InputError(
-            f'model "logistic" takes 2 levels. Got {len(column.coded_levels)}, the missing one '
-            'included. Take "nominal".'
-        )
+        raise InputError.by("logistic-levels", coded_levels=len(column.coded_levels))

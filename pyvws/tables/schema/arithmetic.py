@@ -125,10 +125,7 @@ class Arithmetic:
 
         low, high = map(float, self._folded(ends))
         if math.isnan(low) or math.isnan(high):
-            raise InputError(
-                f'"{self.text}" has no value for some numbers that its columns can be. Give them '
-                "ranges without these numbers, such as a range above 0 for a logarithm or a ratio."
-            )
+            raise InputError.by("rule-undefined-for-numbers", text=self.text)
         return -math.inf if low <= -_LARGEST else low, math.inf if high >= _LARGEST else high
 
     def dates(self, columns: Mapping[str, Coded]) -> int:
@@ -147,7 +144,7 @@ class Arithmetic:
                 case ast.BinOp() | ast.Call():
                     parts = [node.left, node.right] if isinstance(node, ast.BinOp) else node.args
                     if any(map(signed, parts)):
-                        raise InputError("a rule adds and subtracts dates, and takes days of none.")
+                        raise InputError.by("rule-adds-dates")
             return 0
 
         return signed(self.tree)
@@ -185,10 +182,10 @@ def read_arithmetic(expression: str, text: str) -> Arithmetic:
     try:
         _check(tree, text)
     except RecursionError:
-        raise InputError(f"rule {text!r} cannot be read. {HELP}") from None
+        raise InputError.by("rule-unreadable", text=text, help=HELP) from None
     read = Arithmetic(tree, names, expression.strip())
     if not read.columns:
-        raise InputError(f"rule {text!r} reads no column. {HELP}")
+        raise InputError.by("rule-without-column", text=text, help=HELP)
     return read
 
 
@@ -203,7 +200,7 @@ def parsed(expression: str, text: str) -> tuple[ast.expr, dict[str, str]]:
     try:
         return ast.parse(_QUOTED.sub(plain, expression).strip(), mode="eval").body, names
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise InputError(f"rule {text!r} cannot be read. {HELP}") from None
+        raise InputError.by("rule-unreadable", text=text, help=HELP) from None
 
 
 def _check(node: ast.expr, text: str) -> None:
@@ -224,9 +221,7 @@ def _check(node: ast.expr, text: str) -> None:
             pass
         case _:
             known = ", ".join(FUNCTIONS)
-            raise InputError(
-                f"rule {text!r} takes names of columns, numbers, +, -, *, /, ** and {known}. {HELP}"
-            )
+            raise InputError.by("rule-words", text=text, known=known, help=HELP)
 
 
 def _number(node: ast.expr) -> float | None:
@@ -305,8 +300,5 @@ def level_numbers(column: Coded, asker: str) -> Floats:
         for label in column.coded_levels
     ]
     if None in numbers:
-        raise InputError(
-            f'{asker}, and not all of its levels are numbers. Take == or in, such as "area in '
-            "['a', 'b']\"."
-        )
+        raise InputError.by("compared-levels-not-numbers", asker=asker)
     return np.array(numbers, dtype=np.float64)

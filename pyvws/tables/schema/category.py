@@ -40,7 +40,7 @@ class Category:
 
     def __post_init__(self) -> None:
         if len(self.levels) < 2:
-            raise InputError(f"levels must be at least 2. Got {len(self.levels)}.")
+            raise InputError.by("levels-too-few", levels=len(self.levels))
         object.__setattr__(self, "model", family_named(self.model))
         if self.model == "nominal":
             refuse_many(self.n_drawn)
@@ -77,7 +77,7 @@ def parted(labels: tuple[str, ...], ruled: int, part: Mapping[str, Any]) -> Cate
 def read_part(part: object, entries: Iterable[str]) -> dict[str, Any]:
     """The entries of the category of a number's parts; InputError for what it cannot have."""
     if not isinstance(part, Mapping):
-        raise InputError('part must be a table, such as {model = "table"}.')
+        raise InputError.by("part-shape")
     for name in ("model", "formula"):
         refuse_no_text(part.get(name), name)
     if part.get("predictors") is not None:
@@ -86,17 +86,14 @@ def read_part(part: object, entries: Iterable[str]) -> dict[str, Any]:
     model = family_named(part.get("model", "nominal"))
     refuse_settings(model, [name for name in part if name not in _OF_PART], entries)
     if model not in PARTED:
-        raise InputError(f"the model of part must be one of {', '.join(PARTED)}.")
+        raise InputError.by("family-of-part", parted=", ".join(PARTED))
     return dict(part)
 
 
 def refuse_many(levels: int) -> None:
     """Raise InputError for more levels than the family "nominal" takes."""
     if levels > MOST_LEVELS:
-        raise InputError(
-            f'model "nominal" takes at most {MOST_LEVELS} levels. Got {levels}. Group '
-            'them by group_by, join some, take "table" with few predictors, or drop free text.'
-        )
+        raise InputError.by("nominal-too-many-levels", most_levels=MOST_LEVELS, levels=levels)
 
 
 def refuse_settings(model: str | None, given: Iterable[str], entries: Iterable[str]) -> None:
@@ -104,7 +101,6 @@ def refuse_settings(model: str | None, given: Iterable[str], entries: Iterable[s
     of_model = FAMILIES.get(model or "", ())
     for name in given:
         if name not in of_model:
-            raise InputError(
-                f"{name!r} is neither an entry of a column nor a setting of model "
-                f"{model!r}.{near(name, [*entries, *of_model])}"
+            raise InputError.by(
+                "entry-unknown", name=name, model=model, hint=near(name, [*entries, *of_model])
             )

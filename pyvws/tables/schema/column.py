@@ -182,25 +182,27 @@ class Column:
             self._keep_days(iso_date(self.days_since, "days_since"))
         self._keep("range", pair(self.range, "range"))
         if self.range and not self.range[0] < self.range[1]:
-            raise InputError(f"range must rise. Got {as_text(self.range)}.")
+            raise InputError.by("range-not-rising", range=as_text(self.range))
         self._keep("scale", pair(self.scale, "scale"))
         if self.scale and not self.scale[1] > 0:
             wanted = "a centre and a width above 0"
-            raise InputError(f"scale must be {wanted}. Got {as_text(self.scale)}.")
+            raise InputError.by("scale-words", wanted=wanted, scale=as_text(self.scale))
         if self.decimals is not None:
             self._keep("decimals", whole_number(self.decimals, "decimals", least=0))
             if self.decimals > _MOST_DECIMALS:
-                raise InputError(f"decimals must be at most {_MOST_DECIMALS}. Got {self.decimals}.")
+                raise InputError.by(
+                    "decimals-too-many", most_decimals=_MOST_DECIMALS, decimals=self.decimals
+                )
         if self.predictors is not None:
             self._keep("predictors", names(self.predictors, "predictors"))
         self._keep("missing", missing_codes(self.missing))
         self._keep("mass", tuple(finite_number(x, "mass") for x in several(self.mass, "mass")))
         if len(set(self.mass)) < len(self.mass):
-            raise InputError("mass must be points that differ.")
+            raise InputError.by("mass-repeated")
         if self.cuts is not None:
             self._keep("cuts", tuple(finite_number(x, "cuts") for x in several(self.cuts, "cuts")))
             if any(np.diff(self.cuts) <= 0):
-                raise InputError("cuts must rise.")
+                raise InputError.by("cuts-not-rising")
         self._keep("lookup", read_lookup(self.lookup))
         if self.rule is not None and not isinstance(self.rule, str):
             self._keep("rule", names(self.rule, "rule") or None)
@@ -221,22 +223,20 @@ class Column:
         if self.scale is not None and (pair := several(self.scale, "scale")):
             self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
         if self.levels is not None or self.decimals not in (None, 0):
-            raise InputError("days_since makes whole days of dates. Leave levels and decimals out.")
+            raise InputError.by("dates-with-decimals")
         if self.role == "synthesize" and self.range is None:
-            raise InputError('dates need a range, such as ["2000-01-01", "2019-12-31"].')
+            raise InputError.by("dates-without-range")
         self._keep("decimals", 0)
 
     def _check_together(self) -> None:
         refuse_both(self.predictors, self.formula)
         if self.levels is not None and (self.range or self.scale or self.mass):
-            raise InputError(
-                "levels make a category; range, scale and mass a number. Leave one of them out."
-            )
+            raise InputError.by("levels-and-range")
         if (self.prefix is not None) > (self.role == "id"):
-            raise InputError('prefix is for new ids. Leave it out, or give the role "id".')
+            raise InputError.by("prefix-without-ids")
         others = set(self.given) - {"role", "prefix", "note", "review"}
         if self.role == "id" and others:
-            raise InputError(f"new ids have no other entry. Leave {', '.join(sorted(others))} out.")
+            raise InputError.by("ids-with-entries", others=", ".join(sorted(others)))
         if self.cuts is not None and self.categorical:
             level_numbers(self, "cuts are of numbers")
         check_rules(self)
@@ -244,16 +244,14 @@ class Column:
         self._keep("outside", agreed_outside(self))
         if self.part is not None:
             if not self.parts or self.is_computed or self.role != "synthesize":
-                raise InputError(
-                    "part is for a number to synthesize that has missing values or points of mass."
-                )
+                raise InputError.by("part-without-parts")
             self._keep("part", read_part(self.part, ENTRIES))
         check_groups(self)
         check_model(self, ENTRIES)
         for name in self.review:
             if name not in self.given:
                 hint = near(name, self.given)
-                raise InputError(f"review names {name!r}, which is no entry of the column.{hint}")
+                raise InputError.by("review-unknown-entry", name=name, hint=hint)
 
     @property
     def categorical(self) -> bool:

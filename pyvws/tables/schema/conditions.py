@@ -61,7 +61,7 @@ def read_condition(expression: str, text: str | None = None) -> Condition:
     condition = Condition(tree, names, expression)
     _check(tree, text)
     if not condition.columns:
-        raise InputError(f"rule {text!r} reads no column. {HELP}")
+        raise InputError.by("rule-without-column", text=text, help=HELP)
     return condition
 
 
@@ -77,16 +77,13 @@ def _check(node: ast.expr, text: str) -> None:
             ordered = all(type(op) in _ORDER for op in node.ops)
             for side in (node.left, *node.comparators):
                 if not (_plain(side) or (ordered and _is_sum(side))):
-                    raise InputError(
-                        f"rule {text!r} compares something else than columns, numbers and labels. "
-                        f"{HELP}"
-                    )
+                    raise InputError.by("rule-compares-more", text=text, help=HELP)
             for op, side in zip(node.ops, node.comparators, strict=True):
                 listed, among = isinstance(side, ast.List | ast.Tuple), isinstance(op, ast.In)
                 if listed != (among or isinstance(op, ast.NotIn)) or isinstance(op, ast.Is):
-                    raise InputError(f"rule {text!r}: `in` takes a list. {HELP}")
+                    raise InputError.by("rule-in-without-list", text=text, help=HELP)
         case _:
-            raise InputError(f"rule {text!r} has a condition without a comparison. {HELP}")
+            raise InputError.by("rule-without-comparison", text=text, help=HELP)
 
 
 def _plain(node: ast.expr) -> bool:
@@ -165,9 +162,7 @@ class _Reader:
             return np.asarray(values == self.number(right, left))
         label = label_of(_constant(right))
         if label not in column.coded_levels:
-            raise InputError(
-                f"a rule has a label that column {name!r} lacks. Take one of its levels."
-            )
+            raise InputError.by("rule-unknown-label", name=name)
         return np.asarray(values == column.coded_levels.index(label) + 1.0)
 
     def start(self, node: ast.expr) -> str | None:
@@ -188,14 +183,14 @@ class _Reader:
             if start is not None:
                 days = as_days(str(constant), start)
                 if days is None:
-                    raise InputError("a rule compares dates with dates such as '2000-12-31'.")
+                    raise InputError.by("rule-compares-dates-with-text")
                 return days
             number = as_number(constant) if isinstance(constant, str) else constant
             if number is None or isinstance(number, list):
-                raise InputError("a rule compares an order with something that is no number.")
+                raise InputError.by("rule-orders-no-number")
             return float(number)
         if self.named(beside) is not None and self.start(node) != start:
-            raise InputError("a rule compares dates with dates of the same days_since.")
+            raise InputError.by("rule-compares-dates-of-other-days")
         column, values = self.columns[name], self.values[name]
         return numbers_of(column, values, f"a rule compares column {name!r} by size")
 

@@ -68,10 +68,7 @@ def check_left(name: str, columns: Mapping[str, Column]) -> None:
         kept = np.where(where & ~done, left[:, int(code) - 1], kept)
         done |= where
     if (possible & ~kept).any():
-        raise InputError(
-            'rules with "never" leave no level in some case, or bar one that another rule gives. '
-            "Take a level or a condition out."
-        )
+        raise InputError.by("never-leaves-nothing")
 
 
 def _fixed(

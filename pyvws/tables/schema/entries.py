@@ -19,7 +19,7 @@ def missing_codes(value: object) -> str | bool | tuple[str | bool, ...] | None:
     if isinstance(value, (list, tuple)):
         codes = tuple(code if code is True else label_of(code) for code in value)
         if len(set(codes)) < len(codes) or False in value:
-            raise InputError("missing must be codes that differ, and true for empty cells.")
+            raise InputError.by("missing-codes-repeated")
         return codes if len(codes) > 1 else (codes[0] if codes else None)
     return True if value is True else label_of(value)
 
@@ -27,19 +27,19 @@ def missing_codes(value: object) -> str | bool | tuple[str | bool, ...] | None:
 def refuse_no_text(value: object, name: str) -> None:
     """Raise InputError for what is neither text nor None."""
     if not (value is None or isinstance(value, str)):
-        raise InputError(f"{name} must be text. Got {as_text(value)}.")
+        raise InputError.by("not-text", name=name, value=as_text(value))
 
 
 def refuse_both(predictors: object, formula: object) -> None:
     """Raise InputError for a column that has predictors and a formula of them."""
     if predictors is not None and formula is not None:
-        raise InputError("predictors and formula exclude each other. Leave one of them out.")
+        raise InputError.by("predictors-and-formula")
 
 
 def several(values: object, name: str) -> list[Any]:
     """The values of a list; InputError for anything else."""
     if isinstance(values, (str, Mapping)) or not np.iterable(values):
-        raise InputError(f"{name} must be a list. Got {as_text(values)}.")
+        raise InputError.by("not-a-list", name=name, values=as_text(values))
     return list(values)
 
 
@@ -47,9 +47,9 @@ def names(values: object, name: str) -> tuple[str, ...]:
     """A list of names that differ; InputError for anything else."""
     listed = several(values, name)
     if not all(isinstance(value, str) for value in listed):
-        raise InputError(f"{name} must be a list of names. Got {as_text(tuple(listed))}.")
+        raise InputError.by("not-a-list-of-names", name=name, listed=as_text(tuple(listed)))
     if len(set(listed)) < len(listed):
-        raise InputError(f"{name} has a name twice. Got {', '.join(listed)}.")
+        raise InputError.by("name-twice", name=name, listed=", ".join(listed))
     return tuple(listed)
 
 
@@ -59,10 +59,10 @@ def labels(levels: object, missing: object = None) -> tuple[str, ...] | None:
         return None
     texts = tuple(label_of(level) for level in several(levels, "levels"))
     if not texts and missing in (None, False):
-        raise InputError("levels must be at least 1. Leave levels out of a column without any.")
+        raise InputError.by("levels-empty")
     twice = len(texts) - len(set(texts))
     if twice:
-        raise InputError(f"levels must differ. Got {len(texts)}, of which {twice} repeat another.")
+        raise InputError.by("levels-repeated", texts=len(texts), twice=twice)
     return texts
 
 
@@ -72,7 +72,7 @@ def pair(values: object, name: str) -> tuple[float, float] | None:
         return None
     listed = several(values, name)
     if len(listed) != 2:
-        raise InputError(f"{name} must be two numbers. Got {as_text(tuple(listed))}.")
+        raise InputError.by("not-two-numbers", name=name, listed=as_text(tuple(listed)))
     first, second = (finite_number(value, name) for value in listed)
     return first, second
 

@@ -89,10 +89,7 @@ def factor_values(source: nw.Series[Any], column: Any, *, role: str) -> Any:
 
     kind = pd.api.types.infer_dtype(column, skipna=False)
     if source.dtype.is_temporal() or kind in ("date", "datetime", "time", "timedelta"):
-        raise InputError(
-            f"{role} uses column {source.name!r}, which holds dates or times. Turn the column "
-            "into a number, such as days since a start, or into a category, such as the month."
-        )
+        raise InputError.by("predictor-is-date", role=role, source=source.name)
     if isinstance(column.dtype, pd.CategoricalDtype):
         polars = source.implementation.is_polars()
         if polars and source.dtype == nw.Categorical:  # polars sorts levels by their first row.
@@ -105,10 +102,7 @@ def factor_values(source: nw.Series[Any], column: Any, *, role: str) -> Any:
     if kind == "string":
         return column.astype(object).to_numpy()
     kind_of = str(source.dtype).partition("(")[0]
-    raise InputError(
-        f"{role} uses column {source.name!r}, whose type {kind_of} is neither number, text, "
-        "truth value nor category. Convert the column first."
-    )
+    raise InputError.by("predictor-type", role=role, source=source.name, kind_of=kind_of)
 
 
 def level_label(level: object) -> str:

@@ -45,5 +45,5 @@ def family_named(model: str | None) -> str | None:
     word = model.replace("_", "-")
     if word not in FAMILIES:
         hint = near(word, FAMILIES)
-        raise InputError(f"model must be one of {', '.join(FAMILIES)}. Got {model!r}.{hint}")
+        raise InputError.by("family-unknown", families=", ".join(FAMILIES), model=model, hint=hint)
     return word

@@ -176,10 +176,7 @@ class Expression:
         self.columns = tuple(dict.fromkeys(names))
         for place, part in enumerate(parts):
             if part.kind == "operator" and part.text not in _INSIDE:
-                raise InputError(
-                    f"formula has {part.text!r} within {self.label!r}, where the sign has no "
-                    "meaning. Make the column in the table first."
-                )
+                raise InputError.by("formula-sign-in-name", text=part.text, label=self.label)
             if _is_function(parts, place):
                 _function(part.text)
 
@@ -225,11 +222,7 @@ def _function(name: str) -> Any:
     module, _, rest = name.partition(".")
     if module == "np" and callable(getattr(np, rest, None)):
         return getattr(np, rest)
-    raise InputError(
-        f"formula uses the function {name!r}, which pyvws does not know. pyvws knows "
-        f"{', '.join(sorted(FUNCTIONS))}, and NumPy's functions as np.name. Or make the column in "
-        "the table first."
-    )
+    raise InputError.by("formula-function", name=name, functions=", ".join(sorted(FUNCTIONS)))
 
 
 def _joined(parts: Sequence[Token], place: int) -> str:
@@ -280,12 +273,9 @@ def read_formula(formula: str) -> ReadFormula:
         raise _unreadable(formula)
     signs = [part.text for part in parts if part.kind == "operator"]
     if "~" in signs and parts[0].text != "~":
-        raise InputError(
-            f"formula must have nothing before '~', since outcome= names the outcome. Got "
-            f"{formula!r}."
-        )
+        raise InputError.by("formula-two-sided", formula=formula)
     if "|" in signs:
-        raise InputError(f"formula must have one part, without '|'. Got {formula!r}.")
+        raise InputError.by("formula-with-bar", formula=formula)
     plain, variables = _plain(parts[1:] if parts and parts[0].text == "~" else parts, formula)
     if "~" in plain or not plain:
         raise _unreadable(formula)
@@ -310,10 +300,7 @@ def dotted(formula: str, columns: Sequence[str]) -> str:
 
 
 def _unreadable(formula: str) -> InputError:
-    return InputError(
-        f"formula {formula!r} cannot be read. Write it like '~ Urban + Marital', with `backticks` "
-        "around names that are no plain words."
-    )
+    return InputError.by("formula-unreadable", formula=formula)
 
 
 def _plain(parts: Sequence[Token], formula: str) -> tuple[list[str], list[Expression]]:

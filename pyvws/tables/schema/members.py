@@ -89,23 +89,19 @@ class Members:
     def __post_init__(self) -> None:
         low, high = self.sizes
         if not 1 <= low < high:
-            raise InputError(
-                "sizes of members must be the least and the largest number of records of a unit, "
-                f"such as [1, 12]. Got {as_text(self.sizes)}."
-            )
+            raise InputError.by("sizes-order", sizes=as_text(self.sizes))
         shares = [
             non_negative(x, "each of size_shares") for x in several(self.size_shares, "size_shares")
         ]
         object.__setattr__(self, "size_shares", tuple(shares))
         if shares and len(shares) != high - low + 1:
-            raise InputError(
-                f"size_shares of members must be {high - low + 1} shares, one for each size from "
-                f"{low} to {high}. Got {len(shares)}."
+            raise InputError.by(
+                "size-shares-length", high=high - low + 1, low=low, high2=high, shares=len(shares)
             )
         if shares:
             positive(sum(shares), "the sum of size_shares")
         if sum(summary.kind == "size" for summary in self.read.values()) != 1:
-            raise InputError('summaries of members must have one "size", such as persons = "size".')
+            raise InputError.by("summaries-without-size")
 
     @property
     def read(self) -> dict[str, Summary]:
@@ -158,30 +154,22 @@ class Members:
         """
         own = dict(columns)
         if unit is None:
-            raise InputError("members are of units. Name the column of their ids as unit.")
+            raise InputError.by("members-without-unit")
         if self.size in own and own[self.size] == self.size_column:
             return own
         for name in {*own} & {*self.summaries}:
-            raise InputError(f"summary {name!r} has the name of a column. Rename the summary.")
+            raise InputError.by("summary-name-taken", name=name)
         drawn = [name for name, column in own.items() if column.role == "synthesize"]
         for name in self.of_unit:
             if name not in drawn:
-                raise InputError(
-                    f"of_unit names {name!r}, which is no column to synthesize.{near(name, drawn)}"
-                )
+                raise InputError.by("of-unit-unknown-column", name=name, hint=near(name, drawn))
         if drawn[: len(self.of_unit)] != [name for name in drawn if name in self.of_unit]:
-            raise InputError(
-                "Columns of the unit are drawn before those of its members. Move the columns that "
-                "of_unit names above the others."
-            )
+            raise InputError.by("unit-columns-order")
         if len(drawn) == len(self.of_unit):
-            raise InputError("of_unit names every column, so members have none. Leave members out.")
+            raise InputError.by("of-unit-every-column")
         for name, column in own.items():
             if column.role == "public":
-                raise InputError(
-                    f"Column {name!r} is public, and units and members are new. Give it a model, "
-                    'or the role "drop".'
-                )
+                raise InputError.by("public-beside-units", name=name)
         expanded = {self.size: self.size_column}
         expanded |= {name: own[name] for name in own if name in self.of_unit}
         expanded |= {name: self._column(name, own) for name in self.of_member}
@@ -192,9 +180,8 @@ class Members:
         for condition in (*self.conditions, *summaries):
             for read in condition.columns:
                 if read not in expanded or expanded[read].role in ("drop", "id"):
-                    raise InputError(
-                        f"impossible names {read!r}, which is neither a column to synthesize nor a "
-                        f"summary.{near(read, expanded)}"
+                    raise InputError.by(
+                        "impossible-unknown-column", read=read, hint=near(read, expanded)
                     )
             condition.holds({read: np.ones(1) for read in condition.columns}, expanded)
         return expanded
@@ -204,18 +191,14 @@ class Members:
         summary = self.read[name]
         for read in summary.columns:
             if read not in own or own[read].role != "synthesize":
-                raise InputError(
-                    f"summary {name!r} reads {read!r}, which is no column to synthesize."
-                    f"{near(read, own)}"
+                raise InputError.by(
+                    "summary-unknown-column", name=name, read=read, hint=near(read, own)
                 )
         if summary.kind == "count":
             return Column(role="public", levels=tuple(map(str, range(self.sizes[1]))))
         column = own[summary.column or ""]
         if not column.categorical:
-            raise InputError(
-                f"summary {name!r} takes the last {summary.column!r}, which is a number. Give it "
-                "levels and cuts, or take a count."
-            )
+            raise InputError.by("last-of-number", name=name, column=summary.column)
         return Column(
             role="public",
             levels=column.levels,
@@ -275,10 +258,7 @@ class Members:
             unknown[self.size] = other_size
             sizes = np.clip(sizes, low, high)
         elif wrong:
-            raise InputError(
-                f"{wrong} units have fewer records than {low} or more than {high}. Widen sizes of "
-                "members to every possible size."
-            )
+            raise InputError.by("units-of-other-sizes", wrong=wrong, low=low, high=high)
         summaries = {name: np.ones(len(units)) for name in self.of_member}
         before = self.start(len(sizes), columns)
         for number in range(high):
@@ -318,10 +298,10 @@ def places_in(units: Rows) -> Rows:
 def _summary(name: str, text: Any) -> Summary:
     parts = _SUMMARY.fullmatch(text.strip()) if isinstance(text, str) else None
     if parts is None or (parts["column"] is None) == (parts["kind"] == "last"):
-        raise InputError(f"summary {name!r} cannot be read. {_HELP}")
+        raise InputError.by("summary-unreadable", name=name, help=_HELP)
     condition = parts["condition"]
     if condition is not None and parts["kind"] == "size":
-        raise InputError(f"summary {name!r}: a size has no condition. {_HELP}")
+        raise InputError.by("size-with-condition", name=name, help=_HELP)
     return Summary(
         parts["kind"],
         parts["column"],
@@ -335,16 +315,13 @@ def read_members(value: Any) -> Members:
         return value
     allowed = [entry.name for entry in fields(Members)]
     if not isinstance(value, Mapping) or not isinstance(value.get("summaries"), Mapping):
-        raise InputError(
-            "members must be a table with sizes and summaries: [members] with sizes = [1, 12], and "
-            'below it [members.summaries] with persons = "size".'
-        )
+        raise InputError.by("members-shape")
     for name in value:
         if name not in allowed:
-            raise InputError(f"{name!r} is no entry of members.{near(name, allowed)}")
+            raise InputError.by("members-entry-unknown", name=name, hint=near(name, allowed))
     sizes = value.get("sizes")
     if not (isinstance(sizes, list | tuple) and [type(entry) for entry in sizes] == [int, int]):
-        raise InputError("sizes of members must be two whole numbers, such as [1, 12].")
+        raise InputError.by("sizes-not-whole")
     lists = {entry: names(value.get(entry, ()), entry) for entry in ("of_unit", "impossible")}
     shares = value.get("size_shares", ())
     summaries = dict(value["summaries"])

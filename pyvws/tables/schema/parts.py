@@ -97,9 +97,7 @@ def _modelled(schema: Schema) -> ModelledSchema:
         elif column.parts:
             categories = {part_of(name): column.category_of_parts}
         for part in {*categories} & {*schema.columns, *columns}:
-            raise InputError(
-                f"Column {part!r} has the name that the parts of {name!r} take. Rename it."
-            )
+            raise InputError.by("column-name-of-parts", part=part, name=name)
         columns |= {**categories, name: column}
         column_of |= dict.fromkeys([*categories, name], name)
         if column.role == "public":

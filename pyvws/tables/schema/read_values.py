@@ -96,10 +96,7 @@ def coded_columns(
             numbers = np.where(unknown[name], np.clip(0.0, low, high), numbers)
             missing = np.where(unknown[name], 1.0, missing)
         elif beyond := how_many(outside, counts):
-            raise InputError(
-                f"Column {name!r} has {beyond} records outside the range of the schema. Widen "
-                "the range to every possible number, or recode the records."
-            )
+            raise InputError.by("cells-outside-range", name=name, beyond=beyond)
         if column.days_since is not None and not has_labels(like):  # Can they come out?
             days = map(column.number_of, filter(None, column.missing_codes))
             ends = [*(column.range or ()), *(day for day in days if day is not None)]
@@ -178,23 +175,14 @@ def numbers_and_codes(
         kind = str(column.dtype).partition("(")[0]
         what = "number" if start is None else "date"
         hint = " Dates need days_since." if start is None and holds_dates(column) else ""
-        raise InputError(
-            f"Column {name!r} is no {what} (its type is {kind}). Give its levels in the "
-            f"schema, or convert the column.{hint}"
-        )
+        raise InputError.by("column-of-other-type", name=name, what=what, kind=kind, hint=hint)
     if strict:
         parts = np.maximum(parts, 0)
     elif bad := how_many(parts == 0, counts):
         what = "numbers" if start is None else "dates such as 2000-12-31"
-        raise InputError(
-            f"Column {name!r} has {bad} cells that are no {what} and no missing codes of the "
-            "schema. Give their code as missing, or levels if the column holds categories."
-        )
+        raise InputError.by("cells-no-code", name=name, bad=bad, what=what)
     if empty := how_many(parts < 0, counts):
-        raise InputError(
-            f"Column {name!r} has {empty} missing or infinite values. Add missing = true to the "
-            "column in the schema, or remove these records."
-        )
+        raise InputError.by("column-missing-or-infinite", name=name, empty=empty)
     return np.where(parts > 1, np.nan, numbers), np.asarray(parts, dtype=np.float64)
 
 
@@ -283,15 +271,9 @@ def level_codes(
     ]
     coded = np.array([*of_label, empty], np.float64)[places]
     if empty_cells := how_many(coded == 0, counts):
-        raise InputError(
-            f"Column {column.name!r} has {empty_cells} empty cells. Add missing = true to the "
-            "column in the schema, or remove these records."
-        )
+        raise InputError.by("cells-empty", column=column.name, empty_cells=empty_cells)
     if others := how_many(coded < 0, counts):
-        raise InputError(
-            f"Column {column.name!r} has {others} values that are not among the given levels. Give "
-            "every possible level, in the schema or by --levels (levels=(...) in Python)."
-        )
+        raise InputError.by("cells-unknown-levels", column=column.name, others=others)
     return np.asarray(coded)
 
 
@@ -331,10 +313,7 @@ def refuse_other_readings(column: nw.Series[Any], levels: Sequence[str | None]) 
     else:
         taken, what = holds_dates(column) and any(map(reads_as_date, levels)), "dates"
     if taken:
-        raise InputError(
-            f"Column {column.name!r} holds {what}, and the schema has levels or missing codes for "
-            "it that a reader may have taken for such. Read the column as text."
-        )
+        raise InputError.by("labels-of-a-reader", column=column.name, what=what)
 
 
 def _read_as(column: nw.Series[Any], level: str) -> str:

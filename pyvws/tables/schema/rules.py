@@ -148,9 +148,9 @@ class Fixed(Rule):
         if self.value is not None:
             _check_fixed(self.value, column)
         elif not column.missing_codes:
-            raise InputError("a rule says missing. Give the code as missing.")
+            raise InputError.by("rule-says-missing")
         if self.only and self.value not in (None, *column.missing_codes):
-            raise InputError('"only" goes with a missing value. Give the code as missing.')
+            raise InputError.by("only-without-missing")
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
         self.condition.holds({other: np.ones(1) for other in self.columns}, columns)
@@ -193,18 +193,15 @@ class Never(Rule):
 
     def check(self, column: Ruled) -> None:
         if not column.categorical:
-            raise InputError('"never" bars levels, and the column is a number. Take a bound.')
+            raise InputError.by("never-of-number")
         if column.group_by is not None:
-            raise InputError('"never" bars levels that are drawn at once. Leave group_by out.')
+            raise InputError.by("never-of-grouped-levels")
         if self.said in (" ".join((level or "").split()) for level in column.coded_levels):
-            raise InputError(
-                'a rule with "never" can be read in two ways. Put quotes around the level, as in '
-                "\"never 'a' where\" or \"'never a' where\"."
-            )
+            raise InputError.by("never-ambiguous")
         if None in self.barred and not column.missing_codes:
-            raise InputError("a rule says missing. Give the code as missing.")
+            raise InputError.by("rule-says-missing")
         if {*self.barred} - {None, *column.coded_levels}:
-            raise InputError('"never" names a level that the column lacks. Take one of its levels.')
+            raise InputError.by("never-of-unknown-level")
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
         self.condition.holds({other: np.ones(1) for other in self.columns}, columns)
@@ -286,17 +283,11 @@ class Computed(Rule):
             if not of_other.categorical or set(of_other.coded_levels) - set(
                 columns[name].coded_levels
             ):
-                raise InputError(
-                    f"a category that equals column {self.columns[0]!r} has all levels and missing "
-                    "codes of that column. Add them."
-                )
+                raise InputError.by("equal-categories-differ", columns=self.columns[0])
             return
         for other in self.columns:
             if columns[other].missing_codes and not columns[name].missing_codes:
-                raise InputError(
-                    f"a computed number is missing where a part is, and column {other!r} can be "
-                    "missing. Add missing to the column that is computed."
-                )
+                raise InputError.by("computed-may-be-missing", other=other)
         _check_dates(self.arithmetic.dates(columns), (name, *self.columns), columns)
         self.arithmetic.range_in(columns)
 
@@ -353,15 +344,9 @@ class Lookup(Rule):
 
     def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
         if not columns[self.other].categorical:
-            raise InputError(
-                f"a lookup takes a column with levels, and column {self.other!r} has none. Give it "
-                'levels, or take rules such as "0 where age < 16".'
-            )
+            raise InputError.by("lookup-without-levels", other=self.other)
         if set(self.value_of) != set(map(looked_up_by, columns[self.other].coded_levels)):
-            raise InputError(
-                f"lookup must have a value for each level of column {self.other!r}, and for "
-                "nothing else; an empty cell is called missing."
-            )
+            raise InputError.by("lookup-incomplete", other=self.other)
 
     def _of(self, name: str, values: Values, columns: Mapping[str, Ruled]) -> Floats:
         levels = map(looked_up_by, columns[self.other].coded_levels)
@@ -382,18 +367,18 @@ class Lookup(Rule):
 
 def _check_fixed(value: str, column: Ruled) -> None:
     if not column.takes(value):
-        raise InputError("a rule or a lookup fixes a value that the column cannot have.")
+        raise InputError.by("rule-value-impossible")
 
 
 def _check_number(column: Ruled) -> None:
     if column.categorical:
-        raise InputError("a bound or arithmetic is a rule for numbers. Leave levels out.")
+        raise InputError.by("rule-of-numbers")
 
 
 def _check_numbers(names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
     for other in names:
         if columns[other].categorical:
-            raise InputError(f"a rule takes numbers, and column {other!r} has levels.")
+            raise InputError.by("rule-of-levels", other=other)
 
 
 def _check_dates(dates: int, names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
@@ -405,10 +390,7 @@ def _check_dates(dates: int, names: Sequence[str], columns: Mapping[str, Ruled])
     """
     starts = {columns[name].days_since for name in names} - {None}
     if dates != (columns[names[0]].days_since is not None) or len(starts) > 1:
-        raise InputError(
-            "a rule takes dates with dates of the same days_since, such as "
-            '"= end - begin" for a number of days, or ">= begin" for a date.'
-        )
+        raise InputError.by("rule-takes-dates-of-other-days")
 
 
 def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
@@ -417,9 +399,7 @@ def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
         return None
     inner = list(value.values()) if isinstance(value, Mapping) else []
     if len(inner) != 1 or not isinstance(inner[0], Mapping):
-        raise InputError(
-            "lookup must name one column with a table of values, such as {area = {a = 4.5, b = 7}}."
-        )
+        raise InputError.by("lookup-shape")
     (other,) = value
     return {other: {label_of(label): label_of(given) for label, given in inner[0].items()}}
 
@@ -437,19 +417,19 @@ def read_rule(text: str) -> Rule:
         strict = stated[1:2] != "="
         other = read_arithmetic(stated[2 - strict :], text).column
         if other is None:
-            raise InputError(f"rule {text!r} bounds by something else than one column. {HELP}")
+            raise InputError.by("rule-bounds-by-more", text=text, help=HELP)
         return Bound(other, stated[0] == ">", strict)
     if stated[:1] == "=":
         return Computed(read_arithmetic(stated[1:], text))
     if (never := _NEVER.fullmatch(stated)) is not None:
         listed = _LISTED.findall(never["values"])
         if not listed or _LISTED.sub("", never["values"]):
-            raise InputError(f"rule {text!r} lists levels that cannot be read. {HELP}")
+            raise InputError.by("rule-list-unreadable", text=text, help=HELP)
         condition = read_condition(never["condition"], text)
         return Never(tuple(map(_label, listed)), condition, " ".join(never["said"].split()))
     fixed = _FIXED.fullmatch(stated)
     if fixed is None:
-        raise InputError(f"rule {text!r} cannot be read. {HELP}")
+        raise InputError.by("rule-unreadable", text=text, help=HELP)
     condition = read_condition(fixed["condition"], text)
     return Fixed(_label(fixed["value"].strip()), condition, fixed["only"] is not None)
 

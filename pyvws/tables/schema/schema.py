@@ -91,19 +91,16 @@ class Schema:
         if not (self.reviewed is None or isinstance(self.reviewed, bool | str)) or (
             isinstance(self.reviewed, str) and not self.reviewed.strip()
         ):
-            raise InputError(
-                "reviewed must be true, or the name of who reviewed the schema; false of a "
-                f"proposal that nobody has reviewed. Got {as_text(self.reviewed)}."
-            )
+            raise InputError.by("reviewed-words", reviewed=as_text(self.reviewed))
         object.__setattr__(self, "columns", dict(self.columns))
         if self.members is not None:
             object.__setattr__(self, "members", read_members(self.members))
             object.__setattr__(self, "columns", self.members.expanded(self.columns, self.unit))
         if not self.columns:
-            raise InputError("A schema needs columns. Add a table [columns.NAME] for each column.")
+            raise InputError.by("schema-empty")
         for name, column in self.columns.items():
             if not (isinstance(name, str) and isinstance(column, Column)):
-                raise InputError("columns must be a mapping of names to vws.Column.")
+                raise InputError.by("columns-not-a-mapping")
             with about(f"Column {name!r}"):
                 self._check_names("predictor", name, self._wanted(name) or ())
                 self._check_names("predictor", name, self.predictors_of_part(name) or ())
@@ -112,12 +109,10 @@ class Schema:
         for name in ("unit", "survey_weight"):
             value = getattr(self, name)
             if not (value is None or isinstance(value, str)):
-                raise InputError(f"{name} must be text. Got {as_text(value)}.")
+                raise InputError.by("not-text", name=name, value=as_text(value))
         if self.mean_survey_weight is not None:
             if self.survey_weight is None:
-                raise InputError(
-                    "mean_survey_weight belongs to survey_weight. Add it, or leave it out."
-                )
+                raise InputError.by("mean-without-survey-weight")
             object.__setattr__(
                 self, "mean_survey_weight", positive(self.mean_survey_weight, "mean_survey_weight")
             )
@@ -133,18 +128,15 @@ class Schema:
                 continue
             column = self.columns.get(wanted)
             if column is None:
-                raise InputError(
-                    f"{what} {wanted!r} is no column of the schema.{near(wanted, permitted)}"
+                raise InputError.by(
+                    "schema-column-unknown", what=what, wanted=wanted, hint=near(wanted, permitted)
                 )
             if wanted == name:
-                raise InputError(f"a column cannot be its own {what}. Take it out.")
+                raise InputError.by("predictor-of-itself", what=what)
             if column.role in ("drop", "id"):
                 gone = "is dropped" if column.role == "drop" else "gets new ids"
-                raise InputError(f"{what} {wanted!r} {gone}. Change its role, or take it out.")
-            raise InputError(
-                f"{what} {wanted!r} comes later in the order of synthesis. Move it above "
-                f"{name!r}, or take it out."
-            )
+                raise InputError.by("column-role", what=what, wanted=wanted, gone=gone)
+            raise InputError.by("order-of-synthesis", what=what, wanted=wanted, name=name)
 
     def _check_formula(self, name: str) -> None:
         """Raise InputError for a formula, or that of a part, that names a column with groups."""
@@ -153,10 +145,7 @@ class Schema:
             named = (*named, *(self.predictors_of_part(name) or ()))
         for wanted in named:
             if self.columns[wanted].group_by is not None:
-                raise InputError(
-                    f"formula names {wanted!r}, whose levels have groups. Give predictors in the "
-                    "place of the formula: they take its groups."
-                )
+                raise InputError.by("formula-of-grouped-levels", wanted=wanted)
 
     def _check_rules(self, name: str) -> None:
         """Raise InputError for a rule that the columns of the schema do not fit."""
@@ -197,11 +186,9 @@ class Schema:
         try:
             entries = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError):
-            raise InputError(
-                f"{path}: cannot be read. Name a TOML file, as pyvws schema writes."
-            ) from None
+            raise InputError.by("schema-cannot-be-read", path=path) from None
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise InputError(f"{path.name}: not TOML ({error}).") from None
+            raise InputError.by("toml-unreadable", path=path.name, error=error) from None
         with about(path.name):
             return _schema(entries)
 
@@ -346,7 +333,7 @@ class Schema:
         A column that is computed from others is a predictor only where it is named.
         """
         if name not in self.synthesized:
-            raise InputError(f"Column {name!r} is not synthesized, so it has no predictors.")
+            raise InputError.by("predictors-of-public-column", name=name)
         wanted = self._wanted(name)
         if wanted is not None:
             return wanted
@@ -390,31 +377,18 @@ class Schema:
     def refuse_unbuilt(self) -> None:
         """Raise InputError for entries that a run cannot follow yet."""
         if self.computed == {*self.synthesized}:
-            raise InputError("The schema synthesizes no column. Give a column a model.")
+            raise InputError.by("nothing-to-synthesize")
         if self.unit in self.synthesized:
-            raise InputError(
-                f"unit names column {self.unit!r}, which is synthesized. Its values only say which "
-                'records are one unit: give it the role "id", for new ids, or "drop".'
-            )
+            raise InputError.by("unit-is-synthesized", unit=self.unit)
         if self.survey_weight is None or self.survey_weight not in self.synthesized:
             return
         weighed = self.columns[self.survey_weight]
         if self.survey_weight != self.synthesized[-1]:
-            raise InputError(
-                f"survey_weight {self.survey_weight!r} is synthesized, and columns follow it. Move "
-                "it below all others: synthetic weights follow from all other columns."
-            )
+            raise InputError.by("survey-weight-not-last", survey_weight=self.survey_weight)
         if weighed.outcome_scale != "log" or not (weighed.range and weighed.range[0] > 0):
-            raise InputError(
-                f"survey_weight {self.survey_weight!r} is synthesized on the log scale within a "
-                'public range above 0. Give it the model "normal", outcome_scale = "log" and a '
-                "range."
-            )
+            raise InputError.by("survey-weight-without-range", survey_weight=self.survey_weight)
         if self.mean_survey_weight is not None:
-            raise InputError(
-                "Synthetic weights are for a model of the sample, whose likelihood takes no "
-                'exponents. Leave mean_survey_weight out, or give the weights the role "drop".'
-            )
+            raise InputError.by("synthetic-weights-with-exponents")
 
     @property
     def exponents(self) -> str | None:
@@ -471,10 +445,10 @@ def _schema(content: Mapping[str, Any]) -> Schema:
     for name in content:
         if name not in (*_OF_TABLE, "columns"):
             hint = near(name, (*_OF_TABLE, "columns"))
-            raise InputError(f"{name!r} is no entry of a schema.{hint}")
+            raise InputError.by("schema-entry-unknown", name=name, hint=hint)
     columns = content.get("columns", {})
     if not isinstance(columns, dict):
-        raise InputError("columns must be tables: [columns.NAME] above the entries of a column.")
+        raise InputError.by("columns-not-tables")
     return Schema(
         columns={name: read_column(name, entries) for name, entries in columns.items()},
         **{name: content[name] for name in _OF_TABLE if name in content},

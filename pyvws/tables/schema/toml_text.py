@@ -52,10 +52,10 @@ def read_column(name: str, entries: object) -> Column:
     """The column of the values that stand below its name in a TOML file."""
     with about(f"Column {name!r}"):
         if not isinstance(entries, dict):
-            raise InputError(f"entries stand in lines below [columns.{toml_key(name)}].")
+            raise InputError.by("entries-in-one-line", name=toml_key(name))
         for entry, value in entries.items():
             if isinstance(value, dict) and entry not in _TABLES:
-                raise InputError(f"{entry!r} must be one value or a list, not a table.")
+                raise InputError.by("entry-is-a-table", entry=entry)
         own = {entry: value for entry, value in entries.items() if entry in ENTRIES}
         settings = {
             entry: tuple(value) if isinstance(value, list) else value

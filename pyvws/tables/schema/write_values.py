@@ -160,10 +160,7 @@ def dates_like(days: Floats, start: str, name: str, like: nw.Series[Any]) -> nw.
         if not np.array_equal(days_of(series, start), days, equal_nan=True):
             raise ValueError
     except (ArithmeticError, ValueError, pl.exceptions.PolarsError):
-        raise InputError(
-            f"The type of column {name!r} cannot hold all dates of its range. Convert the column "
-            "to dates of days, or narrow the range."
-        ) from None
+        raise InputError.by("dates-beyond-type", name=name) from None
     return series
 
 
@@ -236,10 +233,8 @@ def cells_of_levels(levels: Sequence[str | None], column: nw.Series[Any]) -> Any
     elif has_labels(column):
         read = str
     else:
-        raise InputError(
-            f"Column {column.name!r} is neither text, a number, a truth value nor a category (its "
-            f"type is {str(column.dtype).partition('(')[0]}). Convert the column first, or drop it "
-            "in the schema."
+        raise InputError.by(
+            "column-type-not-plain", column=column.name, dtype=str(column.dtype).partition("(")[0]
         )
     try:
         return [None if level is None else read(level) for level in levels]
@@ -254,7 +249,4 @@ def _truth_value(level: str) -> bool:
 
 
 def _other_type(column: nw.Series[Any]) -> InputError:
-    return InputError(
-        f"levels has labels that no value of column {column.name!r} can have, since its type is "
-        "another. Give levels of that type, or convert the column."
-    )
+    return InputError.by("levels-of-other-type", column=column.name)

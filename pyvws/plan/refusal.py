@@ -1,4 +1,4 @@
-"""What a row of the table of refusals is, and how rows are asked."""
+"""What a row of the table of refusals is, how rows are asked, and the rows of delta."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pyvws._base.deltas import above_a_record, modest_delta
 from pyvws.errors import InputError
 
 
@@ -29,3 +30,36 @@ def refuse(asked: Any, rows: Iterable[Refusal]) -> None:
         if it := row.when(asked):
             words = f"{row.words} {row.remedy}".format(asked=asked, it=it)
             raise InputError(words, key=row.key)
+
+
+def refuse_delta(run: Any, records: int) -> None:
+    """Raise InputError for a run's delta above 1 / n, unless its settings accept that.
+
+    The number of records n must be public, or be released with noise.
+    """
+    refuse((run, records), (_OF_RECORDS,))
+
+
+def _above(asked: tuple[Any, int]) -> dict[str, Any] | None:
+    run, n = asked
+    delta = run.delta or run.facts.own_delta
+    if run.accept_delta or not above_a_record(delta, n):
+        return None
+    return {"delta": delta, "n": n, "modest": modest_delta(n)}
+
+
+_OF_RECORDS = Refusal(
+    "delta-of-a-record",
+    _above,
+    "delta {it[delta]:g} is above 1 over the number of records, {it[n]:,}. So the guarantee would "
+    "let one record be published as it is.",
+    "Take {it[modest]:g} or less (--delta), or accept it (--accept-delta).",
+)
+
+DELTA_OF_PUBLIC_RECORDS = Refusal(
+    "delta-of-public-records",
+    lambda plan: isinstance(plan.run.records, int) and _above((plan.run, plan.run.records)),
+    _OF_RECORDS.words,
+    _OF_RECORDS.remedy,
+)
+"""A row of the table of refusals: before the run, where the number of records is public."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.plan.delta import DELTA_OF_PUBLIC_RECORDS
 from pyvws.plan.plan import Plan, PlannedConditional
-from pyvws.plan.refusal import Refusal
+from pyvws.plan.refusal import DELTA_OF_PUBLIC_RECORDS, Refusal
 from pyvws.tables.schema.schema import Schema
 
 MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.

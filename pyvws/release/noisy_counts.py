@@ -35,7 +35,7 @@ from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
 from pyvws.mechanisms.counts.workload import CountedRecords, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
-from pyvws.plan.delta import refuse_delta
+from pyvws.plan.refusal import refuse_delta
 from pyvws.privacy.budget import deviation_of
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import DrawSource, shared_facts

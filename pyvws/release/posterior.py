@@ -14,7 +14,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError, SearchError
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
-from pyvws.plan.delta import refuse_delta
+from pyvws.plan.refusal import refuse_delta
 from pyvws.posterior.prediction import predicted, unit_steps
 from pyvws.posterior.systematic_draws import SystematicStream
 from pyvws.release.draw_source import DrawSource, shared_facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from types import SimpleNamespace
 from typing import Any
 
@@ -125,9 +126,11 @@ _WEIGHTED, _BOUNDED = "table-deviance-weights-0.45", "table-censored-bounded"
 def _of_target(density: Wrong) -> Wrong:
     """The class of targets, whose density is another one."""
 
+    right = operator.methodcaller("density_and_gradient")
+
     def wrong(target: Any) -> Any:
         return lambda *given: SimpleNamespace(
-            density_and_gradient=lambda: density(None)(target(*given))
+            density_and_gradient=lambda: density(right)(target(*given))
         )
 
     return wrong

@@ -42,7 +42,8 @@ def check_table(
     roles = read_roles(frame, plan, file, counts, units)
     if settings.facts.cap is not None and roles.units is not None:
         kept = within_cap(roles.units, settings.facts.cap)
-        frame, roles = frame.filter(kept.tolist()), replace(roles, units=roles.units[kept])
+        if not kept.all():
+            frame, roles = frame.filter(kept.tolist()), replace(roles, units=roles.units[kept])
     coded = plan.coded(frame, counts, roles.units, by_schema)
     return ConfidentialTable(
         **{part.name: getattr(read, part.name) for read in (coded, roles) for part in fields(read)},

@@ -277,5 +277,5 @@ def test_given_weights_are_one_a_record_in_an_order() -> None:
     with pytest.raises(vws.InputError, match=f"{_N - 1} given weights, and the table has {_N}"):
         vws.synthesize(_TABLE, mechanism=short, **of_run)
     held = duckdb.from_arrow(_TABLE.to_arrow())
-    with pytest.raises(vws.InputError, match="the frame's engine keeps none"):
+    with pytest.raises(vws.InputError, match="The frame's engine keeps none"):
         vws.synthesize(held, mechanism=vws.GivenWeights(_WEIGHTS), **of_run)

@@ -284,7 +284,7 @@ def test_what_cannot_be_counted_is_refused_in_one_line() -> None:
                 schema=vws.Schema(columns),
                 **{**RUN, "epsilon": 1.0, **more},
             )
-        assert said in (caught.value.key or str(caught.value))
+        assert said in f"{caught.value.key}: {caught.value}"
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError) as caught:
         vws.synthesize(pl.DataFrame({"y": [1, 2]}), outcome="y", epsilon=1.0, **RUN)

@@ -208,7 +208,7 @@ def test_what_a_run_cannot_follow_is_refused(
         of = schema(survey_weight="w", **of_table)
     with pytest.raises(InputError) as caught:
         run(people().assign(**change), of, **options)
-    assert said in (caught.value.key or str(caught.value))
+    assert said in f"{caught.value.key}: {caught.value}"
 
 
 @pytest.mark.parametrize("unit", [None, "home"])

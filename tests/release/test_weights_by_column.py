@@ -261,8 +261,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "re-weighting": ({"reweight": True}, "by-column-weights"),
     "a searched epsilon": ({"epsilon": 8.0}, "by-column-weights"),
     "downscaling": ({"epsilon": 8.0, "downscale": True}, "by-column-weights"),
-    "strict weights": (_STAGED, ""),
-    "another mechanism": ({"mechanism": "cw"}, ""),
+    "strict weights": (_STAGED, "mechanism-unknown-setting"),
+    "another mechanism": ({"mechanism": "cw"}, "mechanism-unknown-setting"),
 }
 
 

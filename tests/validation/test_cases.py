@@ -13,6 +13,7 @@ from types import GenericAlias
 
 import numpy as np
 import pytest
+import pyvws_studies
 from numpy.typing import NDArray
 from pyvws_validation import expected, refresh, runner
 from pyvws_validation._case import Case, Cell
@@ -24,6 +25,7 @@ from pyvws._base import resources as _resources
 
 # Public helpers that a compared function runs through.
 WITHIN_OTHERS = {
+    "pyvws.evaluation.one_column:one_column",
     "pyvws.evaluation.k_marginal:share_of_the_way",
     "pyvws.evaluation.k_marginal:standing",
     "pyvws.mechanisms.histogram.bins:bin_places",
@@ -143,14 +145,15 @@ def test_every_reference_function_of_a_case_exists() -> None:
 def test_every_reference_has_a_module_and_a_case() -> None:
     scripts = {path.stem for path in _resources.folder("r_reference").glob("*.R")}
     assert {case.script for case in CASES} <= scripts
-    rooms = [room for room in Path(pyvws.__file__).parent.iterdir() if room.name != "validation"]
+    rooms = [Path(package.__file__).parent for package in (pyvws, pyvws_studies)]
     modules = {path.stem for room in rooms for path in room.rglob("*.py")}
-    assert {case.script for case in CASES} <= modules
+    functions = {case.python_function.split(":")[1] for case in CASES}
+    assert {case.script for case in CASES} <= modules | functions
 
 
 def test_every_function_of_a_compared_module_is_compared() -> None:
     compared = {case.python_function for case in CASES}
-    modules = {name.split(":")[0] for name in compared if ".validation." not in name}
+    modules = {name.split(":")[0] for name in compared if not name.startswith("pyvws_validation")}
     for module in modules:
         loaded = import_module(module)
         functions = {

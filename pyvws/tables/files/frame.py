@@ -146,7 +146,7 @@ def check_columns(
             hint = (
                 f"Did you mean {' or '.join(map(repr, near))}?" if near else names_or_number(header)
             )
-            raise InputError.by("frame-told", role=role, lacks=lacks, hint=hint)
+            raise InputError.by("columns-lacking", role=role, lacks=lacks, hint=hint)
 
 
 def plain_columns(frame: nw.DataFrame[Any], names: Sequence[str], *, role: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from pyvws.mechanisms.counts.chosen_cells import (
     most_fine_cells,
     recoded,
 )
-from pyvws.mechanisms.counts.noisy_tables import (
-    NoisyTables,
+from pyvws.mechanisms.counts.measurements import (
+    Measurements,
     bought_cells,
     bought_number,
     bought_tables,
@@ -31,7 +31,7 @@ class MeasuredCounts:
     """The schema with the chosen cells, and what was bought: of sets, and of fine cells."""
 
     schema: Schema
-    noisy: NoisyTables
+    noisy: Measurements
     fine: Mapping[str, FineCounts]
 
 

@@ -29,7 +29,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
 from pyvws.mechanisms.counts.workload import CountedRecords, Workload
@@ -66,7 +66,7 @@ _TRIES: Final = 50  # Draws of a record whose computed numbers leave their range
 class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them."""
 
-    noisy: NoisyTables
+    noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
 
@@ -251,7 +251,7 @@ def _finer(
 
 
 def imputed_tables(
-    noisy: NoisyTables, mechanism: NoisyCounts, *, datasets: int, seed: int
+    noisy: Measurements, mechanism: NoisyCounts, *, datasets: int, seed: int
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone."""
     return impute(
@@ -266,7 +266,7 @@ def imputed_tables(
 
 def imputed_values(
     schema: Schema,
-    noisy: NoisyTables,
+    noisy: Measurements,
     imputed: Imputed,
     seed: int,
     *,
@@ -354,7 +354,7 @@ def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[s
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
 
 
-def counts_columns(noisy: NoisyTables) -> dict[str, Any]:
+def counts_columns(noisy: Measurements) -> dict[str, Any]:
     """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
     table = noisy.table
     sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [noisy.records_scale]
@@ -373,7 +373,7 @@ def counts_columns(noisy: NoisyTables) -> dict[str, Any]:
     return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
 
 
-def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> NoisyTables:
+def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> Measurements:
     """The noisy counts of a release; InputError where they are not those of its schema's cells."""
     counts = np.zeros(len(table.possible), dtype=np.int64)
     scales = np.ones(len(table.sets))
@@ -391,7 +391,7 @@ def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> N
             possible=table.possible.sum() + 1,
         )
     of_all = frame.row(by_predicate=pl.col("set") == OF_ALL, named=True)
-    return NoisyTables(
+    return Measurements(
         table=table,
         counts=counts,
         scales=scales,

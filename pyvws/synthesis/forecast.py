@@ -16,7 +16,7 @@ from pyvws._base.checks import Floats, whole_number
 from pyvws._base.deltas import delta_to_decide, modest_delta
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.noisy_tables import of_set
+from pyvws.mechanisms.counts.measurements import of_set
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.statement.words import forecast_words

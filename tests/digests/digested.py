@@ -274,7 +274,7 @@ def canonical(of: Any, cells: pl.DataFrame) -> list[Any]:
         [[column.name, column.labels] for column in of.columns],
         [
             [rows(crossed), of.labels(q), round(weight, 10)]
-            for q, (crossed, weight) in enumerate(zip(of.crossings, of.weights, strict=True))
+            for q, (crossed, weight) in enumerate(zip(of.cliques, of.weights, strict=True))
         ],
         [plain(of.offsets), plain(of.possible)],
         [sorted(given.items()), sorted(skips.items())],

@@ -16,7 +16,7 @@ from pyvws._base.cores import one_core
 from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.counts import classes
 from pyvws.mechanisms.counts.classes import Imputed, impute
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
@@ -26,7 +26,7 @@ _RECORDS = 600
 _LEVELS = tuple("abcdef")
 
 
-def _noisy() -> NoisyTables:
+def _noisy() -> Measurements:
     """Counts of three columns that follow each other, a number by its own family among them."""
     schema = vws.Schema(
         {
@@ -42,7 +42,7 @@ def _noisy() -> NoisyTables:
     z = np.clip(x + rng.integers(-1, 2, _RECORDS), 0, 4)
     counts = table.counts(np.column_stack([x, y, z]).astype(np.int32))
     counts = counts + np.rint(rng.normal(0, 2, len(counts))).astype(np.int64)
-    return NoisyTables(
+    return Measurements(
         table=table,
         counts=np.where(table.possible, counts, 0),
         scales=np.full(len(table.sets), 2.0),

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.mechanisms.counts.noisy_tables import bought_number, bought_tables, count_noise
+from pyvws.mechanisms.counts.measurements import bought_number, bought_tables, count_noise
 from pyvws.mechanisms.counts.sets import CountedTable, counted_table, usual_shares
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.discrete_gaussian import composed_delta

@@ -19,7 +19,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import counted_column
 from pyvws.mechanisms.counts.differences import Difference, difference_of
-from pyvws.mechanisms.counts.noisy_tables import bought_tables, count_noise
+from pyvws.mechanisms.counts.measurements import bought_tables, count_noise
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.privacy.budget import Budget
 from pyvws.privacy.seller import Seller

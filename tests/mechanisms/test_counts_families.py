@@ -17,7 +17,7 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.classes import impute
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.models.public_cells import cell_probabilities, drawn_in_cells, open_ends
 from pyvws.models.registry import find_model
@@ -148,7 +148,7 @@ FAMILIES = {
 }
 
 
-def exact_means(noisy: NoisyTables, states: list[tuple[int, int]], shares: np.ndarray):
+def exact_means(noisy: Measurements, states: list[tuple[int, int]], shares: np.ndarray):
     """E[number of records in each state | S] by all tables of N records."""
     tables = itertools.combinations_with_replacement(range(len(states)), N)
     found = np.array([np.bincount(members, minlength=len(states)) for members in tables])
@@ -176,7 +176,7 @@ def test_a_column_that_its_family_gives_has_its_posterior(name):
     middle = states.index((0, 1))
     truth = np.array([states[k] for k in (0, middle, middle, -2, -1)], dtype=np.int32)
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 1, -1)
-    noisy = NoisyTables(
+    noisy = Measurements(
         table=table, counts=counts, scales=np.array([1.5]), laplace=False, records=N
     )
     made = impute(noisy, datasets=_SWEEPS // 2, classes=1, sweeps=_SWEEPS, seed=3).codes

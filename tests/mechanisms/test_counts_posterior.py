@@ -15,7 +15,7 @@ from scipy.stats import gamma
 import pyvws as vws
 from pyvws.mechanisms.counts import classes
 from pyvws.mechanisms.counts.classes import impute
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.sets import counted_table
 
 pytestmark = [pytest.mark.runs, pytest.mark.draws]
@@ -45,7 +45,7 @@ def log_shares(n_1: int, n_2: int) -> float:
     return math.log(quad(term, 0, 1)[0] + quad(term, 1, np.inf)[0])
 
 
-def exact_means(noisy: NoisyTables, states: list[tuple[int, int]], ruled: bool) -> np.ndarray:
+def exact_means(noisy: Measurements, states: list[tuple[int, int]], ruled: bool) -> np.ndarray:
     """E[number of records in each state | S] by all tables of N records and all classes."""
     share = {n: log_shares(n, N - n) for n in range(N + 1)}
     log_p, tables = [], []
@@ -82,7 +82,7 @@ def test_imputed_records_are_those_of_the_posterior(laplace, ruled):
     truth = np.array([states[k] for k in (0, 0, 1, 1, 2)], dtype=np.int32)
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -3)
     counts[~table.possible] = 0
-    noisy = NoisyTables(
+    noisy = Measurements(
         table=table,
         counts=counts,
         scales=np.array([1.5, 2.5]),
@@ -107,7 +107,7 @@ BARRED = {
 }
 
 
-def means_of_barred(noisy: NoisyTables, states: list[tuple[int, int]]) -> np.ndarray:
+def means_of_barred(noisy: Measurements, states: list[tuple[int, int]]) -> np.ndarray:
     """E[number of records in each possible state | S], by draws of the parameters' prior.
 
     A table of N records has the multinomial probability of its states given that they are possible.
@@ -143,7 +143,7 @@ def distance_of_barred() -> float:
     truth = np.array([states[k] for k in (0, 1, 1, 2, 2)], dtype=np.int32)
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -3)
     counts[~table.possible] = 0
-    noisy = NoisyTables(
+    noisy = Measurements(
         table=table, counts=counts, scales=np.array([6.0, 6.0]), laplace=False, records=N
     )
     made = impute(noisy, datasets=4000, classes=2, sweeps=4000, chains=2, seed=11).codes
@@ -167,7 +167,7 @@ def test_barred_cells_have_no_record_and_the_others_their_posterior(monkeypatch)
 def test_the_chain_has_the_prior_of_its_classes_where_counts_say_nothing() -> None:
     """Five records have one class of three with probability .633, by enumeration."""
     table = counted_table(vws.Schema(PLAIN), ("pairs",))
-    noisy = NoisyTables(
+    noisy = Measurements(
         table=table,
         counts=np.zeros(len(table.possible), dtype=np.int64),
         scales=np.array([1e6]),

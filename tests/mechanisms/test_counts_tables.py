@@ -19,9 +19,9 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.classes import impute
-from pyvws.mechanisms.counts.crossings import crossing
+from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.given_columns import GivenColumn
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.tables.files.frame import open_frame
 
@@ -46,7 +46,7 @@ def tables() -> dict[str, tuple[CountedTable, list[tuple[int, ...]]]]:
     chain = vws.NoisyCounts(epsilon=1, measure=[sets], model="conditionals")
     alone = vws.NoisyCounts(epsilon=1, measure=["a", "b"]).counted_table(SCHEMA)
     inside = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]) / 2
-    rows = crossing(alone.columns, (0,), {})
+    rows = clique(alone.columns, (0,), {})
     nested = replace(alone, given={1: GivenColumn(rows, inside, redrawn=True)})
     return {
         "named": (named.counted_table(SCHEMA), ALL),
@@ -65,7 +65,7 @@ def log_table(counts: np.ndarray, prior: np.ndarray) -> float:
     return float(whole + (gammaln(a + c) - gammaln(a)).sum())
 
 
-def exact_means(noisy: NoisyTables, states: list[tuple[int, ...]]) -> np.ndarray:
+def exact_means(noisy: Measurements, states: list[tuple[int, ...]]) -> np.ndarray:
     """E[number of records in each state | S] by all tables of N records, with one class."""
     table, log_p, found = noisy.table, [], []
     prior = np.broadcast_to(table.given[1].prior, (2, 3))
@@ -93,7 +93,7 @@ def test_columns_that_tables_give_have_their_posterior(name, laplace):
     truth = np.array([states[k] for k in (0, 0, 1, 2, 2)], dtype=np.int32)
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -2)
     scales = 1.5 + 0.5 * np.arange(len(table.sets))
-    noisy = NoisyTables(table=table, counts=counts, scales=scales, laplace=laplace, records=N)
+    noisy = Measurements(table=table, counts=counts, scales=scales, laplace=laplace, records=N)
     made = impute(noisy, datasets=6000, classes=1, sweeps=12_000, seed=3).codes
     seen = np.array(
         [[sum(tuple(record) == state for record in x.tolist()) for state in states] for x in made]

@@ -16,7 +16,7 @@ import pyvws as vws
 from pyvws.errors import MisfitWarning
 from pyvws.evaluation.column_checks import check_column
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.release import column_checks
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
@@ -102,7 +102,7 @@ def test_the_noise_of_a_column_is_that_of_all_sets_that_have_it() -> None:
     schema = vws.Schema(columns)
     table = vws.NoisyCounts(epsilon=1.0).counted_table(schema)
     scales = np.full(len(table.sets), 5.0)
-    noisy = NoisyTables(table, np.zeros(len(table.possible), np.int64), scales, False, 100)
+    noisy = Measurements(table, np.zeros(len(table.possible), np.int64), scales, False, 100)
     by_hand = 5.0 * np.sqrt(1.0 / (1 / 3 + 1 / 4))
     assert noisy.deviation_of_column(0) == pytest.approx(by_hand)
 

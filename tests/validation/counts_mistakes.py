@@ -301,7 +301,7 @@ def sets_of_the_table(measured: Any) -> Any:
     return wrong
 
 
-_NOISE_OF = "pyvws.mechanisms.counts.noisy_tables:noise_of"
+_NOISE_OF = "pyvws.mechanisms.counts.measurements:noise_of"
 _BOUGHT = "pyvws.release.measured_counts:"
 _SELLER = "pyvws.privacy.seller:"
 _COUNTED = "pyvws.release.synthesizer:check_table"

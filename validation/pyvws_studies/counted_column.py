@@ -15,7 +15,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import whole_seed
 from pyvws.mechanisms.counts.classes import impute
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables, count_noise
+from pyvws.mechanisms.counts.measurements import Measurements, count_noise
 from pyvws.mechanisms.counts.sets import PAIRS, counted_table
 from pyvws.privacy.budget import Budget
 from pyvws.tables.files.frame import open_frame
@@ -39,7 +39,7 @@ def counted_column(
     noise = count_noise(Budget(epsilon=epsilon), table, hidden=True)
     rng = np.random.default_rng(seed.spawn(1)[0])
     counts, (of_bins, of_records) = table.counts(codes), noise.scales.values()
-    noisy = NoisyTables(
+    noisy = Measurements(
         table=table,
         counts=np.where(table.possible, counts + _laplace(of_bins, len(counts), rng), 0),
         scales=np.array([of_bins]),

@@ -34,8 +34,8 @@ from pyvws.evaluation.combining_rules import OF, combine
 from pyvws.evaluation.counted_cells import counted_cells
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.noisy_tables import (
-    NoisyTables,
+from pyvws.mechanisms.counts.measurements import (
+    Measurements,
     bought_number,
     bought_tables,
     count_noise,
@@ -194,7 +194,7 @@ def _figures(
 
 
 def _counted(
-    noisy: NoisyTables, whose: Literal["population", "table"], level: float
+    noisy: Measurements, whose: Literal["population", "table"], level: float
 ) -> dict[Any, tuple[float, float, float]]:
     """Share and interval of each counted cell, by places and codes, from its noisy count."""
     table = noisy.table
@@ -202,7 +202,7 @@ def _counted(
     cells = []
     for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
         for codes, count in zip(
-            np.ndindex(table.crossings[q].sizes), noisy.counts[low:high].tolist(), strict=True
+            np.ndindex(table.cliques[q].sizes), noisy.counts[low:high].tolist(), strict=True
         ):
             cells.append((tuple(table.sets[q]), codes))
             rows.append((table.names[q], "", count, float(noisy.scales[q])))
@@ -227,7 +227,7 @@ def _rows(
     figures: list[_Figure],
     records: Codes,
     datasets: list[Codes],
-    noisy: NoisyTables,
+    noisy: Measurements,
 ) -> Iterator[dict[str, Any]]:
     """A row for each kind of figure, truth and method."""
     z = float(ndtri(0.5 + 0.5 * level))

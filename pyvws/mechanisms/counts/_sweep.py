@@ -26,7 +26,7 @@ _MOST = 100  # Tries for each record, where rules leave hardly any.
 _LEAST = 1e-200  # A sum of products of shares that may have lost a digit to underflow.
 
 
-class Crossings(NamedTuple):
+class Cliques(NamedTuple):
     """Combinations of columns: where each of Q is counted, by steps of its columns' codes."""
 
     start: Places  # (Q + 1,) first column of a combination, among `column` and `first`
@@ -50,11 +50,11 @@ class SetCells(NamedTuple):
 class ColumnCases(NamedTuple):
     """What rules force on columns, the tables that give columns, and the columns that follow."""
 
-    skips: Crossings  # by column: its case, among `forced`
+    skips: Cliques  # by column: its case, among `forced`
     forced: Codes
     left_start: Places  # (K,) first entry of a column in `left`, by case, then code; -1 without
     left: NDArray[np.bool_]
-    tables: Crossings  # by column: its row of a table, else its row is the class
+    tables: Cliques  # by column: its row of a table, else its row is the class
     redrawn: NDArray[np.bool_]  # (K,) whether another row asks for another code
     after_start: Places  # (K + 1,) first column that follows from a column, among `after`
     after: Places
@@ -86,11 +86,11 @@ def _copy(values: NDArray[np.generic], to: NDArray[np.generic]) -> None:
 
 
 @inlined_kernel
-def _cell(q: int, x: Codes, crossings: Crossings) -> int:
+def _cell(q: int, x: Codes, cliques: Cliques) -> int:
     """The number of the combination that a record has, of combination q."""
-    cell = crossings.offset[q]
-    for s in range(crossings.start[q], crossings.start[q + 1]):
-        cell += crossings.step[crossings.first[s] + x[crossings.column[s]]]
+    cell = cliques.offset[q]
+    for s in range(cliques.start[q], cliques.start[q + 1]):
+        cell += cliques.step[cliques.first[s] + x[cliques.column[s]]]
     return cell
 
 

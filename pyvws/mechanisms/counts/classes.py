@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws._base.cores import share_out, steady_sums
 from pyvws.mechanisms.counts._sweep import (
+    Cliques,
     ColumnCases,
-    Crossings,
     NoisePrecision,
     SetCells,
     Shares,
@@ -36,9 +36,9 @@ from pyvws.mechanisms.counts._sweep import (
     sweep,
 )
 from pyvws.mechanisms.counts.class_shares import ClassShares
+from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.crossings import Crossing
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.profiles import ProfilePrior
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
@@ -95,7 +95,7 @@ class Imputed:
 
 
 def impute(
-    noisy: NoisyTables, *, datasets: int, classes: int, sweeps: int, seed: int, chains: int = 1
+    noisy: Measurements, *, datasets: int, classes: int, sweeps: int, seed: int, chains: int = 1
 ) -> Imputed:
     """Tables of imputed records: spaced sweeps of the second half of `sweeps`, of all chains.
 
@@ -176,7 +176,7 @@ class _Chain:
 class _Sampler:
     """The state of the chain, and one sweep of it."""
 
-    def __init__(self, noisy: NoisyTables, classes: int, rng: np.random.Generator) -> None:
+    def __init__(self, noisy: Measurements, classes: int, rng: np.random.Generator) -> None:
         self.noisy, self.H, self.rng = noisy, classes, rng
         self.cells, self.cases = _cells(noisy.table), _cases(noisy.table)
         power = 1.0 if noisy.laplace else 2.0
@@ -304,8 +304,8 @@ def _cells(table: CountedTable) -> SetCells:
     sizes = np.array([column.size for column in table.columns], dtype=np.int64)
     of_column: list[list[int]] = [[] for _ in sizes]
     added: list[list[NDArray[np.int64]]] = [[] for _ in sizes]
-    for q, crossing in enumerate(table.crossings):
-        for k, steps in zip(crossing.places, crossing.steps, strict=True):
+    for q, clique in enumerate(table.cliques):
+        for k, steps in zip(clique.places, clique.steps, strict=True):
             of_column[k].append(q)
             added[k].append(steps)
     start, sets = _packed(of_column)
@@ -356,11 +356,11 @@ def _cases(table: CountedTable) -> ColumnCases:
                 follows.add(j)
         after.append(sorted(follows - {k}))
     return ColumnCases(
-        _crossings([None if skip is None else skip.rows for skip in skips], offset),
+        _cliques([None if skip is None else skip.rows for skip in skips], offset),
         np.concatenate(forced),
         left_start,
         np.concatenate(left),
-        _crossings(
+        _cliques(
             [None if given_column is None else given_column.rows for given_column in given],
             [0 if given_column else -1 for given_column in given],
         ),
@@ -369,15 +369,13 @@ def _cases(table: CountedTable) -> ColumnCases:
     )
 
 
-def _crossings(crossings: Sequence[Crossing | None], offset: Any) -> Crossings:
+def _cliques(cliques: Sequence[Clique | None], offset: Any) -> Cliques:
     """Combinations as the sweep reads them; the places of None have no columns."""
-    start, column = _packed(
-        [[] if crossing is None else list(crossing.places) for crossing in crossings]
-    )
-    steps = [step for crossing in crossings if crossing is not None for step in crossing.steps]
+    start, column = _packed([[] if clique is None else list(clique.places) for clique in cliques])
+    steps = [step for clique in cliques if clique is not None for step in clique.steps]
     first = np.cumsum([0, *map(len, steps)])[:-1].astype(np.int64)
     every = np.concatenate([*steps, np.zeros(1, dtype=np.int64)])
-    return Crossings(start, column, first, every, np.array(offset, dtype=np.int64))
+    return Cliques(start, column, first, every, np.array(offset, dtype=np.int64))
 
 
 def _packed(lists: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:

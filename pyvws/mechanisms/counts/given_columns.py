@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.cliques import Clique, clique, grouping
 from pyvws.mechanisms.counts.coding import (
     MOST_LEVELS,
     MOST_OF_PAIR,
     CountedColumn,
     counted_column,
 )
-from pyvws.mechanisms.counts.crossings import Crossing, crossing, grouping
 from pyvws.mechanisms.counts.differences import Difference, difference_of
 from pyvws.mechanisms.counts.set_words import named_set
 from pyvws.mechanisms.counts.skips import Skip
@@ -50,7 +50,7 @@ class GivenColumn:
 
     Attributes
     ----------
-    rows : Crossing
+    rows : Clique
         The combinations of the other columns, all of which stand before the column.
     prior : ndarray, shape (rows, L) or (L,)
         The parameters of the Dirichlet prior of a row's shares, 0 for an impossible code.
@@ -60,7 +60,7 @@ class GivenColumn:
         What gives the shares of a row in the place of a Dirichlet distribution.
     """
 
-    rows: Crossing
+    rows: Clique
     prior: Floats
     redrawn: bool = False
     family: CellFamily | None = None
@@ -96,7 +96,7 @@ def grouped(
     wider, kept, given = inserted(columns, skips, {}, added)
     place = {name: k for k, name in enumerate(wider)}
     for name, (group, group_codes) in groups.items():
-        rows = crossing(tuple(wider.values()), (place[group.name],), {})
+        rows = clique(tuple(wider.values()), (place[group.name],), {})
         inside = group_codes == np.arange(group.size)[:, None]
         prior = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)
         given[place[name]] = GivenColumn(rows, prior, redrawn=True)
@@ -123,9 +123,9 @@ def inserted(
     places, every = {name: place for place, name in enumerate(wider)}, tuple(wider.values())
     moved = [places[name] for name in columns]
 
-    def rows(of: Crossing) -> Crossing:
+    def rows(of: Clique) -> Clique:
         groups = {moved[place]: group for place, group in of.groups.items()}
-        return crossing(every, tuple(moved[place] for place in of.places), groups)
+        return clique(every, tuple(moved[place] for place in of.places), groups)
 
     return (
         wider,
@@ -205,7 +205,7 @@ def _by_schema(schema: Schema, name: str, columns: Mapping[str, CountedColumn]) 
     of_family = _predictors_of(schema, name)
     wanted = schema.predictors_of(name) if of_family is None and not lookup else of_family or ()
     parents = tuple(sorted({places[other] for other in wanted if other in places}))
-    rows = crossing(every, parents, {})
+    rows = clique(every, parents, {})
     by_table = _table_of(place, rows, every, own.settings.get("concentration", 1.0))
     if of_family is None:
         return by_table
@@ -240,7 +240,7 @@ def named_given(
             by_place[place] = _by_schema(schema, name, columns)
             continue
         groups = {k: grouping(every[k], at) for k, at in parents.items() if at}
-        rows = crossing(every, tuple(sorted(parents)), groups)
+        rows = clique(every, tuple(sorted(parents)), groups)
         by_place[place] = _table_of(place, rows, every, _PRIOR_RECORDS / rows.size)
     return by_place
 
@@ -325,7 +325,7 @@ def given_by_tables(
     every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
     by_place: dict[int, GivenColumn] = {}
     for name, others in tables.items():
-        rows = crossing(every, tuple(sorted(places[other] for other in others)), {})
+        rows = clique(every, tuple(sorted(places[other] for other in others)), {})
         if name in apart:
             by_place |= _by_difference(places[name], rows, every, apart[name])
         else:
@@ -336,13 +336,13 @@ def given_by_tables(
 
 
 def _by_difference(
-    place: int, rows: Crossing, columns: Sequence[CountedColumn], apart: Difference
+    place: int, rows: Clique, columns: Sequence[CountedColumn], apart: Difference
 ) -> dict[int, GivenColumn]:
     """A difference by the columns of `rows`, and its later number, at a place, by both."""
     own, earlier, shares = columns.index(apart), columns.index(apart.earlier), apart.shares
     possible = (shares.sum(axis=2) > 0.0)[rows.codes[earlier]]
     prior = possible * (_OF_DIFFERENCE / rows.size / possible.sum(axis=1, keepdims=True))
-    all_rows = crossing(columns, tuple(sorted((*rows.places, own))), {})
+    all_rows = clique(columns, tuple(sorted((*rows.places, own))), {})
     within = shares[all_rows.codes[earlier], all_rows.codes[own]]
     within[~within.any(axis=1)] = 1.0  # No record is in such a row.
     within *= _OF_CELLS / within.sum(axis=1, keepdims=True)
@@ -353,7 +353,7 @@ def _by_difference(
 
 
 def _table_of(
-    place: int, rows: Crossing, columns: Sequence[CountedColumn], concentration: float
+    place: int, rows: Clique, columns: Sequence[CountedColumn], concentration: float
 ) -> GivenColumn:
     L = columns[place].size
     if rows.size * L > _MOST_SHARES:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.cliques import Clique, Grouping, clique, grouping
 from pyvws.mechanisms.counts.coding import (
     MOST_LEVELS,
     MOST_OF_PAIR,
@@ -24,7 +25,6 @@ from pyvws.mechanisms.counts.coding import (
     CountedColumn,
     counted_columns,
 )
-from pyvws.mechanisms.counts.crossings import Crossing, Grouping, crossing, grouping
 from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
@@ -68,7 +68,7 @@ class CountedTable:
         What rules fix a column at, by its place.
     given : mapping of int to GivenColumn
         The columns that a table gives, by place; classes give the others.
-    crossings : tuple of Crossing
+    cliques : tuple of Clique
         The Q sets, each with the places of its columns and their groups.
     weights : tuple of float
         The sets' (Q,) shares of the budget, times those of their numbers of cells.
@@ -81,7 +81,7 @@ class CountedTable:
     columns: tuple[CountedColumn, ...]
     skips: dict[int, Skip]
     given: dict[int, GivenColumn]
-    crossings: tuple[Crossing, ...]
+    cliques: tuple[Clique, ...]
     weights: tuple[float, ...]
     offsets: NDArray[np.int64]
     possible: NDArray[np.bool_]
@@ -89,7 +89,7 @@ class CountedTable:
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
         """The places of the columns of each set (Q,)."""
-        return tuple(crossed.places for crossed in self.crossings)
+        return tuple(crossed.places for crossed in self.cliques)
 
     @property
     def differences(self) -> list[Difference]:
@@ -104,11 +104,11 @@ class CountedTable:
     @property
     def names(self) -> list[str]:
         """The sets (Q,) in words: their columns' names and cuts, joined by a colon."""
-        return [crossed.name for crossed in self.crossings]
+        return [crossed.name for crossed in self.cliques]
 
     def labels(self, q: int) -> list[list[str]]:
         """The groups or codes in words of each column of set q."""
-        crossed = self.crossings[q]
+        crossed = self.cliques[q]
         return [
             crossed.groups[k].labels if k in crossed.groups else self.columns[k].labels
             for k in crossed.places
@@ -128,7 +128,7 @@ class CountedTable:
 
     def cells(self, codes: Codes, q: int) -> NDArray[np.int64]:
         """Each record's cell (N,) of set q among all cells C, -1 for none."""
-        cell = self.crossings[q].cells(codes) + self.offsets[q]
+        cell = self.cliques[q].cells(codes) + self.offsets[q]
         cell[(codes[:, list(self.sets[q])] < 0).any(axis=1)] = -1
         cell[~self.possible[cell]] = -1
         return cell
@@ -176,11 +176,11 @@ def counted_table(
             "sets-too-many-cells", cells=cells, size=largest.size, largest=largest.name
         )
     allowed = {crossed: _possible(crossed, every, skips) for crossed in sets}
-    crossings = tuple(crossed for crossed, own in allowed.items() if own.any())
-    offsets = np.cumsum([0, *(crossed.size for crossed in crossings)], dtype=np.int64)
-    possible = np.concatenate([allowed[crossed] for crossed in crossings])
-    weights = tuple(sets[crossed] for crossed in crossings)
-    return CountedTable(every, skips, given, crossings, weights, offsets, possible)
+    cliques = tuple(crossed for crossed, own in allowed.items() if own.any())
+    offsets = np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64)
+    possible = np.concatenate([allowed[crossed] for crossed in cliques])
+    weights = tuple(sets[crossed] for crossed in cliques)
+    return CountedTable(every, skips, given, cliques, weights, offsets, possible)
 
 
 def in_own_cells(
@@ -250,13 +250,13 @@ def _sets(
     apart: Mapping[str, Difference],
     by_group: set[int],
     priced: Collection[str] | None,
-) -> dict[Crossing, float]:
+) -> dict[Clique, float]:
     """The sets, and the share of each times that of its number of cells.
 
     Columns at the places `by_group` are in no pair, as their groups are.
     """
 
-    def is_set(pair: Crossing) -> bool:
+    def is_set(pair: Clique) -> bool:
         return pair.size <= MOST_OF_PAIR if priced is None else pair.name in priced
 
     places = {name: place for place, name in enumerate(columns)}
@@ -264,10 +264,10 @@ def _sets(
     released = {n: k for n, k in places.items() if not isinstance(columns[n], Difference)}
     paired = [place for place in released.values() if place not in by_group]
     own = {n: k for n, k in released.items() if not schema.columns[n].is_computed}
-    sets: dict[tuple[str, tuple[int, ...]], tuple[Crossing, float]] = {}
+    sets: dict[tuple[str, tuple[int, ...]], tuple[Clique, float]] = {}
 
-    def crossing_of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Crossing:
-        return crossing(every, tuple(sorted(at)), groups or {})
+    def crossing_of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Clique:
+        return clique(every, tuple(sorted(at)), groups or {})
 
     for name, others in alike.items():
         counted, share = {name, *others}, _OF_ALIKE
@@ -298,7 +298,7 @@ def _sets(
 
 
 def _possible(
-    crossed: Crossing, columns: tuple[CountedColumn, ...], skips: dict[int, Skip]
+    crossed: Clique, columns: tuple[CountedColumn, ...], skips: dict[int, Skip]
 ) -> NDArray[np.bool_]:
     """Whether the cells (C_q,) of a set keep the rules that its columns alone decide.
 

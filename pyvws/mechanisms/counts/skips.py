@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.cliques import Clique, clique
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
-from pyvws.mechanisms.counts.crossings import Crossing, crossing
 from pyvws.tables.schema.rules import Fixed, Never
 from pyvws.tables.schema.schema import Schema
 
@@ -31,7 +31,7 @@ class Skip:
 
     Attributes
     ----------
-    rows : Crossing
+    rows : Clique
         The cases: combinations of the columns that the rules read, all before the column's own.
     forced : ndarray of int32, shape (cases,)
         The code that a case has, or -1 where the model draws it.
@@ -41,7 +41,7 @@ class Skip:
         The codes that a case leaves; all without it.
     """
 
-    rows: Crossing
+    rows: Clique
     forced: Codes
     barred: tuple[int, ...] = ()
     left: NDArray[np.bool_] | None = None
@@ -132,4 +132,4 @@ def _skip(
             labels = missing if rule.value is None else (rule.value,)
             barred |= {own.code_of(label) for label in labels}
     own_left = None if left.all() else left
-    return Skip(crossing(every, tuple(parents), {}), forced, tuple(sorted(barred)), own_left)
+    return Skip(clique(every, tuple(parents), {}), forced, tuple(sorted(barred)), own_left)

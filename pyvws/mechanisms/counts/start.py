@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import Skip
 
 _FLOOR = 1e-3  # Records in a cell that the noise hides.
@@ -25,7 +25,7 @@ _FEW = 5  # Classes that records begin in at least.
 
 
 def first_records(
-    noisy: NoisyTables, classes: int, rng: np.random.Generator
+    noisy: Measurements, classes: int, rng: np.random.Generator
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Records (n, K) that keep the rules, and a class of each (n,)."""
     table, n = noisy.table, noisy.records
@@ -93,7 +93,7 @@ def _among_left(x: Codes, k: int, skip: Skip, shares: Floats, rng: np.random.Gen
             x[at, k] = rng.choice(len(own), int(at.sum()), p=own / own.sum())
 
 
-def _first_classes(noisy: NoisyTables, classes: int) -> int:
+def _first_classes(noisy: Measurements, classes: int) -> int:
     """How many classes have records at first: as many as stand out of the noise.
 
     A chain empties classes that the counts do not ask for more slowly than it fills new ones.
@@ -102,7 +102,7 @@ def _first_classes(noisy: NoisyTables, classes: int) -> int:
     return min(classes, max(_FEW, round(apart)))
 
 
-def _shares(noisy: NoisyTables, wanted: tuple[int, ...]) -> Any:
+def _shares(noisy: Measurements, wanted: tuple[int, ...]) -> Any:
     """Shares of the codes of some columns, of the counts that stand out; None without a set."""
     found = noisy.summed(wanted)
     if found is None:

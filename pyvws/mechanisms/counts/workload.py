@@ -18,7 +18,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
     recoded,
 )
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.noisy_tables import count_noise
+from pyvws.mechanisms.counts.measurements import count_noise
 from pyvws.mechanisms.counts.sets import CountedTable, counted_table, in_own_cells
 from pyvws.privacy.budget import Budget, Noise
 from pyvws.tables.schema.schema import Schema

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.classes import impute
-from pyvws.mechanisms.counts.noisy_tables import NoisyTables
+from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.sets import counted_table
 from pyvws.privacy.discrete_gaussian import composed_delta
 from pyvws.tables.schema.column import Column
@@ -70,7 +70,7 @@ def state_means(
     places = np.asarray(first, dtype=np.int64) * wide + np.asarray(second, dtype=np.int64)
     counts[places] = noisy
     counts[2 * wide :] = noisy_first
-    noisy_tables = NoisyTables(
+    noisy_tables = Measurements(
         table=table,
         counts=counts,
         scales=np.asarray(scales, dtype=np.float64),
@@ -95,7 +95,7 @@ def cell_means(n: int, noisy: Any, scale: float, family: str) -> Floats:
 def _family_means(column: Column, n: int, noisy: Any, scale: float, sweeps: int) -> Floats:
     table = counted_table(Schema({"b": column}), ("pairs",), conditionals=True)
     counts = np.asarray(noisy, dtype=np.int64)
-    noisy_tables = NoisyTables(
+    noisy_tables = Measurements(
         table=table,
         counts=counts,
         scales=np.array([float(scale)]),
@@ -106,7 +106,7 @@ def _family_means(column: Column, n: int, noisy: Any, scale: float, sweeps: int)
     return 1.0 + np.bincount(codes.ravel(), minlength=len(counts)) / codes.size / 2
 
 
-def _kept_codes(noisy: NoisyTables, *, classes: int, sweeps: int) -> NDArray[np.int64]:
+def _kept_codes(noisy: Measurements, *, classes: int, sweeps: int) -> NDArray[np.int64]:
     """The imputed codes (T, n, K) of all T sweeps of the second half of one chain."""
     half = sweeps // 2
     chain = impute(noisy, datasets=half, classes=classes, sweeps=sweeps, seed=5)

@@ -1,4 +1,4 @@
-"""Combinations of columns by their codes, or by public groups of codes that are coarser."""
+"""Cliques: combinations of columns by their codes, or by public groups of codes that are coarser."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crossing:
+class Clique:
     """Columns whose combinations are numbered, the last column's codes fastest.
 
     Attributes
@@ -87,11 +87,11 @@ class Crossing:
         return cell
 
 
-def crossing(
+def clique(
     columns: Sequence[CountedColumn], places: tuple[int, ...], groups: Mapping[int, Grouping]
-) -> Crossing:
+) -> Clique:
     """The combinations of columns at places, by the groups of some."""
-    return Crossing(
+    return Clique(
         ":".join(columns[k].name + (groups[k].name if k in groups else "") for k in places),
         places,
         tuple(groups[k].size if k in groups else columns[k].size for k in places),

@@ -26,7 +26,7 @@ _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoisyTables:
+class Measurements:
     """What a release has of the counts: enough to impute records, and nothing confidential else.
 
     Attributes
@@ -64,13 +64,13 @@ class NoisyTables:
         """
         having = [
             q
-            for q, crossed in enumerate(self.table.crossings)
+            for q, crossed in enumerate(self.table.cliques)
             if {*wanted} <= {*crossed.places} and not {*wanted} & {*crossed.groups}
         ]
         if not having:
             return None
         q = min(having, key=lambda candidate: self.table.sizes[candidate])
-        crossed, (low, high) = self.table.crossings[q], self.table.offsets[q : q + 2]
+        crossed, (low, high) = self.table.cliques[q], self.table.offsets[q : q + 2]
         others = tuple(i for i, k in enumerate(crossed.places) if k not in wanted)
         counts = self.counts[low:high].astype(np.float64).reshape(crossed.sizes).sum(axis=others)
         return counts, float(self.deviations[q]) ** 2 * (high - low) / counts.size
@@ -82,7 +82,7 @@ class NoisyTables:
         """
         of_sets = [
             float(self.deviations[q]) ** 2 * crossed.size / self.table.columns[place].size
-            for q, crossed in enumerate(self.table.crossings)
+            for q, crossed in enumerate(self.table.cliques)
             if place in crossed.places and place not in crossed.groups
         ]
         return math.sqrt(1.0 / sum(1.0 / variance for variance in of_sets)) if of_sets else 0.0
@@ -175,7 +175,7 @@ def bought_tables(
     codes: Callable[[Records], Codes],
     *,
     records: int,
-) -> NoisyTables:
+) -> Measurements:
     """The noisy counts of all sets; `codes` gives the records' codes (N, K).
 
     `records` is the number of records to impute, which is noisy where it has a price.
@@ -186,7 +186,7 @@ def bought_tables(
         at = low + np.flatnonzero(table.possible[low:high])
         cells = partial(_possible_cells, table, q, codes, place - place[at[0]])
         noisy[at] = seller.counts(of_set(table.names[q]), cells, len(at))
-    return NoisyTables(
+    return Measurements(
         table=table,
         counts=noisy,
         scales=np.array([noise.scales[of_set(name)] for name in table.names]),

@@ -357,7 +357,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     *(
         (
-            *(what, _BOUGHT + "count_noise", wrong),
+            *(what, "pyvws.mechanisms.counts.workload:count_noise", wrong),
             f"guarantee/counts-chosen-cells{name}",
         )
         for what, wrong, names in (

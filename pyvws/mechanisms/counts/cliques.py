@@ -1,4 +1,4 @@
-"""Cliques: combinations of columns by their codes, or by public groups of codes that are coarser."""
+"""Cliques: combinations of columns by their codes, or by coarser public groups of codes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clique:
-    """Columns whose combinations are numbered, the last column's codes fastest.
+    """A set of columns whose combinations are numbered, the last column's codes fastest.
 
     Attributes
     ----------

@@ -20,6 +20,7 @@ NEEDS_NUMBERS = (
     "is not numeric (its type is String). A radius and a distance need numbers; a category can be "
     "a known column."
 )
+LACKING = "outcome names column 'paid', which the table lacks. Did you mean 'pay'?"
 ORDER = "Risk needs the same records in the same order."
 
 
@@ -37,16 +38,45 @@ def written(folder: Path, name: str, **changes: list) -> Path:
 @pytest.mark.parametrize(
     ("original", "synthetic", "outcome", "message"),
     [
-        ({}, {"pay": list("xyz")}, "pay", "synthetic.* 'pay' .*no"),
-        ({}, {}, "paid", "original.*: outcome names column 'paid',.* Did you mean 'pay'"),
-        ({"pay": [1.0, None, 2.0]}, {}, "pay", "olumn 'pay' has missing.* Remove or impute these"),
+        (
+            {},
+            {"pay": list("xyz")},
+            "pay",
+            {
+                risk: f"synthetic.csv: outcome 'pay' {NEEDS_NUMBERS}",
+                utility: "synthetic dataset 1: Column 'pay' has 3 cells that are no numbers and no "
+                "missing codes of the schema. Give their code as missing, or levels if the column "
+                "holds categories.",
+            },
+        ),
+        (
+            {},
+            {},
+            "paid",
+            {
+                risk: f"original.csv: {LACKING}",
+                utility: f"original: {LACKING}",
+            },
+        ),
+        (
+            {"pay": [1.0, None, 2.0]},
+            {},
+            "pay",
+            {
+                risk: "Column 'pay' has missing or infinite values: 1 (row 2). Remove or impute "
+                "these records first.",
+                utility: "original: its column 'pay' has missing values. Remove or impute these "
+                "records first.",
+            },
+        ),
     ],
 )
 def test_outcomes(tmp_path, command, original, synthetic, outcome, message):
     files = written(tmp_path, "original.csv", **original)
     others = [written(tmp_path, "synthetic.csv", **synthetic)]
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError) as caught:
         command(files, others, outcome)
+    assert str(caught.value) == message[command]
 
 
 def test_a_category_has_no_radius_but_shares(tmp_path, capsys):

@@ -39,6 +39,7 @@ def check_table(
     written = () if released is None else written_as_text(frame, released)
     by_schema = frame.columns if plan.types_are_public else written
     file = frame if released is None else open_frame(released, least=0)
+    file = file if plan.unit in file.columns else frame
     roles = read_roles(frame, plan, file, counts, units)
     if settings.facts.cap is not None and roles.units is not None:
         kept = within_cap(roles.units, settings.facts.cap)

@@ -104,7 +104,8 @@ def forecast(
     -------
     Forecast
         .figures, numbers by key; .lines, a sentence for each key; .notes, both before any words.
-        `figures["epsilon"]` is that of `lw` for one dataset, larger = less private.
+        `figures["epsilon"]` is that of `lw` for one dataset, 2 Delta (Algorithm 1 of [vws2024]);
+        larger = less private.
         `figures["counts"]` has the number of sets and of cells, the mean records of a cell, and the
         standard deviation of its noise, in records.
 

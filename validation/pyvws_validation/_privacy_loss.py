@@ -10,7 +10,6 @@ draws together.
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +38,7 @@ from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
+from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import (
     EnumeratedGrid,
     Enumerating,
@@ -169,7 +169,7 @@ class _Clamped(Runs):
             engine=engine,
             **{"datasets": 1, **given},
         )
-        with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
+        with expected(*OF_DRAWS), TemporaryDirectory() as folder:
             # The run warns the agency that the clamp left only the prior, and of the draws' misfit.
             if self.in_steps:
                 out = Path(folder, "out")

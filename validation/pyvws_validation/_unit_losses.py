@@ -7,7 +7,6 @@ once for each record of a unit.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -22,6 +21,7 @@ from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import read_members
 from pyvws.tables.schema.schema import Schema
+from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import EnumeratedGrid, grid
 from pyvws_validation._privacy_loss import Losses, Runs
 
@@ -58,7 +58,7 @@ class UnitRuns(Runs):
             settings=SamplerSettings(draws=100, chains=1),
             engine=engine,
         )
-        with warnings.catch_warnings(action="ignore"):
+        with expected(*OF_DRAWS):
             # The run warns the agency that the clamp left only the prior, and of the draws' misfit.
             statement = run.fit(table, seed=_SEED).privacy
         losses.hear(statement, "leave-one-out", epsilon)

@@ -6,7 +6,6 @@ two runs' densities is known at any draw. No figure of a statement covers it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -19,6 +18,7 @@ from pyvws.models.conditional_table import ConditionalTable, weighted_counts
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
+from pyvws_validation._expected_warnings import OF_TABLES, expected
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation.report import Measurement
 
@@ -35,7 +35,7 @@ def shapes(counts: tuple[int, ...]) -> tuple[Floats, float]:
     """The Dirichlet shapes (L,) of a default LW run on these counts, and its stated epsilon."""
     levels = np.repeat(np.arange(len(counts)), counts)
     outcome = np.array(_LEVELS)[levels].tolist()
-    with warnings.catch_warnings(action="ignore"):
+    with expected(*OF_TABLES):
         release = synthesize(
             pl.DataFrame({"y": outcome}),
             schema=Schema({"y": Column(model="table", levels=_LEVELS)}),

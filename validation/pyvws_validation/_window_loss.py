@@ -7,7 +7,6 @@ that of the same weights without one record. Otherwise the neighbour's run finds
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
@@ -22,6 +21,7 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
+from pyvws_validation._expected_warnings import OF_DRAWS, OF_TABLES, expected
 from pyvws_validation._grid_engine import EnumeratedGrid, grid, log_posterior
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation.report import Measurement
@@ -160,7 +160,7 @@ class WindowLoss(MeasuredRow):
         engine = _Grids(self.grids)
         values = zip(*table, strict=True)
         frame = pl.DataFrame(dict(zip(self.columns, map(list, values), strict=True)))
-        with warnings.catch_warnings(action="ignore"):
+        with expected(*OF_DRAWS, *OF_TABLES):
             release = synthesize(
                 frame,
                 schema=Schema(self.columns),

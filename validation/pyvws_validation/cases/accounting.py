@@ -6,7 +6,6 @@ figure follows from the arguments.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
 from pyvws_validation._draws import Draws
+from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
 
 SEED: Final = 2**60 + 1
@@ -144,7 +144,7 @@ def normal_draws(mean: Any, log_scale: Any) -> Floats:
 
 def released(table: pl.DataFrame, **given: Any) -> Release:
     """The release of a run whose draws are known, and fit no table."""
-    with warnings.catch_warnings(action="ignore"):
+    with expected(*OF_DRAWS):
         return synthesize(table, chains=1, seed=SEED, **given)
 
 

@@ -8,7 +8,6 @@ arguments.
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -28,6 +27,7 @@ from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
 from pyvws_validation._draws import Draws
+from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import KnownByWidth
 from pyvws_validation.cases.accounting import (
     FIGURES,
@@ -103,7 +103,7 @@ def tallied_release(
         settings=SamplerSettings(draws=len(mean), chains=1),
         datasets=datasets,
     )
-    with TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+    with TemporaryDirectory() as folder, expected(*OF_DRAWS):
         table, out = Path(folder, "table.parquet"), Path(folder, "out")
         pl.DataFrame({"home": unit, "outcome": outcome}).write_parquet(table)
         stated = run.fit_to(table, out, seed=SEED)

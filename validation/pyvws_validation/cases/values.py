@@ -7,7 +7,6 @@ breaks a rule that every synthetic row has to keep.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._draws import Draws
+from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import KnownByWidth
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation.cases.accounting import SEED
@@ -69,7 +69,7 @@ def _released(
         datasets=1,
         **given,
     )
-    with warnings.catch_warnings(action="ignore"), TemporaryDirectory() as folder:
+    with expected(*OF_DRAWS), TemporaryDirectory() as folder:
         if not in_steps:
             return run.fit(table, seed=SEED).datasets[0]
         out = Path(folder, "out")

@@ -8,7 +8,6 @@ settings name the total of all draws.
 
 from __future__ import annotations
 
-import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +31,7 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
 from pyvws_validation._draws import Draws
+from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
 from pyvws_validation.cases.accounting import (
     FIGURES,
@@ -222,7 +222,7 @@ def _predicted(terms: Floats) -> dict[str, Any]:
 
 
 def _outside(fit: ExistingFit, *, outcome: Any, datasets: int, **_: Any) -> Release:
-    with warnings.catch_warnings(action="ignore"):
+    with expected(*OF_DRAWS):
         return synthesize(
             pl.DataFrame({"y": outcome}),
             outcome="y",

@@ -89,7 +89,8 @@ def clamped() -> vws.Release:
 
 def counted() -> vws.Release:
     pytest.importorskip("opendp")
-    return by_schema("noisy-counts", epsilon=8.0, sweeps=60)
+    # So little noise that no dataset lacks a level, for which a regression is refused.
+    return by_schema("noisy-counts", epsilon=40.0, sweeps=60)
 
 
 RELEASES: dict[str, tuple[Callable[[], vws.Release], str, tuple[str, ...]]] = {

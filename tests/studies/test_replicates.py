@@ -192,9 +192,11 @@ def test_an_interrupted_study_keeps_whole_results_and_goes_on(
     _, error = run.communicate(timeout=60)
     if number != signal.SIGKILL:
         assert run.returncode == 130
-        assert error.strip().splitlines()[-1] == (
+        # A process of joblib may still say what it cleans away.
+        said = [line for line in error.splitlines() if line.startswith("Error")]
+        assert said == [
             f"Error: Interrupted; 4 results are kept in {out}. The same command goes on from there."
-        )
+        ]
     kept = sorted(path.name for path in (out / "replicates").iterdir())
     assert kept == ["a-1-0.5.json", "a-1-2.json", "a-2-0.5.json", "a-2-2.json"]
     assert not (out / "replicates.csv").exists()

@@ -59,8 +59,8 @@ def test_what_one_record_has_is_neither_in_the_schema_nor_in_the_release(tmp_pat
     made = vws.synthesize(table, schema=signed, mechanism=mechanism, datasets=1)
     out = made.write(tmp_path / "out")
     left = b"".join(path.read_bytes() for path in (out / "release").iterdir())
-    for text in (ONE, "1850", "9999123", "999912"):
-        assert text not in schema.text
+    for text in (ONE, "1850-", "9999123", "999912"):  # A number may hold 1850 by chance.
+        assert text.strip("-") not in schema.text
         assert text.encode() not in left
     assert made.summary["records_in_no_cell"] == {}
     assert str(schema.columns["region"].note).startswith("1 record with values")

@@ -80,7 +80,9 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
     ),
     (
         "a coin for the ratio of points",
-        edited(_NUTS, "math.log(rng.random()) < gain - grown", "rng.random() < 0.5"),
+        edited(  # The first point is taken, as no other is there.
+            *(_NUTS, "math.log(rng.random()) < gain - grown"), "grown == gain or rng.random() < 0.5"
+        ),
         "statement/sampler-nominal",
     ),
     (

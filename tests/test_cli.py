@@ -296,10 +296,17 @@ def test_an_interrupt_that_falls_into_a_finalizer_is_not_lost() -> None:
     assert run.stderr == "Error: Interrupted; nothing was left half-written.\n"
 
 
-def test_an_interrupt_within_a_text_that_is_run_has_the_same_exit_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize("caught_by", ["main", "typer"])
+def test_an_interrupt_within_a_text_that_is_run_has_the_same_exit_code(
+    caught_by: str, tmp_path: Path
+) -> None:
     (tmp_path / "program.py").write_text(
-        "import signal, pyvws.commands.cli as cli\n"
-        "cli.app = lambda **_options: exec('signal.raise_signal(signal.SIGINT)')\n"
+        "import signal, sys, typer, pyvws.commands.cli as cli\n"
+        "sys.argv[1:] = []\n"
+        "def run():\n"
+        "    exec('signal.raise_signal(signal.SIGINT)')\n"
+        f"cli.app = typer.Typer() if {caught_by!r} == 'typer' else lambda **_options: run()\n"
+        f"{'cli.app.command()(run)' if caught_by == 'typer' else ''}\n"
         "cli.main()\n"
     )
     run = subprocess.run(

@@ -115,9 +115,6 @@ def main() -> None:
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED
-        # Python ends `python -m` by the signal, whatever the exit code, where an interrupt left a
-        # text that `exec` ran, as Numba's do. The next text that `exec` runs takes that back.
-        exec("")
     except Exception as error:
         if os.environ.get("PYVWS_DEBUG"):
             traceback.print_exc()
@@ -209,4 +206,7 @@ def _fail(message: str, code: int) -> None:
             if not name.isprintable():
                 message = message.replace(name, name.encode("unicode_escape").decode())
     print(f"Error: {message}", file=sys.stderr)
+    # Python ends `python -m` by the signal, whatever the exit code, where an interrupt left a text
+    # that `exec` ran, as Numba's do. The next text that `exec` runs takes that back.
+    exec("")
     sys.exit(code)

@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,16 @@ class StanRun:
     draws: dict[str, Floats]
     divergences: int
     seconds: float
+
+
+class Densities(NamedTuple):
+    """Of a program at P unconstrained points: log densities (P,) with Stan's Jacobians up to a
+    constant, their gradients (P, D), and the constrained variables (P, ...).
+    """
+
+    value: Floats
+    gradient: Floats
+    written: dict[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)

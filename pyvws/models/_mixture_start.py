@@ -83,7 +83,9 @@ class _Sample:
             if dropping:
                 weight[weight < 1.0] = 0.0
             for c in np.flatnonzero(weight):
-                beta[c], products, squares = self._regression(self.w * share[:, c])
+                part = self.w * share[:, c]
+                own, products = self._regression(part)
+                beta[c], squares = own, float(part @ (self.y - (self.X @ own)[self.row]) ** 2)
                 # As if the component held a thousandth of a record of the overall spread.
                 variance = (squares + 1e-3 * self._spread) / (weight[c] + 1e-3)
                 sigma[c] = max(np.sqrt(variance), 1.02 * self._floor)
@@ -108,14 +110,12 @@ class _Sample:
         total = shares.sum(axis=1, keepdims=True)
         return np.asarray(shares / total), np.asarray((top + np.log(total))[:, 0])
 
-    def _regression(self, part: Floats) -> tuple[Floats, Floats, float]:
-        """Coefficients, products of columns and squared residuals, records weighted by `part`."""
+    def _regression(self, part: Floats) -> tuple[Floats, Floats]:
+        """Coefficients and products of columns, records weighted by `part`."""
         X, R = self.X, len(self.X)
         products = (X * np.bincount(self.row, weights=part, minlength=R)[:, None]).T @ X
         pull = X.T @ np.bincount(self.row, weights=part * self.y, minlength=R)
-        beta = np.linalg.solve(products + self._ridge, pull)
-        squares = float(part @ (self.y - (X @ beta)[self.row]) ** 2)
-        return np.asarray(beta), products, squares
+        return np.asarray(np.linalg.solve(products + self._ridge, pull)), products
 
 
 def _quantile_groups(y: Floats, w: Floats, C: int) -> Floats:

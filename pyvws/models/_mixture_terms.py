@@ -8,6 +8,7 @@ of it.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,16 +44,23 @@ def _below_top(share: Floats, z: Floats, top: Floats, n: int) -> None:
         z[i] = z[i] if near else 0.0
 
 
+class _Moments(NamedTuple):
+    """The sums of shares, of shares times z, and of shares times z^2."""
+
+    zeroth: float
+    first: float
+    second: float
+
+
 @summing_kernel
-def _moments(part: Floats, z: Floats, n: int) -> tuple[float, float, float]:
-    """The sums of part, part z and part z^2 over n cells."""
+def _moments(part: Floats, z: Floats, n: int) -> _Moments:
     zeroth, first, second = 0.0, 0.0, 0.0
     for i in range(n):
         once = part[i] * z[i]
         zeroth += part[i]
         first += once
         second += once * z[i]
-    return zeroth, first, second
+    return _Moments(zeroth, first, second)
 
 
 @inlined_kernel

@@ -7,7 +7,7 @@ it, and each slice, `np.zeros` and array's arithmetic takes it longer than a loo
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,9 +36,17 @@ def solve_upper(R: Floats, right: Floats) -> None:
         right[i] = total / R[i, i]
 
 
+class Factors(NamedTuple):
+    """Lower-triangular R with R R' = I + B' H B, H B, and R^-1 B' pull as `centre`."""
+
+    R: Floats
+    HB: Floats
+    centre: Floats
+
+
 @kernel
-def conditional_factors(B: Floats, H: Floats, pull: Floats) -> tuple[Any, Any, Any]:
-    """Lower-triangular R with R R' = I + B' H B, H B and R^-1 B' pull; NaN without a root."""
+def conditional_factors(B: Floats, H: Floats, pull: Floats) -> Factors:
+    """The factors of B (K, K), H (K, K) and pull (K,); NaN without a root."""
     K = len(B)
     R, HB, centre = np.empty((K, K)), np.empty((K, K)), np.empty(K)
     for i in range(K):
@@ -66,7 +74,7 @@ def conditional_factors(B: Floats, H: Floats, pull: Floats) -> tuple[Any, Any, A
             centre[i] -= R[i, j] * centre[j]
         R[i, i] = math.sqrt(R[i, i])
         centre[i] /= R[i, i]
-    return R, HB, centre
+    return Factors(R, HB, centre)
 
 
 @kernel

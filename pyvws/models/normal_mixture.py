@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -69,11 +69,20 @@ def _log_sizes_prior(v: Floats, log_gamma_now: float, by_v: Floats) -> tuple[flo
     return logp, a * by_log_gamma
 
 
-@inlined_kernel
-def _places(C: int, K: int) -> tuple[int, int, int, int, int]:
+class _Places(NamedTuple):
     """Where log s, the partial correlations, log(sigma - floor), log sizes and log gamma start."""
+
+    scales: int
+    partials: int
+    sigmas: int
+    sizes: int
+    last: int
+
+
+@inlined_kernel
+def _places(C: int, K: int) -> _Places:
     sigmas = C * K + K + K * (K - 1) // 2
-    return C * K, C * K + K, sigmas, sigmas + C, sigmas + 2 * C
+    return _Places(C * K, C * K + K, sigmas, sigmas + C, sigmas + 2 * C)
 
 
 @kernel

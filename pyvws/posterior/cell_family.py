@@ -208,20 +208,24 @@ def cell_family(
     """
     column, whole = schema.columns[name], modelled_schema(schema)
 
-    def designed(variable: str) -> tuple[Model, Floats, Places]:
+    def designed(variable: str) -> _Conditional:
         design = public_design(whole, variable)
         matrix = design.matrix(values, n=combinations)
         first, row_of = distinct_rows(matrix.T, combinations)
-        return family_of(whole, variable, design), matrix[first], row_of.astype(np.int64)
+        family = family_of(whole, variable, design)
+        return _Conditional(family, matrix[first], row_of.astype(np.int64))
 
     if column.categorical:
-        return CellFamily(size, _Levels(*designed(name), np.arange(column.n_drawn)), None)
+        codes = np.arange(column.n_drawn)
+        return CellFamily(size, _Levels(**vars(designed(name)), codes=codes), None)
     levels, part = None, part_of(name)
     if column.parts and is_drawn(schema, part):
         own = whole.columns[part]
-        levels = _Levels(*designed(part), np.arange(len(own.coded_levels))[: own.n_drawn] - 1)
-    family, rows, row_of = designed(name)
-    return CellFamily(size, levels, _Numbers(family, rows, row_of, *_cells_of(family, ends)))
+        codes = np.arange(len(own.coded_levels))[: own.n_drawn] - 1
+        levels = _Levels(**vars(designed(part)), codes=codes)
+    numbers = designed(name)
+    within, opened = _cells_of(numbers.family, ends)
+    return CellFamily(size, levels, _Numbers(**vars(numbers), within=within, opened=opened))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

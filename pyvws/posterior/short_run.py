@@ -10,8 +10,10 @@ be taken together with other records, where these keep the parameters from movin
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws.models.model import Draws, Model, SampledScale
 from pyvws.models.sampled_scale import sampled_scale
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import Cells
 
 _LOOKS: Final = (0, 5, 15, 40, 100)  # Tuned steps before which the scale follows the records.
@@ -28,6 +31,8 @@ _GAIN: Final = 0.6
 _LEAPS: Final = (6, 13)
 _MOST_NEAR: Final = 20  # Parameters of a family for which points near the present one are tried.
 _WANTED_NEAR: Final = 0.3  # Share of points near the present one to take.
+
+_Density = Callable[[Floats, Floats], tuple[float, Floats]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,9 +70,9 @@ class ShortRun:
                     self._q = start.centre.copy()
                 self._scale = sampled_scale(start)
                 self._z = self._scale.inverse(self._q)
-        data = self.family.density_data(cells, weights)
+        density = self._density(self._scale, cells)
         with np.errstate(all="ignore"):  # A trajectory that leads nowhere is not accepted.
-            accepted = self._trajectory(self._scale, data, rng)
+            accepted = self._trajectory(density, rng)
         if tuning:
             self._log_step += _GAIN * (accepted - _WANTED) / math.sqrt(1.0 + self._steps)
             self._steps += 1
@@ -81,14 +86,14 @@ class ShortRun:
         """
         if self._scale is None or len(self._z) > _MOST_NEAR:
             return None
-        data = self.family.density_data(nobody, np.ones(nobody.n_records))
+        density = self._density(self._scale, nobody)
         if not len(self._tries):
             self._tries, self._log_reach = np.zeros(len(self._z)), np.zeros(len(self._z))
         z, k = self._z.copy(), int(rng.integers(len(self._z)))
         z[k] += math.exp(self._log_reach[k]) * rng.standard_exponential() * rng.standard_normal()
         with np.errstate(all="ignore"):
-            before, _, _ = self._at(self._z, self._scale, data)
-            height, _, q = self._at(z, self._scale, data)
+            q = np.empty(len(z))
+            before, height = density(self._z, q)[0], density(z, q)[0]
             draw = self.family.constrain(q[None], nobody.n_coefficients)
         ratio = height - before
         return NearPoint(draw, q, z, k, ratio) if math.isfinite(ratio) else None
@@ -102,20 +107,22 @@ class ShortRun:
             self._tries[k] += 1.0
             self._log_reach[k] += 2.0 * (chance - _WANTED_NEAR) / math.sqrt(self._tries[k])
 
-    def _trajectory(
-        self, scale: SampledScale, data: tuple[Any, ...], rng: np.random.Generator
-    ) -> float:
+    def _density(self, scale: SampledScale, cells: Cells) -> _Density:
+        target = PseudoPosterior(self.family, cells, np.ones(cells.n_records))
+        return partial(scale.density, target.density_and_gradient())
+
+    def _trajectory(self, density: _Density, rng: np.random.Generator) -> float:
         """Move by one trajectory, or stay; returns the probability of moving."""
-        z, q = self._z, self._q
+        z, q = self._z, np.empty(len(self._z))
         momentum = rng.standard_normal(len(z))
         leaps = int(rng.integers(*_LEAPS))
         step = math.exp(self._log_step) * rng.uniform(0.8, 1.2)
-        height, slope, _ = self._at(z, scale, data)
+        height, slope = density(z, q)
         before = height - 0.5 * float(momentum @ momentum)
         for _ in range(leaps):
             momentum = momentum + 0.5 * step * slope
             z = z + step * momentum
-            height, slope, q = self._at(z, scale, data)
+            height, slope = density(z, q)
             if not math.isfinite(height):
                 break
             momentum = momentum + 0.5 * step * slope
@@ -124,14 +131,3 @@ class ShortRun:
         if rng.random() < accepted:
             self._q, self._z = q, z
         return accepted
-
-    def _at(
-        self, z: Floats, scale: SampledScale, data: tuple[Any, ...]
-    ) -> tuple[float, Floats, Floats]:
-        """The log density at z (D,), its slope there, and q (D,)."""
-        restore, pull_back = scale.kernels
-        q, slope = np.empty(len(z)), np.empty(len(z))
-        jacobian, state = restore(z, *scale.data, q)
-        height = self.family.log_density(q, *data, slope)
-        pull_back(state, q, *scale.data, slope)
-        return float(height + jacobian), slope, q

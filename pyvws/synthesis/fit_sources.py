@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -46,6 +46,14 @@ class FitProgress(Protocol):
     def __call__(self, done: int, total: int, doing: Sequence[str] = (), /) -> None: ...
 
 
+class SampledFit(NamedTuple):
+    """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats."""
+
+    posterior: Posterior
+    bounds: LipschitzBounds
+    maxima: Floats
+
+
 class FitSource(Protocol):
     """A source of fits: it samples under weights (N,) and bounds the draws' log-likelihood.
 
@@ -67,11 +75,10 @@ class FitSource(Protocol):
         progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
-        """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats.
+    ) -> SampledFit:
+        """With a `clamp` the source clamps each term, in the fit and in the fit's bounds.
 
-        With a `clamp` the source clamps each term, in the fit and in the fit's bounds. The chains
-        start from `previous`, a fit under other weights.
+        The chains start from `previous`, a fit under other weights.
         """
 
 
@@ -106,7 +113,7 @@ class ModelSource:
         progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+    ) -> SampledFit:
         """As `FitSource.sample`; draws of several conditionals are named "column.parameter"."""
         columns = self.whole.columns
         if clamp is None or (len(columns) == 1 and self.units is None):
@@ -121,7 +128,7 @@ class ModelSource:
                 own = draws_of(posterior.draws, columns[0].column)
                 posterior = replace(posterior, draws=own)
         bounds, maxima = self.bounded(posterior, weights, clamp)
-        return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
+        return SampledFit(posterior, bounds if clamp is None else clamp.bounds(bounds), maxima)
 
     def bounded(
         self, posterior: Posterior, weights: Floats, clamp: Clamp | None = None

@@ -123,7 +123,7 @@ class SynthesisLoop:
         With a `clamp` the source keeps each record's term in the clamp's window. The chains start
         from draws of the latest fit, and have `longer` times the settings' draws.
         """
-        posterior, bounds, maxima = self.source.sample(
+        made = self.source.sample(
             weights,
             replace(self.settings, draws=longer * self.settings.draws),
             seed=self._next_seed(),
@@ -131,7 +131,7 @@ class SynthesisLoop:
             clamp=clamp,
             previous=self.fits[-1].posterior if self.fits else None,
         )
-        self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima, clamp=clamp))
+        self.fits.append(WeightedFit(label, weights, *made, clamp=clamp))
         return self.fits[-1]
 
     def _next_seed(self) -> int:
@@ -163,12 +163,12 @@ class SynthesisLoop:
         public = self._reference
         if public is None:
             raise InputError.by("reference-not-in-loop")
-        posterior, _, _ = public.source.sample(
+        posterior = public.source.sample(
             np.ones(public.records.cells.n_records),
             public.settings,
             seed=self._next_seed(),
             progress=self._listener.fit("reference"),
-        )
+        ).posterior
         problems = posterior.diagnostics.problems()
         if problems:
             warnings.warn(

@@ -12,7 +12,6 @@ from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
-from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.mechanisms.given_weights import GivenWeights
@@ -23,7 +22,7 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.synthesis.existing_fit import ExistingFit
-from pyvws.synthesis.fit_sources import FitProgress
+from pyvws.synthesis.fit_sources import FitProgress, SampledFit
 
 Fits = ExistingFit | Mapping[str, ExistingFit]
 
@@ -124,7 +123,7 @@ class OutsideSource:
         progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+    ) -> SampledFit:
         """As `FitSource.sample`, but only under the weights that the fits have."""
         first = next(iter(self.fits.values()))
         own = np.ones(first.log_lik.shape[1]) if first.weights is None else first.weights
@@ -142,7 +141,7 @@ class OutsideSource:
         maxima = np.zeros(len(own))
         used = own > 0
         maxima[used] = bounds.by_record[used] / own[used]
-        return self._posterior(), bounds, maxima
+        return SampledFit(self._posterior(), bounds, maxima)
 
     def _posterior(self) -> Posterior:
         draws = {

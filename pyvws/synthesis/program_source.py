@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
-from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
+from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.stan_run import StanEngine
 from pyvws.engines.user_program import UserFit, UserProgram, parameter_names, program_data
@@ -22,7 +22,7 @@ from pyvws.models.model import Draws
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.diagnostics import diagnose
 from pyvws.posterior.draws import Y_REP, Posterior
-from pyvws.synthesis.fit_sources import FitProgress
+from pyvws.synthesis.fit_sources import FitProgress, SampledFit
 
 _COMPARED: Final = 8  # Draws at which the program's likelihood is compared with the family's.
 _ROUNDING: Final = 1e-6  # Of a record's log-likelihood; another likelihood moves by whole nats.
@@ -72,7 +72,7 @@ class ProgramSource:
         progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+    ) -> SampledFit:
         """As `FitSource.sample`; a record of weight 0 has a bound of 0.
 
         A user's program starts at Stan's own starting point and ignores `previous`.
@@ -96,7 +96,7 @@ class ProgramSource:
         bounds = lipschitz_bounds(weighted, threshold=self.threshold)
         maxima = np.zeros(len(weights))
         maxima[used] = bounds.by_record[used] / weights[used]
-        return _posterior(fit, self.engine.name), bounds, maxima
+        return SampledFit(_posterior(fit, self.engine.name), bounds, maxima)
 
     def _compare(self, draws: Draws, log_lik: Floats, used: NDArray[np.bool_]) -> None:
         """Refuse a likelihood (S, n) of the used records that is not the family's.

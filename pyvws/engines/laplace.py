@@ -29,16 +29,14 @@ from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import quietly, share_out, steady_sums
-from pyvws.engines.engine import Progress
+from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.sampled_scale import sampled_scale
-from pyvws.posterior.diagnostics import resampled_draws
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Posterior, resampled_draws
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 

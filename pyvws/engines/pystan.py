@@ -16,11 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._bound_process import bound_command
-from pyvws.engines._chains import ChainEngine
 from pyvws.engines._pystan_process import load_module
 from pyvws.engines._stan_cache import compiled
-from pyvws.engines.stan_run import Densities, StanJob, variables
+from pyvws.engines.stan_run import ChainEngine, Densities, StanJob, bound_command, variables
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.posterior.draws import Y_REP
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
-from pyvws.models._exponentials import exponentials
+from pyvws.models._special_functions import exponentials
 from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
 
 SCALE_DF: Final = 3.0

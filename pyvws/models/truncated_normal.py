@@ -16,7 +16,7 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
-from pyvws.models._public_range import check_within, known_range
+from pyvws.models._outcome_scale import check_within, known_range
 from pyvws.models.model import Draws, Start
 from pyvws.models.normal import Normal
 from pyvws.models.priors import log_coefficient_prior, log_half_t

@@ -33,8 +33,7 @@ from pyvws.release.datasets import Batch, draw_datasets, open_draws
 from pyvws.release.draw_source import DrawSource
 from pyvws.release.output import Output, open_output
 from pyvws.release.summary import once_a_run
-from pyvws.synthesis.checked_table import check_table, least_records
-from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.confidential_table import ConfidentialTable, check_table, least_records
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.units import UnitTally

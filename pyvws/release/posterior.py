@@ -33,7 +33,6 @@ from pyvws.synthesis.fit_sources import (
     OutsideShares,
     share_outside,
 )
-from pyvws.synthesis.given_values import OWN_MODEL, brings_values, given_values
 from pyvws.synthesis.judged_fits import (
     judge_convergence,
     search_caveats,
@@ -42,8 +41,15 @@ from pyvws.synthesis.judged_fits import (
 )
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.open_loop import grid_settings, open_loop
-from pyvws.synthesis.outside_source import UNKNOWN, outside_caveats
-from pyvws.synthesis.program_source import UNCHECKED, program_caveats
+from pyvws.synthesis.outside_source import (
+    OWN_MODEL,
+    UNCHECKED,
+    UNKNOWN,
+    brings_values,
+    given_values,
+    outside_caveats,
+    program_caveats,
+)
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.strict_seller import rows_to_draw, seller_of
 from pyvws.tables.files.row_order import RowNumbers

@@ -29,8 +29,7 @@ from pyvws.models.sequence import (
     whole_model,
 )
 from pyvws.posterior.clamp import Clamp
-from pyvws.posterior.diagnostics import together
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Posterior, together
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.log_likelihood import column_terms, shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior

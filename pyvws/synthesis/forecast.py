@@ -21,7 +21,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.statement.words import forecast_words
 from pyvws.synthesis.cost import Cost, expected_cost, expected_of_counts
-from pyvws.synthesis.left_out import loses_much
+from pyvws.synthesis.loop import loses_much
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.design.units import Units

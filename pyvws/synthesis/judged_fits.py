@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from pyvws._base.phrase import counted
-from pyvws.engines.remedies import design_remedy
+from pyvws.engines.engine import design_remedy
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.statement.accounting import PrivacyStatement

@@ -10,15 +10,20 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.engines.engine import Engine
-from pyvws.engines.public_grid import public_grid
+from pyvws.engines.grid import public_grid
 from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitSource, ModelSource
-from pyvws.synthesis.given_values import brings_values, check_given, refuse_own_outcome
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
-from pyvws.synthesis.outside_source import OutsideSource, fits_by_column
-from pyvws.synthesis.program_source import ProgramSource
+from pyvws.synthesis.outside_source import (
+    OutsideSource,
+    ProgramSource,
+    brings_values,
+    check_given,
+    fits_by_column,
+    refuse_own_outcome,
+)
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.cells import Records
 from pyvws.tables.design.units import Units

@@ -101,7 +101,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "risk_summary": "pyvws.evaluation.whack_a_mole",
     "risk_weights": "pyvws.weights.weights",
     "scalar_weights": "pyvws.weights.weights",
-    "synthesize": "pyvws.release.synthesize",
+    "synthesize": "pyvws.release.synthesizer",
     "synthesize_from_histogram": "pyvws.mechanisms.histogram.perturbed_histogram",
     "table_risk": "pyvws.evaluation.table_risk",
     "table_utility": "pyvws.evaluation.table_utility",

@@ -17,7 +17,7 @@ from narwhals.typing import IntoDataFrame
 from pyvws._base.checks import near, positive
 from pyvws.errors import InputError
 from pyvws.mechanisms.registry import MECHANISMS, mechanism_settings
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged, declared
 

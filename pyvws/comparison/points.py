@@ -35,8 +35,7 @@ from pyvws.evaluation.table_scores import BLIND, Score
 from pyvws.evaluation.table_utility import table_utility
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
 from pyvws.statement.words import SIGNED, caveat_keys
-from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.confidential_table import ConfidentialTable, check_table
 from pyvws.synthesis.fit_sources import FitProgress
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.open_loop import open_loop

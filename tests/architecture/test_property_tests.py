@@ -24,7 +24,7 @@ TESTS = Path(__file__).parents[1]
 NOT_PURE = {
     "posterior.clamp": "asks a model; clamped densities are held against plain sums and Stan",
     "posterior.joint_target": "a class",
-    "posterior.diagnostics": "of chains; held against its definition by tests of its own",
+    "posterior.draws": "of chains; held against its definition by tests of its own",
     "posterior.log_likelihood": "asks a model, block by block; models have tests of their own",
     "commands": "the command line",
     "comparison": "orchestrates runs; the advice is held against rows by hand",

@@ -11,7 +11,7 @@ from test_nuts import FarOut, interrupted
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
-from pyvws.engines.joint_nuts import sample_joint
+from pyvws.engines.nuts import sample_joint
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.logistic import Logistic

@@ -15,7 +15,7 @@ import pytest
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 

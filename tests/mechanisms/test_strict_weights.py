@@ -22,8 +22,7 @@ from pyvws.mechanisms.registry import make_mechanism
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS
-from pyvws.release.synthesize import synthesize
-from pyvws.release.synthesizer import Synthesizer
+from pyvws.release.synthesizer import Synthesizer, synthesize
 from pyvws.synthesis.reference import Reference
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema

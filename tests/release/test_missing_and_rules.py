@@ -20,7 +20,7 @@ from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 

@@ -17,8 +17,7 @@ from typer.testing import CliRunner
 from pyvws.commands.cli import app
 from pyvws.errors import ConvergenceError, DisclosureWarning, InputError
 from pyvws.mechanisms.censored import Censored
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page

@@ -17,7 +17,7 @@ from pyvws_studies.other_tools import Tool, installed, made_by
 
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, SearchError
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 
 pytestmark = pytest.mark.runs
 

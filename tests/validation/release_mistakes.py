@@ -413,7 +413,7 @@ _MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     (
         "a fit of arviz has half its bound",
-        "pyvws.synthesis.existing_fit:arviz_variables",
+        "pyvws.synthesis.existing_fit:_arviz_variables",
         half_of_what_is_read,
         "statement/weights-arviz",
     ),

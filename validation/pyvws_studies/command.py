@@ -245,7 +245,7 @@ def _tables(
     others: _Others = None,
 ) -> _Asked:
     """Whole tables at one joint epsilon, beside separate runs, by the k-marginal score."""
-    from pyvws.release.synthesize import synthesize
+    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import whole_tables as study
 
     own = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
@@ -267,7 +267,7 @@ def _noisy_counts(
     others: _Others = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
-    from pyvws.release.synthesize import synthesize
+    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import noisy_counts as study
 
     chosen = None if epsilon is None else read_numbers(epsilon, "--epsilon", two=False)

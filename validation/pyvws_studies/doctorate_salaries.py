@@ -24,7 +24,7 @@ from pyvws.errors import InputError
 from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
 from pyvws.models.beta import Beta
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.frame import open_frame

@@ -33,7 +33,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan import reading
 from pyvws.privacy import seller
 from pyvws.release.release import Release
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._privacy_loss import Losses, Runs, word

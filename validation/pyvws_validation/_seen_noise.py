@@ -20,7 +20,7 @@ from pyvws._base.checks import Floats
 from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.censored import Censored
 from pyvws.privacy import discrete_laplace
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._grid_engine import KnownDraws

@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 from pyvws._base.checks import Floats
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._expected_warnings import OF_TABLES, expected

@@ -300,7 +300,7 @@ def _written(functions: tuple[str, ...], text: str) -> Finder:
     return find
 
 
-_SYNTHESIS: Final = "pyvws.release.synthesize:synthesize"
+_SYNTHESIS: Final = "pyvws.release.synthesizer:synthesize"
 SLIPS: Final = (
     _Slip(
         "authors/driver-source", "driver-sources-missing-file", "risk2024, section 2.4",
@@ -322,7 +322,7 @@ SLIPS: Final = (
     ),
     _Slip(
         "authors/diagnostics-undefined", "diagnostics-undefined", "risk2024, section 2",
-        "pyvws.posterior.diagnostics:diagnose",
+        "pyvws.posterior.draws:diagnose",
         _loose("gen_synthetic_data", "free", ("posterior", "np")), "gen_synthetic_data",
     ),
     _Slip(

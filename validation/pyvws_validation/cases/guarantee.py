@@ -18,8 +18,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
-from pyvws.release.synthesize import synthesize
-from pyvws.release.synthesizer import Synthesizer
+from pyvws.release.synthesizer import Synthesizer, synthesize
 from pyvws.statement.guarantees import STRICT
 from pyvws_validation._adversarial import (
     CLAIMED,

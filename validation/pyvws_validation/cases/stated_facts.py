@@ -24,7 +24,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.models.normal_mixture import NormalMixture
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.statement.words import caveat_keys
 from pyvws.synthesis.existing_fit import from_log_lik
 from pyvws.tables.schema.column import Column

@@ -25,7 +25,7 @@ from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.release.release import Release
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.synthesis.existing_fit import ExistingFit, from_arviz, from_log_lik
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema

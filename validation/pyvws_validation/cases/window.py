@@ -10,7 +10,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.joint import joint_bounds
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps

@@ -19,7 +19,7 @@ from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.nominal import Nominal
 from pyvws.models.normal import Normal
 from pyvws.posterior.draws import Posterior
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema

@@ -123,9 +123,7 @@ def planned(
                 raise
             left_out[text] = str(error)
     if not points:
-        raise InputError(
-            f"No choice can be run on this table. {next(iter(left_out.values()), '')}".strip()
-        )
+        raise InputError.by("no-choice-runs", why=next(iter(left_out.values()), "Name one."))
     # Clamped fits last, since they share no fit and take the longest; else epsilon by epsilon.
     clamps = {point.key: point.settings.chosen_mechanism.facts.clamps for point in points}
     return sorted(points, key=lambda at: (clamps[at.key], at.epsilon or 0.0)), left_out

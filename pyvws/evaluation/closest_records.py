@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, finite_vector
 
@@ -22,7 +22,11 @@ Plain = Mapping[str, NDArray[Any]]
 
 
 def closest_distances(
-    records: Plain, others: Plain, ranges: Mapping[str, float], *, itself: Any = None
+    records: Plain,
+    others: Plain,
+    ranges: Mapping[str, float],
+    *,
+    itself: NDArray[np.intp] | None = None,
 ) -> Floats:
     """The distance (M,) from each of `records` to the closest of `others` (N,), in [0, 1].
 
@@ -46,7 +50,7 @@ def closest_distances(
     return nearest
 
 
-def share_nearer(first: Any, second: Any) -> float:
+def share_nearer(first: ArrayLike, second: ArrayLike) -> float:
     """The share of pairs of distances (M,) and (N,) with the first one smaller; ties count half.
 
     1/2 = alike, larger = the first ones are nearer.

@@ -11,10 +11,9 @@ original (N_d records) and in a synthetic table (N_s). d_tq and s_tq count those
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import same_length
 from pyvws.errors import InputError
@@ -52,7 +51,7 @@ class AttributeDisclosure:
     both: float
 
 
-def replicated_uniques(original: Any, synthetic: Any) -> ReplicatedUniques:
+def replicated_uniques(original: ArrayLike, synthetic: ArrayLike) -> ReplicatedUniques:
     """Unique keys of an original (N_d,) and a synthetic table (N_s,), given as codes from 0 on.
 
     >>> replicated_uniques([0, 1, 1, 2], [0, 2, 2, 3]).replicated
@@ -70,7 +69,10 @@ def replicated_uniques(original: Any, synthetic: Any) -> ReplicatedUniques:
 
 
 def attribute_disclosure(
-    original: Any, original_target: Any, synthetic: Any, synthetic_target: Any
+    original: ArrayLike,
+    original_target: ArrayLike,
+    synthetic: ArrayLike,
+    synthetic_target: ArrayLike,
 ) -> AttributeDisclosure:
     """What keys (N_d,) and (N_s,) tell of a target; all are codes from 0 on.
 
@@ -97,7 +99,7 @@ def attribute_disclosure(
     return AttributeDisclosure(*(float(share.mean()) for share in shares))
 
 
-def _codes(values: Any, name: str) -> NDArray[np.intp]:
+def _codes(values: ArrayLike, name: str) -> NDArray[np.intp]:
     codes = np.asarray(values)
     if codes.ndim != 1 or codes.size == 0 or codes.dtype.kind not in "iu" or codes.min() < 0:
         raise InputError.by("not-counts-vector", name=name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import dataset_list, finite_vector
 from pyvws.r_numbers import rarith
@@ -24,7 +25,7 @@ class EcdfUtility:
     average: float
 
 
-def ecdf_utility(original: Any, synthetic: Sequence[Any]) -> EcdfUtility:
+def ecdf_utility(original: ArrayLike, synthetic: Sequence[Any]) -> EcdfUtility:
     """U_m and U_a of synthetic datasets against the confidential data [risk2024].
 
     For each dataset the function merges both sets of values, with duplicates, and takes

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 
 
-def interval_overlap(original: Any, synthetic: Any) -> Any:
+def interval_overlap(original: ArrayLike, synthetic: ArrayLike) -> Any:
     """The share of an interval that lies in the other interval, averaged over the two intervals.
 
     The overlap is (I / length of the original interval + I / length of the synthetic interval) / 2.
@@ -50,7 +51,7 @@ def interval_overlap(original: Any, synthetic: Any) -> Any:
     return float(shares) if first.ndim == 1 else shares
 
 
-def _intervals(values: Any, name: str) -> Floats:
+def _intervals(values: ArrayLike, name: str) -> Floats:
     try:
         ends = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -10,6 +10,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoFrame
 from scipy.linalg import qr, solve_triangular
 
 from pyvws._base.checks import Floats, choice
@@ -56,7 +57,7 @@ def least_squares(design: Floats, y: Floats, names: tuple[str, ...] = ()) -> Lea
 
 
 def fit_formula(
-    table: Any,
+    table: IntoFrame,
     formula: str,
     name: str = "table",
     family: str = "gaussian",
@@ -99,7 +100,7 @@ def fit_formula(
         raise InputError.by("in-fit", name=name, error=error) from None
 
 
-def _called(frame: Any, expression: str) -> Floats:
+def _called(frame: nw.DataFrame[Any], expression: str) -> Floats:
     """The values (N,) of a call such as log(income + 1)."""
     design = make_design(frame, f"~ {expression} - 1", outcome="")
     if design.matrix.shape[1] != 1:

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
@@ -167,7 +167,7 @@ def _of_number(name: str, original: Floats, datasets: Sequence[Floats]) -> Sheet
 
 
 def utility_table(
-    original: Any, synthetic: Sequence[Any], *, probabilities: Any = _PROBABILITIES
+    original: ArrayLike, synthetic: Sequence[Any], *, probabilities: ArrayLike = _PROBABILITIES
 ) -> UtilityTable:
     """Quantiles (type 7) and the mean of confidential data and of synthetic datasets.
 

@@ -14,9 +14,11 @@ larger, so the comparison is more lenient.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from narwhals.typing import IntoFrame
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, choice, whole_number
 from pyvws.errors import InputError, MissingDependencyError
@@ -57,8 +59,8 @@ def _not_zero(of_null: float) -> float:
 
 
 def pmse(
-    original: Any,
-    synthetic: Any,
+    original: IntoFrame,
+    synthetic: IntoFrame,
     *,
     formula: str | None = None,
     model: Literal["logistic", "tree"] = "logistic",
@@ -168,7 +170,7 @@ def tree_pmse(
     return PropensityScore(value, float(np.mean(null)), float(np.std(null, ddof=1)))
 
 
-def _tree_value(design: Floats, is_synthetic: Any, leaf: int, seed: int) -> float:
+def _tree_value(design: Floats, is_synthetic: NDArray[np.bool_], leaf: int, seed: int) -> float:
     try:
         from sklearn.tree import DecisionTreeClassifier
     except ImportError:
@@ -180,7 +182,7 @@ def _tree_value(design: Floats, is_synthetic: Any, leaf: int, seed: int) -> floa
     return float(np.mean((fitted - is_synthetic.mean()) ** 2))
 
 
-def _stacked(original: Any, synthetic: Any, formula: str | None) -> tuple[Floats, int]:
+def _stacked(original: IntoFrame, synthetic: IntoFrame, formula: str | None) -> tuple[Floats, int]:
     """The design matrix of both tables, synthetic rows last, and the number of synthetic rows."""
     import pandas as pd
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
+from narwhals.typing import IntoFrame
 from scipy.special import ndtri, stdtrit
 
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import SeveralDatasets, combine_formula, rule_named
+from pyvws.evaluation.combining_rules import Released, SeveralDatasets, combine_formula, rule_named
 from pyvws.evaluation.interval_overlap import interval_overlap
 from pyvws.evaluation.least_squares import fit_formula
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
@@ -116,7 +117,7 @@ def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:
 
 
 def cells_beside(
-    original: Any,
+    original: IntoFrame,
     datasets: Sequence[Any],
     columns: Sequence[str],
     *,
@@ -155,8 +156,8 @@ def cells_beside(
 
 
 def regression_utility(
-    original: Any,
-    synthetic: Any,
+    original: IntoFrame,
+    synthetic: Sequence[IntoFrame] | Released,
     formula: str,
     *,
     family: Literal["gaussian", "logistic", "poisson"] = "gaussian",

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import whole_number
@@ -154,12 +155,12 @@ class TableRisk(InSheets):
 
 
 def table_risk(
-    original: Any,
+    original: IntoFrame,
     synthetic: Sequence[Any],
     *,
     keys: Sequence[str],
     target: Sequence[str] | str = (),
-    holdout: Any = None,
+    holdout: IntoFrame | None = None,
     schema: Schema | None = None,
     bins: Mapping[str, Any] | None = None,
     seed: int = 1,

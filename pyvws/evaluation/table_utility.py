@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
@@ -38,7 +39,7 @@ Plain = dict[str, NDArray[Any]]
 
 
 def table_utility(
-    original: Any,
+    original: IntoFrame,
     synthetic: Sequence[Any],
     *,
     schema: Schema | None = None,

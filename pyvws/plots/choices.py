@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyvws._base.checks import finite_vector, positive
+from pyvws._base.checks import Floats, finite_vector, positive
 from pyvws.errors import InputError
 from pyvws.plots.drawing import LIMIT, MARKS, colours, log_scales, panels, some
 from pyvws.r_numbers import rarith
@@ -95,7 +95,7 @@ def choices_against_epsilon(
     return figure
 
 
-def _two_errors(values: Any) -> float:
+def _two_errors(values: Floats) -> float:
     """Two standard errors of the mean of R values; 0 for one value."""
     R = len(values)
     return 2.0 * math.sqrt(rarith.var(values) / R) if R > 1 else 0.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pyvws._base.checks import finite_vector
+from pyvws._base.checks import Floats, finite_vector
 from pyvws.errors import InputError
 from pyvws.plots.drawing import (
     DASHED,
@@ -240,8 +240,9 @@ def intervals(
     return figure
 
 
-def _interval(entry: Sequence[float], name: str) -> tuple[float, float, float]:
+def _interval(entry: Sequence[float], name: str) -> Floats:
+    """An estimate, then the lower and the upper end."""
     values = finite_vector(entry, name)
     if len(values) != 3 or not values[1] <= values[2]:
         raise InputError.by("figure-interval", name=name)
-    return float(values[0]), float(values[1]), float(values[2])
+    return values

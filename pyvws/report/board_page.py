@@ -95,7 +95,7 @@ def board_page(
     )
 
 
-def _in_four(value: Any) -> str:
+def _in_four(value: object) -> str:
     return formatted(value, number)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyvws import plots
+from pyvws._base.checks import Floats
 from pyvws.evaluation.whack_a_mole import top_records, whack_a_mole
 from pyvws.report.evidence import RiskEvidence
 from pyvws.report.output_folder import PublicPart
@@ -52,7 +51,7 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
     return Section("risks", "Risks of single records", text, parts)
 
 
-def _top(by: Any, caption: str, risk: RiskEvidence) -> Sheet:
+def _top(by: Floats, caption: str, risk: RiskEvidence) -> Sheet:
     top = top_records(by, risk.by_record)
     return Sheet(
         f"The {caption}; row 1 is the first of the table",

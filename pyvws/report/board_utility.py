@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -107,8 +108,8 @@ def _one_number(
         parts.append(
             picture(
                 plots.intervals(
-                    {stat: {label: _three(by["Synthetic"])} for stat, by in intervals},
-                    {stat: _three(by["Data"]) for stat, by in intervals},
+                    {stat: {label: astuple(by["Synthetic"])} for stat, by in intervals},
+                    {stat: astuple(by["Data"]) for stat, by in intervals},
                 ),
                 alt="Bootstrap estimates and 95 % intervals, with lines for the data's own.",
             )
@@ -117,10 +118,6 @@ def _one_number(
         text.append("The table is too large for bootstrap intervals; they are left out.")
     parts.append(table.sheet(f"Quantiles and mean of {name}, in its unit"))
     return text, parts
-
-
-def _three(interval: Any) -> tuple[float, float, float]:
-    return interval.estimate, interval.lower, interval.upper
 
 
 def _several_numbers(numbers: Sequence[NumberEvidence], label: str) -> list[PagePicture | Sheet]:

@@ -149,7 +149,7 @@ def _figure(value: float) -> str:
     return f"{value:.7g}" if value < 1e6 else str(value)
 
 
-def formatted(value: Any, figure: Callable[[float], str] = _figure) -> str:
+def formatted(value: object, figure: Callable[[float], str] = _figure) -> str:
     """A value of the statement as a reader sees it, with every digit of a figure rounded up."""
     if value is None:
         return "none"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -93,12 +93,12 @@ def _codes(column: ReportedColumn) -> list[str]:
     return [*({} if "" in (own.levels or ()) else {"": None}) | codes]
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: str | Sequence[str]) -> str:
     """Text, or a list of it, as both languages read it."""
     return json.dumps(value, ensure_ascii=False)
 
 
-def _in_r(value: Any) -> str:
+def _in_r(value: str | Sequence[str]) -> str:
     return _quoted(value) if isinstance(value, str) else f"c({', '.join(map(_quoted, value))})"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, SupportsFloat
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Sheet:
         return [bool(column) and all(map(_is_number, column)) for column in columns]
 
 
-def number(value: Any, digits: int = 4) -> str:
+def number(value: SupportsFloat | None, digits: int = 4) -> str:
     """A number as a table shows it, or a word for a value that is no number."""
     if value is None:
         return "none"
@@ -55,7 +55,7 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{value:.0f}" if whole else f"{value:.{digits}g}"
 
 
-def _cell(value: Any, digits: int) -> str:
+def _cell(value: SupportsFloat | str | None, digits: int) -> str:
     if isinstance(value, str):
         return value
     return "" if value != value else number(value, digits)

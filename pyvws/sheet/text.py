@@ -58,7 +58,7 @@ def print_json(content: Mapping[str, Any]) -> None:
     print(json.dumps(_plain(content), indent=2, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

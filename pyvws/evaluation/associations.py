@@ -23,10 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, finite_vector, same_length
 from pyvws.errors import InputError
+from pyvws.evaluation.original_and_datasets import Codes
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.kinds import distinct, floats_of, has_labels
-
-Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -343,7 +343,7 @@ def combine_formula(
     >>> combine_formula(tables, "y ~ x")["x"].estimate.__round__(10)
     1.3
     """
-    from pyvws.evaluation.least_squares import fit_formula
+    from pyvws.evaluation.regressions import fit_formula
 
     given: Any = {
         "kind": kind,

@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
+from pyvws.evaluation.bootstrap import second_sample, units_drawn
 from pyvws.evaluation.original_and_datasets import (
     Codes,
     OriginalAndDatasets,
     rising_edges,
     shared_codes,
 )
-from pyvws.evaluation.second_sample import second_sample, units_drawn
 from pyvws.r_numbers import rarith
 from pyvws.tables.files.frame import check_columns
 from pyvws.tables.files.kinds import distinct, floats_of

@@ -38,6 +38,8 @@ _TENTHS: Final = np.arange(1, 10) / 10
 _HARDLY: Final = 0.1  # Of the records of either table, those whose value the other table has.
 
 Codes = NDArray[np.intp]
+Plain = Mapping[str, NDArray[Any]]
+"""Columns (N,) by name: whole numbers are codes of a category, floats numbers, NaN if missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -33,13 +33,13 @@ from pyvws.evaluation.bootstrap import bootstrap_interval as bootstrap_interval
 from pyvws.evaluation.combining_rules import combine as combine
 from pyvws.evaluation.combining_rules import combine_formula as combine_formula
 from pyvws.evaluation.counted_cells import counted_cells as counted_cells
-from pyvws.evaluation.ecdf import ecdf_utility as ecdf_utility
-from pyvws.evaluation.interval_overlap import interval_overlap as interval_overlap
 from pyvws.evaluation.match_risk import match_risk as match_risk
+from pyvws.evaluation.one_column import ecdf_utility as ecdf_utility
 from pyvws.evaluation.one_column import utility_table as utility_table
 from pyvws.evaluation.pmse import pmse as pmse
 from pyvws.evaluation.published_table import PublishedTable as PublishedTable
 from pyvws.evaluation.published_table import tabulate as tabulate
+from pyvws.evaluation.regression_utility import interval_overlap as interval_overlap
 from pyvws.evaluation.regression_utility import regression_utility as regression_utility
 from pyvws.evaluation.table_risk import TableRisk as TableRisk
 from pyvws.evaluation.table_risk import table_risk as table_risk

@@ -74,9 +74,9 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.regression_utility.cells_beside": "compares figures with tests of their own",
     "evaluation.regression_utility.left_out": "words",
     "evaluation.regression_utility.together": "puts sheets together",
-    "sheet.text.plain_console": "a console",
-    "sheet.text.print_json": "prints",
-    "sheet.text.print_sheets": "prints",
+    "sheet.sheet.plain_console": "a console",
+    "sheet.sheet.print_json": "prints",
+    "sheet.sheet.print_sheets": "prints",
     "evaluation.combining_rules.rule_of": "reads the entries of a statement",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
@@ -87,7 +87,7 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.original_and_datasets.described": "reads the columns of a schema",
     "evaluation.original_and_datasets.plain_tables": "reads columns of tables by a schema",
     "evaluation.public_cells.read_records": "reads columns of a table by its schema",
-    "evaluation.second_sample.units_drawn": "reads a column of ids",
+    "evaluation.bootstrap.units_drawn": "reads a column of ids",
     "evaluation.public_cells.table_plan": "reads the words of a command",
     "synthesis.existing_fit.from_arviz": "reads groups of arviz",
     "synthesis.existing_fit.from_cmdstan_csv": "reads files",
@@ -175,10 +175,10 @@ PROPERTY_TESTS = {
     "evaluation.column_checks.check_column": (
         "evaluation/test_column_checks.py::test_statistics_against_loops"
     ),
-    "evaluation.closest_records.closest_distances": (
+    "evaluation.disclosure.closest_distances": (
         "evaluation/test_closest_records.py::test_distances_against_loops"
     ),
-    "evaluation.closest_records.share_nearer": (
+    "evaluation.disclosure.share_nearer": (
         "evaluation/test_closest_records.py::test_distances_against_loops"
     ),
     "evaluation.disclosure.attribute_disclosure": (
@@ -206,10 +206,14 @@ PROPERTY_TESTS = {
     "evaluation.counted_cells.noise_probabilities": (
         "evaluation/test_counted_cells.py::test_the_probabilities_of_the_noise_by_a_loop"
     ),
-    "evaluation.ecdf.ecdf_utility": "evaluation/test_ecdf.py::test_against_a_double_loop",
-    "evaluation.glm.glm": "evaluation/test_glm.py::test_groups_against_their_shares_and_means",
-    "evaluation.glm.independent_columns": ("evaluation/test_glm.py::test_columns_against_ranks"),
-    "evaluation.interval_overlap.interval_overlap": (
+    "evaluation.one_column.ecdf_utility": "evaluation/test_ecdf.py::test_against_a_double_loop",
+    "evaluation.regressions.glm": (
+        "evaluation/test_glm.py::test_groups_against_their_shares_and_means"
+    ),
+    "evaluation.regressions.independent_columns": (
+        "evaluation/test_glm.py::test_columns_against_ranks"
+    ),
+    "evaluation.regression_utility.interval_overlap": (
         "evaluation/test_interval_overlap.py::test_against_exact_fractions"
     ),
     "evaluation.k_marginal.chained_k_marginal": (
@@ -234,10 +238,10 @@ PROPERTY_TESTS = {
         "evaluation/test_k_marginal.py::"
         "test_what_is_worse_lacks_more_than_independent_columns_and_a_bootstrap"
     ),
-    "evaluation.least_squares.fit_formula": (
+    "evaluation.regressions.fit_formula": (
         "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
     ),
-    "evaluation.least_squares.least_squares": (
+    "evaluation.regressions.least_squares": (
         "evaluation/test_combining_rules.py::test_lines_against_exact_fractions"
     ),
     "evaluation.match_risk.match_risk": "evaluation/test_match_risk.py::test_against_a_double_loop",
@@ -247,8 +251,8 @@ PROPERTY_TESTS = {
     "evaluation.regression_utility.regression_utility": (
         "evaluation/test_regression_utility.py::test_groups_against_their_means_and_shares"
     ),
-    "evaluation.s_pmse.tree_score": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
-    "evaluation.s_pmse.two_way_pmse": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
+    "evaluation.pmse.tree_score": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
+    "evaluation.pmse.two_way_pmse": "evaluation/test_s_pmse.py::test_pairs_against_their_shares",
     "evaluation.original_and_datasets.complete_records": (
         "evaluation/test_complete_records.py::test_a_fit_is_that_of_the_complete_records"
     ),
@@ -261,12 +265,12 @@ PROPERTY_TESTS = {
     "evaluation.published_table.own_figures": (
         "evaluation/test_published_table.py::test_a_table_s_own_figures_are_those_of_it_twice"
     ),
-    "sheet.html.html": "test_sheets.py::test_every_text_and_number_of_a_sheet_is_told",
+    "sheet.sheet.html": "test_sheets.py::test_every_text_and_number_of_a_sheet_is_told",
     "sheet.sheet.number": "test_sheets.py::test_a_number_keeps_its_digits",
     "evaluation.published_table.tabulate": (
         "evaluation/test_published_table.py::test_every_figure_against_its_parts"
     ),
-    "evaluation.second_sample.second_sample": (
+    "evaluation.bootstrap.second_sample": (
         "evaluation/test_second_sample.py::test_units_come_with_all_their_records"
     ),
     "evaluation.survey_estimates.survey_design": (

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyvws.comparison.choices import planned, read_choice, refuse_choices
+from pyvws.comparison.points import planned, read_choice, refuse_choices
 from pyvws.errors import InputError
 
 pytestmark = pytest.mark.runs

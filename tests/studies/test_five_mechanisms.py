@@ -40,7 +40,7 @@ from report_text import report_text
 
 from pyvws._base.resumable_jobs import replicate_seed
 from pyvws.errors import PyvwsError
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.models.beta import Beta
 from pyvws.posterior.clamp import Clamp
 from pyvws.synthesis.loop import SynthesisLoop

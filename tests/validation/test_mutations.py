@@ -567,8 +567,8 @@ MIXED = "pyvws_validation.cases.r_numbers:mixed"
 BOOTSTRAP = "pyvws_validation.cases.evaluation:bootstrap_interval"
 COMBINE = "pyvws.evaluation.combining_rules:combine"
 COMBINED = "pyvws_validation.cases.evaluation:"
-SQUARES = "pyvws.evaluation.least_squares:least_squares"
-OVERLAP = "pyvws.evaluation.interval_overlap:interval_overlap"
+SQUARES = "pyvws.evaluation.regressions:least_squares"
+OVERLAP = "pyvws.evaluation.regression_utility:interval_overlap"
 PROPENSITY = "pyvws.evaluation.pmse:logistic_pmse"
 TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
@@ -592,7 +592,7 @@ TRUNCATED, DOWN = (
     "pyvws.weights.truncation:weighted_epsilon_weights",
     "pyvws.weights.truncation:downscale",
 )
-UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
+UTILITY = "pyvws.evaluation.one_column:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
 SHARE_LOGS = "pyvws_validation.cases.conditional_table:log_likelihood"
@@ -600,9 +600,9 @@ WORSE = "pyvws_validation.cases.k_marginal:"
 TABLES, SCORES = "pyvws_validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
 TWO_WAY = TABLES + "two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
-GLM = "pyvws.evaluation.glm:"
+GLM = "pyvws.evaluation.regressions:"
 TABLE_RISK = "pyvws_validation.cases.table_risk:"
-CLOSEST = "pyvws.evaluation.closest_records:"
+CLOSEST = "pyvws.evaluation.disclosure:"
 SURVEY, LINEAR = "pyvws_validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
 UTILITY_TABLE = "pyvws.evaluation.one_column:utility_table"
 CORPUT = "pyvws.posterior.systematic_draws:van_der_corput"
@@ -738,7 +738,7 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (SHARES, SHARES, synthetic_shares_of_the_original),
     (SHARES, "pyvws.r_numbers.rarith:mean", numpy_mean),
     (WORSE + "each_worse_than_independent", WORSE + "worse_than_independent", worse_from_a_tie_on),
-    (TWO_WAY, "pyvws.evaluation.s_pmse:combinations", main_effects_only),
+    (TWO_WAY, "pyvws.evaluation.pmse:combinations", main_effects_only),
     (ASSOCIATIONS + "cramers_v", ASSOCIATIONS + "_v", squared),
     (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", squared),
     (ASSOCIATIONS + "rank_correlation", "scipy.stats:rankdata", values_as_ranks),

@@ -25,8 +25,8 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.evaluation.combining_rules import Combined, combine
-from pyvws.evaluation.ecdf import EcdfUtility, ecdf_utility
-from pyvws.evaluation.least_squares import LeastSquares, least_squares
+from pyvws.evaluation.one_column import EcdfUtility, ecdf_utility
+from pyvws.evaluation.regressions import LeastSquares, least_squares
 from pyvws.evaluation.topcoding import Topcoded, topcode
 from pyvws.evaluation.whack_a_mole import WhackAMole, whack_a_mole
 from pyvws.mechanisms.count_weighted import MarginalWeighted

@@ -21,7 +21,7 @@ import numpy as np
 from pyvws._base.checks import Floats, positive
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
 from pyvws.models.beta import Beta
 from pyvws.synthesis.confidential_table import check_table

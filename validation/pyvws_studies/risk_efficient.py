@@ -17,7 +17,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.evaluation.whack_a_mole import whack_a_mole
 from pyvws.mechanisms.count_weighted import MarginalWeighted, PairwiseWeighted
 from pyvws.mechanisms.weighing import Request, WeightedFit

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.bootstrap import bootstrap_interval
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
@@ -315,7 +315,7 @@ CASES: Final[tuple[AuthorCase, ...]] = (
         _PAIRWISE,
         _pairwise_scaled,
     ),
-    _case("ecdf", _INTERVAL, "calculate_ECDF", "pyvws.evaluation.ecdf:ecdf_utility", _ecdf),
+    _case("ecdf", _INTERVAL, "calculate_ECDF", "pyvws.evaluation.one_column:ecdf_utility", _ecdf),
     _case("bootstrap-mean", _INTERVAL, "boot_stat", _BOOTSTRAP, _bootstrap("mean")),
     _case("bootstrap-median", _INTERVAL, "boot_stat", _BOOTSTRAP, _bootstrap("median")),
     _case("bootstrap-quantile", _INTERVAL, "boot_quantile", _BOOTSTRAP, _bootstrap("quantile")),

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyvws.evaluation.closest_records import closest_distances
-from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
+from pyvws.evaluation.disclosure import attribute_disclosure, closest_distances, replicated_uniques
 from pyvws.evaluation.table_risk import table_risk
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyvws.evaluation import s_pmse
+from pyvws.evaluation import pmse
 from pyvws.evaluation.pmse import PropensityScore
 from pyvws.evaluation.table_utility import table_utility
 from pyvws.tables.schema.column import Column
@@ -27,7 +27,7 @@ def two_way_pmse(
         return {f"x{place}": part for place, part in enumerate(parts)}
 
     tables = plain(original_codes, original_numbers), plain(synthetic_codes, synthetic_numbers)
-    return s_pmse.two_way_pmse(*tables).score
+    return pmse.two_way_pmse(*tables).score
 
 
 def _tables(seed: int, records: int) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from pyvws.plots.drawing import (
 from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _LINES = ("-", "--", ":", "-.")
@@ -116,7 +117,7 @@ def replicate_violins(
     some(values, "values", "panel")
     unknown = sorted(set(lines or {}) - set(values))
     if unknown:
-        raise InputError(f"lines names panels that are not drawn: {', '.join(unknown)}.")
+        raise InputError.by("lines-of-no-panel", names=", ".join(unknown))
     width = max(3.2, 0.95 * max(len(by_label) for by_label in values.values()))
     figure, axes = panels(len(values), size=(width, 4.0), sharey=True)
     of_title = colours(values)
@@ -244,7 +245,7 @@ def epsilons(
     some(papers, "papers", "panel")
     windows = dict(of_window or {})
     if any(title not in papers or set(windows[title]) != set(papers[title]) for title in windows):
-        raise InputError("of_window must have the panels and labels of papers, or fewer panels.")
+        raise InputError.by("windows-of-other-panels")
     figure, axes = panels(len(papers), columns=2, size=(6.4, 3.2))
     for axis, (title, by_label) in zip(axes, papers.items(), strict=True):
         some(by_label, f"papers[{title!r}]", "label")
@@ -270,7 +271,7 @@ def _labels(
     names = dict.fromkeys(label for by_label in utility.values() for label in by_label)
     for label in names:
         if label not in guarantees:
-            raise InputError(f"guarantees names no guarantee of {label!r}.")
+            raise InputError.by("label-without-guarantee", label=label)
         choice(guarantees[label], f"guarantees[{label!r}]", _GUARANTEES)
     colour = guarantee_colours()
     styles = {}
@@ -286,7 +287,7 @@ def _labels(
     return styles
 
 
-def _draw(axis: Any, means: Mapping[float, float], across: bool, style: Mapping[str, Any]) -> None:
+def _draw(axis: Axes, means: Mapping[float, float], across: bool, style: Mapping[str, Any]) -> None:
     at, heights = np.array(list(means)), np.array(list(means.values()))
     axis.plot(at, heights, linewidth=1.6, markersize=6, markeredgecolor="white", **style)
     if across and len(at) == 1:
@@ -294,7 +295,7 @@ def _draw(axis: Any, means: Mapping[float, float], across: bool, style: Mapping[
 
 
 def _legend(
-    figure: Any, labels: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
+    figure: Figure, labels: Mapping[str, Mapping[str, Any]], guarantees: Mapping[str, str]
 ) -> None:
     """One legend under all panels: a column for each kind of guarantee, with the kind on top."""
     from matplotlib.lines import Line2D

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,25 +61,24 @@ def half_unit(value: str) -> float:
     return 0.5 * 10.0 ** -len(value.partition(".")[2])
 
 
-def prediction_interval(
-    mean: float, deviation: float, runs: int, *, rounding: float = 0.0
-) -> tuple[float, float]:
-    """The interval of one further run, from the mean and sd (divisor `runs` - 1) of `runs` runs."""
+class PredictionInterval(NamedTuple):
+    """The mean of runs, and the ends of the interval of one further run."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def interval_of(values: ArrayLike, *, rounding: float = 0.0) -> PredictionInterval:
+    """Mean of the runs' values (R,) and the interval of a further run."""
     from scipy.stats import t
 
-    whole_number(runs, "replicates", least=2)
+    figures = np.asarray(values, dtype=np.float64)
+    runs = whole_number(figures.size, "replicates", least=2)
+    mean, deviation = float(figures.mean()), float(np.std(figures, ddof=1))
     half = float(t.ppf(0.5 + LEVEL / 2, runs - 1)) * deviation * math.sqrt(1 + 1 / runs)
     half += rounding * (1 + 1e-9)
-    return mean - half, mean + half
-
-
-def interval_of(values: Sequence[float], *, rounding: float = 0.0) -> tuple[float, float, float]:
-    """Mean of the runs' values and their `prediction_interval`."""
-    figures = np.asarray(values, dtype=np.float64)
-    whole_number(figures.size, "replicates", least=2)
-    mean = float(figures.mean())
-    deviation = float(np.std(figures, ddof=1))
-    return (mean, *prediction_interval(mean, deviation, figures.size, rounding=rounding))
+    return PredictionInterval(mean, mean - half, mean + half)
 
 
 def replicates_of(

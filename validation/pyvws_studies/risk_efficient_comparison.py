@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -33,11 +34,6 @@ class Published:
     radius: float
     datasets: int
     statistic: str
-
-    @property
-    def key(self) -> tuple[str, float, int, str]:
-        """The measured quantity; figures of two tables may share one key."""
-        return self.mechanism, self.radius, self.datasets, self.statistic
 
 
 _UTILITY: Final = (("U_m", "u_m"), ("U_a", "u_a"))
@@ -175,15 +171,9 @@ def differences(rows: Rows, data_seed: int) -> list[PairedDifference]:
 
 def replicated(rows: Rows, data_seed: int, published: Published) -> Floats:
     """The replicates' values (R,) of one published figure on the data of one seed."""
-    mechanism, radius, datasets, statistic = published.key
-    return np.array(
-        [
-            row[statistic]
-            for row in rows
-            if (row["data_seed"], row["mechanism"]) == (data_seed, mechanism)
-            and (row["radius"], row["datasets"]) == (radius, datasets)
-        ]
-    )
+    wanted = (data_seed, published.mechanism, published.radius, published.datasets)
+    of_row = itemgetter("data_seed", "mechanism", "radius", "datasets")
+    return np.array([row[published.statistic] for row in rows if of_row(row) == wanted])
 
 
 def simulate(settings: Mapping[str, Any], data_seed: int) -> Floats:

@@ -157,7 +157,7 @@ def _counted(rows: Sequence[Row]) -> dict[str, int]:
     return {"rows": len(rows), **{name: verdicts[name] for name in _VERDICTS}, "equal_bits": equal}
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """The value with infinities and NaN as text, at any depth, because JSON has no such numbers."""
     if isinstance(value, dict):
         return {name: _finite(entry) for name, entry in value.items()}

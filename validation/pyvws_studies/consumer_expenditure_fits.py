@@ -111,15 +111,6 @@ class ExpenditureStudy:
     problems: list[str]
 
 
-def education_groups(codes: Floats) -> Floats:
-    """The group, 1 to 4, of each of the survey's education codes.
-
-    Codes below 12 (no high school diploma) are group 1, 12 (diploma) is 2, 13 and 14 (some college
-    or associate's degree) are 3, 15 and above (bachelor's degree or more) are 4.
-    """
-    return _group_numbers(codes, (12.0, 13.0, 15.0))
-
-
 def _group_numbers(values: Floats, firsts: Sequence[float]) -> Floats:
     """The number of each value's group, from 1; `firsts` begin the groups after the first."""
     return np.asarray(1.0 + np.searchsorted(firsts, values, side="right"))

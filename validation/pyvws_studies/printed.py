@@ -10,7 +10,7 @@ mechanisms is free of the spread between samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -91,8 +91,19 @@ def replicates_of(
         return run_study(silent, place, replicates=replicates, seed=seed, jobs=jobs).results
 
 
-def printed_table(title: str, cells: Sequence[Printed]) -> Any:
-    """One table for a terminal: each printed figure, in or OUT, and the figure's interval."""
+def printed_tables(cells: Sequence[Printed], *more: str) -> Iterator[Any]:
+    """A table for a terminal for each printed one, or for each statistic of a wide one."""
+
+    def place(cell: Printed) -> tuple[str, ...]:
+        return cell.paper, cell.table, cell.column.rpartition(":")[0]
+
+    for at in dict.fromkeys(map(place, cells)):
+        own = [cell for cell in cells if place(cell) == at]
+        yield _printed_table(", ".join(filter(None, (*at, *more))), own)
+
+
+def _printed_table(title: str, cells: Sequence[Printed]) -> Any:
+    """Each printed figure, in or OUT, and the figure's interval."""
     table = terminal_table(title, left=["", *dict.fromkeys(cell.column for cell in cells)])
     table.caption = cells[0].how
     for label in dict.fromkeys(cell.row for cell in cells):

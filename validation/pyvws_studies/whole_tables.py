@@ -37,7 +37,6 @@ from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_studies._report import save_pictures
 from pyvws_studies._tables import terminal_table
 from pyvws_studies.other_tools import Tool, installed, made_by
 
@@ -384,22 +383,4 @@ def _formatted(value: float | None, form: str) -> str:
 
 def write(result: TableStudy, folder: Path) -> list[str]:
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
-    save_pictures({"tables.svg": _figure(result)}, folder)
-    return ["table.csv", "tables.svg"]
-
-
-def _figure(result: TableStudy) -> Any:
-    """The score against epsilon; a run without an epsilon is a line, as the scale's bounds are."""
-    from pyvws_studies.figures import utility_by_guarantee
-
-    costly = [row for row in result.rows if row.epsilon is not None]
-    levels = {row.name: row.score for row in result.rows if row.epsilon is None}
-    levels |= {"independent columns": result.independent, "bootstrap": result.bootstrap}
-    title = f"{result.n:,} records"
-    return utility_by_guarantee(
-        {title: {row.name: {row.epsilon: [row.score]} for row in costly if row.epsilon}},
-        {row.name: row.guarantee for row in costly},
-        levels=levels,
-        name="k-marginal score",
-        against="ε of a dataset; (ε, δ) of all datasets",
-    )
+    return ["table.csv"]

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from pyvws._base.folders import whole_folder
 from pyvws_validation import errata, provenance
-from pyvws_validation._figures import figures
 from pyvws_validation.report import Row, allowed, template, to_json
 from pyvws_validation.uncovered import LEFT_OPEN, uncovered
 
@@ -97,7 +96,6 @@ def to_html(report: dict[str, Any], rows: Sequence[Row]) -> str:
         **report,
         titles=_LEVELS,
         groups=groups,
-        figures=figures(rows),
         not_installed=provenance.NOT_INSTALLED,
         duration=_duration(report["seconds"]),
         span=_span,

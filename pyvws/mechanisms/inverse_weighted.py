@@ -19,16 +19,16 @@ from pyvws.weights.weights import inverse_weights
 class InverseWeighted(MechanismBase):
     """Inverse: alpha_i = min(1, (t / Delta_i)^power), Delta_i the bounds of the unweighted fit.
 
-    `t` (nats, above 0) is public, and epsilon is what comes of it; larger = less protected. No least
-    or largest bound of the table enters a weight, so one record moves the weights of others no
-    further than it moves their bounds. With `search_t` the run finds t for an epsilon in the place
-    of a given t. Then one record can move t, and with it all weights.
+    `t` (nats, above 0) is public, and epsilon is what comes of it; larger = less protected. The
+    least and the largest bound of the table enter no weight, so one record moves the weights of
+    others no further than it moves their bounds. With `search_t` the run finds t for an epsilon in
+    the place of a given t. Then one record can move t, and with it all weights.
     """
 
     declared = Facts(
         name="inverse",
-        explanation="A record keeps weight 1 up to a public bound t; beyond it the weight falls with "
-        "one over the record's Lipschitz bound in an unweighted fit. The map is pyvws's own.",
+        explanation="A record keeps weight 1 up to a bound t; beyond it the weight falls with one "
+        "over the record's Lipschitz bound in an unweighted fit. The map is pyvws's own.",
         claim="asymptotic-dp",
         fits=2,
         in_steps=True,
@@ -38,9 +38,9 @@ class InverseWeighted(MechanismBase):
 
     t: float | None = setting(
         None,
-        "Bound in nats up to which a record keeps weight 1, chosen without the table. Larger = less "
-        "protected.",
-        more="Epsilon is what comes of it: a first guess is 2 t for a dataset.",
+        "Bound in nats up to which a record keeps weight 1, chosen without the table. Larger = "
+        "less protected.",
+        more="Epsilon is what comes of it.",
     )
     power: float = setting(
         1.0, "Power of t over a record's bound. Larger = large bounds are more protected."

@@ -289,8 +289,8 @@ OF_PLAN: Final = (
     Refusal(
         "target-of-public-constant",
         lambda plan: plan.run.epsilon is not None and plan.run.facts.public_constant,
-        "{it} of mechanism {asked.run.mechanism.name} is public. A search for epsilon would let one "
-        "record move {it}, and with it all weights.",
+        "{it} of mechanism {asked.run.mechanism.name} is public. A search for epsilon would let "
+        "one record move {it}, and with it all weights.",
         "Give {it} alone, and the run states the epsilon that comes of it. Or give search_{it} "
         "(--search-{it}) in its place.",
     ),

@@ -287,6 +287,23 @@ OF_PLAN: Final = (
         "by its name.",
     ),
     Refusal(
+        "target-of-public-constant",
+        lambda plan: plan.run.epsilon is not None and plan.run.facts.public_constant,
+        "{it} of mechanism {asked.run.mechanism.name} is public. A search for epsilon would let "
+        "one record move {it}, and with it all weights.",
+        "Give {it} alone, and the run states the epsilon that comes of it. Or give search_{it} "
+        "(--search-{it}) in its place.",
+    ),
+    Refusal(
+        "search-without-target",
+        lambda plan: (
+            plan.run.facts.needs_target and (plan.run.epsilon is None or plan.run.downscale)
+        ),
+        "A search of the weights' constant ends at an epsilon, and downscale takes epsilon for "
+        "itself.",
+        "Give epsilon (--epsilon) without downscale, or the constant itself.",
+    ),
+    Refusal(
         "of-other-mechanisms",
         lambda plan: plan.run.of_other_mechanisms,
         "{it[0]} of a run is for the mechanisms {it[1]}.",

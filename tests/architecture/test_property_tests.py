@@ -409,6 +409,9 @@ PROPERTY_TESTS = {
     "weights.weights.fixed_scale_weights": (
         "weights/test_fixed_scales.py::test_sizes_against_loops"
     ),
+    "weights.weights.inverse_weights": (
+        "mechanisms/test_inverse.py::test_against_a_loop_and_no_other_record_counts"
+    ),
     "weights.weights.lipschitz_weights": "weights/test_weights.py::test_any_matrix_against_loops",
     "weights.weights.risk_weights": "weights/test_weights.py::test_against_loops",
     "weights.weights.scalar_weights": (

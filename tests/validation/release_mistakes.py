@@ -15,6 +15,7 @@ from pyvws_validation.cases import CASES
 from statement_mistakes import Wrong
 
 from pyvws.evaluation.combining_rules import Combined
+from pyvws.weights.weights import weights_from_bounds
 
 __all__ = ["RELEASE_MISTAKES", "RUN_MISTAKES"]
 
@@ -264,6 +265,16 @@ def of_all_columns(weights: Any) -> Any:
         return np.column_stack([own] * len(columns)) if by_column and len(columns) > 1 else own
 
     return wrong
+
+
+def by_least_and_largest(_inverse: Any) -> Any:
+    """LW's map in the place of the inverse: one record moves the weights of all others."""
+    return lambda by_record, **_named: weights_from_bounds(by_record)
+
+
+def t_of_the_table(inverse: Any) -> Any:
+    """t is half of the largest bound, which is a record's own."""
+    return lambda by_record, *, t, power: inverse(by_record, t=0.5 * max(by_record), power=power)
 
 
 def twice_the_constant(constant: Any) -> Any:
@@ -568,6 +579,18 @@ _MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
         "pyvws.mechanisms.weighing:downscale",
         all_alike,
         "statement/weights-downscaled",
+    ),
+    *(
+        (
+            what,
+            "pyvws.mechanisms.inverse_weighted:inverse_weights",
+            wrong,
+            "statement/weights-inverse",
+        )
+        for what, wrong in (
+            ("min-max in the place of the inverse", by_least_and_largest),
+            ("t from the table", t_of_the_table),
+        )
     ),
     (
         "pairwise weights are taken for risks",

@@ -528,6 +528,10 @@ def ties_are_farther(_: Any) -> Any:
     return lambda first, second: float(np.mean(np.less.outer(first, second)))
 
 
+def at_power_one(_function: Any) -> Any:
+    return lambda values, exponent: values
+
+
 def without_strata(function: Any) -> Any:
     return lambda weights, strata, clusters: function(weights, None, clusters)
 
@@ -555,6 +559,7 @@ LW, FROM_BOUNDS = (
     "pyvws.weights.weights:weights_from_bounds",
 )
 SCALED = "pyvws.weights.weights:scaled_bounds"
+INVERSE = "pyvws.weights.weights:inverse_weights"
 CW, SW = "pyvws.weights.weights:risk_weights", "pyvws.weights.weights:scalar_weights"
 COUNT = "pyvws_validation.cases.weights:count_weights"
 ATTRIBUTE = "pyvws_validation.cases.attribute_risk:attribute_risk"
@@ -652,6 +657,8 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (COUNT, "pyvws.weights.weights:_scaled", unclipped),
     (COUNT, "pyvws.risks.identification_risk:count_inside", open_ball),
     (SW, SW, unlimited_scalar),
+    (INVERSE, INVERSE, one_ulp_more),
+    (INVERSE, "pyvws.weights.weights:_power", at_power_one),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", without_the_weights_own_sum),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", prior_added_to_logs),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", every_weight_one),

@@ -24,6 +24,7 @@ from pyvws.errors import MissingDependencyError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
 from pyvws.mechanisms.given_weights import GivenWeights
+from pyvws.mechanisms.inverse_weighted import InverseWeighted
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
@@ -55,6 +56,11 @@ _OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
 def mapped_run(map: str, c: float, g: float, **data: Any) -> Floats:
     """An LW run under a map of bounds to risks."""
     return _figures(_run(LipschitzWeighted(map=map, c=c, g=g), **data))
+
+
+def inverse_run(t: float, power: float, **data: Any) -> Floats:
+    """A run under the inverse map at a public t."""
+    return _figures(_run(InverseWeighted(t=t, power=power), **data))
 
 
 def scalar_run(**data: Any) -> Floats:

@@ -61,6 +61,15 @@ def _scalar(seed: int, *shape: int) -> dict[str, Any]:
     return {"n": shape[0], "target": float(target), "unweighted": float(unweighted)}
 
 
+def _inverse(seed: int, records: int) -> dict[str, Any]:
+    """Bounds on either side of t; one equals t, one is 0, one is infinite, and two are equal."""
+    draws, t = Draws(seed), 0.5 * seed
+    bounds = draws.uniform(records, 0.01, 9.0)
+    if records > 4:
+        bounds[:5] = t, 0.0, np.inf, 7.0, 7.0
+    return {"by_record": bounds, "t": t, "power": (1.0, 0.5, 2.0, 1.5, 0.3)[seed - 1]}
+
+
 # Strict weights inside a clamp
 
 

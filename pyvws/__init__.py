@@ -22,6 +22,7 @@ from pyvws.weights.reweight import reweight as reweight
 __version__ = "0.1.0"
 
 _PUBLIC: Final[dict[str, str]] = {
+    "Audit": "pyvws.auditing.audit",
     "AttributeRisk": "pyvws.risks.attribute_risk",
     "Beta": "pyvws.models.beta",
     "Censored": "pyvws.mechanisms.censored",
@@ -70,6 +71,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "UserProgram": "pyvws.engines.user_program",
     "WeightedEpsilon": "pyvws.mechanisms.weighted_epsilon",
     "associations": "pyvws.evaluation.associations",
+    "audit": "pyvws.auditing.audit",
     "bootstrap_interval": "pyvws.evaluation.bootstrap",
     "censored_share": "pyvws.posterior.censoring",
     "clamp_log_likelihood": "pyvws.posterior.censoring",

@@ -84,11 +84,10 @@ class NoisyCountsRun(DrawSource):
         yield stream
 
     def noise(self, name: str) -> CellNoise | None:
-        by_name = {column.name: k for k, column in enumerate(self.noisy.table.columns)}
-        if name not in by_name or not len(self.noisy.table.columns[by_name[name]].edges):
+        column = self.noisy.table.columns.get(name)
+        if column is None or not len(column.edges):
             return None
-        deviation = self.noisy.deviation_of_column(by_name[name])
-        return CellNoise(self.noisy.table.columns[by_name[name]].edges, deviation)
+        return CellNoise(column.edges, self.noisy.deviation_of_column(name))
 
     def figures(self) -> dict[str, Any]:
         return {
@@ -278,9 +277,9 @@ def imputed_values(
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
         within = {
-            k: within_cells(finer[column.name], column, codes[:, k], fine[column.name])
-            for k, column in enumerate(table.columns)
-            if k not in drawn and column.name in fine
+            name: within_cells(finer[name], column, own, fine[name])
+            for (name, column), own in zip(table.columns.items(), codes.T, strict=True)
+            if name not in drawn and name in fine
         }
         rng = np.random.default_rng(stream)
         once = partial(_drawn_once, schema, table, within, rng)
@@ -291,17 +290,17 @@ def imputed_values(
 def _drawn_once(
     schema: Schema,
     table: CountedTable,
-    within: Mapping[int, Within],
+    within: Mapping[str, Within],
     rng: np.random.Generator,
     codes: Codes,
-    drawn: Mapping[int, Floats],
+    drawn: Mapping[str, Floats],
 ) -> dict[str, Floats]:
     """Values (M,) by column of records (M, K), computed columns too."""
     values: dict[str, Floats] = {}
-    for k, column in enumerate(table.columns):
-        numbers = within[k].drawn(codes[:, k], rng) if k in within else drawn.get(k)
-        values |= column.values(codes[:, k], rng, numbers)
-    by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
+    by_name = table.by_name(codes)
+    for name, own in by_name.items():
+        numbers = within[name].drawn(own, rng) if name in within else drawn.get(name)
+        values |= table.columns[name].values(own, rng, numbers)
     for difference in table.differences:
         values |= difference.together(by_name, values, rng)
     for name in schema.synthesized:
@@ -313,8 +312,8 @@ def _drawn_once(
 def _within_ranges(
     schema: Schema,
     codes: Codes,
-    drawn: Mapping[int, Floats],
-    once: Callable[[Codes, Mapping[int, Floats]], dict[str, Floats]],
+    drawn: Mapping[str, Floats],
+    once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
     """Values (M,) by column of imputed records (M, K); no computed number leaves its range.

@@ -108,7 +108,7 @@ def test_numbers_drawn_together_keep_their_cells_and_those_of_the_difference(
 def test_a_difference_is_narrow_around_0_and_counted_with_what_else_gives_the_number() -> None:
     table = counted()
     own = table.differences[0]
-    assert [one.name for one in table.columns] == ["kin", "age", GAP, "headage"]
+    assert [*table.columns] == ["kin", "age", GAP, "headage"]
     assert {"-1 to 0", "0 to 1", "1 to 2"} < {*own.labels}
     assert np.diff(own.edges).max() >= 25
     assert [name for name in table.names if GAP in name] == [f"kin:{GAP}"]

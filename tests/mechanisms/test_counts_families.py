@@ -172,7 +172,7 @@ def counted(column: vws.Column) -> CountedTable:
 def test_a_column_that_its_family_gives_has_its_posterior(name):
     column, shares = FAMILIES[name]
     table = counted(column)
-    states = list(itertools.product((0, 1), range(table.columns[1].size)))
+    states = list(itertools.product((0, 1), range(table.columns["b"].size)))
     middle = states.index((0, 1))
     truth = np.array([states[k] for k in (0, middle, middle, -2, -1)], dtype=np.int32)
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 1, -1)
@@ -180,7 +180,7 @@ def test_a_column_that_its_family_gives_has_its_posterior(name):
         table=table, counts=counts, scales=np.array([1.5]), laplace=False, records=N
     )
     made = impute(noisy, datasets=_SWEEPS // 2, classes=1, sweeps=_SWEEPS, seed=3).codes
-    wide = table.columns[1].size
+    wide = table.columns["b"].size
     places = np.array(made, dtype=np.int64)[:, :, 0] * wide + np.array(made)[:, :, 1]
     seen = np.array([np.bincount(own, minlength=len(states)) for own in places])
     batches = seen.reshape(_BATCHES, -1, len(states)).mean(axis=1)

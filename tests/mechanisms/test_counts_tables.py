@@ -46,8 +46,8 @@ def tables() -> dict[str, tuple[CountedTable, list[tuple[int, ...]]]]:
     chain = vws.NoisyCounts(epsilon=1, measure=[sets], model="conditionals")
     alone = vws.NoisyCounts(epsilon=1, measure=["a", "b"]).counted_table(SCHEMA)
     inside = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]) / 2
-    rows = clique(alone.columns, (0,), {})
-    nested = replace(alone, given={1: GivenColumn(rows, inside, redrawn=True)})
+    rows = clique(alone.columns, {"a"})
+    nested = replace(alone, given={"b": GivenColumn(rows, inside, redrawn=True)})
     return {
         "named": (named.counted_table(SCHEMA), ALL),
         "conditionals": (chain.counted_table(SCHEMA), ALL),
@@ -68,13 +68,13 @@ def log_table(counts: np.ndarray, prior: np.ndarray) -> float:
 def exact_means(noisy: Measurements, states: list[tuple[int, ...]]) -> np.ndarray:
     """E[number of records in each state | S] by all tables of N records, with one class."""
     table, log_p, found = noisy.table, [], []
-    prior = np.broadcast_to(table.given[1].prior, (2, 3))
+    prior = np.broadcast_to(table.given["b"].prior, (2, 3))
     for members in itertools.combinations_with_replacement(range(len(states)), N):
         number = np.bincount(members, minlength=len(states))
         x = np.array([states[one] for one in members], dtype=np.int32)
         value = math.lgamma(N + 1) - gammaln(number + 1).sum()
         first = np.bincount(x[:, 0], minlength=2)
-        given = table.given.get(0)
+        given = table.given.get("a")
         value += log_table(first, given.prior) if given else log_codes(tuple(first.tolist()))
         for a in (0, 1):
             value += log_table(np.bincount(x[x[:, 0] == a, 1], minlength=3), prior[a])
@@ -147,7 +147,7 @@ def test_coarser_sets_count_the_groups_of_their_codes():
 def test_a_record_is_in_one_cell_of_each_set_at_most():
     coarse = {"columns": ["age", "kind", "field"], "cuts": {"age": [15], "kind": ["b", "c"]}}
     table = vws.NoisyCounts(epsilon=1, measure=["pairs", coarse]).counted_table(WIDE)
-    codes = np.stack(np.meshgrid(*(range(-1, one.size) for one in table.columns)), -1)
+    codes = np.stack(np.meshgrid(*(range(-1, one.size) for one in table.columns.values())), -1)
     rng = np.random.default_rng(0)
     for record in rng.permutation(codes.reshape(-1, codes.shape[-1]))[:400]:
         counts = table.counts(record[None, :].astype(np.int32))
@@ -157,7 +157,7 @@ def test_a_record_is_in_one_cell_of_each_set_at_most():
 
 def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule():
     table = vws.NoisyCounts(epsilon=1).counted_table(WIDE)
-    assert [one.name for one in table.columns] == ["age", "kind", "field", "job"]
+    assert [*table.columns] == ["age", "kind", "field", "job"]
     assert "age:field" in table.names
     assert "job" in table.names
     assert not any("job" in name for name in table.names if ":" in name)
@@ -303,10 +303,7 @@ def test_columns_that_look_like_those_of_another_person_have_tables() -> None:
 
     def given(**settings) -> tuple[dict[str, tuple[str, ...]], list[str]]:
         table = vws.NoisyCounts(epsilon=1, measure=["sex:kin"], **settings).counted_table(schema)
-        by_name = {
-            table.columns[k].name: tuple(table.columns[p].name for p in column.rows.places)
-            for k, column in table.given.items()
-        }
+        by_name = {name: column.rows.columns for name, column in table.given.items()}
         return by_name, [name for name in table.names if ":" in name and name != "sex:kin"]
 
     gap = "headage - age"

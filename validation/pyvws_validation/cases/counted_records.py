@@ -66,7 +66,7 @@ def state_means(
     schema = Schema({"a": _FIRST, "b": _RULED if ruled else _FIRST})
     table = counted_table(schema, ("pairs", "a"))
     counts = np.zeros(len(table.possible), dtype=np.int64)
-    wide = table.columns[1].size
+    wide = table.columns["b"].size
     places = np.asarray(first, dtype=np.int64) * wide + np.asarray(second, dtype=np.int64)
     counts[places] = noisy
     counts[2 * wide :] = noisy_first

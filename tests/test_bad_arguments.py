@@ -1,7 +1,5 @@
 """Bad input of risks, weights, utility, inference: what is wrong, which column, what to do."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

@@ -1,7 +1,5 @@
 """pyvws risk, utility and combine on files that do not fit: file, column and remedy are named."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

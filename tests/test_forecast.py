@@ -1,7 +1,5 @@
 """The forecast: figures before any fit, near those of a run, and nothing written."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """pyvws ledger and --after: what the releases of one table have cost together."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

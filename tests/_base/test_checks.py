@@ -1,7 +1,5 @@
 """Checked arguments: what passes, and the key and fields of each refusal."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

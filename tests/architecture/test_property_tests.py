@@ -4,8 +4,6 @@ A function is public where its module and its name have no leading underscore. A
 computes nothing, or not from its arguments alone, is listed with the reason.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Iterable, Iterator

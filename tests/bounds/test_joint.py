@@ -1,7 +1,5 @@
 """Joint bounds: by hand, against all pairings of draws, and where they collapse."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

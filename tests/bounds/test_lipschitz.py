@@ -1,7 +1,5 @@
 """Lipschitz bounds: by hand, by loops, in blocks of cells, and with records that are not finite."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

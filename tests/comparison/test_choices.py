@@ -1,7 +1,5 @@
 """The words of a choice, the points that it gives, and what is refused before any work."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

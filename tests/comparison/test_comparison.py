@@ -1,7 +1,5 @@
 """Comparisons of a small table: shared fits, resumed points, time, and the release that follows."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

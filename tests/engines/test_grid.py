@@ -1,7 +1,5 @@
 """The grid engine: whole scores, the public prior, exact draws, and what it refuses."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from decimal import Decimal, localcontext

@@ -1,7 +1,5 @@
 """NUTS over a table: the right target, same seed same draws, names, progress and interrupts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Engines laplace and auto: moments, khat, seeds, modes of a clamped target, and which one drew."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

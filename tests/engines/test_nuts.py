@@ -1,7 +1,5 @@
 """The native engine: right target, same seed same draws, no start far out, interrupts pass on."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Engines by name, and one line of what to install where one is missing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

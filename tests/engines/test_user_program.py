@@ -1,7 +1,5 @@
 """What a user's Stan program must and may declare."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from refusals import refused

@@ -1,7 +1,5 @@
 """Associations: by hand, by loops over all cells and pairs, against scipy, and their symmetries."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bootstrap intervals: by hand, by loops over R's positions, and what theory allows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """Checks of synthetic columns: by loops, on data of the model, and on planted defects."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Combining rules: by hand, their symmetries, coverage, and regressions on tables."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import inf, sqrt
 

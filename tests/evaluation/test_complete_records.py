@@ -1,7 +1,5 @@
 """Regressions leave out records without a value: they are those of the other records alone."""
 
-from __future__ import annotations
-
 import narwhals as nw
 import numpy as np
 import pandas as pd

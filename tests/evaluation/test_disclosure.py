@@ -1,7 +1,5 @@
 """Replicated uniques and attribute disclosure: by hand, by loops, and their ends."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

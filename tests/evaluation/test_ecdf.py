@@ -1,7 +1,5 @@
 """Distances between distribution functions: by hand, by a double loop, and their symmetries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """Logistic and Poisson regression: by hand, by groups, dependent columns, and separated groups."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

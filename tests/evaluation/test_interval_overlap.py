@@ -1,7 +1,5 @@
 """Overlap of intervals: by hand, bounds and symmetry."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

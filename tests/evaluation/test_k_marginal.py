@@ -1,7 +1,5 @@
 """The k-marginal score: by hand, by double loops, at its ends, and on the ACS excerpt's figures."""
 
-from __future__ import annotations
-
 import os
 from itertools import combinations, product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Match risks: by hand, by a double loop, and open against closed balls."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

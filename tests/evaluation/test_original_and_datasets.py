@@ -1,7 +1,5 @@
 """The reader of an original and datasets: codes that tables share, edges, and messages by role."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """pMSE: by hand, its null distribution, its extremes, and trees."""
 
-from __future__ import annotations
-
 import sys
 from fractions import Fraction
 from itertools import combinations

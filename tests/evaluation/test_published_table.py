@@ -1,7 +1,5 @@
 """Published tables: by hand, against their parts, empty cells, and Laplace figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

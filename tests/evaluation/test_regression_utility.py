@@ -1,7 +1,5 @@
 """A regression before and after: by groups, against its parts, a permuted column, and messages."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

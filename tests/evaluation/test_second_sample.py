@@ -1,7 +1,5 @@
 """A second sample of a table with units: whole units, and the noise of these in every score."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl

@@ -1,7 +1,5 @@
 """Survey estimates: by hand, against plain loops over strata and clusters, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

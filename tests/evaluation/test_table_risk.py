@@ -1,7 +1,5 @@
 """Risks of tables: a copy, a second sample, keys and targets by kind, hold-outs, and messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

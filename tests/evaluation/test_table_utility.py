@@ -1,7 +1,5 @@
 """Utility of tables: a permuted column, a second sample, kinds, missing values, and messages."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd

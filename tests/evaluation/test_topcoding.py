@@ -1,7 +1,5 @@
 """Topcoding: by hand, by a loop, and its risk."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """Quantiles and means beside each other: by hand, by NumPy, and what must not change them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """Whack-a-mole: by hand, by loops, and the tables of the largest records."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """Differences of two numbers of a record: their cells, their claim, and numbers drawn by them."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

@@ -1,8 +1,6 @@
 """Columns of noisy counts that their own families give: the posterior against sums over all tables
 of five records, whose probabilities are means over draws of the families' priors."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

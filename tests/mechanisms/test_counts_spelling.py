@@ -1,7 +1,5 @@
 """A cell's code follows from that cell alone, however a reader types the column for others."""
 
-from __future__ import annotations
-
 import csv
 from datetime import date
 from pathlib import Path

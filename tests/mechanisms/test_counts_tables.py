@@ -1,8 +1,6 @@
 """Columns that tables give, and sets of coarser cells: the posterior against sums over all tables
 of five records, and the counts against those of the records."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

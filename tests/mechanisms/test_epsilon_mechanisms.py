@@ -1,7 +1,5 @@
 """Mechanisms at an epsilon that the agency sets, from a table to a statement."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

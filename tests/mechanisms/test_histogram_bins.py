@@ -1,7 +1,5 @@
 """Bins: by hand, by loops, and what must not change them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

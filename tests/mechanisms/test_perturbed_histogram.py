@@ -1,7 +1,5 @@
 """The perturbed histogram: by hand, its bins, what it says of itself, and records drawn from it."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Which fits a mechanism runs and under which weights, where each fit's bounds are known before."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

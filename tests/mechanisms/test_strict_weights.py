@@ -1,7 +1,5 @@
 """Weights inside a clamp that stay strict: no other record moves a weight by a bit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Beta outcomes at the ends of their range under a clamp: terms, every engine's, and the claim."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from refusals import refused

@@ -1,7 +1,5 @@
 """Conditional tables: counts, exact Dirichlet draws, and runs on whole tables."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

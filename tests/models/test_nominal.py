@@ -1,7 +1,5 @@
 """Multinomial logit: by hand, against plain NumPy, where it collapses, and its sampled scale."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

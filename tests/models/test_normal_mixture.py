@@ -1,7 +1,5 @@
 """The mixture of normal regressions against scipy, its collapses, label rules and statement."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Scales of a continuous outcome: there and back, what they take, what they say of units."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

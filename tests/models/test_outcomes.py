@@ -1,7 +1,5 @@
 """Which outcomes a family takes, where it starts, what it draws, and what it says of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from refusals import refused

@@ -1,7 +1,5 @@
 """The saturated log-likelihood: the supremum over public parameters, and of the record alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The normal family with a range: its limits, draws, far tails, and what a run makes of a range."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Draws among the levels that rules leave have the family's probabilities, rescaled."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The clamped target: against a plain sum, its gradient, and where it must collapse."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The clamp: by hand, by loops, and what it must not change."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

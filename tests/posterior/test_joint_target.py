@@ -1,7 +1,5 @@
 """The joint target: against plain numpy, its gradient, and where it must collapse."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

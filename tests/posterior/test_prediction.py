@@ -1,7 +1,5 @@
 """Synthetic outcomes in steps are those of a loop over the steps, from one stream."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 It has no seed, so these tests can fail by chance: each with a probability of about 1e-6.
 """
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 

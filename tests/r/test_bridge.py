@@ -1,7 +1,5 @@
 """R runs in one thread, says nothing aloud, and can be missing."""
 
-from __future__ import annotations
-
 import logging
 import subprocess
 import sys

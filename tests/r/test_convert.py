@@ -1,7 +1,5 @@
 """Values cross to R and back unchanged, or raise InputError."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The comparison with R is in tests/r/test_random_numbers.py and in the cases of r_random.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

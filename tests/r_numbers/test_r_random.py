@@ -1,7 +1,5 @@
 """R's stream: known numbers, NumPy's own Mersenne Twister, and what a stream must keep."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """R's arithmetic: by hand, against plain loops and exact fractions, and at its edges."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Numbers of noisy counts: missing codes keep their shares, computed numbers their ranges."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

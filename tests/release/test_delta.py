@@ -1,7 +1,5 @@
 """A delta beside the number of records: refused, for a board to decide, and proposed."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """From a fit made elsewhere, or from given weights, to a written release and its pages."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run takes no kind of records out of the fit in silence, and throws no safe fit away."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Dates, ids and groups of levels through whole runs: in memory, in steps, and in reports."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Files that are never held whole: the same release as from memory, in steps."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Tables on engines of their own: counted there, released as from memory, in an order of no use."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Missing values, points of mass and rules: what comes out, what each record's term is, and what
 a record that breaks a rule can change."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A release from noisy counts: what leaves, what it costs, and that anyone can make it again."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

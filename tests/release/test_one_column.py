@@ -1,7 +1,5 @@
 """One outcome with entries of a schema: missing values, points of mass, a rule and dates."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """From a table to a release for each family: kinds of columns, caveats, what a radius refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

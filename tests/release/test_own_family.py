@@ -1,7 +1,5 @@
 """A family that a user wrote, in one file, runs as the package's do, and is named as unchecked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +52,7 @@ class Exponential(Family):
     predicts_from: ClassVar[tuple[str, ...]] = ("beta",)
     log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
 
-    def prepare(self, outcome: Floats, column: str) -> Exponential:
+    def prepare(self, outcome: Floats, column: str) -> "Exponential":
         if (outcome <= 0).any():
             raise InputError(f"Column {column!r} has values that are not above 0.")
         return self

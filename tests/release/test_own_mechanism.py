@@ -1,7 +1,5 @@
 """A mechanism of a user's own, in one file, runs as the package's do; it is named as unchecked."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a release shows in a notebook: its public statement, escaped, and nothing confidential."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs whose records have survey weights as exponents, or synthetic survey weights as a column."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

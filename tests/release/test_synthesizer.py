@@ -1,7 +1,5 @@
 """From a table of any kind to a release, and what is refused before any work."""
 
-from __future__ import annotations
-
 import json
 import traceback
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A table of one conditional takes what one outcome takes, and gives the same release."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any

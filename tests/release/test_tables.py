@@ -1,7 +1,5 @@
 """Runs with a schema: several columns synthesized together, at one joint epsilon."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from copy import deepcopy

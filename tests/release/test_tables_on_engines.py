@@ -1,7 +1,5 @@
 """Tables with a schema from every engine, with odd columns and names: the release of memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

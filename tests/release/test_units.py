@@ -1,7 +1,5 @@
 """Runs whose unit of privacy has several records: one weight a unit, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, cast

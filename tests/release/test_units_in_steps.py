@@ -1,7 +1,5 @@
 """Units of several records in a table that is read in steps: the release is that from memory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

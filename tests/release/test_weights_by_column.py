@@ -1,7 +1,5 @@
 """Weights by column: what each column is fitted under, what the statement says, what is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

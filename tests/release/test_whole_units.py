@@ -1,7 +1,5 @@
 """Runs that draw whole units: members in order, rules across them, new ids, numbers of units."""
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The programs of the public page: in both languages they give what `pyvws combine` gives."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Both pages of a report: what is in them, what is not, and that they are written whole."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import html

@@ -1,7 +1,5 @@
 """Each figure has the panels, violins, points and lines that it should, and says what they are."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Both pages of a table: its joint cost, margins, pairs, and which column makes records risky."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Balls of several outcomes: by hand, by loops, and what they collapse to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

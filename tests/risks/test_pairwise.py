@@ -1,7 +1,5 @@
 """Pairwise weights: by hand, by loops in exact fractions, and what must not change them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Each Stan engine behind the protocol: draws like the native engine's, and nothing left behind."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 import threading

@@ -1,7 +1,5 @@
 """Programs that write y_rep, those of the page on Stan: to a release, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """The package's programs as a user would bring them, through the Stan engines."""
 
-from __future__ import annotations
-
 import traceback
 from contextlib import nullcontext
 

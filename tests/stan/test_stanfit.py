@@ -1,7 +1,5 @@
 """A fit that R saved, or holds, gives its log-likelihood: of rstan, brms, rstanarm, or a matrix."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Costs of several releases of one table: what adds up, and what does not."""
 
-from __future__ import annotations
-
 import json
 import math
 

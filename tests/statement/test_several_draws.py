@@ -1,7 +1,5 @@
 """Several draws of one strict fit: their cost is that of the worst mechanism of bounded range."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -4,8 +4,6 @@ Under other claims it is so too, but for values and figures. `PYVWS_NEIGHBOUR_CA
 pairs of tables are generated, 200 unless given, and 20 under other claims.
 """
 
-from __future__ import annotations
-
 import contextlib
 import html
 import io

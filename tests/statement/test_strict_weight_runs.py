@@ -1,7 +1,5 @@
 """Whole runs with strict weights: the bytes that leave, chains that fail, the command line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Printed figures beside recomputed ones: the interval, the verdict, the studies behind them."""
 
-from __future__ import annotations
-
 import math
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """The 2024 paper's application, on salaries that are made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

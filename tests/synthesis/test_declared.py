@@ -1,7 +1,5 @@
 """Settings declared once: all that follows from a declaration, and who refuses what."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import subprocess

@@ -1,7 +1,5 @@
 """Weights, bounds and re-weights of a fit made elsewhere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

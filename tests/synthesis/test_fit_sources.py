@@ -1,7 +1,5 @@
 """What a fit's bounds are of: a user's program's log_lik, or a model's, clamped where asked."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The loop: fits in the right order, searches that meet their bound, draws evenly thinned."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

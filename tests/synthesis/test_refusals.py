@@ -3,8 +3,6 @@
 A test of a refusal asks for its key, so the words may change.
 """
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from typing import Any, ClassVar

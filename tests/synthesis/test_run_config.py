@@ -1,7 +1,5 @@
 """Settings as a file: written by every run, read back to the same run."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import fields

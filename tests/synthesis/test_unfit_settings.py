@@ -3,8 +3,6 @@
 A refusal after that could be taken for one that tells of the table.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

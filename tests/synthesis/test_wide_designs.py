@@ -1,7 +1,5 @@
 """A design with more columns than can be fitted is refused before any fit, with its counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 from refusals import refused

@@ -1,7 +1,5 @@
 """Files of columns and folders of their parts, as one table each."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Dates: days since a public start, and back as dates of the type that went in."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

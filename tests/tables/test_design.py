@@ -1,7 +1,5 @@
 """Design matrices: by hand, from every kind of table, and what is refused."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import numpy as np

@@ -5,8 +5,6 @@ and are compared to 1e-12; logarithms, roots and other powers come from another 
 and are compared to four units in the last place.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The made-up table and its schema: equal everywhere, true to each other, written whole."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

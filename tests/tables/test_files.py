@@ -1,7 +1,5 @@
 """Tables on disk: typed for modelling, as written for the release, refused in full sentences."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

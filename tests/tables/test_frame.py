@@ -1,7 +1,5 @@
 """Tables of any kind in, the same kind out; what is missing is named by count and place."""
 
-from __future__ import annotations
-
 import io
 import math
 

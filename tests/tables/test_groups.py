@@ -1,7 +1,5 @@
 """Levels by the hundred: their groups, the places within, and how both come together again."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Columns of categories in any type: coded by public levels, and given back in their own type."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Units with members: what a schema may say of them, and summaries of the members before."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Rules that bar levels: read, written back, refused in a line, and what they leave of draws."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis.strategies as st

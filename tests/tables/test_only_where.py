@@ -1,8 +1,6 @@
 """One of several missing codes occurs only where its rule says: which records follow from the
 family, what synthetic values become, and what the schema makes of its columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Copies of the outcome are refused, and its ranks told, in memory and in steps by one rule."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Patterns of conditional tables: categories by level, numbers by public cut points, lookups."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A proposed schema: sensible kinds, whatever the frame, and every look at the data is marked."""
 
-from __future__ import annotations
-
 import datetime
 import os
 import stat

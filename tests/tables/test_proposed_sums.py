@@ -1,7 +1,5 @@
 """Which number of a sum a proposal computes, and sums of single precision or with a constant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """A design coded by public levels and scales alone: the same row is the same in every table."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import narwhals as nw
 import numpy as np

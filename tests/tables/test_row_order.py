@@ -1,7 +1,5 @@
 """Released rows stand in a secret random order, and the confidential part says which is whose."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Callable

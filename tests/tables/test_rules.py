@@ -1,7 +1,5 @@
 """Rules read, where their conditions hold, and what a schema makes of them."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import numpy as np
 import polars as pl

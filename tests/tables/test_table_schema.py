@@ -1,7 +1,5 @@
 """A schema: checked on creation, the same after a file, and codes that come back as they were."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import tomllib

@@ -4,8 +4,6 @@ Each entry is what is replaced, the wrong version, and the row. `RUN_MISTAKES` a
 that R computes too, by the compared function.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

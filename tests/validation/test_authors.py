@@ -3,8 +3,6 @@
 PYVWS_AUTHORS names a checkout of the repository that the risk-efficient paper names.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from pathlib import Path

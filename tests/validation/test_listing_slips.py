@@ -1,7 +1,5 @@
 """Each slip of the papers' listings, restated in our own lines, with its effect on a number."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 

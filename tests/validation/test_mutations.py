@@ -5,8 +5,6 @@ ball for a closed one, the wrong axis, a weight that is not kept within [0, 1], 
 last place more.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -582,11 +580,7 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
     (SATURATED, "pyvws.models._outcome_scale:highest_normal", "least_variance"),
     (SATURATED, "pyvws.models.gamma:stirling_gap", "twice_the_shape"),
     (SATURATED, "pyvws.models.beta:_best_logit", "mean_at_the_outcome"),
-    (
-        DEVIANCE,
-        "pyvws.posterior.pseudo_posterior:table_of_one",
-        windows_times(0.5),
-    ),
+    (DEVIANCE, "pyvws.posterior.pseudo_posterior:table_of_one", windows_times(0.5)),
     (TRUNCATED, "pyvws.weights.truncation:half_epsilon", "whole_epsilon"),
     (TRUNCATED, "pyvws.weights.truncation:half_epsilon", "ties_too"),
     (DOWN, "pyvws.weights.truncation:half_epsilon", "whole_epsilon"),

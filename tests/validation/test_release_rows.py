@@ -1,7 +1,5 @@
 """Rows of facts and of datasets: they pass, and fail for errors in words, figures and draws."""
 
-from __future__ import annotations
-
 import pytest
 from pyvws_validation.cases import drawn_datasets, stated_facts
 from release_mistakes import RELEASE_MISTAKES

@@ -1,7 +1,5 @@
 """The runner: verdicts, exit codes, stale results, rows for people and programs."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

@@ -1,7 +1,5 @@
 """Algorithm 3: by hand, by a loop, and what a refit-free bound must do."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LW, CW and SW weights: by hand, by loops, and what must not change them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

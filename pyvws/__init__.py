@@ -90,7 +90,6 @@ _PUBLIC: Final[dict[str, str]] = {
     "from_cmdstan_csv": "pyvws.synthesis.existing_fit",
     "from_log_lik": "pyvws.synthesis.existing_fit",
     "from_stanfit": "pyvws.synthesis.existing_fit",
-    "interval_overlap": "pyvws.evaluation.interval_overlap",
     "interval_overlap": "pyvws.evaluation.regression_utility",
     "inverse_weights": "pyvws.weights.weights",
     "joint_bounds": "pyvws.bounds.joint",

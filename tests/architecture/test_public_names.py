@@ -1,7 +1,5 @@
 """The public names: there, sorted, described, loaded when used, and called as scripts call them."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
@@ -92,9 +90,7 @@ FIXED_RESULTS = {
     "EcdfUtility": ["maximum", "average"],
     "BootstrapInterval": ["estimate", "lower", "upper"],
     "Combined": ["estimate", "variance", "df", "interval"],
-    "JointBounds": [
-        *("by_record", "by_column", "database", "epsilon", "epsilon_of_separate_runs"),
-    ],
+    "JointBounds": [*("by_record", "by_column", "database", "epsilon", "epsilon_of_separate_runs")],
     "LipschitzBounds": ["by_record", "by_draw", "database", "epsilon", "kept_draws"],
     "Release": ["datasets", "privacy", "records", "posterior", "summary", "write"],
     "RRandom": ["rpois"],

@@ -1,7 +1,5 @@
 """What the package refuses is said by key: each sentence once, in its room, and in plain words."""
 
-from __future__ import annotations
-
 import ast
 import re
 import string

@@ -1,7 +1,5 @@
 """Remedies name what a mechanism has: nothing else, for every kind of trouble."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, fields
 from typing import Any

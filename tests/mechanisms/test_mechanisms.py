@@ -1,7 +1,5 @@
 """Mechanisms as settings: defaults, what is checked at birth, and lookup by name."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -128,10 +126,7 @@ def test_settings_stay_as_they_were_made(name):
         (lambda: CountWeighted(match=0), "match must be above 0. Got 0."),
         (lambda: ScalarWeighted(match=math.nan), "match must be finite. Got nan."),
         (lambda: ScalarWeighted(match="cw"), "match must be 'lw' or a number above 0. Got 'cw'."),
-        (
-            lambda: make_mechanism("laplace"),
-            f"mechanism must be one of {NAMES}. Got 'laplace'.",
-        ),
+        (lambda: make_mechanism("laplace"), f"mechanism must be one of {NAMES}. Got 'laplace'."),
         (
             lambda: make_mechanism(LipschitzWeighted),
             f"mechanism must be one of {NAMES} or an instance.",

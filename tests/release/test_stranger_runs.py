@@ -1,7 +1,5 @@
 """Releases by proposals that nobody edits: what a stranger's table keeps from file to datasets."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

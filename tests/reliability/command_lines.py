@@ -1,7 +1,5 @@
 """Command lines of every subcommand over tables and folders that may be broken."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Callable, Sequence

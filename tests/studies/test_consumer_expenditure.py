@@ -1,7 +1,5 @@
 """The Consumer Expenditure study on a made file of ten predictors, and on the survey's own file."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The figures that studies alone draw: violins over replicates, and costs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The five-mechanisms study: its columns, its order, its check of the clamp, a small run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

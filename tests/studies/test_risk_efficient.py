@@ -1,7 +1,5 @@
 """The risk-efficient study: the paper's data, its figures, and a small run of the whole."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any

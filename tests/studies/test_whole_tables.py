@@ -1,7 +1,5 @@
 """The study of whole tables on a small table of one of its designs."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -127,9 +125,7 @@ def test_conditional_tables_have_exact_draws_and_other_tools_stand_beside(
     assert whole_tables.table(result).row_count == len(result.rows) + 2
 
 
-def test_under_the_clamp_all_records_have_one_public_weight(
-    acs: tuple[Path, pl.DataFrame],
-) -> None:
+def test_under_the_clamp_all_records_have_one_public_weight(acs: tuple[Path, pl.DataFrame]) -> None:
     asked = []
 
     def recorded(frame: pl.DataFrame, *, mechanism: Any, **given: Any) -> Any:
@@ -212,7 +208,7 @@ def test_a_tool_that_takes_too_long_or_is_not_there_is_a_line(
     tools, left_out = installed(tmp_path / "python")
     assert tools == []
     assert [line.split(",")[0] for line in left_out] == [
-        *("Left out: synthpop", "Left out: MST and AIM of dpmm"),
+        *("Left out: synthpop", "Left out: MST and AIM of dpmm")
     ]
 
 

@@ -3,8 +3,6 @@
 The tables are made here, each with a planted rule or with a fault in it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis.strategies as st

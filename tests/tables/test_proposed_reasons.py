@@ -1,7 +1,5 @@
 """Why a proposal is as it is: few lines, no value of a record, and what a few records break."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Files nobody here has seen: what a proposal makes of their columns, by small tables made here."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The document of a validation: what each file says, that nothing is fetched, whole or nothing."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

@@ -1,7 +1,5 @@
 """Claims beside computed losses, and errors in what is released: each is planted and seen."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 from collections.abc import Iterator

@@ -82,10 +82,11 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
         field.name for field in fields(kind) if field.default is MISSING and field.name not in given
     ]
     if needed:
-        raise InputError(
-            f"mechanism {mechanism!r} needs {', '.join(needed)}. Set it by "
-            + ", ".join(f"--{name} ({name}=... in Python)" for name in needed)
-            + "."
+        raise InputError.by(
+            "mechanism-needs",
+            mechanism=mechanism,
+            needed=", ".join(needed),
+            how=", ".join(f"--{name} ({name}=... in Python)" for name in needed),
         )
     instance: Mechanism = kind(**given)
     return instance

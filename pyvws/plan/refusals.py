@@ -113,13 +113,10 @@ def _beside_counts(plan: Any) -> list[str]:
     return [name for name, given in there.items() if given]
 
 
-def _by_no_family(plan: Any) -> tuple[str, str, str] | None:
+def _by_no_family(plan: Plan) -> Any:
     """The first counted column that its own family cannot give: its name, why, and what helps."""
     mechanism = plan.run.mechanism
-    refused: tuple[str, str, str] | None = None
-    if plan.run.facts.takes_table:
-        refused = mechanism.by_no_family(plan.schema)
-    return refused
+    return mechanism.by_no_family(plan.schema) if plan.run.facts.takes_table else None
 
 
 def _too_wide(plan: Plan) -> PlannedConditional | None:

@@ -18,7 +18,7 @@ from pyvws.engines.user_program import UserProgram
 from pyvws.errors import InputError
 from pyvws.models.poisson import Poisson
 from pyvws.models.registry import find_model
-from pyvws.plan import refusals
+from pyvws.plan import make, refusals
 from pyvws.synthesis import settings
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -149,7 +149,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 """A run that has what the row of each key refuses."""
 
-ROWS = (*refusals.OF_OUTCOME, *refusals.OF_SCHEMA, *refusals.OF_PLAN)
+ROWS = (*make.OF_OUTCOME, *make.OF_SCHEMA, *refusals.OF_PLAN)
 
 
 def test_each_row_has_a_key_of_its_own_and_a_run_that_it_refuses() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from pyvws_studies import noisy_counts
-from pyvws_studies.counted_designs import all_columns, regression_of
+from pyvws_studies.noisy_counts import all_columns, regression_of
 from pyvws_studies.other_tools import Tool
 from pyvws_studies.whole_tables import DESIGNS
 

@@ -419,13 +419,13 @@ _MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     (
         "population and table are exchanged",
-        "pyvws_validation.cases.imputed_records:combine",
+        "pyvws_validation.cases.evaluation:combine",
         exchanged,
         "combining_rules/imputed-estimate",
     ),
     (
         "degrees of freedom of partial data",
-        "pyvws_validation.cases.imputed_records:combine",
+        "pyvws_validation.cases.evaluation:combine",
         of_partial_data,
         "combining_rules/imputed-estimate",
     ),

@@ -49,3 +49,15 @@ def save_pictures(pictures: Mapping[str, Any], folder: Path) -> None:
                 figure.savefig(folder / name, metadata={"Date": None})
         else:
             figure.savefig(folder / name, dpi=120)
+
+
+def terminal_table(title: str, *, left: Iterable[str] = (), right: Iterable[str] = ()) -> Any:
+    """A rich table: the `left` headings are of text columns, the `right` headings of numbers."""
+    from rich.table import Table
+
+    table = Table(title=title)
+    for heading in left:
+        table.add_column(heading)
+    for heading in right:
+        table.add_column(heading, justify="right")
+    return table

@@ -28,8 +28,7 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.r_numbers.r_random import RRandom
 from pyvws.weights.reweight import reweight
 from pyvws_studies._native_loop import native_loop, one_chain
-from pyvws_studies._report import all_rows, write_report
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import all_rows, terminal_table, write_report
 from pyvws_studies.five_mechanisms import statistics
 from pyvws_studies.printed import PairedDifference, paired_difference, paired_table
 from pyvws_studies.replicates import ReplicatedStudy, Report

@@ -45,8 +45,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.privacy.seller import Seller
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_studies._report import write_report
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import terminal_table, write_report
 from pyvws_studies.replicates import ReplicatedStudy, Report
 
 SETTINGS: Final[Mapping[str, Any]] = {

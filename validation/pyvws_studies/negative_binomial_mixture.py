@@ -23,8 +23,7 @@ from pyvws.mechanisms.weighing import Request, WeightedFit, Weighting
 from pyvws.r_numbers import rarith
 from pyvws.synthesis.loop import SILENT, Listener, SynthesisLoop
 from pyvws_studies._native_loop import native_loop
-from pyvws_studies._report import save_pictures
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import save_pictures, terminal_table
 
 N = 1000
 MEAN = 100.0

@@ -25,8 +25,7 @@ from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws_studies._native_loop import native_loop, one_chain
-from pyvws_studies._report import all_rows, write_report
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import all_rows, terminal_table, write_report
 from pyvws_studies.printed import Recomputed, paired_table, printed_tables, replicates_of
 from pyvws_studies.replicates import ReplicatedStudy, Report
 from pyvws_studies.risk_efficient_comparison import (

@@ -37,7 +37,7 @@ from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import terminal_table
 from pyvws_studies.other_tools import Tool, installed, made_by
 
 DATASETS: Final = 5

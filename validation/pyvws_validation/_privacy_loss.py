@@ -39,7 +39,6 @@ from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import (
     EnumeratedGrid,
     Enumerating,
@@ -48,6 +47,7 @@ from pyvws_validation._grid_engine import (
     joint_log_probability,
     log_posterior,
 )
+from pyvws_validation._measured_case import OF_DRAWS, expected
 
 Record = float | tuple[float, float]
 """A record: an outcome, an outcome and a predictor, or the outcomes of two columns."""

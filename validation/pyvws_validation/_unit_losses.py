@@ -21,8 +21,8 @@ from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import read_members
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import EnumeratedGrid, grid
+from pyvws_validation._measured_case import OF_DRAWS, expected
 from pyvws_validation._privacy_loss import Losses, Runs
 
 _SEED: Final = 2**60 + 1

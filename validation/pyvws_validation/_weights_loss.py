@@ -7,7 +7,7 @@ two runs' densities is known at any draw. No figure of a statement covers it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,7 @@ from pyvws.models.conditional_table import ConditionalTable, weighted_counts
 from pyvws.release.synthesize import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._expected_warnings import OF_TABLES, expected
-from pyvws_validation._measured_case import Findings, MeasuredRow
+from pyvws_validation._measured_case import OF_TABLES, Findings, MeasuredRow, expected
 from pyvws_validation.report import Measurement
 
 _LEVELS: Final = ("a", "b", "c")
@@ -67,9 +66,9 @@ class WeightsLoss(MeasuredRow):
     The tables hold n/2 records a, n/2 - 1 records b, and with or without one record c.
     """
 
-    outside: ClassVar[str] = "Not what the caveat on weights says"
-    source: ClassVar[str] = "the caveat on weights"
-    digits: ClassVar[str] = ",.4g"
+    outside: str = "Not what the caveat on weights says"
+    source: str = "the caveat on weights"
+    digits: str = ",.4g"
 
     def found(self) -> Findings:
         measured = []

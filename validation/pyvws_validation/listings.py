@@ -26,11 +26,12 @@ from pyvws.r import bridge
 from pyvws.weights.weights import weights_from_bounds
 from pyvws_validation._case import numbers
 from pyvws_validation._draws import Draws
+from pyvws_validation._measured_case import Findings
 from pyvws_validation.cases.density import COLUMNS, RECORDS, judge_program
 from pyvws_validation.compare import largest_ulp
 from pyvws_validation.edits import Edit, apply_edits
 from pyvws_validation.listing_text import Listing, Paper, find_listings, read_papers
-from pyvws_validation.report import Row
+from pyvws_validation.report import Row, Verdict
 
 TARGET: Final = "pyvws.posterior.pseudo_posterior:PseudoPosterior"
 """What the package has beside a Stan program of others."""
@@ -240,18 +241,19 @@ def stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator
                 yield _without(row, edit, partial(_compiles, engine), listing, named)
 
 
-def judged(row: Row, engine: str, judge: Callable[[], tuple[bool, str]]) -> Row:
+def judged(row: Row, engine: str, judge: Callable[[], Findings]) -> Row:
     """The row of a Stan program of others, as `judge` compares it now; skipped without engine."""
     row = replace(row, seeds=(1,), shapes=tuple((RECORDS, K) for K in COLUMNS))
     try:
         row = replace(row, source=f"{engine} {engine_version(engine)}")
-        passed, measured = judge()
+        found = judge()
     except MissingDependencyError as missing:
         return replace(row, verdict="skipped", reason=str(missing))
     except PyvwsError as error:
         return replace(row, reason=str(error))
-    reason = "" if passed else f"Too far apart: {measured}"
-    return replace(row, verdict="pass" if passed else "fail", reason=reason, measured=measured)
+    reason = "" if found.passed else f"Too far apart: {found.words}"
+    verdict: Verdict = "fail" if reason else "pass"
+    return replace(row, verdict=verdict, reason=reason, measured=found.words)
 
 
 def one_form(program: str) -> str:
@@ -262,12 +264,12 @@ def one_form(program: str) -> str:
     return " ".join(symbols) + "\n"
 
 
-def _judge(engine: str, code: str, edits: tuple[Edit, ...] = ()) -> tuple[bool, str]:
+def _judge(engine: str, code: str, edits: tuple[Edit, ...] = ()) -> Findings:
     return judge_program("poisson", engine, one_form(apply_edits(code, edits)))
 
 
 def _compiles(engine: str, program: str) -> bool:
-    return _judge(engine, program)[0]
+    return _judge(engine, program).passed
 
 
 def _without(

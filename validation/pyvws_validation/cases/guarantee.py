@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -50,7 +50,7 @@ _LONG: Final = 2**60
 class _Loss(MeasuredRow):
     """A loss between a share of the claim and the claim, with the words that releases state."""
 
-    outside: ClassVar[str] = "Above the claim, or too far below it to show anything"
+    outside: str = "Above the claim, or too far below it to show anything"
 
     def judged(
         self, measured: tuple[Measurement, ...], words: set[Word], seeds: tuple[int, ...] = ()

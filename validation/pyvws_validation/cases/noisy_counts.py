@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -73,7 +73,7 @@ class Conversion(MeasuredRow):
     nothing is rounded. What follows from rho has to be at least the sum.
     """
 
-    outside: ClassVar[str] = "Not the delta of the noise"
+    outside: str = "Not the delta of the noise"
     paper: str = _PAPER
     u: float
     multiples: tuple[int, ...]
@@ -100,7 +100,7 @@ class Conversion(MeasuredRow):
 class FreshNoise(MeasuredRow):
     """Two runs of one table under one public seed: their counts and numbers of rows differ."""
 
-    outside: ClassVar[str] = "The seed brings the noise back"
+    outside: str = "The seed brings the noise back"
     paper: str = _PAPER
     delta: float
 
@@ -118,7 +118,7 @@ class ReleasedCost(MeasuredRow):
     Pairs with the wide category are too large until cells of the number are chosen.
     """
 
-    outside: ClassVar[str] = "Not the cost that is stated"
+    outside: str = "Not the cost that is stated"
     paper: str = _PAPER
     delta: float
 

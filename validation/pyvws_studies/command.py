@@ -253,20 +253,13 @@ def _noisy_counts(
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
-    columns: Annotated[
-        str, typer.Option(help="ten columns, or all that the file has, with rules and lookups.")
-    ] = "ten",
-    epsilon: Annotated[
-        str | None, typer.Option(help="Epsilons to run, such as 1,4; all if not given.")
-    ] = None,
     others: _Others = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
     from pyvws.release.synthesize import synthesize
     from pyvws_studies import noisy_counts as study
 
-    chosen = None if epsilon is None else read_numbers(epsilon, "--epsilon", two=False)
-    own = {"runs": runs, "copies": copies, "columns": columns, "chosen": chosen, "others": others}
+    own = {"runs": runs, "copies": copies, "others": others}
     return study, file, {**own, "synthesize": synthesize}
 
 

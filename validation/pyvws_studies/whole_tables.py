@@ -43,14 +43,9 @@ from pyvws_studies.other_tools import Tool, installed, made_by
 DATASETS: Final = 5
 _NO_LIMIT: Final = 1e9  # Seconds of a run: a study takes what it takes.
 _STRICT: Final = ((16.0, 1.0), (16.0, 0.45), (12.0, 0.34))
-"""The epsilons of a table of regressions under the clamp, and the weight of all records there."""
-
-_EPSILONS: Final = (1.0, 2.0, 4.0, 8.0)
-_MISFIT: Final = 16.0
-"""Of conditional tables under the clamp: epsilons, and W of the weight min(1, epsilon / W)."""
+"""The epsilons of a table under the clamp, and the weight of all records there."""
 
 _LONGER: Final = {"draws": 10, "warmup": 2}  # Times those of other rows: `dp` needs R-hat at 1.01.
-_ROWS_LONGER: Final = {"draws": 4, "warmup": 1}
 _CONCENTRATION: Final = 2.0
 _COEFFICIENT_SD: Final = 2.0
 
@@ -69,20 +64,15 @@ class StudyDesign:
     prepare: Callable[[pl.DataFrame], pl.DataFrame]
     bins: Mapping[str, tuple[float, ...]]
 
-    def schema(self, *, exact: bool = False, most: int = 2) -> Schema:
-        """What is public of the table; `exact` makes the categories conditional tables.
-
-        A conditional table then has at most the first `most` of its predictors.
-        """
-        columns = dict(self.columns)
-        for name, predictors in self.patterns.items() if exact else ():
-            columns[name] = replace(
-                columns[name],
-                model="table",
-                predictors=predictors[:most],
-                settings={"concentration": _CONCENTRATION},
-            )
-        return Schema(columns)
+    def schema(self, *, exact: bool = False) -> Schema:
+        """What is public of the table; `exact` makes the categories conditional tables."""
+        settings = {"concentration": _CONCENTRATION}
+        tables = {
+            name: replace(self.columns[name], model="table", predictors=own, settings=settings)
+            for name, own in self.patterns.items()
+            if exact
+        }
+        return Schema({**self.columns, **tables})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,9 +229,7 @@ def run(
             "LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most
         )
         study.add_unless_failed("SW, at most LW's epsilon", "sw", **at_most)
-    if strict and exact:
-        study.add_rows_under_clamp({name: n * how[name] for name, n in _ROWS_LONGER.items()})
-    for epsilon, c in _STRICT if strict and not exact else ():
+    for epsilon, c in _STRICT if strict else ():
         longer = {name: times * how[name] for name, times in _LONGER.items()}
         name = f"deviance clamp {epsilon:g}, weights {c:g}"
         study.add_unless_failed(name, _clamp(epsilon, c), **longer)
@@ -293,15 +281,6 @@ class _Study:
             self.add(name, mechanism, **settings)
         except (ConvergenceError, SearchError) as error:
             self.left_out.append(f"Left out: {name}. {error}")
-
-    def add_rows_under_clamp(self, longer: Mapping[str, int]) -> None:
-        """The rows of conditional tables under the clamp, of at most one predictor and of two."""
-        for most in (1, 2):
-            schema = self.design.schema(exact=True, most=most)
-            for epsilon in _EPSILONS:
-                name = f"deviance clamp {epsilon:g}, at most {most} predictors"
-                clamp = _clamp(epsilon, min(1.0, epsilon / _MISFIT))
-                self.add_unless_failed(name, clamp, schema=schema, **longer)
 
     def add_tool(self, tool: Tool) -> None:
         """The row of another tool on the whole table, added to the rows."""

@@ -25,14 +25,13 @@ from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
-from pyvws.r_numbers.r_random import RRandom
 from pyvws.weights.reweight import reweight
 from pyvws_studies._native_loop import native_loop, one_chain
 from pyvws_studies._report import all_rows, terminal_table, write_report
 from pyvws_studies.five_mechanisms import statistics
 from pyvws_studies.printed import PairedDifference, paired_difference, paired_table
 from pyvws_studies.replicates import ReplicatedStudy, Report
-from pyvws_studies.simulated_data import poisson_data
+from pyvws_studies.simulated_data import mixture_counts, poisson_data
 
 MECHANISMS = ("unweighted", "weighted", "reweighted", "weighted-epsilon")
 _PAIRS = (("unweighted", "weighted"), ("weighted", "reweighted"), ("weighted", "weighted-epsilon"))
@@ -78,11 +77,9 @@ def simulate(settings: Mapping[str, Any], data: str, n: int, seed: int) -> Float
     """Counts (n,) after R's ``set.seed(seed)``; R draws the mixture one record at a time."""
     if data == "poisson":
         return poisson_data(seed, n, settings["mean"])
-    stream, values = RRandom(seed), np.empty(n)
-    for record in range(n):
-        component = int(stream.rmultinom(1, 1, settings["shares"]).argmax())
-        values[record] = stream.rnegbin(1, settings["mean"], settings["dispersions"][component])[0]
-    return values
+    return mixture_counts(
+        seed, n, **{name: settings[name] for name in ("shares", "dispersions", "mean")}
+    )
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:

@@ -25,7 +25,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
 from pyvws.errors import PyvwsError
 from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
+from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
 from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.beta import Beta
 from pyvws.r_numbers import rarith
@@ -33,7 +33,6 @@ from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.schema.column import Column
 from pyvws_studies._native_loop import native_loop, one_chain
 from pyvws_studies._report import terminal_table, write_report
-from pyvws_studies.counted_column import counted_column
 from pyvws_studies.five_synthesizers import (
     COUNTS,
     DEVIANCE,
@@ -41,6 +40,7 @@ from pyvws_studies.five_synthesizers import (
     LABELS,
     FiveSynthesizers,
     Made,
+    counted_column,
     deviance_clamped,
     largest_effect,
     seeded_histogram,
@@ -96,7 +96,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         for downscaled in (False, True):
             for name, clamped in five.fits(epsilon, downscaled=downscaled).items():
                 rows.add(loop, (name, epsilon, downscaled), clamped)
-            rows.add_histogram(epsilon, downscaled, noisy, drawn)
+            why = {"curve_u_a": _straight(y, noisy.edges, noisy.probabilities)}
+            rows.add_drawn(HISTOGRAM, epsilon, downscaled, drawn, why)
     for epsilon, own in zip(
         settings["epsilons"], seed.spawn(len(settings["epsilons"])), strict=True
     ):
@@ -109,7 +110,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         own = np.random.SeedSequence([whole_seed(seed), place])
         (drawn,) = counted_column(y, column, epsilon=epsilon, datasets=1, seed=own)
         for downscaled in (False, True):
-            rows.add_counts(epsilon, downscaled, drawn)
+            rows.add_drawn(COUNTS, epsilon, downscaled, drawn, {})
     extra = {"data_seed": data_seed, "rows": rows.why}
     return Result(rows.made, extra)
 
@@ -143,17 +144,12 @@ class _Rows:
             why["largest_effect"] = largest_effect(loop, fitted)
         self.why.append(why)
 
-    def add_histogram(
-        self, epsilon: float, downscaled: bool, noisy: NoisyHistogram, drawn: Floats
+    def add_drawn(
+        self, name: str, epsilon: float, downscaled: bool, drawn: Floats, why: dict[str, Any]
     ) -> None:
-        """Add the histogram's row; its curve is straight within a bin."""
-        self._row(HISTOGRAM, epsilon, downscaled, None, drawn)
-        self.why.append({"curve_u_a": _straight(self._y, noisy.edges, noisy.probabilities)})
-
-    def add_counts(self, epsilon: float, downscaled: bool, drawn: Floats) -> None:
-        """Add the row of noisy counts, which have no fitted curve."""
-        self._row(COUNTS, epsilon, downscaled, None, drawn)
-        self.why.append({})
+        """Add the row of a dataset (n,) that comes of no fit."""
+        self._row(name, epsilon, downscaled, None, drawn)
+        self.why.append(why)
 
     def _row(
         self, name: str, epsilon: float, downscaled: bool, bound: float | None, drawn: Floats

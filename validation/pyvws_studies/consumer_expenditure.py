@@ -17,7 +17,7 @@ from pyvws.evaluation.whack_a_mole import risk_summary, top_records
 from pyvws.r_numbers import rarith
 from pyvws.report.page import Section, picture, render
 from pyvws.sheet.sheet import Sheet, number
-from pyvws_studies._report import terminal_table
+from pyvws_studies._report import table_of, terminal_table
 from pyvws_studies.consumer_expenditure_findings import findings
 from pyvws_studies.consumer_expenditure_fits import (
     FOUR_WAY,
@@ -350,6 +350,7 @@ def _records(result: ExpenditureStudy) -> Exhibit:
 
 
 _COLUMNS: Final = {
+    "synthesizer": ("synthesizer", ""),
     "mean weight": ("mean_weight", ".4f"),
     "risk mean": ("risk_mean", ".4f"),
     "IQR": ("risk_iqr", ".4f"),
@@ -366,20 +367,11 @@ def table(result: ExpenditureStudy) -> Any:
     """Tables for a terminal: risks and utility by synthesizer, estimates, the paper's findings."""
     from rich.console import Group
 
-    risks = terminal_table(
+    title = (
         f"{result.outcome}, n = {len(result.y)} in {result.patterns} patterns, radius "
-        f"{result.radius:.0%}, {result.datasets} datasets",
-        left=["synthesizer"],
-        right=_COLUMNS,
+        f"{result.radius:.0%}, {result.datasets} datasets"
     )
-    for row in summary(result):
-        risks.add_row(
-            row["synthesizer"],
-            *(
-                "" if row[name] is None else f"{row[name]:{style}}"
-                for name, style in _COLUMNS.values()
-            ),
-        )
+    risks = table_of(title, summary(result), _COLUMNS)
     judged = terminal_table(
         "Findings of the paper", left=["place", "finding", "holds here", "figures"]
     )

@@ -27,7 +27,7 @@ from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.weights.reweight import reweight
 from pyvws_studies._native_loop import native_loop, one_chain
-from pyvws_studies._report import all_rows, terminal_table, write_report
+from pyvws_studies._report import all_rows, table_of, write_report
 from pyvws_studies.five_mechanisms import statistics
 from pyvws_studies.printed import PairedDifference, paired_difference, paired_table
 from pyvws_studies.replicates import ReplicatedStudy, Report
@@ -206,21 +206,16 @@ def _table(
     settings: Mapping[str, Any], lines: list[dict[str, Any]], data: str, replicates: int
 ) -> Any:
     half = 0.5 * settings["data"][data]["epsilon"]
-    bounds = ("", "n", "smallest", "mean", "largest", "spread", "sd", f"above {half:g}")
-    table = terminal_table(
-        f"{_TITLES[data]}, R = {replicates}", right=[*bounds, "at weight 0", "mu", "RMSE of mu"]
-    )
-    for line in lines:
-        if line["data"] == data:
-            table.add_row(
-                *(_LABELS[line["mechanism"]], str(line["n"])),
-                *(f"{line[k]:.2f}" for k in ("smallest", "mean", "largest", "spread", "sd")),
-                *(f"{line['above']:.0%}", f"{line['out']:.0f}"),
-                *(f"{line[k]:.2f}" for k in ("mu", "mu_rmse")),
-                end_section=line["n"] == settings["sizes"][-1],
-            )
-    table.caption = "database Lipschitz bounds over local databases, in nats; larger = less private"
-    return table
+    own = [{**x, "label": _LABELS[x["mechanism"]]} for x in lines if x["data"] == data]
+    columns = {
+        **{"": ("label", ""), "n": ("n", "d")},
+        **{name: (name, ".2f") for name in ("smallest", "mean", "largest", "spread", "sd")},
+        **{f"above {half:g}": ("above", ".0%"), "at weight 0": ("out", ".0f")},
+        **{"mu": ("mu", ".2f"), "RMSE of mu": ("mu_rmse", ".2f")},
+    }
+    said = "database Lipschitz bounds over local databases, in nats; larger = less private"
+    title = f"{_TITLES[data]}, R = {replicates}"
+    return table_of(title, own, columns, group="label", caption=said)
 
 
 def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:

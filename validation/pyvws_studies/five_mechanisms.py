@@ -32,7 +32,7 @@ from pyvws.r_numbers import rarith
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.schema.column import Column
 from pyvws_studies._native_loop import native_loop, one_chain
-from pyvws_studies._report import terminal_table, write_report
+from pyvws_studies._report import table_of, write_report
 from pyvws_studies.five_synthesizers import (
     COUNTS,
     DEVIANCE,
@@ -340,37 +340,29 @@ def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     return lines
 
 
+_SHOWN = {
+    **{"epsilon": ("epsilon", "g"), "downscaled": ("lowered", ""), "": ("label", "")},
+    **{"Lipschitz": ("lipschitz_mean", ".3f"), "largest": ("lipschitz_max", ".3f")},
+    **{"<= eps/2": ("within", ".0%"), "max-ECDF": ("u_m", ".4f"), "avg-ECDF": ("u_a", ".5f")},
+    **{"median": ("median", ".4f"), "Q15": ("q15", ".4f"), "Q90": ("q90", ".4f")},
+    "mean": ("mean", ".4f"),
+}
+
+
 def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates: int) -> Any:
     a, b = settings["shapes"]
-    bounds, distances = ("Lipschitz", "largest", "<= eps/2"), ("max-ECDF", "avg-ECDF")
-    table = terminal_table(
-        f"Beta({a:g}, {b:g}), n = {settings['n']}, R = {replicates}",
-        left=["epsilon", "downscaled", ""],
-        right=[*bounds, *distances, "median", "Q15", "Q90", "mean"],
-    )
-    for line in lines:
-        reached = [line["lipschitz_mean"], line["lipschitz_max"]]
-        table.add_row(
-            f"{line['epsilon']:g}",
-            "yes" if line["downscaled"] else "no",
-            LABELS[line["mechanism"]],
-            *("" if bound is None else f"{bound:.3f}" for bound in reached),
-            "" if line["within"] is None else f"{line['within']:.0%}",
-            f"{line['u_m']:.4f}",
-            f"{line['u_a']:.5f}",
-            *(f"{line[name]:.4f}" for name in ("median", "q15", "q90", "mean")),
-            end_section=line["mechanism"] == COUNTS,
-        )
-    true = truth(settings)
-    table.add_row(
-        *("", "", "true", *[""] * 5),
-        *(f"{true[name]:.4f}" for name in ("median", "q15", "q90", "mean")),
-    )
-    table.caption = (
+    rows: list[dict[str, Any]] = [
+        {**x, "lowered": "yes" if x["downscaled"] else "no", "label": LABELS[x["mechanism"]]}
+        for x in lines
+    ]
+    rows = [{**row, "part": (row["epsilon"], row["lowered"])} for row in rows]
+    said = (
         "means over the replicates; PH, the deviance clamp and noisy counts do not depend on "
         "downscaling, their rows repeat"
     )
-    return table
+    title = f"Beta({a:g}, {b:g}), n = {settings['n']}, R = {replicates}"
+    true = {"label": "true", **truth(settings)}
+    return table_of(title, [*rows, true], _SHOWN, left=3, group="part", caption=said)
 
 
 def _order(cases: Cases, settings: Mapping[str, Any], replicates: int) -> Iterator[Any]:

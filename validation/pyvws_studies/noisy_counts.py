@@ -25,7 +25,7 @@ from pyvws.errors import InputError, MisfitWarning
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
-from pyvws_studies._report import terminal_table
+from pyvws_studies._report import table_of
 from pyvws_studies.other_tools import installed, made_by
 from pyvws_studies.whole_tables import DATASETS, DESIGNS
 
@@ -230,31 +230,23 @@ def regression_of(frame: pl.DataFrame, name: str = "income") -> tuple[Floats, Fl
     return fitted, np.sqrt(np.diag(inverse) * variance)
 
 
+_SHOWN: Final = {
+    **{"sets": ("sets", ""), "epsilon": ("epsilon", "g"), "delta": ("delta", "g")},
+    **{"pairs": ("pairs", ".1f"), "between runs": ("spread", ".1f"), "triples": ("triples", ".1f")},
+    **{name: (name, ".2f") for name in (*REGRESSIONS, "misfit")},
+    "processor s": ("processor_seconds", ".0f"),
+}
+
+
 def table(result: CountsStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
-    table = terminal_table(
-        f"{result.n} records, {DATASETS} datasets a run, {result.runs} runs a row",
-        left=["sets"],
-        right=[
-            *("epsilon", "delta", "pairs", "between runs", "triples", *REGRESSIONS, "misfit"),
-            "processor s",
-        ],
-    )
-    for row in result.rows:
-        table.add_row(
-            f"pairs, {row.further}" if row.further else "pairs",
-            *(f"{row.epsilon:g}", f"{row.delta:g}", f"{row.pairs:.1f}", f"{row.spread:.1f}"),
-            f"{row.triples:.1f}",
-            *(f"{getattr(row, name):.2f}" for name in REGRESSIONS),
-            *(f"{row.misfit:.2f}", f"{row.processor_seconds:.0f}"),
-        )
-    table.add_section()
-    for name, (pairs, triples, *distances) in result.others.items():
-        table.add_row(
-            *(name, "", "", f"{pairs:.1f}", "", f"{triples:.1f}"),
-            *(f"{distance:.2f}" for distance in distances),
-        )
-    return table
+    rows: list[dict[str, Any]] = [
+        {**asdict(row), "sets": ", ".join(filter(None, ("pairs", row.further)))}
+        for row in result.rows
+    ]
+    rows += [{"sets": name, "part": "ends", **x._asdict()} for name, x in result.others.items()]
+    title = f"{result.n} records, {DATASETS} datasets a run, {result.runs} runs a row"
+    return table_of(title, rows, _SHOWN, group="part")
 
 
 def write(result: CountsStudy, folder: Path) -> list[str]:

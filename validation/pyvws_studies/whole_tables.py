@@ -37,7 +37,7 @@ from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_studies._report import terminal_table
+from pyvws_studies._report import table_of
 from pyvws_studies.other_tools import Tool, installed, made_by
 
 DATASETS: Final = 5
@@ -327,37 +327,24 @@ def _one_run(
     }
 
 
+_SHOWN: Final = {
+    **{"run": ("name", ""), "guarantee": ("guarantee", ""), "epsilon": ("epsilon", ".1f")},
+    **{"separate runs": ("separate", ".1f"), "k-marginal": ("score", ".0f")},
+    **{"mean weight": ("mean_weight", ".2f"), "R-hat": ("rhat", ".3f")},
+    **{"processor s": ("processor_seconds", ".0f"), "peak GB": ("gigabytes", ".2f")},
+}
+
+
 def table(result: TableStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
-    figures = ("epsilon", "separate runs", "k-marginal", "mean weight", "R-hat")
-    table_of_rows = terminal_table(
-        f"{result.n} records, {DATASETS} datasets of each run",
-        left=["run", "guarantee"],
-        right=[*figures, "processor s", "peak GB"],
-    )
-    for row in result.rows:
-        own = row.mean_weight is not None
-        table_of_rows.add_row(
-            row.name,
-            row.guarantee,
-            *(_formatted(cost, "{:.1f}") for cost in (row.epsilon, row.separate)),
-            f"{row.score:.0f}",
-            _formatted(row.mean_weight, "{:.2f}"),
-            "exact" if own and row.rhat is None else _formatted(row.rhat, "{:.3f}"),
-            f"{row.processor_seconds:.0f}",
-            f"{row.gigabytes:.2f}",
-        )
-    table_of_rows.add_section()
-    for name, score in (
-        ("independent columns", result.independent),
-        ("bootstrap", result.bootstrap),
-    ):
-        table_of_rows.add_row(name, "", "", "", f"{score:.0f}")
-    return table_of_rows
-
-
-def _formatted(value: float | None, form: str) -> str:
-    return "" if value is None else form.format(value)
+    rows: list[dict[str, Any]] = [asdict(row) for row in result.rows]
+    for row in rows:
+        if row["rhat"] is None and row["mean_weight"] is not None:
+            row["rhat"] = "exact"
+    ends = {"independent columns": result.independent, "bootstrap": result.bootstrap}
+    rows += [{"name": name, "score": score, "part": "ends"} for name, score in ends.items()]
+    title = f"{result.n} records, {DATASETS} datasets of each run"
+    return table_of(title, rows, _SHOWN, left=2, group="part")
 
 
 def write(result: TableStudy, folder: Path) -> list[str]:

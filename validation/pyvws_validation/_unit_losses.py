@@ -43,7 +43,9 @@ class UnitRuns(Runs):
     points: Floats
     own: Mapping[str, Any] = field(default_factory=lambda: {"weights": "none"})
 
-    def log_probabilities(self, outcomes: Any, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(
+        self, outcomes: tuple[Any, ...], epsilon: float, losses: Losses
+    ) -> Floats:
         """Log posterior of each point of the grid."""
         records = [
             (f"unit {number}", *record) for number, unit in enumerate(outcomes) for record in unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -103,14 +104,18 @@ def by_draw(estimates: Floats, variances: Floats, draws: Ints) -> Floats:
 
 def regression(outcomes: list[Floats], x: Floats, group: Ints, kind: Kind) -> Floats:
     """Combined coefficients of outcome ~ x + group, then their combined variances."""
-    import pandas as pd
+    return _coefficients(outcomes, x, group, ("estimate", "variance"), kind=kind)
 
+
+def _coefficients(
+    outcomes: list[Floats], x: Floats, group: Ints, parts: Sequence[str], **how: Any
+) -> Floats:
     tables = [
-        pd.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
+        pl.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
         for outcome in outcomes
     ]
-    combined = combine_formula(tables, "outcome ~ x + group", kind=kind).values()
-    return np.array([f.estimate for f in combined] + [f.variance for f in combined])
+    found = combine_formula(tables, "outcome ~ x + group", **how).values()
+    return np.array([getattr(own, part) for part in parts for own in found])
 
 
 def _partial(seed: int, datasets: int) -> dict[str, Any]:
@@ -141,12 +146,16 @@ def _interval(seed: int, *shape: int) -> dict[str, Any]:
     return (_partial if seed % 2 else _full)(seed, *shape)
 
 
-def _regression(seed: int, datasets: int) -> dict[str, Any]:
+def _outcomes(seed: int, datasets: int) -> dict[str, Any]:
     draws = Draws(seed)
     x, group = draws.bell(40, 10.0, 3.0), draws.whole(40, 3)
     group[:3] = 0, 1, 2
     outcomes = [5.0 + 2.0 * x + 3.0 * group + draws.bell(40, 0.0, 4.0) for _ in range(datasets)]
-    return {"outcomes": outcomes, "x": x, "group": group, "kind": "partial"}
+    return {"outcomes": outcomes, "x": x, "group": group}
+
+
+def _regression(seed: int, datasets: int) -> dict[str, Any]:
+    return {**_outcomes(seed, datasets), "kind": "partial"}
 
 
 # Overlap of intervals: apart, touching, nested and equal
@@ -283,14 +292,7 @@ def imputed_estimate(estimates: Floats, variances: Floats, of: Of) -> Floats:
 
 def imputed_regression(outcomes: list[Floats], x: Floats, group: Ints, of: Of) -> Floats:
     """The same of the coefficients of outcome ~ x + group, part after part."""
-    tables = [
-        pl.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
-        for outcome in outcomes
-    ]
-    found = combine_formula(tables, "outcome ~ x + group", of=of).values()
-    return np.array(
-        [getattr(own, part) for part in ("estimate", "variance", "df") for own in found]
-    )
+    return _coefficients(outcomes, x, group, ("estimate", "variance", "df"), of=of)
 
 
 def imputed_table(y: Floats, cell: Ints, datasets: int, of: Of, level: float) -> Floats:
@@ -306,14 +308,6 @@ def imputed_table(y: Floats, cell: Ints, datasets: int, of: Of, level: float) ->
         level=level,
     )
     return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])
-
-
-def _outcomes(seed: int, datasets: int) -> dict[str, Any]:
-    draws = Draws(seed)
-    x, group = draws.bell(40, 10.0, 3.0), draws.whole(40, 3)
-    group[:3] = 0, 1, 2
-    outcomes = [5.0 + 2.0 * x + 3.0 * group + draws.bell(40, 0.0, 4.0) for _ in range(datasets)]
-    return {"outcomes": outcomes, "x": x, "group": group}
 
 
 def _records(seed: int, each: int, cells: int) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def weighted_once_more(read: Any) -> Any:
     return lambda *given, log_lik="plain", **named: read(*given, log_lik="plain", **named)
 
 
-@_wrong("pyvws_validation.cases.imputed_records:combine", "combining_rules/imputed-estimate")
+@_wrong("pyvws_validation.cases.evaluation:combine", "combining_rules/imputed-estimate")
 @_wrong(_COMBINE, "combining_rules/imputed-regression")
 @_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
 def exchanged(combine: Any) -> Any:
@@ -139,7 +139,7 @@ def without_what_it_is_of(combine: Any) -> Any:
     return lambda *given, of=None, **named: combine(*given, **named)
 
 
-@_wrong("pyvws_validation.cases.imputed_records:combine", "combining_rules/imputed-estimate")
+@_wrong("pyvws_validation.cases.evaluation:combine", "combining_rules/imputed-estimate")
 @_wrong(_COMBINE, "combining_rules/imputed-regression")
 @_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
 def of_partial_data(combine: Any) -> Any:

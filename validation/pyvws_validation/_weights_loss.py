@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -19,8 +19,7 @@ from pyvws.models.conditional_table import ConditionalTable, weighted_counts
 from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._expected_warnings import OF_TABLES, expected
-from pyvws_validation._measured_case import Findings, MeasuredRow
+from pyvws_validation._measured_case import OF_TABLES, Findings, MeasuredRow, expected
 from pyvws_validation.report import Measurement
 
 _LEVELS: Final = ("a", "b", "c", "d")
@@ -73,9 +72,9 @@ class WeightsLoss(MeasuredRow):
     `said`, by the number of records. With `above_stated` both exceed the epsilons that runs state.
     """
 
-    outside: ClassVar[str] = "Not what the caveat on weights says"
-    source: ClassVar[str] = "the caveat on weights"
-    digits: ClassVar[str] = ",.4g"
+    outside: str = "Not what the caveat on weights says"
+    source: str = "the caveat on weights"
+    digits: str = ",.4g"
     settings: Mapping[str, Any] = field(default_factory=dict)
     shares: tuple[float, ...] = (0.5, 0.5)
     of_draws: float = 0.5

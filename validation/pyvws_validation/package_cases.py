@@ -177,32 +177,22 @@ def guessed(*kinds: _Kind, used: int = _ALL, times: float = 1.0, datasets: int =
             for at, kind in enumerate(kinds)
         ]
         grids = [_grids(kind, table) for kind in kinds]
+        outcomes = [kind["outcome"] for kind in kinds]
+
+        def density(rows: pd.DataFrame) -> Floats:
+            parts = zip(kinds, posterior, strict=True)
+            terms = [
+                _log_density(kind, draws, rows[kind["outcome"]], rows) for kind, draws in parts
+            ]
+            return np.sum(terms, axis=0)
+
         log_guesses = []
         for i in range(n):
             meshes = np.meshgrid(*(grid[i] for grid in grids), indexing="ij")
-            flat = {
-                kind["outcome"]: mesh.ravel(order="F")
-                for kind, mesh in zip(kinds, meshes, strict=True)
-            }
-            rows = pd.DataFrame(
-                {name: table[name].iloc[i] for name in table}, index=range(meshes[0].size)
-            )
-            rows = rows.assign(**flat)
-            log_guesses.append(
-                sum(
-                    _log_density(kind, draws, rows[kind["outcome"]], rows)
-                    for kind, draws in zip(kinds, posterior, strict=True)
-                )
-            )
-        log_synthetic = np.column_stack(
-            [
-                sum(
-                    _log_density(kind, draws, release[kind["outcome"]], release).sum(axis=1)
-                    for kind, draws in zip(kinds, posterior, strict=True)
-                )
-                for release in synthetic
-            ]
-        )
+            own = {name: table[name].iloc[i] for name in table}
+            own |= dict(zip(outcomes, (mesh.ravel(order="F") for mesh in meshes), strict=True))
+            log_guesses.append(density(pd.DataFrame(own, index=range(meshes[0].size))))
+        log_synthetic = np.column_stack([density(release).sum(axis=1) for release in synthetic])
         prior = np.ones(meshes[0].size)
         prior[0] = times
         ours = attribute_risk(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -30,8 +30,8 @@ _ERRORS: Final = 6.0  # A right sampler leaves this range with a chance of 1e-8 
 class DrawnNoise(MeasuredRow):
     """Whether noise has its probabilities: of 0, of each sign, and the mean of its size."""
 
-    outside: ClassVar[str] = "Noise of another distribution"
-    digits: ClassVar[str] = ".2f"
+    outside: str = "Noise of another distribution"
+    digits: str = ".2f"
     paper: str = _PAPER
     scale: float
     gaussian: bool = False

@@ -51,6 +51,18 @@ OfWhat = Annotated[
         metavar="population|table",
     ),
 ]
+Synthetic = Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")]
+SchemaOfRun = Annotated[
+    Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
+]
+Level = Annotated[float, typer.Option(help="Level of the intervals.")]
+Kind = Annotated[
+    str,
+    typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
+]
+Target = Annotated[
+    str | None, typer.Option(help="With --keys: columns to learn.", metavar="COL,COL")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder whole.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")

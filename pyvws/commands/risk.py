@@ -15,6 +15,7 @@ from pyvws.commands.output import (
     Policy,
     Quiet,
     Radius,
+    Target,
     tell,
     write_for_owner,
 )
@@ -52,9 +53,7 @@ def risk(
         str | None,
         typer.Option(help="Columns known of a record; rows in any order.", metavar="COL,COL"),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="With --keys: columns to learn.", metavar="COL,COL")
-    ] = None,
+    target: Target = None,
     holdout: Annotated[
         Path | None, typer.Option(help="With --keys: records that made no dataset.")
     ] = None,

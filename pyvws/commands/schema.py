@@ -55,7 +55,7 @@ def schema(
       pyvws schema people.csv --out proposal.toml
       pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
     """
-    from pyvws.commands._tables import forecast_records
+    from pyvws.commands.synthesize import forecast_records
     from pyvws.statement.words import forecast_words
     from pyvws.synthesis.forecast import forecast
     from pyvws.tables.files.headers import display_names, record_instead

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pyvws.commands.output import AsJson, OfWhat, Overwrite, Quiet, tell
+from pyvws.commands.output import (
+    AsJson,
+    Kind,
+    Level,
+    OfWhat,
+    Overwrite,
+    Quiet,
+    SchemaOfRun,
+    Synthetic,
+    tell,
+)
 from pyvws.sheet.sheet import Sheet, number
 
 if TYPE_CHECKING:
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def tabulate(
-    synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],
+    synthetic: Synthetic,
     by: Annotated[
         str | None, typer.Option(help="Columns whose levels make the cells.", metavar="COL,COL")
     ] = None,
@@ -40,14 +50,9 @@ def tabulate(
     weights: Annotated[str | None, typer.Option(help="Column of survey weights.")] = None,
     strata: Annotated[str | None, typer.Option(help="Column of strata.")] = None,
     clusters: Annotated[str | None, typer.Option(help="Column of clusters.")] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
-    ] = None,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    kind: Annotated[
-        str,
-        typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
-    ] = "partial",
+    schema: SchemaOfRun = None,
+    level: Level = 0.95,
+    kind: Kind = "partial",
     of: OfWhat = None,
     by_unit: Annotated[
         str | None,

@@ -75,22 +75,18 @@ AsJson = Annotated[
 @contextmanager
 def console_listener(console: Console) -> Iterator[Listener]:
     """A listener that draws a bar for each fit on a terminal, and plain lines elsewhere."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
     from pyvws.synthesis.loop import Listener
 
-    first = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    columns = (*first, TextColumn("left"), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+    columns = (
+        *(progress.TextColumn("{task.description}", markup=False), progress.BarColumn()),
+        *(progress.TimeElapsedColumn(), progress.TextColumn("left")),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         count = 0
-        last: TaskID | None = None
+        last: progress.TaskID | None = None
 
         def fit(label: str) -> FitProgress:
             nonlocal count, last
@@ -142,21 +138,13 @@ def counted_progress(name: str) -> Iterator[Callable[..., None]]:
     The result takes how many are done and how many there are. Where some take much longer than
     others, it also takes the share of the work that is done, from which the time left follows.
     """
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
     console = plain_console(stderr=True)
-    counted = TextColumn("{task.fields[counted]}")
-    columns = (TextColumn(name), BarColumn(), counted, TimeElapsedColumn())
-    left = (TextColumn("left"), TimeRemainingColumn())
-    with Progress(
-        *columns,
-        *left,
+    counted = progress.TextColumn("{task.fields[counted]}")
+    with progress.Progress(
+        *(progress.TextColumn(name), progress.BarColumn(), counted, progress.TimeElapsedColumn()),
+        *(progress.TextColumn("left"), progress.TimeRemainingColumn()),
         console=console,
         disable=not console.is_terminal,
         speed_estimate_period=_SPEED_SECONDS,

@@ -88,7 +88,7 @@ def risk(
         asked: Any = {"keys": names(keys), "target": names(target), "schema": read.schema}
         asked["holdout"] = read_table(holdout).with_codes if holdout else None
         risks = table_risk(read.original, read.datasets, **asked)
-        tell(_with_units(risks.sheets[0], synthetic), quiet=quiet, as_json=as_json)
+        tell(_with_units(risks.sheet, synthetic), quiet=quiet, as_json=as_json)
         return
     if outcome is None:
         raise UsageError.by("risk-without-keys")
@@ -100,8 +100,7 @@ def risk(
         before, after = (found.by_record[x] for x in ("Data", "Synthetic"))
         risks_of_records = pl.DataFrame({"risk_confidential": before, "risk_synthetic": after})
         write_for_owner(out, risks_of_records.write_parquet, ".parquet")
-    (sheet,) = found.sheets
-    tell(_with_units(sheet, synthetic), quiet=quiet, as_json=as_json)
+    tell(_with_units(found.sheet, synthetic), quiet=quiet, as_json=as_json)
 
 
 def _with_units(sheet: Sheet, synthetic: list[Path]) -> Sheet:

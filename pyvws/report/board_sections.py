@@ -205,7 +205,7 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
                 + "the rest: this release."
             ),
         ),
-        *risk.sheets,
+        risk.sheet,
     ]
     for by, caption in (
         (risk.by_record["Data"], "ten riskiest records of the data"),

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,9 @@ _SPEED_SECONDS = 600.0  # How far back the speed of results is measured: some ta
 _LINES = 20  # Lines of progress without a terminal.
 
 
+of_columns = partial(typer.Option, metavar="COL,COL")
+
+
 class RadiusKind(StrEnum):
     """A radius as a share of the value, or in the outcome's unit."""
 
@@ -36,9 +40,7 @@ Original = Annotated[
     Path,
     typer.Argument(help="Confidential table: .csv, .txt, .parquet, .arrow, or a folder of parts."),
 ]
-Known = Annotated[
-    str | None, typer.Option(help="Public columns that an intruder knows.", metavar="COL,COL")
-]
+Known = Annotated[str | None, of_columns(help="Public columns that an intruder knows.")]
 Radius = Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")]
 Unit = Annotated[RadiusKind, typer.Option(help="Whether --radius is a share or a distance.")]
 Policy = Annotated[float, typer.Option(help="Risk that the agency does not accept.")]
@@ -60,9 +62,7 @@ Kind = Annotated[
     str,
     typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
 ]
-Target = Annotated[
-    str | None, typer.Option(help="With --keys: columns to learn.", metavar="COL,COL")
-]
+Target = Annotated[str | None, of_columns(help="With --keys: columns to learn.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder whole.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")

@@ -16,6 +16,7 @@ from pyvws.commands.output import (
     Quiet,
     Radius,
     Target,
+    of_columns,
     tell,
     write_for_owner,
 )
@@ -50,8 +51,7 @@ def risk(
         typer.Option(help="Parquet file for the risks of each record, which are confidential."),
     ] = None,
     keys: Annotated[
-        str | None,
-        typer.Option(help="Columns known of a record; rows in any order.", metavar="COL,COL"),
+        str | None, of_columns(help="Columns known of a record; rows in any order.")
     ] = None,
     target: Target = None,
     holdout: Annotated[

@@ -17,6 +17,7 @@ from pyvws.commands.output import (
     Quiet,
     SchemaOfRun,
     Synthetic,
+    of_columns,
     tell,
 )
 from pyvws.sheet.sheet import Sheet, number
@@ -28,22 +29,12 @@ if TYPE_CHECKING:
 
 def tabulate(
     synthetic: Synthetic,
-    by: Annotated[
-        str | None, typer.Option(help="Columns whose levels make the cells.", metavar="COL,COL")
-    ] = None,
+    by: Annotated[str | None, of_columns(help="Columns whose levels make the cells.")] = None,
     count: Annotated[bool, typer.Option("--count", help="Estimate the number of records.")] = False,
-    total: Annotated[
-        str | None, typer.Option(help="Estimate totals of these columns.", metavar="COL,COL")
-    ] = None,
-    mean: Annotated[
-        str | None, typer.Option(help="Estimate means of these columns.", metavar="COL,COL")
-    ] = None,
-    share: Annotated[
-        str | None, typer.Option(help="Estimate the shares of their levels.", metavar="COL,COL")
-    ] = None,
-    quantile: Annotated[
-        str | None, typer.Option(help="Estimate quantiles of these columns.", metavar="COL,COL")
-    ] = None,
+    total: Annotated[str | None, of_columns(help="Estimate totals of these columns.")] = None,
+    mean: Annotated[str | None, of_columns(help="Estimate means of these columns.")] = None,
+    share: Annotated[str | None, of_columns(help="Estimate the shares of their levels.")] = None,
+    quantile: Annotated[str | None, of_columns(help="Estimate quantiles of these columns.")] = None,
     at: Annotated[
         str, typer.Option(help="Levels of the quantiles, between 0 and 1.", metavar="N,N")
     ] = "0.5",

@@ -14,6 +14,7 @@ from pyvws.commands.output import (
     Quiet,
     SchemaOfRun,
     Synthetic,
+    of_columns,
     tell,
     write_for_owner,
 )
@@ -23,9 +24,7 @@ def utility(
     original: Original,
     synthetic: Synthetic,
     outcome: Annotated[str | None, typer.Option(help="Judge this column's margin alone.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Columns to judge; all by default.", metavar="COL,COL")
-    ] = None,
+    columns: Annotated[str | None, of_columns(help="Columns to judge; all by default.")] = None,
     schema: SchemaOfRun = None,
     trees: Annotated[
         bool, typer.Option("--trees", help="S_pMSE by trees too (needs scikit-learn).")

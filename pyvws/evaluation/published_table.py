@@ -26,7 +26,7 @@ from pyvws.errors import UsageError
 from pyvws.evaluation.combining_rules import (
     Combined,
     CombiningRule,
-    Released,
+    Datasets,
     SeveralDatasets,
     combine,
     rule_named,
@@ -269,7 +269,7 @@ def of_capped(records: str | None) -> list[str]:
 
 
 def tabulate(
-    datasets: Sequence[IntoFrame] | Released,
+    datasets: Datasets,
     *,
     by: Levels | Names = (),
     count: bool = False,

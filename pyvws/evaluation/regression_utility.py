@@ -18,7 +18,7 @@ from scipy.special import ndtri, stdtrit
 
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import Released, SeveralDatasets, combine_formula, rule_named
+from pyvws.evaluation.combining_rules import Datasets, SeveralDatasets, combine_formula, rule_named
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.published_table import own_figures, tabulate
 from pyvws.evaluation.regressions import fit_formula
@@ -205,7 +205,7 @@ def cells_beside(
 
 def regression_utility(
     original: IntoFrame,
-    synthetic: Sequence[IntoFrame] | Released,
+    synthetic: Datasets,
     formula: str,
     *,
     family: Literal["gaussian", "logistic", "poisson"] = "gaussian",

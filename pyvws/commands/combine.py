@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pyvws.commands.output import AsJson, Kind, Level, OfWhat, Quiet, SchemaOfRun, Synthetic, tell
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet import Sheet
 
 _COUNTED = {
     True: "The noisy counts have a set with all columns of the formula.",

@@ -21,7 +21,7 @@ from pyvws.commands.output import (
     write_for_owner,
 )
 from pyvws.errors import UsageError
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet import Sheet
 
 
 def risk(

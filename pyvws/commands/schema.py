@@ -10,7 +10,7 @@ import typer
 from pyvws._base.phrase import Phrase
 from pyvws.commands.output import AsJson, Original, Quiet, tell
 from pyvws.errors import InputError, OutputError, UsageError
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet import Sheet
 
 _UNNAMED = (
     "The first line of the file looks like a record, so columns have their places for names here. "

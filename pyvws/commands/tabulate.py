@@ -20,7 +20,7 @@ from pyvws.commands.output import (
     of_columns,
     tell,
 )
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet import Sheet, number
 
 if TYPE_CHECKING:
     from pyvws.evaluation.published_table import PublishedTable

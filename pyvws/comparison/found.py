@@ -21,7 +21,7 @@ from pyvws.errors import InputError
 from pyvws.evaluation.k_marginal import standing
 from pyvws.evaluation.table_scores import Score
 from pyvws.mechanisms.remedies import remedies
-from pyvws.sheet.sheet import InSheets, Sheet, number
+from pyvws.sheet import InSheets, Sheet, number
 from pyvws.statement.guarantees import STRICT
 from pyvws.statement.words import SIGNED, caveat
 

@@ -39,7 +39,7 @@ from pyvws.evaluation.table_scores import BLIND, Score
 from pyvws.evaluation.table_utility import table_utility
 from pyvws.mechanisms.registry import MECHANISMS, mechanism_settings
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
-from pyvws.sheet.sheet import plain
+from pyvws.sheet import plain
 from pyvws.statement.words import SIGNED, caveat_keys
 from pyvws.synthesis.checked_table import check_table
 from pyvws.synthesis.confidential_table import ConfidentialTable

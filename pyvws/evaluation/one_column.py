@@ -19,7 +19,7 @@ from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.evaluation.pmse import pmse
 from pyvws.r_numbers import rarith
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 
 _PROBABILITIES: Final = (0.1, 0.15, 0.25, 0.5, 0.75, 0.9)
 _BESIDE: Final = ("data", "average", "lowest", "highest")

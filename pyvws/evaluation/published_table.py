@@ -52,7 +52,7 @@ from pyvws.evaluation.public_cells import (
 from pyvws.evaluation.survey_estimates import (
     SurveyEstimate,
 )
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 

@@ -22,7 +22,7 @@ from pyvws.evaluation.combining_rules import Datasets, SeveralDatasets, combine_
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.published_table import own_figures, tabulate
 from pyvws.evaluation.regressions import fit_formula
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 

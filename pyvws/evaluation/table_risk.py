@@ -30,7 +30,7 @@ from pyvws.evaluation.original_and_datasets import (
     PlainTables,
     plain_tables,
 )
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.headers import named
 from pyvws.tables.schema.schema import Schema
 

@@ -26,7 +26,7 @@ from pyvws.r_numbers import rarith
 from pyvws.report.margins import NumberMargin, margin_of
 from pyvws.report.released_columns import ColumnValues
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.sheet.sheet import InSheets, Sheet, number
+from pyvws.sheet import InSheets, Sheet, number
 
 _REPLICATES: Final = 200
 MOST_DRAWS: Final = 200_000_000  # Intervals that need more drawn values are left empty.

@@ -74,9 +74,9 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.regression_utility.cells_beside": "compares figures with tests of their own",
     "evaluation.regression_utility.left_out": "words",
     "evaluation.regression_utility.together": "puts sheets together",
-    "sheet.sheet.plain_console": "a console",
-    "sheet.sheet.print_json": "prints",
-    "sheet.sheet.print_sheets": "prints",
+    "sheet.plain_console": "a console",
+    "sheet.print_json": "prints",
+    "sheet.print_sheets": "prints",
     "evaluation.combining_rules.rule_of": "reads the entries of a statement",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",
@@ -265,8 +265,9 @@ PROPERTY_TESTS = {
     "evaluation.published_table.own_figures": (
         "evaluation/test_published_table.py::test_a_table_s_own_figures_are_those_of_it_twice"
     ),
-    "sheet.sheet.html": "test_sheets.py::test_every_text_and_number_of_a_sheet_is_told",
-    "sheet.sheet.number": "test_sheets.py::test_a_number_keeps_its_digits",
+    "sheet.html": "test_sheets.py::test_every_text_and_number_of_a_sheet_is_told",
+    "sheet.number": "test_sheets.py::test_a_number_keeps_its_digits",
+    "sheet.plain": "test_sheets.py::test_json_takes_what_is_plain",
     "evaluation.published_table.tabulate": (
         "evaluation/test_published_table.py::test_every_figure_against_its_parts"
     ),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyvws.report.page import Section, picture, render
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet import Sheet, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

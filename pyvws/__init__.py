@@ -22,6 +22,7 @@ from pyvws.weights.reweight import reweight as reweight
 __version__ = "0.1.0"
 
 _PUBLIC: Final[dict[str, str]] = {
+    "Audit": "pyvws.auditing.audit",
     "AttributeRisk": "pyvws.risks.attribute_risk",
     "Beta": "pyvws.models.beta",
     "Censored": "pyvws.mechanisms.censored",
@@ -36,6 +37,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "Gamma": "pyvws.models.gamma",
     "GivenWeights": "pyvws.mechanisms.given_weights",
     "InputError": "pyvws.errors",
+    "InverseWeighted": "pyvws.mechanisms.inverse_weighted",
     "JointBounds": "pyvws.bounds.joint",
     "LipschitzBounds": "pyvws.bounds.lipschitz",
     "LipschitzWeighted": "pyvws.mechanisms.lipschitz_weighted",
@@ -70,6 +72,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "UserProgram": "pyvws.engines.user_program",
     "WeightedEpsilon": "pyvws.mechanisms.weighted_epsilon",
     "associations": "pyvws.evaluation.associations",
+    "audit": "pyvws.auditing.audit",
     "bootstrap_interval": "pyvws.evaluation.bootstrap",
     "censored_share": "pyvws.posterior.censoring",
     "clamp_log_likelihood": "pyvws.posterior.censoring",
@@ -88,6 +91,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "from_log_lik": "pyvws.synthesis.existing_fit",
     "from_stanfit": "pyvws.synthesis.existing_fit",
     "interval_overlap": "pyvws.evaluation.regression_utility",
+    "inverse_weights": "pyvws.weights.weights",
     "joint_bounds": "pyvws.bounds.joint",
     "lipschitz_bounds": "pyvws.bounds.lipschitz",
     "lipschitz_weights": "pyvws.weights.weights",
@@ -99,7 +103,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "risk_summary": "pyvws.evaluation.whack_a_mole",
     "risk_weights": "pyvws.weights.weights",
     "scalar_weights": "pyvws.weights.weights",
-    "synthesize": "pyvws.release.synthesize",
+    "synthesize": "pyvws.release.synthesizer",
     "synthesize_from_histogram": "pyvws.mechanisms.histogram.perturbed_histogram",
     "table_risk": "pyvws.evaluation.table_risk",
     "table_utility": "pyvws.evaluation.table_utility",

@@ -60,6 +60,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     synthesize_from_histogram as synthesize_from_histogram,
 )
+from pyvws.mechanisms.inverse_weighted import InverseWeighted as InverseWeighted
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted as LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.noisy_counts import NoisyCounts as NoisyCounts
@@ -105,6 +106,7 @@ from pyvws.tables.schema.schema import Schema as Schema
 from pyvws.weights.reweight import reweight as reweight
 from pyvws.weights.truncation import downscale as downscale
 from pyvws.weights.truncation import weighted_epsilon_weights as weighted_epsilon_weights
+from pyvws.weights.weights import inverse_weights as inverse_weights
 from pyvws.weights.weights import lipschitz_weights as lipschitz_weights
 from pyvws.weights.weights import risk_weights as risk_weights
 from pyvws.weights.weights import scalar_weights as scalar_weights
@@ -168,6 +170,9 @@ def synthesize(
     g: float | None = None,
     by_column: bool | None = None,
     map: str | None = None,
+    t: float | None = None,
+    power: float | None = None,
+    search_t: bool | None = None,
     radius: float | None = None,
     radius_kind: str | None = None,
     known: Sequence[str] | None = None,

@@ -1,7 +1,5 @@
 """The benchmarks' own arithmetic: floors, repetition, the report, the cap; no time is judged."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -63,8 +61,7 @@ def test_the_better_of_two_keeps_what_either_keeps(name: str, one: float, other:
 
 
 @pytest.mark.parametrize(
-    ("values", "runs", "figure"),
-    [([30, 9, 9], 1, 30), ([9, 12, 30], 2, 12), ([9, 8, 7], 3, 9)],
+    ("values", "runs", "figure"), [([30, 9, 9], 1, 30), ([9, 12, 30], 2, 12), ([9, 8, 7], 3, 9)]
 )
 def test_a_part_runs_again_only_while_it_fails(values: list[int], runs: int, figure: int) -> None:
     left = iter(values)

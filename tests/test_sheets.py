@@ -1,7 +1,5 @@
 """Sheets: rows and notes as text, JSON and HTML, each with every text and number."""
 
-from __future__ import annotations
-
 import json
 from html import escape
 from typing import Any

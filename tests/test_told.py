@@ -1,7 +1,5 @@
 """What the terminal is told: names in brackets, which rich takes for markup, and missed targets."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

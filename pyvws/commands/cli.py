@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from pyvws._base.checks import near
+from pyvws.commands.audit import audit
 from pyvws.commands.combine import combine
 from pyvws.commands.compare import compare
 from pyvws.commands.doctor import doctor
@@ -102,7 +103,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
     *(example, init, schema, risk, utility, combine, tabulate, report, reproduce, ledger, doctor),
 )
 
-for _declared in (synthesize, compare):
+for _declared in (synthesize, compare, audit):
     app.command(cls=DeclaredCommand, epilog=_EXIT_CODES)(_declared)
 for _command in _COMMANDS:
     app.command(cls=PlainCommand)(_command)

@@ -123,7 +123,7 @@ def _declared() -> dict[str, list[Setting]]:
 def _with_declared(function: Callable[..., None]) -> Callable[..., None]:
     """The function with an option for each declared setting; the context holds their values."""
     own = inspect.signature(function, eval_str=True).parameters
-    options = [_parameter(name, alike) for name, alike in _declared().items()]
+    options = [_parameter(name, alike) for name, alike in _declared().items() if name not in own]
     everything = Annotated[
         bool,
         typer.Option("--help-all", help="Show every option.", callback=_show_all, is_eager=True),
@@ -193,11 +193,16 @@ def _kind(alike: list[Setting]) -> tuple[Any, str | None]:
     return number, None
 
 
-def given_settings(context: typer.Context) -> dict[str, Any]:
-    """The declared settings that the command line or its file gives, as Python values."""
+def given_settings(context: typer.Context, *, own: str = "") -> dict[str, Any]:
+    """The declared settings that the command line or its file gives, as Python values.
+
+    The setting named `own` is left out: the command has an option of that name.
+    """
     values = {}
     chosen = {str(context.params[role]) for role in ("model", "mechanism")}
     for name, alike in _declared().items():
+        if name == own:
+            continue
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
             setting = next((setting for setting in alike if chosen & set(setting.takers)), alike[0])

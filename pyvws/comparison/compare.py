@@ -26,7 +26,7 @@ from pyvws.comparison.found import ComparedRow, Comparison, advised
 from pyvws.comparison.points import Point, Seeds, planned, point_key, refuse_choices, run_seeds
 from pyvws.evaluation.table_scores import Score
 from pyvws.report.page import PagePicture, picture, render
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.config import SCHEMA_FILE, config_text
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged

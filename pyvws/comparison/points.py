@@ -41,8 +41,7 @@ from pyvws.mechanisms.registry import MECHANISMS, mechanism_settings
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
 from pyvws.sheet import plain
 from pyvws.statement.words import SIGNED, caveat_keys
-from pyvws.synthesis.checked_table import check_table
-from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.confidential_table import ConfidentialTable, check_table
 from pyvws.synthesis.fit_sources import FitProgress
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.open_loop import open_loop

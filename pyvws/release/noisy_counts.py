@@ -2,7 +2,8 @@
 
 What is bought of the seller is all that a release learns of the confidential table. What follows
 reads what a release holds: the schema, the settings, the noisy counts and the public seed.
-`imputed_values` is that function, and `pyvws reproduce` calls it too.
+`imputed_values` is that function, and `pyvws reproduce` calls it too. What is bought stands in the
+order of `measured`, each step of which reads what was bought before it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, cast
 
 import numpy as np
@@ -24,22 +25,30 @@ from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
     fine_column,
+    most_cells,
     most_fine_cells,
+    recoded,
     within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
-from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.measurements import (
+    Measurements,
+    bought_cells,
+    bought_number,
+    bought_tables,
+    of_cells,
+    of_set,
+)
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
 from pyvws.mechanisms.counts.workload import CountedRecords, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
-from pyvws.privacy.budget import deviation_of
+from pyvws.privacy.budget import Noise, deviation_of
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import DrawSource, shared_facts
-from pyvws.release.measured_counts import measured
 from pyvws.release.summary import plain_number
 from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
@@ -84,11 +93,10 @@ class NoisyCountsRun(DrawSource):
         yield stream
 
     def noise(self, name: str) -> CellNoise | None:
-        by_name = {column.name: k for k, column in enumerate(self.noisy.table.columns)}
-        if name not in by_name or not len(self.noisy.table.columns[by_name[name]].edges):
+        column = self.noisy.table.columns.get(name)
+        if column is None or not len(column.edges):
             return None
-        deviation = self.noisy.deviation_of_column(by_name[name])
-        return CellNoise(self.noisy.table.columns[by_name[name]].edges, deviation)
+        return CellNoise(column.edges, self.noisy.deviation_of_column(name))
 
     def figures(self) -> dict[str, Any]:
         return {
@@ -278,9 +286,9 @@ def imputed_values(
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
         within = {
-            k: within_cells(finer[column.name], column, codes[:, k], fine[column.name])
-            for k, column in enumerate(table.columns)
-            if k not in drawn and column.name in fine
+            name: within_cells(finer[name], column, own, fine[name])
+            for (name, column), own in zip(table.columns.items(), codes.T, strict=True)
+            if name not in drawn and name in fine
         }
         rng = np.random.default_rng(stream)
         once = partial(_drawn_once, schema, table, within, rng)
@@ -291,17 +299,17 @@ def imputed_values(
 def _drawn_once(
     schema: Schema,
     table: CountedTable,
-    within: Mapping[int, Within],
+    within: Mapping[str, Within],
     rng: np.random.Generator,
     codes: Codes,
-    drawn: Mapping[int, Floats],
+    drawn: Mapping[str, Floats],
 ) -> dict[str, Floats]:
     """Values (M,) by column of records (M, K), computed columns too."""
     values: dict[str, Floats] = {}
-    for k, column in enumerate(table.columns):
-        numbers = within[k].drawn(codes[:, k], rng) if k in within else drawn.get(k)
-        values |= column.values(codes[:, k], rng, numbers)
-    by_name = dict(zip((column.name for column in table.columns), codes.T, strict=True))
+    by_name = table.by_name(codes)
+    for name, own in by_name.items():
+        numbers = within[name].drawn(own, rng) if name in within else drawn.get(name)
+        values |= table.columns[name].values(own, rng, numbers)
     for difference in table.differences:
         values |= difference.together(by_name, values, rng)
     for name in schema.synthesized:
@@ -313,8 +321,8 @@ def _drawn_once(
 def _within_ranges(
     schema: Schema,
     codes: Codes,
-    drawn: Mapping[int, Floats],
-    once: Callable[[Codes, Mapping[int, Floats]], dict[str, Floats]],
+    drawn: Mapping[str, Floats],
+    once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
     """Values (M,) by column of imputed records (M, K); no computed number leaves its range.
@@ -416,3 +424,45 @@ def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
         if (own := read(name, _CELLS)) is not None:
             fine[name] = replace(own, rounded=read(name, _ROUNDNESS))
     return fine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredCounts:
+    """The schema with the chosen cells, and what was bought: of sets, and of fine cells."""
+
+    schema: Schema
+    noisy: Measurements
+    fine: Mapping[str, FineCounts]
+
+
+def measured(
+    workload: Workload, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
+) -> MeasuredCounts:
+    """Buy the number of records, fine cells, and the sets in the cells that these choose.
+
+    `records` is their number where neighbours have as many or it is public; else it is bought.
+    """
+    number = bought_number(seller, lambda own: len(own.codes)) if records is None else records
+    schema, table, finest = workload.schema, workload.table, workload.finest.columns
+    fine: dict[str, FineCounts] = {}
+    if finest:
+        sets = [of_set(name) for name in table.names]
+        deviation = noise.deviation(of_cells(next(iter(finest))))
+        cells = workload.fine_cells(most_fine_cells(number, deviation))
+        fine = bought_cells(
+            seller,
+            noise,
+            cells,
+            lambda own, name: recoded(finest[name], cells.columns[name], own.fine[name]),
+            lambda own, name: own.classes[name],
+        )
+        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
+        schema = cells.chosen(schema, fine, most)
+        table = workload.in_cells(schema, priced=table.names)
+
+    @cache
+    def coded(own: CountedRecords) -> CountedRecords:
+        return workload.recoded(own, table)
+
+    noisy = bought_tables(seller, noise, table, lambda own: coded(own).codes, records=number)
+    return MeasuredCounts(schema, noisy, fine)

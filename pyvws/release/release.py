@@ -148,7 +148,7 @@ class Release:
         """
         records = nw.from_native(self.records, eager_only=True)
         if RELEASED_ROW not in records.columns:
-            raise InputError(NOT_ALIGNED)
+            raise InputError.by("rows-of-no-record", why=NOT_ALIGNED)
         rows = records[RELEASED_ROW].to_numpy() - 1
         if (rows == np.arange(len(rows))).all():
             return list(self.datasets)

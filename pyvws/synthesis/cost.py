@@ -134,8 +134,8 @@ def expected_of_counts(mechanism: Any, counted: Any, records: int, *, most: floa
     The remedy names the sweeps that take `most` seconds.
     """
     K, Q, H = len(counted.columns), len(counted.sets), mechanism.classes
-    sizes = np.array([column.size for column in counted.columns])
-    by_class = np.delete(sizes, list(counted.given))
+    sizes = np.array([column.size for column in counted.columns.values()])
+    by_class = sizes[[name not in counted.given for name in counted.columns]]
     families = sum(given.family is not None for given in counted.given.values())
     of_record = K * _OF_COLUMN + np.log2(sizes).sum() * _OF_BIT + len(by_class) * H * _OF_CLASS
     of_record += Q * _OF_SET + families * _OF_FAMILY

@@ -1,7 +1,5 @@
 """Advice from rows by hand: the best with a guarantee, ties, failures, strict ones, one seed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -4,8 +4,6 @@
 Every item is made through the public interface, but for `counted`, which is adapted in one place.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform
@@ -252,26 +250,25 @@ def counted(place: int) -> Any:
 
 def canonical(of: Any, cells: pl.DataFrame) -> list[Any]:
     """What a counted table gives, by names and values. Adapt this where classes change."""
-    names = [column.name for column in of.columns]
     codes, values = of.read(nw.from_native(cells, eager_only=True))
 
     def rows(crossed: Any) -> list[Any]:
         steps = [step.tolist() for step in crossed.steps]
-        return [crossed.name, [names[k] for k in crossed.places], list(crossed.sizes), steps]
+        return [crossed.name, list(crossed.columns), list(crossed.sizes), steps]
 
     def plain(array: Any) -> Any:
         return None if array is None else np.asarray(array).astype(float).round(10).tolist()
 
     given = {
-        names[k]: [rows(own.rows), plain(own.prior), own.redrawn, own.family is not None]
-        for k, own in of.given.items()
+        name: [rows(own.rows), plain(own.prior), own.redrawn, own.family is not None]
+        for name, own in of.given.items()
     }
     skips = {
-        names[k]: [rows(own.rows), plain(own.forced), list(own.barred), plain(own.left)]
-        for k, own in of.skips.items()
+        name: [rows(own.rows), plain(own.forced), list(own.barred), plain(own.left)]
+        for name, own in of.skips.items()
     }
     return [
-        [[column.name, column.labels] for column in of.columns],
+        [[name, column.labels] for name, column in of.columns.items()],
         [
             [rows(crossed), of.labels(q), round(weight, 10)]
             for q, (crossed, weight) in enumerate(zip(of.cliques, of.weights, strict=True))

@@ -1,12 +1,9 @@
 """A clamped target of two modes: native chains and a sum over a grid agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from pyvws.engines._between_modes import moved_between_modes
-from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.nuts import NativeEngine, moved_between_modes
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.models.normal import Normal
 from pyvws.posterior.clamp import Clamp

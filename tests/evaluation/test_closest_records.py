@@ -1,7 +1,5 @@
 """Distances to closest records: by hand, by loops, missing values, and a record left out."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

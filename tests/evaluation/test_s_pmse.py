@@ -1,7 +1,5 @@
 """S_pMSE of tables: pairs by their shares, chance, faults that margins hide, and many levels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

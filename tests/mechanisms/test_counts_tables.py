@@ -1,8 +1,6 @@
 """Columns that tables give, and sets of coarser cells: the posterior against sums over all tables
 of five records, and the counts against those of the records."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -12,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 from prior_of_classes import log_codes
+from refusals import refused
 from scipy.special import gammaln
 from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.errors import InputError
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.given_columns import GivenColumn
@@ -46,8 +44,8 @@ def tables() -> dict[str, tuple[CountedTable, list[tuple[int, ...]]]]:
     chain = vws.NoisyCounts(epsilon=1, measure=[sets], model="conditionals")
     alone = vws.NoisyCounts(epsilon=1, measure=["a", "b"]).counted_table(SCHEMA)
     inside = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]) / 2
-    rows = clique(alone.columns, (0,), {})
-    nested = replace(alone, given={1: GivenColumn(rows, inside, redrawn=True)})
+    rows = clique(alone.columns, {"a"})
+    nested = replace(alone, given={"b": GivenColumn(rows, inside, redrawn=True)})
     return {
         "named": (named.counted_table(SCHEMA), ALL),
         "conditionals": (chain.counted_table(SCHEMA), ALL),
@@ -68,13 +66,13 @@ def log_table(counts: np.ndarray, prior: np.ndarray) -> float:
 def exact_means(noisy: Measurements, states: list[tuple[int, ...]]) -> np.ndarray:
     """E[number of records in each state | S] by all tables of N records, with one class."""
     table, log_p, found = noisy.table, [], []
-    prior = np.broadcast_to(table.given[1].prior, (2, 3))
+    prior = np.broadcast_to(table.given["b"].prior, (2, 3))
     for members in itertools.combinations_with_replacement(range(len(states)), N):
         number = np.bincount(members, minlength=len(states))
         x = np.array([states[one] for one in members], dtype=np.int32)
         value = math.lgamma(N + 1) - gammaln(number + 1).sum()
         first = np.bincount(x[:, 0], minlength=2)
-        given = table.given.get(0)
+        given = table.given.get("a")
         value += log_table(first, given.prior) if given else log_codes(tuple(first.tolist()))
         for a in (0, 1):
             value += log_table(np.bincount(x[x[:, 0] == a, 1], minlength=3), prior[a])
@@ -147,7 +145,7 @@ def test_coarser_sets_count_the_groups_of_their_codes():
 def test_a_record_is_in_one_cell_of_each_set_at_most():
     coarse = {"columns": ["age", "kind", "field"], "cuts": {"age": [15], "kind": ["b", "c"]}}
     table = vws.NoisyCounts(epsilon=1, measure=["pairs", coarse]).counted_table(WIDE)
-    codes = np.stack(np.meshgrid(*(range(-1, one.size) for one in table.columns)), -1)
+    codes = np.stack(np.meshgrid(*(range(-1, one.size) for one in table.columns.values())), -1)
     rng = np.random.default_rng(0)
     for record in rng.permutation(codes.reshape(-1, codes.shape[-1]))[:400]:
         counts = table.counts(record[None, :].astype(np.int32))
@@ -157,7 +155,7 @@ def test_a_record_is_in_one_cell_of_each_set_at_most():
 
 def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule():
     table = vws.NoisyCounts(epsilon=1).counted_table(WIDE)
-    assert [one.name for one in table.columns] == ["age", "kind", "field", "job"]
+    assert [*table.columns] == ["age", "kind", "field", "job"]
     assert "age:field" in table.names
     assert "job" in table.names
     assert not any("job" in name for name in table.names if ":" in name)
@@ -191,32 +189,30 @@ def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "key"),
     [
-        ({"measure": [{"columns": ["age"], "cuts": {"kind": ["a"]}}]}, "no column of its set"),
-        ({"measure": [{"columns": ["age"], "cuts": {"age": [17]}}]}, "none of its cells begins"),
-        ({"measure": [{"columns": ["kind"], "cuts": {"kind": ["z"]}}]}, "no level"),
-        ({"measure": [{"column": ["kind"]}]}, "has columns"),
-        ({"measure": [("a:b", "kind")]}, "keep the signs"),
-        ({"measure": "kind*x"}, "no number"),
-        ({"tables": ["age:kind"]}, "before it"),
-        ({"tables": ["job:kind"]}, "before it"),
-        ({"model": "product"}, "model"),
+        ({"measure": [{"columns": ["age"], "cuts": {"kind": ["a"]}}]}, "cuts-of-other-column"),
+        ({"measure": [{"columns": ["age"], "cuts": {"age": [17]}}]}, "measure-cut-no-cell"),
+        ({"measure": [{"columns": ["kind"], "cuts": {"kind": ["z"]}}]}, "measure-cut-no-level"),
+        ({"measure": [{"column": ["kind"]}]}, "set-entries"),
+        ({"measure": [("a:b", "kind")]}, "set-signs"),
+        ({"measure": "kind*x"}, "set-share"),
+        ({"tables": ["age:kind"]}, "tables-words"),
+        ({"tables": ["job:kind"]}, "tables-words"),
+        ({"model": "product"}, "not-a-choice"),
     ],
 )
-def test_sets_and_tables_that_cannot_be_are_refused_in_one_line(settings, said):
-    with pytest.raises(InputError, match=said) as caught:
+def test_sets_and_tables_that_cannot_be_are_refused_in_one_line(settings, key):
+    with refused(key):
         vws.NoisyCounts(epsilon=1, **settings).counted_table(WIDE)
-    assert "\n" not in str(caught.value)
 
 
 def test_conditionals_refuse_too_many_patterns_in_one_line():
     columns = {
         name: vws.Column(model="nominal", levels=tuple(map(str, range(40)))) for name in "abcde"
     }
-    with pytest.raises(InputError, match="combinations") as caught:
+    with refused("given-too-many-codes"):
         vws.NoisyCounts(epsilon=1, model="conditionals").counted_table(vws.Schema(columns))
-    assert "\n" not in str(caught.value)
 
 
 def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_apart():
@@ -225,9 +221,8 @@ def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_a
     joined = {"a:b": plain, "a": plain, "b": plain}
     for columns, more in (({"records": plain}, ()), (joined, (("a", "b"),))):
         mechanism = vws.NoisyCounts(epsilon=1, measure=("predictors", *more))
-        with pytest.raises(InputError, match="Rename") as caught:
+        with refused("sets-of-one-name"):
             mechanism.counted_table(vws.Schema(columns))
-        assert "\n" not in str(caught.value)
 
 
 def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(tmp_path):
@@ -306,10 +301,7 @@ def test_columns_that_look_like_those_of_another_person_have_tables() -> None:
 
     def given(**settings) -> tuple[dict[str, tuple[str, ...]], list[str]]:
         table = vws.NoisyCounts(epsilon=1, measure=["sex:kin"], **settings).counted_table(schema)
-        by_name = {
-            table.columns[k].name: tuple(table.columns[p].name for p in column.rows.places)
-            for k, column in table.given.items()
-        }
+        by_name = {name: column.rows.columns for name, column in table.given.items()}
         return by_name, [name for name in table.names if ":" in name and name != "sex:kin"]
 
     gap = "headage - age"

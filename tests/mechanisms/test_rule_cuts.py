@@ -1,7 +1,5 @@
 """Cells begin where the conditions of rules change, and nowhere else."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -56,7 +54,7 @@ def test_a_condition_on_a_point_of_mass_is_of_whole_cells() -> None:
     low, high = columns["tip"].ends
     assert low.tolist()[2:] == [0.01, 1, 5]
     assert high.tolist()[2:] == [0.99, 4.99, 35]
-    skip = skips_of(schema, columns)[1]
+    skip = skips_of(schema, columns)["paid"]
     assert skip.forced.tolist() == [-1, -1, 1, 1, 1]
 
 
@@ -73,7 +71,7 @@ def test_a_condition_on_a_top_code_is_of_whole_cells(
     schema = Schema({"x": age, "old": old})
     columns = counted_columns(schema)
     low, high = (end[len(points) :] for end in columns["x"].ends)
-    forced = skips_of(schema, columns)[1].forced
+    forced = skips_of(schema, columns)["old"].forced
     assert forced[: len(points)].tolist() == [-1] * (len(points) - 1) + [0]
     assert (forced[len(points) :] == -1).all()
     assert (low <= high).all()

@@ -4,8 +4,6 @@ Python imports this file at its start where this folder is on PYTHONPATH. `tools
 puts it there.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
@@ -31,7 +29,7 @@ def _change(module: ModuleType) -> None:
     if module.__name__ == "pyvws.engines.stan_run":
         module.stan_seed = _shifted(module.stan_seed, None)  # type: ignore[attr-defined]
         return
-    if module.__name__ == "pyvws.engines.joint_nuts":
+    if module.__name__ == "pyvws.engines.nuts":
         module.sample_joint = _shifted(module.sample_joint, "seed")  # type: ignore[attr-defined]
         return
     made = module.NativeEngine  # type: ignore[attr-defined]

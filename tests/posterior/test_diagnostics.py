@@ -1,7 +1,5 @@
 """Diagnostics say what is wrong, and only then."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from pyvws.posterior.diagnostics import (
+from pyvws.posterior.draws import (
     Diagnostics,
     diagnose,
     independent_draws,

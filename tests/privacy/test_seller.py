@@ -4,8 +4,6 @@ A run on one table records what its seller answered. A run on another table is t
 answers. If all that leaves is the same, nothing of the second table was read beside the seller.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,9 +24,9 @@ from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.histogram import laplace_sums
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.seller import PricedMeasurement, Seller
-from pyvws.release.measured_counts import measured
+from pyvws.release.noisy_counts import measured
 from pyvws.synthesis import loop as fits
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 
 pytestmark = pytest.mark.runs
@@ -284,7 +282,7 @@ def _draw_beside(sells: Any, name: str, width: float, made: Any) -> Any:
 BESIDE: dict[str, tuple[tuple[str, ...], str, Any]] = {
     "the number of records": (
         ("noisy-counts", "noisy-counts, delta", "noisy-counts, units"),
-        "pyvws.release.measured_counts.bought_number",
+        "pyvws.release.noisy_counts.bought_number",
         _exact_number,
     ),
     "exact counts": (
@@ -407,11 +405,7 @@ def test_released_counts_cost_what_is_stated_and_nearly_all_of_it(
     schema, cap = made
     neighbours = "loo" if cap else neighbours  # Of units a number is never exact.
     mechanism = vws.NoisyCounts(
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        cells_share=share,
-        cap=cap or None,
+        epsilon=epsilon, delta=delta, neighbours=neighbours, cells_share=share, cap=cap or None
     )
     rng = np.random.default_rng(seed)
     n = int(rng.integers(0, 400))

@@ -1,7 +1,5 @@
 """The word of a strict claim whose schema a program read off the records and somebody signed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

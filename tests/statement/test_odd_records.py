@@ -6,8 +6,6 @@ with the same keys. Warnings to the agency describe the table and stay inside.
 `PYVWS_NEIGHBOUR_CASES` sets how many pairs are generated, 60 unless given.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import datetime
@@ -41,8 +39,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import joint_draws
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.r.interface import frame as r_frame
 from pyvws.r.interface import received
 from pyvws.release.synthesizer import Synthesizer
@@ -186,9 +183,7 @@ RUNS: dict[str, Callable[[], dict[str, Any]]] = {
         mechanism=Censored(epsilon=1.0, weights="staged", stage_epsilon=1.0),
     ),
     "units": lambda: censored(schema=schema("home", "age", "own", unit="home"), records=4),
-    "members": lambda: censored(
-        schema=schema("home", "sex", "age", unit="home", members=MEMBERS),
-    ),
+    "members": lambda: censored(schema=schema("home", "sex", "age", unit="home", members=MEMBERS)),
     "one outcome, entries": lambda: censored(
         outcome="pay", model="normal", column={"missing": ["-8", True], "mass": [0]}
     ),

@@ -1,7 +1,5 @@
 """Which categories lose a level, and which runs keep it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.models.sequence import Conditional, TableCells
-from pyvws.synthesis.left_out import loses_much, lost_levels
+from pyvws.synthesis.loop import loses_much, lost_levels
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.units import Units
 

@@ -1,7 +1,5 @@
 """Numbers that a program kept in four bytes, as files of Stata hold them."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -74,7 +72,7 @@ def test_a_rule_about_a_number_of_two_decimals_splits_no_cell() -> None:
         "region": Column(model="nominal", levels=("a", "b"), rule="never b where wage > 12.2"),
     }
     table = vws.NoisyCounts(epsilon=1.0).counted_table(Schema(columns))
-    low, high = table.columns[0].ends
+    low, high = table.columns["wage"].ends
     assert not ((low <= 12.2) & (high > 12.2)).any()
 
 

@@ -3,8 +3,6 @@
 Each entry is the error, what is replaced, the wrong version, and the row.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from types import SimpleNamespace
@@ -104,13 +102,13 @@ def exact_priors(bought_tables: Any) -> Any:
 
     def wrong(seller: Any, noise: Any, table: Any, coded: Any, **named: Any) -> Any:
         tables, codes = bought_tables(seller, noise, table, coded, **named), coded(seller._records)
-        own = {k: with_own_counts(one, k, codes) for k, one in table.given.items()}
+        own = {n: with_own_counts(one, n, table, codes) for n, one in table.given.items()}
         return dataclasses.replace(tables, table=dataclasses.replace(table, given=own))
 
-    def with_own_counts(one: Any, k: int, codes: Any) -> Any:
-        known = codes[(codes >= 0).all(axis=1)]
+    def with_own_counts(one: Any, name: str, table: Any, codes: Any) -> Any:
+        known = table.by_name(codes[(codes >= 0).all(axis=1)])
         prior = np.broadcast_to(one.prior, (one.rows.size, one.prior.shape[-1])).copy()
-        np.add.at(prior, (one.rows.cells(known), known[:, k]), 40.0)
+        np.add.at(prior, (one.rows.cells(known), known[name]), 40.0)
         return dataclasses.replace(one, prior=prior)
 
     return wrong
@@ -121,17 +119,18 @@ def exact_levels(bought_tables: Any) -> Any:
 
     def wrong(seller: Any, noise: Any, table: Any, coded: Any, **named: Any) -> Any:
         tables, codes = bought_tables(seller, noise, table, coded, **named), coded(seller._records)
-        own = {k: with_own_levels(one, k, codes) for k, one in table.given.items()}
+        own = {n: with_own_levels(one, n, table, codes) for n, one in table.given.items()}
         return dataclasses.replace(tables, table=dataclasses.replace(table, given=own))
 
-    def with_own_levels(one: Any, k: int, codes: Any) -> Any:
+    def with_own_levels(one: Any, name: str, table: Any, codes: Any) -> Any:
         levels = one.family.levels
         if levels is None:
             return one
-        known = codes[(codes >= 0).all(axis=1) & np.isin(codes[:, k], levels.codes)]
+        has = np.isin(table.by_name(codes)[name], levels.codes)
+        known = table.by_name(codes[(codes >= 0).all(axis=1) & has])
         V = len(levels.codes)
         own = np.zeros(len(levels.rows) * V)
-        at = levels.row_of[one.rows.cells(known)] * V + levels.level_of[known[:, k]]
+        at = levels.row_of[one.rows.cells(known)] * V + levels.level_of[known[name]]
         np.add.at(own, at, 40.0)
         seen = dataclasses.replace(levels)
         object.__setattr__(seen, "cells", lambda counts: levels.cells(counts + own))
@@ -302,7 +301,7 @@ def sets_of_the_table(measured: Any) -> Any:
 
 
 _NOISE_OF = "pyvws.mechanisms.counts.measurements:noise_of"
-_BOUGHT = "pyvws.release.measured_counts:"
+_BOUGHT = "pyvws.release.noisy_counts:"
 _SELLER = "pyvws.privacy.seller:"
 _COUNTED = "pyvws.release.synthesizer:check_table"
 _PLACES = "pyvws.plan.reading:places_in"

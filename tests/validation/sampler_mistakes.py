@@ -3,8 +3,6 @@
 Most are edits of a module's text, of which the kernels are then compiled anew.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from importlib import import_module
@@ -129,7 +127,7 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
     ),
     (
         "a wider window of chains",
-        ("pyvws.engines.joint_nuts:with_rows", doubled_window),
+        ("pyvws.engines.nuts:with_rows", doubled_window),
         "statement/table-chains",
     ),
 )

@@ -1,7 +1,5 @@
 """Every case against R: as stored by default, live where R runs."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import subprocess

@@ -51,7 +51,7 @@ def counted_column(
         noisy, datasets=datasets, classes=1, sweeps=_SWEEPS, seed=whole_seed(seed.spawn(1)[0])
     )
     return [
-        table.columns[0].values(codes[:, 0], rng, numbers.get(0))["y"]
+        table.columns["y"].values(codes[:, 0], rng, numbers.get("y"))["y"]
         for codes, numbers in zip(imputed.codes, imputed.numbers, strict=True)
     ]
 

@@ -180,11 +180,13 @@ def _figures(
     settings: Mapping[str, Any], table: CountedTable, whole: Population
 ) -> Iterator[_Figure]:
     """Cells of one, two and three columns that have at least `least_share` of the population."""
-    sizes = tuple(column.size for column in table.columns)
+    names = [*table.columns]
+    sizes = tuple(column.size for column in table.columns.values())
     alone = [whole.margin((k,), sizes) for k in range(len(sizes))]
     for size in (1, 2, 3):
         for places in combinations(range(len(sizes)), size):
-            pair = "measured pair" if any({*places} <= {*s} for s in table.sets) else "other pair"
+            own_names = {names[k] for k in places}
+            pair = "measured pair" if any(own_names <= {*s} for s in table.sets) else "other pair"
             kind = {1: "margin", 2: pair, 3: "triple"}[size]
             own = whole.margin(places, sizes)
             for codes in np.argwhere(own >= settings["least_share"]).tolist():
@@ -197,14 +199,14 @@ def _counted(
     noisy: Measurements, whose: Literal["population", "table"], level: float
 ) -> dict[Any, tuple[float, float, float]]:
     """Share and interval of each counted cell, by places and codes, from its noisy count."""
-    table = noisy.table
+    table, place = noisy.table, {name: k for k, name in enumerate(noisy.table.columns)}
     rows = [(OF_ALL, "", noisy.records, noisy.records_scale)]
     cells = []
     for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
         for codes, count in zip(
             np.ndindex(table.cliques[q].sizes), noisy.counts[low:high].tolist(), strict=True
         ):
-            cells.append((tuple(table.sets[q]), codes))
+            cells.append((tuple(place[name] for name in table.sets[q]), codes))
             rows.append((table.names[q], "", count, float(noisy.scales[q])))
     frame = pl.DataFrame(rows, schema=["set", "label", "count", "scale"], orient="row")
     kind: Literal["laplace", "gaussian"] = "laplace" if noisy.laplace else "gaussian"

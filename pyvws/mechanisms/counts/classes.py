@@ -17,7 +17,7 @@ Several chains run side by side, each with a stream of its own from the public s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,7 +43,7 @@ from pyvws.mechanisms.counts.profiles import ProfilePrior
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
 from pyvws.posterior.cell_family import FamilyChain
-from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
+from pyvws.posterior.draws import Diagnostics, diagnose, together
 
 _FREE: Final = 30  # Sweeps of the parameters alone, before records move.
 _SINGLE: Final = 5  # Single columns of a record that a sweep tries to move.
@@ -62,8 +62,8 @@ class Imputed:
     ----------
     codes : list of ndarray, shape (n, K)
         Records of spaced sweeps, of each chain in turn.
-    numbers : list of mapping of int to ndarray, shape (n,)
-        Numbers within the records' cells, of the columns whose family gives them, by place.
+    numbers : list of mapping of str to ndarray, shape (n,)
+        Numbers within the records' cells, of the columns whose family gives them.
     misfit : float
         Mean over cells of ((S - M) / deviation)^2, of the imputed counts M: near 1 where the model
         is large enough; larger = the model is too small for the noise.
@@ -80,7 +80,7 @@ class Imputed:
     """
 
     codes: list[Codes]
-    numbers: list[dict[int, Floats]]
+    numbers: list[dict[str, Floats]]
     misfit: float
     accepted: float
     moved: float
@@ -152,7 +152,7 @@ class _Chain:
         self.sampler, self._sweeps, self._first = sampler, sweeps, sweeps // 2
         after = sweeps - self._first
         self._wanted = {self._first + (after * (j + 1)) // datasets - 1 for j in range(datasets)}
-        self.kept: list[tuple[Codes, dict[int, Floats], float]] = []
+        self.kept: list[tuple[Codes, dict[str, Floats], float]] = []
         self.figures: list[Floats] = []
         self.rates: list[tuple[float, float]] = []
 
@@ -187,42 +187,41 @@ class _Sampler:
         self.tuning = True
         self.needed = _deciding(noisy.table)
         self.parameters: Shares | None = None
+        table = noisy.table
         self.chains = {
-            k: FamilyChain(given.family)
-            for k, given in noisy.table.given.items()
+            name: FamilyChain(given.family)
+            for name, given in table.given.items()
             if given.family is not None
         }
         self.profiles = {
-            k: ProfilePrior(column.size, skip.barred if (skip := noisy.table.skips.get(k)) else ())
-            for k, column in enumerate(noisy.table.columns)
-            if k not in noisy.table.given
+            name: ProfilePrior(column.size, skip.barred if (skip := table.skips.get(name)) else ())
+            for name, column in table.columns.items()
+            if name not in table.given
         }
-        after = self.cases.after_start
-        self.last = [
-            k for k in self.chains if k not in noisy.table.skips and after[k] == after[k + 1]
-        ]
+        ends = dict(zip(table.columns, np.diff(self.cases.after_start) == 0, strict=True))
+        self.last = [name for name in self.chains if name not in table.skips and ends[name]]
 
     def step(self, *, whole: bool, single: int) -> tuple[float, float]:
         if whole:
-            for k in self.last * _TOGETHER:
-                self._together(k)
+            for name in self.last * _TOGETHER:
+                self._together(name)
         self.parameters = self._parameters()
         state = (self.x, self.z, self.gap, self.cells, self.cases, self.parameters, self.noise)
         return sweep(*state, whole, single, self.rng)
 
-    def _together(self, k: int) -> None:
+    def _together(self, name: str) -> None:
         """Move a family's parameters with the codes that they make of the same uniform numbers.
 
         Where noise is large beside the counts, records and parameters otherwise hold each other.
         The column is one that nothing follows from, so the noise and the prior alone decide.
         """
-        noisy, chain = self.noisy, self.chains[k]
-        rows = noisy.table.given[k].rows.cells(self.x)
-        other = chain.proposed(rows, self.x[:, k], self.rng)
+        noisy, chain = self.noisy, self.chains[name]
+        codes = noisy.table.by_name(self.x)
+        other = chain.proposed(noisy.table.given[name].rows.cells(codes), codes[name], self.rng)
         if other is None:
             return
         x = self.x.copy()
-        x[:, k] = other.codes
+        noisy.table.by_name(x)[name][:] = other.codes
         gap = (noisy.counts - noisy.table.counts(x)).astype(np.float64)
         gain = other.log_ratio + self._log_noise(gap) - self._log_noise(self.gap)
         chance = math.exp(min(gain, 0.0))
@@ -237,13 +236,14 @@ class _Sampler:
         size = np.abs(gap) if self.noise.laplace else 0.5 * gap**2
         return -float(size @ precision)
 
-    def numbers(self) -> dict[int, Floats]:
-        """Numbers (n,) within the cells of the columns whose family gives them, by place."""
-        given = self.noisy.table.given
+    def numbers(self) -> dict[str, Floats]:
+        """Numbers (n,) within the cells of the columns whose family gives them."""
+        table = self.noisy.table
+        codes = table.by_name(self.x)
         return {
-            k: chain.numbers(given[k].rows.cells(self.x), self.x[:, k], self.rng)
-            for k, chain in self.chains.items()
-            if not self.noisy.table.columns[k].column.categorical
+            name: chain.numbers(table.given[name].rows.cells(codes), codes[name], self.rng)
+            for name, chain in self.chains.items()
+            if not table.columns[name].column.categorical
         }
 
     def misfit(self) -> float:
@@ -256,20 +256,21 @@ class _Sampler:
         alone = self.x, self.z
         both = self._with_barred() if self.needed.any() else alone
         pi = self.shares.moved(np.bincount(both[1], minlength=self.H), self.rng)
-        sums, codes, offsets, rows, offset = [], [], [], [], 0
-        for k, column in enumerate(table.columns):
-            L, skip, given = column.size, table.skips.get(k), table.given.get(k)
-            x, z = both if self.needed[k] else alone
-            row, R = (z, self.H) if given is None else (given.rows.cells(x), given.rows.size)
-            code = x[:, k]
+        sums, of_code, offsets, rows, offset = [], [], [], [], 0
+        for (name, column), needed in zip(table.columns.items(), self.needed, strict=True):
+            L, skip, given = column.size, table.skips.get(name), table.given.get(name)
+            x, z = both if needed else alone
+            codes = table.by_name(x)
+            row, R = (z, self.H) if given is None else (given.rows.cells(codes), given.rows.size)
+            code = codes[name]
             if skip is not None:
-                active = skip.of(x) < 0
+                active = skip.of(codes) < 0
                 row, code = row[active], code[active]
-            if k in self.chains:
-                gamma = self.chains[k].move(row, code, self.rng, tuning=self.tuning) + _TINY
+            if name in self.chains:
+                gamma = self.chains[name].move(row, code, self.rng, tuning=self.tuning) + _TINY
             else:
                 counts = np.bincount(row * L + code, minlength=R * L).reshape(R, L)
-                own = self.profiles[k].moved(counts, self.rng) if given is None else given.prior
+                own = self.profiles[name].moved(counts, self.rng) if given is None else given.prior
                 gamma = self.rng.standard_gamma(counts + own) + _TINY
             if given is not None:
                 gamma[np.broadcast_to(given.prior, (R, L)) == 0.0] = 0.0
@@ -277,7 +278,7 @@ class _Sampler:
                 gamma[:, list(skip.barred)] = 0.0
             phi = gamma / gamma.sum(axis=1, keepdims=True)
             sums.append(np.cumsum(phi, axis=1).ravel())
-            codes.append(np.maximum(phi, _TINY).T.ravel())
+            of_code.append(np.maximum(phi, _TINY).T.ravel())
             offsets.append(offset)
             rows.append(R)
             offset += R * L
@@ -287,7 +288,7 @@ class _Sampler:
             np.array(offsets, dtype=np.int64),
             np.array(rows, dtype=np.int64),
             np.concatenate(sums),
-            np.concatenate(codes),
+            np.concatenate(of_code),
         )
 
     def _with_barred(self) -> tuple[Codes, NDArray[np.int64]]:
@@ -301,16 +302,16 @@ class _Sampler:
 
 def _cells(table: CountedTable) -> SetCells:
     """The sets of each column, and the steps of its codes in them."""
-    sizes = np.array([column.size for column in table.columns], dtype=np.int64)
-    of_column: list[list[int]] = [[] for _ in sizes]
-    added: list[list[NDArray[np.int64]]] = [[] for _ in sizes]
+    sizes = np.array([column.size for column in table.columns.values()], dtype=np.int64)
+    of_column: dict[str, list[int]] = {name: [] for name in table.columns}
+    added: dict[str, list[NDArray[np.int64]]] = {name: [] for name in table.columns}
     for q, clique in enumerate(table.cliques):
-        for k, steps in zip(clique.places, clique.steps, strict=True):
-            of_column[k].append(q)
-            added[k].append(steps)
-    start, sets = _packed(of_column)
+        for name, steps in zip(clique.columns, clique.steps, strict=True):
+            of_column[name].append(q)
+            added[name].append(steps)
+    start, sets = _packed(of_column.values())
     first = np.concatenate([[0], np.cumsum(np.diff(start) * sizes)]).astype(np.int64)
-    by_code = np.concatenate([np.column_stack(steps).ravel() for steps in added])
+    by_code = np.concatenate([np.column_stack(steps).ravel() for steps in added.values()])
     unsigned = (array.astype(np.uint64) for array in (table.offsets[:-1], sets, by_code))
     begin, sets, by_code = unsigned
     return SetCells(sizes, begin, start, sets, first, by_code)
@@ -318,20 +319,24 @@ def _cells(table: CountedTable) -> SetCells:
 
 def _deciding(table: CountedTable) -> NDArray[np.bool_]:
     """Which columns (K,) decide whether a record is barred: with those that these follow from."""
-    needed = np.zeros(len(table.columns), dtype=np.bool_)
-    for k in reversed(range(len(needed))):
-        skip, given = table.skips.get(k), table.given.get(k)
-        needed[k] |= skip is not None and skip.left is not None
-        if needed[k]:
-            for parents in (skip, given):
-                needed[list(parents.rows.places if parents else ())] = True
-    return needed
+    needed = {name for name, skip in table.skips.items() if skip.left is not None}
+    for name in reversed([*table.columns]):  # Parents stand before their columns.
+        if name in needed:
+            needed |= _parents(table, name)
+    return np.array([name in needed for name in table.columns])
+
+
+def _parents(table: CountedTable, name: str) -> set[str]:
+    """The columns that a rule or a table of a column reads."""
+    read = (table.skips.get(name), table.given.get(name))
+    return {parent for own in read if own is not None for parent in own.rows.columns}
 
 
 def _cases(table: CountedTable) -> ColumnCases:
-    K = len(table.columns)
-    skips = [table.skips.get(k) for k in range(K)]
-    given = [table.given.get(k) for k in range(K)]
+    place = {name: k for k, name in enumerate(table.columns)}
+    K = len(place)
+    skips = [table.skips.get(name) for name in place]
+    given = [table.given.get(name) for name in place]
     forced, offset, first = [np.zeros(1, dtype=np.int32)], np.full(K, -1, dtype=np.int64), 1
     for k, skip in enumerate(skips):
         if skip is not None:
@@ -345,23 +350,20 @@ def _cases(table: CountedTable) -> ColumnCases:
             left.append(skip.left.ravel())
             first += skip.left.size
     after: list[list[int]] = []
-    for k in range(K):
-        follows = {k}
-        for j, (skip, given_column) in enumerate(zip(skips, given, strict=True)):
-            parents = {
-                *(skip.rows.places if skip else ()),
-                *(given_column.rows.places if given_column else ()),
-            }
-            if follows & parents:  # Parents stand before their columns.
-                follows.add(j)
-        after.append(sorted(follows - {k}))
+    for first_of_all in place:
+        follows = {first_of_all}
+        for name in place:
+            if follows & _parents(table, name):
+                follows.add(name)
+        after.append([place[name] for name in place if name in follows - {first_of_all}])
     return ColumnCases(
-        _cliques([None if skip is None else skip.rows for skip in skips], offset),
+        _cliques([None if skip is None else skip.rows for skip in skips], place, offset),
         np.concatenate(forced),
         left_start,
         np.concatenate(left),
         _cliques(
             [None if given_column is None else given_column.rows for given_column in given],
+            place,
             [0 if given_column else -1 for given_column in given],
         ),
         np.array([given_column is not None and given_column.redrawn for given_column in given]),
@@ -369,16 +371,18 @@ def _cases(table: CountedTable) -> ColumnCases:
     )
 
 
-def _cliques(cliques: Sequence[Clique | None], offset: Any) -> Cliques:
-    """Combinations as the sweep reads them; the places of None have no columns."""
-    start, column = _packed([[] if clique is None else list(clique.places) for clique in cliques])
+def _cliques(cliques: Sequence[Clique | None], place: Mapping[str, int], offset: Any) -> Cliques:
+    """Combinations as the sweep reads them, by the place of a column; None has no columns."""
+    start, column = _packed(
+        [[] if clique is None else [place[name] for name in clique.columns] for clique in cliques]
+    )
     steps = [step for clique in cliques if clique is not None for step in clique.steps]
     first = np.cumsum([0, *map(len, steps)])[:-1].astype(np.int64)
     every = np.concatenate([*steps, np.zeros(1, dtype=np.int64)])
     return Cliques(start, column, first, every, np.array(offset, dtype=np.int64))
 
 
-def _packed(lists: list[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _packed(lists: Collection[list[int]]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Lists as one array behind where each begins."""
     start = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     return start, np.array([entry for entries in lists for entry in entries], dtype=np.int64)

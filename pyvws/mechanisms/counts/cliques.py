@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,18 +45,18 @@ class Clique:
     ----------
     name : str
         The columns' names and cuts, joined by a colon.
-    places : tuple of int
-        Places of the columns.
+    columns : tuple of str
+        Names of the columns, in the table's order.
     sizes : tuple of int
         The codes or groups of each column.
-    groups : mapping of int to Grouping
-        The groups of columns that are not counted by their own codes, by place.
+    groups : mapping of str to Grouping
+        The groups of columns that are not counted by their own codes.
     """
 
     name: str
-    places: tuple[int, ...]
+    columns: tuple[str, ...]
     sizes: tuple[int, ...]
-    groups: Mapping[int, Grouping]
+    groups: Mapping[str, Grouping]
 
     @property
     def size(self) -> int:
@@ -67,34 +67,42 @@ class Clique:
     def steps(self) -> list[NDArray[np.int64]]:
         """What each code of each column adds to the number of a combination."""
         steps, stride = [], self.size
-        for k, size in zip(self.places, self.sizes, strict=True):
+        for name, size in zip(self.columns, self.sizes, strict=True):
             stride //= size
-            group_of_code = self.groups[k].group_of_code if k in self.groups else np.arange(size)
+            groups = self.groups.get(name)
+            group_of_code = np.arange(size) if groups is None else groups.group_of_code
             steps.append(group_of_code.astype(np.int64) * stride)
         return steps
 
     @property
-    def codes(self) -> dict[int, NDArray[np.intp]]:
-        """The code or group of each column, by its place, in each combination."""
+    def codes(self) -> dict[str, NDArray[np.intp]]:
+        """The code or group of each column in each combination."""
         grids = np.indices(self.sizes)
-        return {k: grid.ravel() for k, grid in zip(self.places, grids, strict=True)}
+        return {name: grid.ravel() for name, grid in zip(self.columns, grids, strict=True)}
 
-    def cells(self, codes: Codes) -> NDArray[np.int64]:
-        """The number of each record's combination (N,); an unknown code counts as the last."""
-        cell = np.zeros(len(codes), dtype=np.int64)
-        for k, step in zip(self.places, self.steps, strict=True):
-            cell += step[codes[:, k]]
+    def cells(self, codes: Mapping[str, Codes]) -> NDArray[np.int64]:
+        """The number of each record's combination (N,); an unknown code counts as the last.
+
+        `codes` has those of the records (N,) in each column, and in others.
+        """
+        cell = np.zeros(len(next(iter(codes.values()))), dtype=np.int64)
+        for name, step in zip(self.columns, self.steps, strict=True):
+            cell += step[codes[name]]
         return cell
 
 
 def clique(
-    columns: Sequence[CountedColumn], places: tuple[int, ...], groups: Mapping[int, Grouping]
+    columns: Mapping[str, CountedColumn],
+    names: Collection[str],
+    groups: Mapping[str, Grouping] | None = None,
 ) -> Clique:
-    """The combinations of columns at places, by the groups of some."""
+    """The combinations of the columns of those names, by the groups of some."""
+    groups = groups or {}
+    among = tuple(name for name in columns if name in names)
     return Clique(
-        ":".join(columns[k].name + (groups[k].name if k in groups else "") for k in places),
-        places,
-        tuple(groups[k].size if k in groups else columns[k].size for k in places),
+        ":".join(name + (groups[name].name if name in groups else "") for name in among),
+        among,
+        tuple((groups.get(name) or columns[name]).size for name in among),
         groups,
     )
 

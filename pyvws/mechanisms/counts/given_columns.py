@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,9 +66,32 @@ class GivenColumn:
     family: CellFamily | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RuledColumns:
+    """The counted columns in their order, what rules fix them at, and what gives some of them.
+
+    - `alike`: The columns of `alike_columns`, with those that give each.
+    - `apart`: Those of them that a difference gives.
+    """
+
+    columns: Mapping[str, CountedColumn]
+    skips: Mapping[str, Skip]
+    given: Mapping[str, GivenColumn]
+    alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    apart: Mapping[str, Difference] = field(default_factory=dict)
+
+
+class NotGiven(NamedTuple):
+    """A column that its own family cannot give, why, and what helps."""
+
+    name: str
+    why: str
+    help: str
+
+
 def grouped(
-    schema: Schema, columns: Mapping[str, CountedColumn], skips: Mapping[int, Skip]
-) -> tuple[dict[str, CountedColumn], dict[int, Skip], dict[int, GivenColumn]]:
+    schema: Schema, columns: Mapping[str, CountedColumn], skips: Mapping[str, Skip]
+) -> RuledColumns:
     """Columns of many levels under the public groups that a lookup puts their levels in.
 
     The group is counted as a column in front of them, and the rules of the column fix it. Within
@@ -85,53 +108,37 @@ def grouped(
                 )
                 if len(np.unique(group_codes)) == group.size:
                     groups.setdefault(rule.other, (group, group_codes))
-    before = {name: place for place, name in enumerate(columns)}
     for name in [*groups]:
-        skip, group_codes = skips.get(before[name]), groups[name][1]
+        skip, group_codes = skips.get(name), groups[name][1]
         ruled = [] if skip is None else [*skip.forced[skip.forced >= 0], *skip.barred]
         bars = skip is not None and skip.left is not None
         if bars or any((group_codes == group_codes[code]).sum() > 1 for code in ruled):
             del groups[name]  # A rule fixes or bars a part of a group.
-    added = {name: group for name, (group, _) in groups.items()}
-    wider, kept, given = inserted(columns, skips, {}, added)
-    place = {name: k for k, name in enumerate(wider)}
+    wider = in_front(columns, {name: group for name, (group, _) in groups.items()})
+    kept, given = dict(skips), {}
     for name, (group, group_codes) in groups.items():
-        rows = clique(tuple(wider.values()), (place[group.name],), {})
+        rows = clique(wider, {group.name})
         inside = group_codes == np.arange(group.size)[:, None]
         prior = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1)
-        given[place[name]] = GivenColumn(rows, prior, redrawn=True)
-        skip = kept.pop(place[name], None)
+        given[name] = GivenColumn(rows, prior, redrawn=True)
+        skip = kept.pop(name, None)
         if skip is not None:
             forced = np.where(skip.forced < 0, np.int32(-1), group_codes[skip.forced])
             barred = tuple(sorted({int(group_codes[code]) for code in skip.barred}))
-            kept[place[group.name]] = replace(skip, forced=forced, barred=barred)
-    return wider, kept, given
+            kept[group.name] = replace(skip, forced=forced, barred=barred)
+    return RuledColumns(wider, kept, given)
 
 
-def inserted(
-    columns: Mapping[str, CountedColumn],
-    skips: Mapping[int, Skip],
-    given: Mapping[int, GivenColumn],
-    added: Mapping[str, CountedColumn],
-) -> tuple[dict[str, CountedColumn], dict[int, Skip], dict[int, GivenColumn]]:
-    """Columns with new ones, each in front of the column that names it; places move with them."""
+def in_front(
+    columns: Mapping[str, CountedColumn], added: Mapping[str, CountedColumn]
+) -> dict[str, CountedColumn]:
+    """Columns with new ones, each in front of the column that names it."""
     wider: dict[str, CountedColumn] = {}
     for name, column in columns.items():
         if name in added:
             wider[added[name].name] = added[name]
         wider[name] = column
-    places, every = {name: place for place, name in enumerate(wider)}, tuple(wider.values())
-    moved = [places[name] for name in columns]
-
-    def rows(of: Clique) -> Clique:
-        groups = {moved[place]: group for place, group in of.groups.items()}
-        return clique(every, tuple(moved[place] for place in of.places), groups)
-
-    return (
-        wider,
-        {moved[place]: replace(skip, rows=rows(skip.rows)) for place, skip in skips.items()},
-        {moved[place]: replace(one, rows=rows(one.rows)) for place, one in given.items()},
-    )
+    return wider
 
 
 def _is_large(column: CountedColumn | None) -> bool:
@@ -144,38 +151,31 @@ def _is_small(schema: Schema, name: str) -> bool:
 
 
 def conditionals_of(
-    schema: Schema, columns: Mapping[str, CountedColumn], given: Mapping[int, GivenColumn]
-) -> dict[int, GivenColumn]:
+    schema: Schema, columns: Mapping[str, CountedColumn], given: Mapping[str, GivenColumn]
+) -> dict[str, GivenColumn]:
     """Each column given its predictors in the schema, but for those that are given already."""
-    return dict(given) | {
-        place: _by_schema(schema, name, columns)
-        for place, name in enumerate(columns)
-        if place not in given
-    }
+    others = (name for name in columns if name not in given)
+    return dict(given) | {name: _by_schema(schema, name, columns) for name in others}
 
 
 def not_given(
-    schema: Schema,
-    tables: Sequence[str],
-    columns: Mapping[str, CountedColumn],
-    given: Mapping[int, GivenColumn],
-    *,
-    conditionals: bool,
-) -> tuple[str, str, str] | None:
+    schema: Schema, tables: Sequence[str], ruled: RuledColumns, *, conditionals: bool
+) -> NotGiven | None:
     """The first column that its own family would have to give and cannot, why, and what helps."""
+    columns, given = ruled.columns, ruled.given
     alone = [[*named_set(word, columns, "tables").cuts] for word in tables]
     asked = {names[0] for names in alone if len(names) == 1}
-    for place, (name, column) in enumerate(columns.items()):
+    for name, column in columns.items():
         wanted = _predictors_of(schema, name)
-        if place in given or wanted is None or not (conditionals or name in asked):
+        if name in given or wanted is None or not (conditionals or name in asked):
             continue
         gone = sorted({*wanted} - {*columns})
         if gone:
             why = f"it follows from {gone[0]!r}, which is computed and has no public cells"
-            return name, why, "Name the columns that this is computed from as predictors"
+            return NotGiven(name, why, "Name the columns that it follows from as predictors")
         reason = by_no_family(schema, name, _ends_of(column))
         if reason is not None:
-            return name, *reason
+            return NotGiven(name, *reason)
     return None
 
 
@@ -199,23 +199,21 @@ def _ends_of(column: CountedColumn) -> tuple[Floats, Floats]:
 
 def _by_schema(schema: Schema, name: str, columns: Mapping[str, CountedColumn]) -> GivenColumn:
     """A column given its predictors in the schema: by its own family, or by a table."""
-    places = {other: place for place, other in enumerate(columns)}
-    every, own, place = tuple(columns.values()), schema.columns[name], places[name]
+    own, column = schema.columns[name], columns[name]
     lookup = name not in schema.synthesized or own.is_computed
     of_family = _predictors_of(schema, name)
     wanted = schema.predictors_of(name) if of_family is None and not lookup else of_family or ()
-    parents = tuple(sorted({places[other] for other in wanted if other in places}))
-    rows = clique(every, parents, {})
-    by_table = _table_of(place, rows, every, own.settings.get("concentration", 1.0))
+    rows = clique(columns, wanted)
+    by_table = _table_of(column, rows, own.settings.get("concentration", 1.0))
     if of_family is None:
         return by_table
     values = {
         variable: of_code[at]
-        for k, at in rows.codes.items()
-        for variable, of_code in every[k].as_predictor.items()
+        for parent, at in rows.codes.items()
+        for variable, of_code in columns[parent].as_predictor.items()
     }
-    ends, size = _ends_of(every[place]), every[place].size
-    family = cell_family(schema, name, values, rows.size, size=size, ends=ends)
+    ends = _ends_of(column)
+    family = cell_family(schema, name, values, rows.size, size=column.size, ends=ends)
     return replace(by_table, family=family)
 
 
@@ -223,30 +221,35 @@ def named_given(
     schema: Schema,
     tables: Sequence[str],
     columns: Mapping[str, CountedColumn],
-    given: Mapping[int, GivenColumn],
-) -> dict[int, GivenColumn]:
+    given: Mapping[str, GivenColumn],
+) -> dict[str, GivenColumn]:
     """The columns that words such as c:a:b name, c given a and b, or c alone by its own family.
 
     Raises InputError for other words.
     """
-    every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
-    by_place: dict[int, GivenColumn] = {}
+    found: dict[str, GivenColumn] = {}
     for word in tables:
         (name, own), *others = named_set(word, columns, "tables").cuts.items()
-        place, parents = places[name], {places[parent]: at for parent, at in others}
-        if own or any(other > place for other in parents) or place in given:
+        parents = dict(others)
+        if own or not {*parents} <= {*_before(columns, name)} or name in given:
             raise InputError.by("tables-words", word=word)
         if not parents:
-            by_place[place] = _by_schema(schema, name, columns)
+            found[name] = _by_schema(schema, name, columns)
             continue
-        groups = {k: grouping(every[k], at) for k, at in parents.items() if at}
-        rows = clique(every, tuple(sorted(parents)), groups)
-        by_place[place] = _table_of(place, rows, every, _PRIOR_RECORDS / rows.size)
-    return by_place
+        groups = {parent: grouping(columns[parent], at) for parent, at in others if at}
+        rows = clique(columns, parents, groups)
+        found[name] = _table_of(columns[name], rows, _PRIOR_RECORDS / rows.size)
+    return found
+
+
+def _before(columns: Mapping[str, CountedColumn], name: str) -> list[str]:
+    """The columns in front of one, and itself."""
+    names = [*columns]
+    return names[: names.index(name) + 1]
 
 
 def alike_columns(
-    schema: Schema, columns: Mapping[str, CountedColumn], given: Mapping[int, GivenColumn]
+    schema: Schema, columns: Mapping[str, CountedColumn], given: Container[str]
 ) -> dict[str, tuple[str, ...]]:
     """The columns that look like those of another person, and the earlier ones that give each.
 
@@ -255,12 +258,11 @@ def alike_columns(
     that the schema names, where one of them is a number of nearly the same range. This is public:
     it reads the schema alone.
     """
-    places = {name: place for place, name in enumerate(columns)}
     tables: dict[str, tuple[str, ...]] = {}
-    for name, place in places.items():
+    for name in columns:
         own = schema.columns[name]
-        before = [other for other in places if places[other] < place and _one_name(name, other)]
-        if place in given:
+        before = [other for other in _before(columns, name)[:-1] if _one_name(name, other)]
+        if name in given:
             continue
         if own.categorical:
             several = len(own.coded_levels) >= _SEVERAL
@@ -294,21 +296,20 @@ def _of_one_range(own: Column, other: Column) -> bool:
 def differences(
     alike: Mapping[str, tuple[str, ...]],
     columns: Mapping[str, CountedColumn],
-    given: Container[int],
-    ruled: Container[int],
+    given: Container[str],
+    ruled: Container[str],
 ) -> dict[str, Difference]:
     """What numbers of `alike_columns` have more than the earlier ones that they look like.
 
-    Without those that are `given` otherwise, and later ones that are `ruled`, by their places. No
-    number is in two differences.
+    Without those that are `given` otherwise, and later ones that are `ruled`. No number is in two
+    differences.
     """
-    places = {name: place for place, name in enumerate(columns)}
     by_name: dict[str, Difference] = {}
     taken: set[str] = set()
     for name, others in alike.items():
         own = columns[name].column
         for twin in (o for o in others if _of_one_range(own, columns[o].column)):
-            free = places[name] not in ruled and places[twin] not in given
+            free = name not in ruled and twin not in given
             found = difference_of(columns[name], columns[twin]) if _one_name(name, twin) else None
             if free and found and found.name not in columns and not taken & {name, twin}:
                 by_name[name] = found
@@ -320,44 +321,37 @@ def given_by_tables(
     tables: Mapping[str, tuple[str, ...]],
     apart: Mapping[str, Difference],
     columns: Mapping[str, CountedColumn],
-) -> dict[int, GivenColumn]:
-    """The columns that tables of others give, by place; those in `apart` by a difference too."""
-    every, places = tuple(columns.values()), {name: place for place, name in enumerate(columns)}
-    by_place: dict[int, GivenColumn] = {}
+) -> dict[str, GivenColumn]:
+    """The columns that tables of others give; those in `apart` by a difference too."""
+    found: dict[str, GivenColumn] = {}
     for name, others in tables.items():
-        rows = clique(every, tuple(sorted(places[other] for other in others)), {})
+        rows = clique(columns, others)
         if name in apart:
-            by_place |= _by_difference(places[name], rows, every, apart[name])
+            found |= _by_difference(rows, columns, apart[name])
         else:
-            by_place[places[name]] = _table_of(
-                places[name], rows, every, _PRIOR_RECORDS / rows.size
-            )
-    return by_place
+            found[name] = _table_of(columns[name], rows, _PRIOR_RECORDS / rows.size)
+    return found
 
 
 def _by_difference(
-    place: int, rows: Clique, columns: Sequence[CountedColumn], apart: Difference
-) -> dict[int, GivenColumn]:
-    """A difference by the columns of `rows`, and its later number, at a place, by both."""
-    own, earlier, shares = columns.index(apart), columns.index(apart.earlier), apart.shares
+    rows: Clique, columns: Mapping[str, CountedColumn], apart: Difference
+) -> dict[str, GivenColumn]:
+    """A difference by the columns of `rows`, and its later number by both."""
+    earlier, shares = apart.earlier.name, apart.shares
     possible = (shares.sum(axis=2) > 0.0)[rows.codes[earlier]]
     prior = possible * (_OF_DIFFERENCE / rows.size / possible.sum(axis=1, keepdims=True))
-    all_rows = clique(columns, tuple(sorted((*rows.places, own))), {})
-    within = shares[all_rows.codes[earlier], all_rows.codes[own]]
+    all_rows = clique(columns, (*rows.columns, apart.name))
+    within = shares[all_rows.codes[earlier], all_rows.codes[apart.name]]
     within[~within.any(axis=1)] = 1.0  # No record is in such a row.
     within *= _OF_CELLS / within.sum(axis=1, keepdims=True)
     return {
-        own: GivenColumn(rows, prior, redrawn=True),
-        place: GivenColumn(all_rows, within, redrawn=True),
+        apart.name: GivenColumn(rows, prior, redrawn=True),
+        apart.later.name: GivenColumn(all_rows, within, redrawn=True),
     }
 
 
-def _table_of(
-    place: int, rows: Clique, columns: Sequence[CountedColumn], concentration: float
-) -> GivenColumn:
-    L = columns[place].size
+def _table_of(column: CountedColumn, rows: Clique, concentration: float) -> GivenColumn:
+    L = column.size
     if rows.size * L > _MOST_SHARES:
-        raise InputError.by(
-            "given-too-many-codes", columns=columns[place].name, size=rows.size, l=L
-        )
+        raise InputError.by("given-too-many-codes", columns=column.name, size=rows.size, l=L)
     return GivenColumn(rows, np.full(L, float(concentration) / L))

@@ -57,33 +57,33 @@ class Measurements:
         """The standard deviations (Q,) of the noise, near enough; in records."""
         return self.scales * deviation_of(self.laplace)
 
-    def summed(self, wanted: tuple[int, ...]) -> tuple[Floats, float] | None:
-        """The counts of the columns at some places, and the variance of the noise of each.
+    def summed(self, wanted: tuple[str, ...]) -> tuple[Floats, float] | None:
+        """The counts of some columns, and the variance of the noise of each.
 
         They come from the smallest set that has the columns by their own codes; None without one.
         """
         having = [
             q
             for q, crossed in enumerate(self.table.cliques)
-            if {*wanted} <= {*crossed.places} and not {*wanted} & {*crossed.groups}
+            if {*wanted} <= {*crossed.columns} and not {*wanted} & {*crossed.groups}
         ]
         if not having:
             return None
         q = min(having, key=lambda candidate: self.table.sizes[candidate])
         crossed, (low, high) = self.table.cliques[q], self.table.offsets[q : q + 2]
-        others = tuple(i for i, k in enumerate(crossed.places) if k not in wanted)
+        others = tuple(i for i, k in enumerate(crossed.columns) if k not in wanted)
         counts = self.counts[low:high].astype(np.float64).reshape(crossed.sizes).sum(axis=others)
         return counts, float(self.deviations[q]) ** 2 * (high - low) / counts.size
 
-    def deviation_of_column(self, place: int) -> float:
+    def deviation_of_column(self, name: str) -> float:
         """The standard deviation of the noise of a column's counts, by all sets that have it.
 
         In records; 0 where no set has the column by its own codes.
         """
         of_sets = [
-            float(self.deviations[q]) ** 2 * crossed.size / self.table.columns[place].size
+            float(self.deviations[q]) ** 2 * crossed.size / self.table.columns[name].size
             for q, crossed in enumerate(self.table.cliques)
-            if place in crossed.places and place not in crossed.groups
+            if name in crossed.columns and name not in crossed.groups
         ]
         return math.sqrt(1.0 / sum(1.0 / variance for variance in of_sets)) if of_sets else 0.0
 

@@ -6,10 +6,9 @@ where its rules make the cell impossible. So a record moves each table by at mos
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.cliques import Clique, Grouping, clique, grouping
+from pyvws.mechanisms.counts.cliques import Clique, clique, grouping
 from pyvws.mechanisms.counts.coding import (
     MOST_LEVELS,
     MOST_OF_PAIR,
@@ -30,12 +29,14 @@ from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
     NONE,
     GivenColumn,
+    NotGiven,
+    RuledColumns,
     alike_columns,
     conditionals_of,
     differences,
     given_by_tables,
     grouped,
-    inserted,
+    in_front,
     named_given,
     not_given,
 )
@@ -62,14 +63,14 @@ class CountedTable:
 
     Attributes
     ----------
-    columns : tuple of CountedColumn
+    columns : mapping of str to CountedColumn
         The K columns, in their order.
-    skips : mapping of int to Skip
-        What rules fix a column at, by its place.
-    given : mapping of int to GivenColumn
-        The columns that a table gives, by place; classes give the others.
+    skips : mapping of str to Skip
+        What rules fix a column at.
+    given : mapping of str to GivenColumn
+        The columns that a table gives; classes give the others.
     cliques : tuple of Clique
-        The Q sets, each with the places of its columns and their groups.
+        The Q sets, each with its columns and their groups.
     weights : tuple of float
         The sets' (Q,) shares of the budget, times those of their numbers of cells.
     offsets : ndarray, shape (Q + 1,)
@@ -78,23 +79,23 @@ class CountedTable:
         Whether the rules leave a cell possible. The others are not measured.
     """
 
-    columns: tuple[CountedColumn, ...]
-    skips: dict[int, Skip]
-    given: dict[int, GivenColumn]
+    columns: Mapping[str, CountedColumn]
+    skips: Mapping[str, Skip]
+    given: Mapping[str, GivenColumn]
     cliques: tuple[Clique, ...]
     weights: tuple[float, ...]
     offsets: NDArray[np.int64]
     possible: NDArray[np.bool_]
 
     @property
-    def sets(self) -> tuple[tuple[int, ...], ...]:
-        """The places of the columns of each set (Q,)."""
-        return tuple(crossed.places for crossed in self.cliques)
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each set (Q,)."""
+        return tuple(crossed.columns for crossed in self.cliques)
 
     @property
     def differences(self) -> list[Difference]:
         """The columns that are differences of others."""
-        return [column for column in self.columns if isinstance(column, Difference)]
+        return [one for one in self.columns.values() if isinstance(one, Difference)]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -109,27 +110,30 @@ class CountedTable:
     def labels(self, q: int) -> list[list[str]]:
         """The groups or codes in words of each column of set q."""
         crossed = self.cliques[q]
-        return [
-            crossed.groups[k].labels if k in crossed.groups else self.columns[k].labels
-            for k in crossed.places
-        ]
+        return [(crossed.groups.get(name) or self.columns[name]).labels for name in crossed.columns]
 
     def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
         """The codes (N, K) of a table's records, -1 for an unknown value, and values by column."""
         read = {
-            column.name: column.read(frame[column.name])
-            for column in self.columns
-            if column not in self.differences
+            name: column.read(frame[name])
+            for name, column in self.columns.items()
+            if not isinstance(column, Difference)
         }
         codes = {name: own for name, (own, _) in read.items()}
         values = {name: own for name, (_, own) in read.items()}
         codes |= {one.name: one.codes_of(codes, values) for one in self.differences}
-        return np.column_stack([codes[column.name] for column in self.columns]), values
+        return np.column_stack([codes[name] for name in self.columns]), values
+
+    def by_name(self, codes: Codes) -> dict[str, Codes]:
+        """The codes (N,) of records (N, K) in each column."""
+        return dict(zip(self.columns, codes.T, strict=True))
 
     def cells(self, codes: Codes, q: int) -> NDArray[np.int64]:
         """Each record's cell (N,) of set q among all cells C, -1 for none."""
-        cell = self.cliques[q].cells(codes) + self.offsets[q]
-        cell[(codes[:, list(self.sets[q])] < 0).any(axis=1)] = -1
+        by_name = self.by_name(codes)
+        cell = self.cliques[q].cells(by_name) + self.offsets[q]
+        for name in self.sets[q]:
+            cell[by_name[name] < 0] = -1
         cell[~self.possible[cell]] = -1
         return cell
 
@@ -161,10 +165,8 @@ def counted_table(
     Raises InputError for what cannot be counted, for two sets of one name, and for sets and tables
     of too many cells.
     """
-    columns, skips, given, alike, apart = _whole(schema, tables, conditionals=conditionals)
-    every = tuple(columns.values())
-    by_group = {k for k, own in given.items() if own.redrawn and every[k].size > MOST_LEVELS}
-    sets = _sets(schema, columns, measure, alike, apart, by_group, priced)
+    ruled = _whole(schema, tables, conditionals=conditionals)
+    sets = _sets(schema, measure, ruled, priced)
     names = [OF_ALL, *(crossed.name for crossed in sets)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -175,12 +177,14 @@ def counted_table(
         raise InputError.by(
             "sets-too-many-cells", cells=cells, size=largest.size, largest=largest.name
         )
-    allowed = {crossed: _possible(crossed, every, skips) for crossed in sets}
+    allowed = {crossed: _possible(crossed, ruled) for crossed in sets}
     cliques = tuple(crossed for crossed, own in allowed.items() if own.any())
     offsets = np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64)
     possible = np.concatenate([allowed[crossed] for crossed in cliques])
     weights = tuple(sets[crossed] for crossed in cliques)
-    return CountedTable(every, skips, given, cliques, weights, offsets, possible)
+    return CountedTable(
+        ruled.columns, ruled.skips, ruled.given, cliques, weights, offsets, possible
+    )
 
 
 def in_own_cells(
@@ -190,24 +194,21 @@ def in_own_cells(
 
     Words cut them, or they are alike, or a family draws them within the cells of the schema.
     """
-    columns, _, given, alike, _ = _whole(schema, tables, conditionals=conditionals)
+    ruled = _whole(schema, tables, conditionals=conditionals)
     drawn = {
         name
-        for k, name in enumerate(columns)
-        if k in given and given[k].family is not None and schema.columns[name].cuts is not None
+        for name, own in ruled.given.items()
+        if own.family is not None and schema.columns[name].cuts is not None
     }
     words = [word for word in measure if word not in (PAIRS, PREDICTORS)] + _own(tables)
-    cuts = [named_set(word, columns).cuts for word in words]
+    cuts = [named_set(word, ruled.columns).cuts for word in words]
     cut = {name for own in cuts for name, at in own.items() if at}
-    return {*drawn, *cut, *alike, *(name for others in alike.values() for name in others)}
+    return {*drawn, *cut, *ruled.alike, *chain.from_iterable(ruled.alike.values())}
 
 
-def by_no_family(
-    schema: Schema, tables: Sequence[str], *, conditionals: bool
-) -> tuple[str, str, str] | None:
-    """A column of `counted_table` that its own family cannot give, why, and what helps."""
-    columns, _, given = _placed(schema)
-    return not_given(schema, _own(tables), columns, given, conditionals=conditionals)
+def by_no_family(schema: Schema, tables: Sequence[str], *, conditionals: bool) -> NotGiven | None:
+    """A column of `counted_table` that its own family cannot give."""
+    return not_given(schema, _own(tables), _grouped(schema), conditionals=conditionals)
 
 
 def _own(tables: Sequence[str]) -> list[str]:
@@ -215,110 +216,86 @@ def _own(tables: Sequence[str]) -> list[str]:
     return [word for word in tables if word not in (ALIKE, NONE)]
 
 
-def _whole(
-    schema: Schema, tables: Sequence[str], *, conditionals: bool
-) -> tuple[
-    dict[str, CountedColumn],
-    dict[int, Skip],
-    dict[int, GivenColumn],
-    dict[str, tuple[str, ...]],
-    dict[str, Difference],
-]:
+def _whole(schema: Schema, tables: Sequence[str], *, conditionals: bool) -> RuledColumns:
     """The columns with differences among them, what fixes and gives them, and which are alike."""
-    columns, skips, given = _placed(schema)
+    ruled = _grouped(schema)
+    columns, given = ruled.columns, dict(ruled.given)
     if conditionals:
         given = conditionals_of(schema, columns, given)
     given |= named_given(schema, _own(tables), columns, given)
     alike = alike_columns(schema, columns, given) if ALIKE in tables else {}
-    apart = differences(alike, columns, given, skips)
-    columns, skips, given = inserted(columns, skips, given, apart)
-    return columns, skips, given | given_by_tables(alike, apart, columns), alike, apart
+    apart = differences(alike, columns, given, ruled.skips)
+    columns = in_front(columns, apart)
+    given |= given_by_tables(alike, apart, columns)
+    return RuledColumns(columns, ruled.skips, given, alike, apart)
 
 
-def _placed(
-    schema: Schema,
-) -> tuple[dict[str, CountedColumn], dict[int, Skip], dict[int, GivenColumn]]:
+def _grouped(schema: Schema) -> RuledColumns:
     columns = counted_columns(schema)
     return grouped(schema, columns, skips_of(schema, columns))
 
 
 def _sets(
-    schema: Schema,
-    columns: Mapping[str, CountedColumn],
-    measure: Sequence[str],
-    alike: Mapping[str, tuple[str, ...]],
-    apart: Mapping[str, Difference],
-    by_group: set[int],
-    priced: Collection[str] | None,
+    schema: Schema, measure: Sequence[str], ruled: RuledColumns, priced: Collection[str] | None
 ) -> dict[Clique, float]:
     """The sets, and the share of each times that of its number of cells.
 
-    Columns at the places `by_group` are in no pair, as their groups are.
+    A column of many levels whose group is counted is in no pair, as its group is.
     """
+    columns, apart = ruled.columns, ruled.apart
+    many = {name for name, one in columns.items() if one.size > MOST_LEVELS}
+    by_group = {name for name, own in ruled.given.items() if own.redrawn} & many
 
     def is_set(pair: Clique) -> bool:
         return pair.size <= MOST_OF_PAIR if priced is None else pair.name in priced
 
-    places = {name: place for place, name in enumerate(columns)}
-    every = tuple(columns.values())
-    released = {n: k for n, k in places.items() if not isinstance(columns[n], Difference)}
-    paired = [place for place in released.values() if place not in by_group]
-    own = {n: k for n, k in released.items() if not schema.columns[n].is_computed}
-    sets: dict[tuple[str, tuple[int, ...]], tuple[Clique, float]] = {}
-
-    def crossing_of(at: Iterable[int], groups: Mapping[int, Grouping] | None = None) -> Clique:
-        return clique(every, tuple(sorted(at)), groups or {})
-
-    for name, others in alike.items():
+    released = [name for name, one in columns.items() if not isinstance(one, Difference)]
+    paired = [name for name in released if name not in by_group]
+    own = [name for name in released if not schema.columns[name].is_computed]
+    sets: dict[tuple[str, tuple[str, ...]], tuple[Clique, float]] = {}
+    for name, others in ruled.alike.items():
         counted, share = {name, *others}, _OF_ALIKE
         if name in apart:
             counted, share = (
                 counted - {name, apart[name].earlier.name} | {apart[name].name},
                 _OF_DIFFERENCE,
             )
-        crossed = crossing_of(map(places.__getitem__, counted))
-        sets[crossed.name, crossed.places] = crossed, share
+        crossed = clique(columns, counted)
+        sets[crossed.name, crossed.columns] = crossed, share
     for word in measure:
         if word == PAIRS:
-            pairs = map(crossing_of, combinations(paired, 2))
+            pairs = (clique(columns, pair) for pair in combinations(paired, 2))
             asked = [(pair, 1.0) for pair in pairs if is_set(pair)]
         elif word == PREDICTORS:
-            among = {k: {*schema.predictors_of(n)} & {*places} for n, k in own.items()}
-            asked = [(crossing_of({k, *map(places.__getitem__, n)}), 1.0) for k, n in among.items()]
+            asked = [(clique(columns, {n, *schema.predictors_of(n)}), 1.0) for n in own]
         else:
             named = named_set(word, columns)
-            groups = {places[n]: grouping(columns[n], at) for n, at in named.cuts.items() if at}
-            asked = [(crossing_of((places[n] for n in named.cuts), groups), named.share)]
+            groups = {n: grouping(columns[n], at) for n, at in named.cuts.items() if at}
+            asked = [(clique(columns, named.cuts, groups), named.share)]
         for crossed, share in asked:
-            key = crossed.name, crossed.places
+            key = crossed.name, crossed.columns
             sets[key] = (crossed, max(share, sets.get(key, (crossed, share))[1]))
-    whole = {k for crossed, _ in sets.values() for k in crossed.places if k not in crossed.groups}
-    alone = [crossing_of([k]) for k in range(len(every)) if k not in whole]
+    whole = {n for crossed, _ in sets.values() for n in crossed.columns if n not in crossed.groups}
+    alone = [clique(columns, {name}) for name in columns if name not in whole]
     return {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
 
 
-def _possible(
-    crossed: Clique, columns: tuple[CountedColumn, ...], skips: dict[int, Skip]
-) -> NDArray[np.bool_]:
+def _possible(crossed: Clique, table: RuledColumns) -> NDArray[np.bool_]:
     """Whether the cells (C_q,) of a set keep the rules that its columns alone decide.
 
     A cell of groups is possible where a combination of their codes is.
     """
-    sizes = [columns[k].size for k in crossed.places]
-    number = math.prod(sizes)
-    ruled = [
-        k for k in crossed.places if k in skips and {*skips[k].rows.places} <= {*crossed.places}
-    ]
-    if not ruled or number > MOST_CELLS:
+    fine = clique(table.columns, crossed.columns)
+    among = {*crossed.columns}
+    ruled = {n: skip for n, skip in table.skips.items() if {n, *skip.rows.columns} <= among}
+    if not ruled or fine.size > MOST_CELLS:
         return np.ones(crossed.size, dtype=np.bool_)
-    codes = np.zeros((number, len(columns)), dtype=np.int32)
-    for k, grid in zip(crossed.places, np.indices(sizes, dtype=np.int32), strict=True):
-        codes[:, k] = grid.ravel()
-    kept = np.ones(number, dtype=np.bool_)
-    for k in ruled:
-        kept &= skips[k].keeps(codes, codes[:, k])
+    codes = {name: own.astype(np.int32) for name, own in fine.codes.items()}
+    kept = np.ones(fine.size, dtype=np.bool_)
+    for name, skip in ruled.items():
+        kept &= skip.keeps(codes, codes[name])
     possible = np.zeros(crossed.size, dtype=np.bool_)
-    possible[crossed.cells(codes[kept])] = True
+    possible[crossed.cells({name: own[kept] for name, own in codes.items()})] = True
     return possible
 
 

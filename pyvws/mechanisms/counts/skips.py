@@ -9,7 +9,6 @@ that such records are impossible. No record breaks a rule.
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -46,23 +45,22 @@ class Skip:
     barred: tuple[int, ...] = ()
     left: NDArray[np.bool_] | None = None
 
-    def of(self, codes: Codes) -> Codes:
-        """The forced codes (N,) of records (N, K) of known codes, -1 where the model draws."""
+    def of(self, codes: Mapping[str, Codes]) -> Codes:
+        """The forced codes (N,) of records of known codes (N,), -1 where the model draws."""
         return self.forced[self.rows.cells(codes)]
 
-    def keeps(self, codes: Codes, own: Codes) -> NDArray[np.bool_]:
-        """Whether records (N, K) may have their `own` codes (N,) of the column."""
+    def keeps(self, codes: Mapping[str, Codes], own: Codes) -> NDArray[np.bool_]:
+        """Whether records of codes (N,) may have their `own` ones (N,) of the column."""
         case = self.rows.cells(codes)
         forced = self.forced[case]
         kept = np.where(forced < 0, ~np.isin(own, self.barred), forced == own)
         return kept if self.left is None else kept & self.left[case, own]
 
 
-def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, Skip]:
-    """The skips by the place of their column; InputError for a rule that is no skip."""
-    places = {name: place for place, name in enumerate(columns)}
+def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[str, Skip]:
+    """The skips by their column; InputError for a rule that is no skip."""
     skips = {}
-    for name, place in places.items():
+    for name in columns:
         rules = schema.columns[name].rules
         if not rules:
             continue
@@ -71,8 +69,7 @@ def skips_of(schema: Schema, columns: Mapping[str, CountedColumn]) -> dict[int, 
             _check(name, rule, columns)
         if len(told) < len(rules):
             raise InputError.by("counts-bound-rule", name=name)
-        parents = sorted({places[parent] for rule in told for parent in rule.columns})
-        skips[place] = _skip(name, told, parents, schema, columns)
+        skips[name] = _skip(name, told, schema, columns)
     return skips
 
 
@@ -94,27 +91,21 @@ def _check(name: str, rule: Fixed | Never, columns: Mapping[str, CountedColumn])
 def _skip(
     name: str,
     rules: list[Fixed | Never],
-    parents: list[int],
     schema: Schema,
     columns: Mapping[str, CountedColumn],
 ) -> Skip:
-    every = list(columns.values())
-    sizes = [every[p].size for p in parents]
-    cases = math.prod(sizes)
+    rows = clique(columns, {parent for rule in rules for parent in rule.columns})
+    cases = rows.size
     if cases > _MOST_CASES:
         raise InputError.by("counts-rule-too-many-cases", name=name, cases=cases)
-    codes = [grid.ravel() for grid in np.indices(sizes)]
-    own = columns[name]
+    own, codes = columns[name], rows.codes
     forced = np.full(cases, -1, dtype=np.int32)
     barred: set[int] = set()
     left = np.ones((cases, own.size), dtype=np.bool_)
     for rule in rules:
         ends = [
             rule.condition.holds(
-                {
-                    every[p].name: every[p].ends[high][code]
-                    for p, code in zip(parents, codes, strict=True)
-                },
+                {parent: columns[parent].ends[high][code] for parent, code in codes.items()},
                 schema.columns,
             )
             for high in (False, True)
@@ -132,4 +123,4 @@ def _skip(
             labels = missing if rule.value is None else (rule.value,)
             barred |= {own.code_of(label) for label in labels}
     own_left = None if left.all() else left
-    return Skip(clique(every, tuple(parents), {}), forced, tuple(sorted(barred)), own_left)
+    return Skip(rows, forced, tuple(sorted(barred)), own_left)

@@ -7,6 +7,7 @@ counts that stand out of the noise. Like the sampler after it, it reads the nois
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -29,11 +30,12 @@ def first_records(
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Records (n, K) that keep the rules, and a class of each (n,)."""
     table, n = noisy.table, noisy.records
-    K = len(table.columns)
-    margins = [_shares(noisy, (k,)) for k in range(K)]
+    names, columns = [*table.columns], [*table.columns.values()]
+    K = len(names)
+    margins = [_shares(noisy, (name,)) for name in names]
     pairs, gains = {}, {}
     for j, k in combinations(range(K), 2):
-        shares = _shares(noisy, (j, k))
+        shares = _shares(noisy, (names[j], names[k]))
         if shares is not None:
             pairs[j, k], gains[j, k] = shares, _information(shares)
     x = np.zeros((n, K), dtype=np.int32)
@@ -53,44 +55,47 @@ def first_records(
             k = min(set(range(K)) - inside)
             x[:, k] = rng.choice(len(margins[k]), n, p=margins[k])
         inside.add(k)
-    for k in sorted({*table.skips, *table.given}):
-        if k in table.skips:
-            skip = table.skips[k]
-            forced = skip.of(x)
+    by_name = table.by_name(x)
+    for k, name in enumerate(names):
+        if name in table.skips:
+            skip = table.skips[name]
+            forced = skip.of(by_name)
             own = margins[k].copy()
             own[list(skip.barred)] = 0.0
             redrawn = (forced < 0) & np.isin(x[:, k], skip.barred)
             x[redrawn, k] = rng.choice(len(own), int(redrawn.sum()), p=own / own.sum())
             x[:, k] = np.where(forced < 0, x[:, k], forced)
-            _among_left(x, k, skip, own, rng)
-        elif table.given[k].redrawn:
-            rows = table.given[k].rows.cells(x)
+            _among_left(by_name, x[:, k], skip, own, rng)
+        elif name in table.given and table.given[name].redrawn:
+            rows = table.given[name].rows.cells(by_name)
             for row in np.unique(rows):
-                own = margins[k] * (table.given[k].prior[row] > 0.0)
+                own = margins[k] * (table.given[name].prior[row] > 0.0)
                 at = rows == row
                 x[at, k] = rng.choice(len(own), int(at.sum()), p=own / own.sum())
     kept = np.ones(n, dtype=np.bool_)
-    for k, skip in table.skips.items():
-        kept &= skip.keeps(x, x[:, k])
+    for name, skip in table.skips.items():
+        kept &= skip.keeps(by_name, by_name[name])
     if not kept.all():
         if not kept.any():
             raise InputError.by("counts-rules-leave-none")
         x[~kept] = x[rng.choice(np.flatnonzero(kept), n - int(kept.sum()))]
-    size, begun = table.columns[root].size, _first_classes(noisy, classes)
+    size, begun = columns[root].size, _first_classes(noisy, classes)
     return x, (x[:, root].astype(np.int64) * begun // size) % begun
 
 
-def _among_left(x: Codes, k: int, skip: Skip, shares: Floats, rng: np.random.Generator) -> None:
-    """Give records (n, K) with a barred code of column k one of those that their case leaves."""
+def _among_left(
+    codes: Mapping[str, Codes], x: Codes, skip: Skip, shares: Floats, rng: np.random.Generator
+) -> None:
+    """Give records with a barred code among x (n,) of a column one that their case leaves."""
     if skip.left is None:
         return
-    case = skip.rows.cells(x)
-    barred = ~skip.left[case, x[:, k]] & (skip.forced[case] < 0)
+    case = skip.rows.cells(codes)
+    barred = ~skip.left[case, x] & (skip.forced[case] < 0)
     for one in np.unique(case[barred]):
         own = np.where(skip.left[one], shares, 0.0)
         at = barred & (case == one)
         if own.sum() > 0.0:
-            x[at, k] = rng.choice(len(own), int(at.sum()), p=own / own.sum())
+            x[at] = rng.choice(len(own), int(at.sum()), p=own / own.sum())
 
 
 def _first_classes(noisy: Measurements, classes: int) -> int:
@@ -102,7 +107,7 @@ def _first_classes(noisy: Measurements, classes: int) -> int:
     return min(classes, max(_FEW, round(apart)))
 
 
-def _shares(noisy: Measurements, wanted: tuple[int, ...]) -> Any:
+def _shares(noisy: Measurements, wanted: tuple[str, ...]) -> Any:
     """Shares of the codes of some columns, of the counts that stand out; None without a set."""
     found = noisy.summed(wanted)
     if found is None:

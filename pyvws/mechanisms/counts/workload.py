@@ -108,8 +108,7 @@ class Workload:
     def recoded(self, records: CountedRecords, table: CountedTable) -> CountedRecords:
         """The records in the cells of a table, which join fine ones of some numbers."""
         codes = records.codes.copy()
-        for k, column in enumerate(table.columns):
-            if column.name in records.fine:
-                of_fine = records.fine[column.name]
-                codes[:, k] = recoded(self.finest.columns[column.name], column, of_fine)
+        for k, (name, column) in enumerate(table.columns.items()):
+            if name in records.fine:
+                codes[:, k] = recoded(self.finest.columns[name], column, records.fine[name])
         return replace(records, codes=codes)

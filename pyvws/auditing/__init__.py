@@ -1,0 +1,1 @@
+"""What one record moves of a whole run, weights and searches too."""

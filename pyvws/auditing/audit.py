@@ -1,0 +1,288 @@
+"""Audit a whole run against its own statement: leave records out, and do everything anew."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import narwhals as nw
+import numpy as np
+from narwhals.typing import IntoDataFrame
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, positive, whole_number
+from pyvws._base.seeds import chosen_seed
+from pyvws.auditing.losses import Fitted, loss
+from pyvws.auditing.records import Chosen, chosen_records
+from pyvws.errors import ConvergenceError, InputError, PyvwsError
+from pyvws.release.posterior import FittedRun, fitted_run
+from pyvws.sheet import InSheets, Sheet
+from pyvws.synthesis.confidential_table import check_table
+from pyvws.synthesis.loop import SILENT
+from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.settings_by_name import arranged
+
+ITSELF: Final = "the table itself"
+PROVES_NOTHING: Final = (
+    "An audit finds faults and proves nothing: small figures say that these records moved this run "
+    "little. It reads the confidential table, so its figures stay inside."
+)
+_HEADINGS: Final = (
+    *("left out", "record", "99 %", "median", "without", "error", "stated", "delta", "note"),
+)
+_NONE: Callable[[int, int], None] = lambda _done, _total: None  # noqa: E731
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedRecord:
+    """What one record, or unit, moves of a run; all figures are confidential.
+
+    - `kind`: Why it was chosen: "largest bound", "lone level", "extreme" or "random"; or
+      "the table itself", whose loss is 0 where the audit is sound.
+    - `record`: Its place in the table, from 1; of a unit that of its first record.
+    - `loss`: The loss of one draw in nats that 99 % of draws stay below, infinite where the run
+      without the record is refused; larger = less private. NaN where it is not estimated.
+    - `median`, `median_without`: The median loss at draws of the run with the record, and at those
+      of the run without it.
+    - `delta`: E[(1 - exp(epsilon - L))_+] at the larger stated epsilon of both runs; larger = more
+      that the epsilon leaves out.
+    - `standard_error`: Of the loss; 0 where the posterior is known.
+    - `stated`: The epsilon of a dataset that the run without the record states.
+    - `why`: Why there is no figure; empty with one.
+    """
+
+    kind: str
+    record: int
+    loss: float
+    median: float
+    median_without: float
+    delta: float
+    standard_error: float
+    stated: float
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit(InSheets):
+    """What `audit` finds. All of it is confidential: it is computed from the table.
+
+    Attributes
+    ----------
+    rows : tuple of AuditedRecord
+        The table itself, then a row for each record or unit that was left out.
+    stated : float
+        The epsilon of a dataset that the run on the whole table states; larger = less private.
+    unit : str
+        Whose change a loss is for.
+    """
+
+    rows: tuple[AuditedRecord, ...]
+    stated: float
+    unit: str
+
+    def __repr__(self) -> str:
+        return f"Audit({len(self.rows) - 1} left out)"
+
+    @property
+    def largest(self) -> float:
+        """The largest loss that was found, in nats; NaN where none was estimated."""
+        found = [row.loss for row in self.rows if row.kind != ITSELF and not np.isnan(row.loss)]
+        return max(found, default=float("nan"))
+
+    @property
+    def sheets(self) -> tuple[Sheet]:
+        """A row for each record, the largest losses first."""
+        order = sorted(self.rows, key=lambda row: (row.kind != ITSELF, -np.nan_to_num(row.loss)))
+        return (
+            Sheet(
+                f"Loss of one draw without {self.unit} (confidential), in nats. "
+                "Larger = less private.",
+                _HEADINGS,
+                [
+                    (
+                        *(row.kind, row.record or "", row.loss, row.median, row.median_without),
+                        *(row.standard_error, row.stated, row.delta, row.why),
+                    )
+                    for row in order
+                ],
+                notes=(PROVES_NOTHING,),
+                lead=(
+                    f"The run on the whole table states {self.stated:.4g} a dataset. The largest "
+                    f"loss found is {self.largest:.4g}.",
+                ),
+                facts={
+                    "stated": self.stated,
+                    "largest": self.largest,
+                    "rows": [asdict(row) for row in self.rows],
+                },
+            ),
+        )
+
+
+def audit(
+    frame: IntoDataFrame,
+    *,
+    records: int = 20,
+    minutes: float = 30.0,
+    seed: int | None = None,
+    progress: Callable[[int, int], None] = _NONE,
+    **settings: Any,
+) -> Audit:
+    """Leave records out, compute everything anew, and tell the loss of one draw.
+
+    The weights are recomputed too, with their searches, from the same seed. So the loss is that of
+    the whole run, which a statement of the pseudo posterior alone does not bound. Records of the
+    largest terms, of rare levels, of extreme values and random ones are chosen in turn. Where the
+    schema has a unit, all records of one unit are left out.
+
+    Parameters
+    ----------
+    frame : pandas, polars or Arrow table, N rows
+        The confidential table.
+    records : int
+        How many records, or units, to leave out, one at a time.
+    minutes : float
+        The audit is refused where a first run says that it would take longer.
+    seed : int, optional
+        Seed of all runs and of the choice of records.
+    progress : callable
+        Called with (runs done, runs in all).
+    **settings
+        Settings of the run, as `vws.synthesize` takes them: a `schema` and a `mechanism`.
+
+    Returns
+    -------
+    Audit
+        .rows, .stated, .largest. Confidential.
+
+    Raises
+    ------
+    InputError
+        Before any other run, for a mechanism that fits no model, for fits that were made elsewhere,
+        without a schema, for priors that follow from the table, and where the
+        audit would take too long.
+
+    Examples
+    --------
+    >>> import polars as pl, pyvws as vws
+    >>> table = pl.DataFrame({"y": ["a"] * 60 + ["b"] * 39 + ["c"]})
+    >>> schema = vws.Schema({"y": vws.Column(model="table", levels=["a", "b", "c"])})
+    >>> given = {"schema": schema, "mechanism": "lw", "draws": 200, "seed": 2**60}
+    >>> found = vws.audit(table, records=2, **given)
+    >>> found.rows[0].loss, len(found.rows)
+    (0.0, 3)
+    """
+    count = whole_number(records, "records", least=1)
+    longest = 60.0 * positive(minutes, "minutes")
+    run = RunSettings(**arranged(settings))
+    _refuse(run)
+    whole: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
+    seed = chosen_seed(seed)
+    rng = np.random.default_rng([seed, 2])
+    first = _run(run, whole, seed)
+    if first.loop.model.prepared_from_data or first.table.plan.prepared_from_data:
+        raise InputError.by("audit-prior-from-data")
+    of_whole = (first, Fitted.of(first), first.statement.epsilon_per_dataset)
+    chosen = [Chosen(ITSELF, np.empty(0, dtype=np.intp)), *chosen_records(first, count, rng)]
+    began, rows = time.monotonic(), []
+    for number, one in enumerate(chosen):
+        progress(number, len(chosen))
+        rows.append(_row(one, run, whole, seed, of_whole, rng))
+        if not number:  # The first run of a process is slower than the others.
+            _refuse_long(time.monotonic() - began, len(chosen) - 1, longest)
+    progress(len(chosen), len(chosen))
+    return Audit(tuple(rows), of_whole[2], run.plan.unit_of_privacy)
+
+
+def _refuse(run: RunSettings) -> None:
+    """Raise InputError for settings whose runs this audit cannot compare."""
+    if not run.facts.fits_model:
+        raise InputError.by("audit-without-fit", mechanism=run.chosen_mechanism.name)
+    if run.program is not None or run.existing_fit is not None:
+        raise InputError.by("audit-of-outside-fit")
+    if run.schema is None:
+        raise InputError.by("audit-without-schema")
+
+
+def _refuse_long(seconds: float, records: int, longest: float) -> None:
+    """Raise InputError where `records` runs of so many seconds take longer than the `longest`."""
+    if seconds * records > longest:
+        raise InputError.by(
+            "audit-too-long",
+            records=records,
+            minutes=f"{seconds * records / 60.0:.2g}",
+            fitting=max(1, int(longest / seconds)),
+            most=f"{longest / 60.0:g}",
+        )
+
+
+def _run(run: RunSettings, frame: nw.DataFrame[Any], seed: int) -> FittedRun:
+    """One whole run on a table, up to its last fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = check_table(frame.to_native(), run)
+        return fitted_run(run, run.chosen_mechanism, table, seed=seed, listener=SILENT)
+
+
+def _row(
+    chosen: Chosen,
+    run: RunSettings,
+    whole: nw.DataFrame[Any],
+    seed: int,
+    of_whole: tuple[FittedRun, Fitted, float],
+    rng: np.random.Generator,
+) -> AuditedRecord:
+    first, fitted, stated = of_whole
+    left = np.ones(len(whole), dtype=np.bool_)
+    left[chosen.records] = False
+    record = int(chosen.records[0]) + 1 if len(chosen.records) else 0
+    figures = dict.fromkeys(("loss", "median", "median_without", "delta"), float("nan"))
+    try:
+        other = _run(run, whole.filter(left.tolist()), seed)
+    except ConvergenceError:
+        why = "Not estimated: the chains of the run without it fail their diagnostics."
+        infinite = {"standard_error": float("inf"), "stated": float("nan")}
+        return AuditedRecord(chosen.kind, record, **figures, **infinite, why=why)
+    except PyvwsError as error:
+        figures = dict.fromkeys(figures, float("inf")) | {"delta": 1.0, "standard_error": 0.0}
+        key = error.key if isinstance(error, InputError) else ""
+        why = f"The run without it is refused ({key or type(error).__name__})."
+        return AuditedRecord(chosen.kind, record, **figures, stated=float("nan"), why=why)
+    own = other.statement.epsilon_per_dataset
+    between = _between(first, other, left)
+    found = loss(fitted, Fitted.of(other), max(stated, own), rng, between=between)
+    why = "" if found.known else "Not estimated: the draws of the two runs do not meet."
+    if found.known:
+        median, without = found.medians
+        figures = {"loss": found.tail, "median": median, "median_without": without}
+        figures["delta"] = found.delta
+    return AuditedRecord(
+        chosen.kind, record, **figures, standard_error=found.standard_error, stated=own, why=why
+    )
+
+
+def _between(
+    first: FittedRun, other: FittedRun, left: NDArray[np.bool_]
+) -> Callable[[float], Fitted] | None:
+    """Fits on the whole table under weights between those of two runs; None with units."""
+    if first.loop.source.units is not None:
+        return None
+    start = first.final.weights
+    end = np.zeros_like(start)
+    end[left] = other.final.weights
+
+    def fit(share: float) -> Fitted:
+        weights: Floats = (1.0 - share) * start + share * end
+        posterior, _, _ = first.loop.source.sample(
+            weights,
+            first.settings.sampler,
+            seed=first.seed,
+            progress=None,
+            clamp=first.final.clamp,
+        )
+        return Fitted.weighted(first, weights, posterior)
+
+    return fit

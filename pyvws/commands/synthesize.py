@@ -233,7 +233,7 @@ def forecast_records(table: Path, reference: str | None) -> TableFile:
         return read_table(table)
     (file, *_) = public_files(Path(reference))
     if table.exists() and file.exists() and file.samefile(table):
-        raise UsageError.by("reference-is-the-table")
+        raise UsageError.by("reference-is-the-input")
     return read_table(file)
 
 

@@ -19,7 +19,7 @@ from pyvws.auditing.losses import Fitted, loss
 from pyvws.auditing.records import Chosen, chosen_records
 from pyvws.errors import ConvergenceError, InputError, PyvwsError
 from pyvws.release.posterior import FittedRun, fitted_run
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings import RunSettings

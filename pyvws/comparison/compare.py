@@ -243,6 +243,6 @@ def _write(comparison: Comparison, folder: Path) -> list[Path]:
 
 
 def _page(comparison: Comparison, drawn: PagePicture | None) -> str:
-    (sheet,) = comparison.sheets
+    sheet = comparison.sheet
     rows = replace(sheet, lead=(), notes=())
     return render("comparison.html.j2", command="compare", sheet=sheet, rows=rows, drawn=drawn)

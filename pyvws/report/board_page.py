@@ -30,7 +30,7 @@ from pyvws.report.public_page import (
     relied_on,
     statement_facts,
 )
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet import Sheet, number
 from pyvws.statement.schema import FIELDS
 
 _PARAMETERS: Final = 12

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet import Sheet, number
 from pyvws.statement.guarantees import claim_of
 from pyvws.statement.words import SIGNED, caveat_keys
 

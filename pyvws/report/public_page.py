@@ -29,7 +29,7 @@ from pyvws.report.margins import DRAWN, MEASURES, NumberMargin, margin_of, pairs
 from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import Heading, PagePicture, formatted, mechanism_words, picture, render
 from pyvws.report.released_columns import ReportedColumn, kinds_in
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet import Sheet
 from pyvws.statement.guarantees import claim_of
 from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
 from pyvws.statement.words import NOT_COVERED, caveat_keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 
 _SENTENCES = ("caveats", "trust_assumptions")
 _APART = ("ledger", *_SENTENCES, "caveat_keys", "trust_keys")  # The keys are for programs.

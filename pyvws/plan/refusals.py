@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.plan.plan import Plan, PlannedConditional
-from pyvws.plan.refusal import DELTA_OF_PUBLIC_RECORDS, Refusal
+from pyvws.plan.refusal import DELTA_OF_PUBLIC_RECORDS, OF_TARGETS, Refusal
 
 MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
 _LONGER: Final = 4  # A fit that confirms a searched epsilon has so many times the draws.
@@ -218,23 +218,7 @@ OF_PLAN: Final = (
         "A Stan program needs engine cmdstan, rstan, pystan",
         "by its name.",
     ),
-    Refusal(
-        "target-of-public-constant",
-        lambda plan: plan.run.epsilon is not None and plan.run.facts.public_constant,
-        "{it} of mechanism {asked.run.mechanism.name} is public. A search for epsilon would let "
-        "one record move {it}, and with it all weights.",
-        "Give {it} alone, and the run states the epsilon that comes of it. Or give search_{it} "
-        "(--search-{it}) in its place.",
-    ),
-    Refusal(
-        "search-without-target",
-        lambda plan: (
-            plan.run.facts.needs_target and (plan.run.epsilon is None or plan.run.downscale)
-        ),
-        "A search of the weights' constant ends at an epsilon, and downscale takes epsilon for "
-        "itself.",
-        "Give epsilon (--epsilon) without downscale, or the constant itself.",
-    ),
+    *OF_TARGETS,
     Refusal(
         "of-other-mechanisms",
         lambda plan: plan.run.of_other_mechanisms,

@@ -147,7 +147,8 @@ def scaled_bounds(
 def inverse_weights(by_record: ArrayLike, *, t: float, power: float = 1.0) -> Floats:
     """Weights that fall with one over a record's bound above a public t; a map of this package.
 
-    alpha_i = min(1, (t / Delta_i)^power). Each weight depends on the record's own bound and on
+    alpha_i = min(1, (t / Delta_i)^power), where Delta_i is the record's bound by section 2.1 of
+    [vws2024]. No paper has the map itself. Each weight depends on the record's own bound and on
     constants alone. The least and the largest bound, by which LW scales, do not enter.
 
     Parameters

@@ -132,6 +132,7 @@ def test_only_a_release_that_takes_all_its_randomness_from_a_seed_trusts_the_see
 
 
 _OWN = {
+    "inverse": {"t": 2.0},
     "weighted-epsilon": {"epsilon": 30.0},
     "censored": {"epsilon": 3.0},
     "perturbed-histogram": {"epsilon": 2.0, "range": (-9.0, 9.0), "noise": "seeded-float"},

@@ -105,7 +105,7 @@ def large_release(
         early.look(typed.to_dict(), y)
         if not strict:
             early.refuse()
-    run = open_draws(settings, checked, seed=seed, listener=listener, counts=counts)
+    run = open_draws(settings, checked, seed=seed, listener=listener)
     digest, digest_of = source.digest(), "file"
     if digest is None:
         digest, digest_of = _tally_digest(rows), "tally of the modelled columns as csv"

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 from pyvws._base.checks import near
 from pyvws._base.setting import settings_of
@@ -126,11 +126,14 @@ def _number_text(value: object) -> str:
     return float.__repr__(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A setting for TOML: NumPy's and other numbers become Python's numbers, digit for digit."""
     if isinstance(value, (str, bool, int, float)):
         return value
-    return value.item() if hasattr(value, "item") else float(value)
+    if hasattr(value, "item"):
+        return value.item()
+    assert isinstance(value, SupportsFloat)
+    return float(value)
 
 
 def read_config(path: Path, allowed: Collection[str]) -> dict[str, Any]:

@@ -15,13 +15,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from pyvws._base.phrase import counted as as_count
 from pyvws.engines.nuts import REFIT_SHARE
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model, PredictsBetween
 from pyvws.models.sequence import Conditional
@@ -128,7 +130,9 @@ def expected_cost(
     return Cost(seconds, _GIGABYTES_OF_A_RUN + 8e-9 * floats, longest)
 
 
-def expected_of_counts(mechanism: Any, counted: Any, records: int, *, most: float) -> Cost:
+def expected_of_counts(
+    mechanism: NoisyCounts, counted: CountedTable, records: int, *, most: float
+) -> Cost:
     """The cost of noisy counts of a `CountedTable` whose N records are imputed by sweeps.
 
     The remedy names the sweeps that take `most` seconds.

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from pyvws import judge as judge
 from pyvws import papers as papers
 from pyvws import plots as plots
+from pyvws.auditing.audit import Audit as Audit
+from pyvws.auditing.audit import audit as audit
 from pyvws.bounds.joint import JointBounds as JointBounds
 from pyvws.bounds.joint import joint_bounds as joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds

@@ -21,7 +21,7 @@ from pyvws.errors import InputError, PyvwsError
 from pyvws.release.posterior import FittedRun, fitted_run
 from pyvws.sheet.html import InSheets
 from pyvws.sheet.sheet import Sheet
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged

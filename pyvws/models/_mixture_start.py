@@ -29,6 +29,7 @@ import numpy as np
 
 from pyvws._base.checks import Data, Floats
 from pyvws._base.kernels import inlined_kernel, kernel
+from pyvws.models._special_functions import log_total
 from pyvws.models.model import SampledScale
 from pyvws.models.priors import pull_back_factor, scaled_factor, solve_lower, solve_upper
 from pyvws.models.sampled_scale import (
@@ -209,21 +210,10 @@ def _restore_mixture(
     total, slope = _log_total(t, math.exp(q[last]))
     jacobian += math.log(slope)
     q[sizes + large] = 0.0
-    shift = total - _log_sum(q, sizes, last)
+    shift = total - log_total(q, sizes, C)
     for c in range(sizes, last):
         q[c] += shift
     return jacobian, (B, R, HB, centre, t, total, slope)
-
-
-@inlined_kernel
-def _log_sum(q: Floats, first: int, end: int) -> float:
-    """log of the sum of exp(q) over the entries from `first` up to `end`."""
-    top, total = q[first], 0.0
-    for c in range(first, end):
-        top = q[c] if q[c] > top else top
-    for c in range(first, end):
-        total += math.exp(q[c] - top)
-    return top + math.log(total)
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyvws._base.checks import Arrays, Floats, Ints
 from pyvws._base.kernels import inlined_kernel, kernel, summing_kernel
-from pyvws.models._special_functions import exponentials
+from pyvws.models._special_functions import exponentials, log_total
 from pyvws.models.regression import add_slope, linear
 
 _FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
@@ -160,11 +160,7 @@ def relative_shares(share: Floats) -> tuple[float, float]:
 @kernel
 def log_shares(v: Floats) -> Floats:
     """log pi (C,) of log sizes v (C,)."""
-    largest, total, log_shares = -np.inf, 0.0, np.empty(len(v))
+    total, log_shares = log_total(v, 0, len(v)), np.empty(len(v))
     for c in range(len(v)):
-        largest = v[c] if v[c] > largest else largest
-    for c in range(len(v)):
-        total += math.exp(v[c] - largest)
-    for c in range(len(v)):
-        log_shares[c] = v[c] - (largest + math.log(total))
+        log_shares[c] = v[c] - total
     return log_shares

@@ -15,7 +15,6 @@ from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError, SearchError
 from pyvws.mechanisms.mechanism import Mechanism, data_weights
 from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighting, target_window
-from pyvws.models.model import Draws
 from pyvws.plan.refusal import refuse_delta
 from pyvws.posterior.prediction import predicted, unit_steps
 from pyvws.posterior.systematic_draws import SystematicStream
@@ -74,7 +73,7 @@ class FittedRun(DrawSource):
     loop: SynthesisLoop
     own: Weighting
     final: WeightedFit
-    drawn: list[tuple[Draws, np.random.Generator]]
+    drawn: list[tuple[dict[str, Floats], np.random.Generator]]
     statement: PrivacyStatement
     tells_nothing: bool
     outside: OutsideShares | None
@@ -91,7 +90,7 @@ class FittedRun(DrawSource):
         ]
 
     def _values(
-        self, draw: Draws, rng: np.random.Generator, rows: RowNumbers | int
+        self, draw: dict[str, Floats], rng: np.random.Generator, rows: RowNumbers | int
     ) -> Iterator[dict[str, Floats]]:
         """Values as `predicted` draws them, or those of whole units, which stand for no record."""
         table = self.table

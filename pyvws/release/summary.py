@@ -22,9 +22,9 @@ from pyvws.release.column_checks import Sample, check_columns
 from pyvws.release.draw_source import DrawSource
 from pyvws.statement.accounting import PrivacyStatement
 from pyvws.statement.shown import ShownStatement
-from pyvws.synthesis.config import config_text
 from pyvws.synthesis.fit_sources import FitSource, ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
+from pyvws.synthesis.settings_by_name import config_text
 from pyvws.tables.design.units import by_record
 
 _version: Final = cache(version)  # The cache reads an installed package's files once.

@@ -38,7 +38,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.table_rows import rows_of, with_rows
 from pyvws.errors import ConvergenceError
 from pyvws.models.conditional_table import ConditionalTable, patterns_of
-from pyvws.models.model import Draws, SampledScale, Start, level_places
+from pyvws.models.model import SampledScale, Start, level_places
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.models.sequence import draws_of, joint_draws
@@ -226,9 +226,12 @@ class NativeEngine:
         previous: Posterior | None = None,
     ) -> Posterior:
         began = time.perf_counter()
+        exact = None
         if target.clamp is not None:
             previous = None  # Its draws can lie where a clamp leaves no slope.
-        exact = _exact_draws(target, settings, seed)
+        else:
+            S, alone = settings.chains * settings.draws, np.random.default_rng(seed)
+            exact = target.model.exact_draws(target.cells, target.weights, S, alone)
         if exact is not None:
             return Posterior(
                 draws=exact,
@@ -285,14 +288,6 @@ class NativeEngine:
         progress: Progress | None = None,
     ) -> Posterior:
         return sample_joint(target, settings, seed=seed, progress=progress)
-
-
-def _exact_draws(target: PseudoPosterior, settings: SamplerSettings, seed: int) -> Draws | None:
-    """Independent draws where the pseudo posterior is known; a clamp leaves none that is."""
-    if target.clamp is not None:
-        return None
-    S, rng = settings.chains * settings.draws, np.random.default_rng(seed)
-    return target.model.exact_draws(target.cells, target.weights, S, rng)
 
 
 def _shared(

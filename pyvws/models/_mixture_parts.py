@@ -10,11 +10,12 @@ steps do not part them. So groups around spread-out outcomes compete with them, 
 log-likelihood after a few steps. Most of them miss a group of very few records, hence their number.
 
 The scale around it that samplers see is a change of variables that leaves the target as it is. The
-raw coefficients x_k, beta_k = B x_k, are taken as `pyvws.models.sampled_scale` takes coefficients: x_k = R_k^-T (R_k^-1
-B' H_k b_k + z_k), with the rough fit's H_k and b_k of each component and R_k R_k' = I + B' H_k B.
-Where H_k outweighs the prior, beta_k is near b_k + H_k^-1/2 z_k whatever the scales s are, so
-well-known coefficients do not tie the scales down. A component that starts empty has H_k = 0 and
-x_k = z_k. Where components swap their roles the target stays the same, and steps fit it less well.
+raw coefficients x_k, beta_k = B x_k, are taken as `pyvws.models.sampled_scale` takes coefficients:
+x_k = R_k^-T (R_k^-1 B' H_k b_k + z_k), with the rough fit's H_k and b_k of each component and
+R_k R_k' = I + B' H_k B. Where H_k outweighs the prior, beta_k is near b_k + H_k^-1/2 z_k whatever
+the scales s are, so well-known coefficients do not tie the scales down. A component that starts
+empty has H_k = 0 and x_k = z_k. Where components swap their roles the target stays the same, and
+steps fit it less well.
 
 The records say much of the shares pi_k and nothing of the sum of the sizes exp(v_k), a Gamma(gamma,
 1) variable. So samplers see each v_k less that of one large component, and, in the place of that

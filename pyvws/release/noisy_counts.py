@@ -66,6 +66,7 @@ COUNTS_FILE = "counts.parquet"
 FINE_FILE = "cells.parquet"
 """Name of the file that has the noisy counts of numbers: by fine cells, and by roundness."""
 
+_OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
@@ -101,12 +102,17 @@ class NoisyCountsRun(DrawSource):
         return CellNoise(column.edges, self.noisy.deviation_of_column(name))
 
     def figures(self) -> dict[str, Any]:
+        diagnostics = self.imputed.diagnostics
+        found = {} if diagnostics is None else diagnostics.as_dict()
         return {
             "epsilon_total": self.statement.exact()["epsilon_total"],
             "privacy": self.statement.exact(),
             "timings": {},
             "records": self.table.records,
-            "imputation": asdict_of(self.imputed),
+            "imputation": {
+                **{name: getattr(self.imputed, name) for name in _OF_IMPUTED},
+                "diagnostics": {name: plain_number(value) for name, value in found.items()},
+            },
             "records_in_no_cell": self.uncounted,
             "settings": {},
         }
@@ -151,19 +157,6 @@ def _whole(values: dict[str, Floats], _rows: RowNumbers | int) -> Iterator[dict[
 def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[Any, ...]]:
     counts = own.counts.tolist()
     return [(name, by, *row, own.scale) for row in zip(labels, counts, strict=True)]
-
-
-def asdict_of(imputed: Imputed) -> dict[str, Any]:
-    """The figures of an imputation by name."""
-    found = {} if imputed.diagnostics is None else imputed.diagnostics.as_dict()
-    return {
-        "misfit": imputed.misfit,
-        "accepted": imputed.accepted,
-        "moved": imputed.moved,
-        "classes": imputed.classes,
-        "apart": imputed.apart,
-        "diagnostics": {name: plain_number(value) for name, value in found.items()},
-    }
 
 
 def _in_no_cell(table: CountedTable, records: CountedRecords) -> dict[str, int]:

@@ -188,7 +188,7 @@ def one_stream_for_all(predictors: Any) -> Any:
 
 def one_stream(_: Any) -> Any:
     def wrong(run: Any) -> Any:
-        return [np.random.default_rng(1) for _ in range(run.settings.datasets)]
+        return [lambda rows: run._drawn(np.random.default_rng(1), rows)] * run.settings.datasets
 
     return wrong
 
@@ -505,7 +505,7 @@ _MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     (
         "one stream for all datasets",
-        "pyvws.release.histogram:HistogramRun.streams",
+        "pyvws.release.histogram:HistogramRun.draws",
         one_stream,
         "statement/datasets-of-histogram",
     ),

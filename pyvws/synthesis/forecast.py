@@ -347,10 +347,10 @@ def _beyond(units: Places | None, cap: int | None) -> int:
 
 def _counts(plan: Plan, records: int, mechanism: NoisyCounts) -> _Counts | None:
     """The counts of records under a mechanism; None where it takes no counts of the plan."""
-    schema = None if plan.run.outcome else plan.schema
-    if schema is None or plan.predictors or plan.members is not None:
+    if plan.run.outcome is not None or plan.predictors or plan.members is not None:
         return None
-    workload = mechanism.workload(schema)
+    given: Any = plan.schema
+    workload = mechanism.workload(given)
     try:
         counted = workload.table
     except InputError:

@@ -1,7 +1,5 @@
 """What axe finds on pages in a browser: rules that a reader with a screen reader relies on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

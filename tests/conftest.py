@@ -11,8 +11,6 @@ for tests with a mark or a fixture of NOT_QUICK. A quick test that samples, star
 Stan program fails. Under `make quick` a property test tries five examples.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

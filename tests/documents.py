@@ -7,8 +7,6 @@ other draws: "prints about" lets numbers differ by a quarter, "prints roughly" b
 `pyvws validate` runs here on a few cases of each kind: `tests/validation` judges every case.
 """
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import io

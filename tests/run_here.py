@@ -1,7 +1,5 @@
 """Run the command line in this process."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

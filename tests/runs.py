@@ -1,7 +1,5 @@
 """Runs of few draws that several tests read: of a table and settings, each is made once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

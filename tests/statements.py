@@ -1,7 +1,5 @@
 """Statements by the names of their facts, whichever part has a fact."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """One program for the tests of programs that a user brings: what it does wrong is in its data."""
 
-from __future__ import annotations
-
 __all__ = ["switched_program"]
 
 # The switch says how weights are used: 0 as they must be, 1 not in the target, 2 not in log_lik, 3

@@ -1,7 +1,5 @@
 """The notebook of the agency case: its cells run, and they show what the page shows."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The benchmarks' own arithmetic: floors, repetition, the report, the cap; no time is judged."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -31,7 +29,7 @@ from pyvws import NormalMixture, SamplerSettings
 from pyvws._base import resources as _resources
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.commands.cli import app
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.r.bridge import call
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.tables.files.read import read_table
@@ -63,8 +61,7 @@ def test_the_better_of_two_keeps_what_either_keeps(name: str, one: float, other:
 
 
 @pytest.mark.parametrize(
-    ("values", "runs", "figure"),
-    [([30, 9, 9], 1, 30), ([9, 12, 30], 2, 12), ([9, 8, 7], 3, 9)],
+    ("values", "runs", "figure"), [([30, 9, 9], 1, 30), ([9, 12, 30], 2, 12), ([9, 8, 7], 3, 9)]
 )
 def test_a_part_runs_again_only_while_it_fails(values: list[int], runs: int, figure: int) -> None:
     left = iter(values)

@@ -1,7 +1,5 @@
 """The command line as a user meets it: files written, exit codes, errors, interrupts, no leaks."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

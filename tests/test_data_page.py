@@ -1,7 +1,5 @@
 """The rows of `docs/data.md` on columns: each is run as it says, and the run fits its data."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The documentation site: it builds without a warning or a dead link, and its examples are true."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

@@ -1,7 +1,5 @@
 """The doctor names every engine, and says what to do where one is missing."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

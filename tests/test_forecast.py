@@ -1,7 +1,5 @@
 """The forecast: figures before any fit, near those of a run, and nothing written."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -10,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from refusals import refused
 from scipy.stats import norm
 from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import MOST_CHOSEN
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import Conditional
@@ -280,7 +278,7 @@ def test_a_table_that_no_run_takes_has_no_forecast(tmp_path: Path) -> None:
     table()[["sex"]].assign(sex="f").to_csv(tmp_path / "t.csv", index=False)
     (line,) = _planned("schema", tmp_path / "t.csv", "--out", tmp_path / "p.toml")
     assert line == "There is no forecast. The schema synthesizes no column. Give a column a model."
-    with pytest.raises(InputError, match="synthesizes no column"):
+    with refused("nothing-to-synthesize"):
         vws.forecast(vws.Schema.read(tmp_path / "p.toml"), table())
     histogram = vws.PerturbedHistogram(epsilon=1.0, range=(0, 30))
     run: Any = {"outcome": "y", "mechanism": histogram}
@@ -377,10 +375,8 @@ def test_a_run_by_a_formula_is_refused_where_its_forecast_is_too_long(tmp_path: 
     run: Any = {"outcome": "y", "formula": "~ .", "model": "poisson", "mechanism": "lw"}
     lines = "\n".join(forecast(None, wide(150), **run))
     assert "above --most-seconds, 300" in lines
-    with pytest.raises(InputError, match="--most-seconds") as refused:
+    with refused("too-long"):
         vws.synthesize(wide(150), **run, seed=1)
-    assert refused.value.key == "too-long"
-    assert "by 151 design columns and 11,627 parameters" in str(refused.value)
     assert "long-time" not in vws.forecast(None, wide(150), **run, most_seconds=1e9).figures
     wide(150).to_csv(tmp_path / "t.csv", index=False)
     words = ["synthesize", str(tmp_path / "t.csv"), "--outcome", "y", "--formula", "~ ."]
@@ -401,7 +397,7 @@ def test_a_strict_run_is_told_and_not_refused() -> None:
     check_cost(cost, run.most_seconds, strict=True, listener=listener)
     assert len(told) == 1
     assert "Expected: about" in told[0]
-    with pytest.raises(InputError, match="most_seconds"):
+    with refused("too-long"):
         check_cost(cost, run.most_seconds, strict=False, listener=listener)
 
 
@@ -420,14 +416,13 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
     run: Any = {"schema": PAIR, "mechanism": vws.NoisyCounts(epsilon=1.0), "datasets": 1}
     if noisy == 40:
         assert len(vws.synthesize(FEW, **run).datasets[0]) == noisy
-        with pytest.raises(InputError, match=r"most_seconds is 0\.5"):
+        with refused("too-long", most=0.5):
             vws.synthesize(FEW, **run, most_seconds=0.5)
         short = vws.forecast(run["schema"], FEW, mechanism=run["mechanism"], most_seconds=0.5)
         assert "above --most-seconds, 0.5" in str(short)
         return
-    with pytest.raises(InputError, match=r"--sweeps.*--most-seconds") as refused:
+    with refused("too-long"):
         vws.synthesize(FEW, **run)
-    assert refused.value.key == "too-long"
 
 
 def test_a_run_of_noisy_counts_says_how_many_sweeps_its_time_has() -> None:
@@ -512,9 +507,7 @@ def test_a_forecast_names_the_epsilon_at_which_cells_stand_out_of_their_noise(
     assert "enough-epsilon" not in figures(50.0, records=8)
 
 
-def test_without_a_table_the_figures_of_counts_are_those_of_as_many_records(
-    tmp_path: Path,
-) -> None:
+def test_without_a_table_the_figures_of_counts_are_those_of_as_many_records(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(SCHEMA)
     run: Any = {"mechanism": "noisy-counts", "epsilon": 1.0}
     read = vws.forecast(tmp_path / "s.toml", table(400), **run)
@@ -523,9 +516,8 @@ def test_without_a_table_the_figures_of_counts_are_those_of_as_many_records(
     assert unread.figures["counts"] == read.figures["counts"]
     assert str(unread) == "\n".join(unread.lines)
     assert "no record was read" in unread.lines[0]
-    with pytest.raises(InputError) as refused:
+    with refused("forecast-of-nothing"):
         vws.forecast(tmp_path / "s.toml", **run)
-    assert refused.value.key == "forecast-of-nothing"
 
 
 def test_one_unit_of_many_records_raises_no_cap_for_all() -> None:

@@ -1,7 +1,5 @@
 """Commands on a run's datasets read its schema: codes of missing values are no numbers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

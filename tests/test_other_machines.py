@@ -1,7 +1,5 @@
 """tools/other_machines.py: an emulated machine leads samplers to other draws, this one does not."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Pages, docstrings and statements: at most one sentence in a hundred has more than 28 words."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import tomllib

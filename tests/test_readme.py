@@ -1,7 +1,5 @@
 """The README stays true: its blocks run as they stand, its tables and names are the package's."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -165,9 +163,7 @@ def test_each_extra_that_it_names_exists() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("code", blocks(_README, "r"))
 def test_each_r_example_runs(
-    code: str,
-    workplace: Path,
-    rscript: Callable[[str, Path], subprocess.CompletedProcess[str]],
+    code: str, workplace: Path, rscript: Callable[[str, Path], subprocess.CompletedProcess[str]]
 ) -> None:
     assert run_here("example", "households", "--out", workplace, "--overwrite").code == 0
     done = rscript(code, workplace)

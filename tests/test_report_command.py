@@ -1,7 +1,5 @@
 """pyvws report as a user meets it, what programs read of each command, and canaries."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """pyvws risk with --keys: rows in any order, as a table and as JSON, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

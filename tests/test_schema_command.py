@@ -1,7 +1,5 @@
 """pyvws schema as a user meets it: a file to review, no value on the terminal, errors in a line."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat
@@ -235,11 +233,7 @@ def test_a_run_by_a_schema_keeps_codes_and_columns_as_they_were_written(tmp_path
     """Codes with zeros in front, and public columns of types that no model takes."""
     days = [f"2020-01-{1 + i % 28:02d}" for i in range(120)]
     table = pl.DataFrame(
-        {
-            "zip": [f"{i % 4:03d}" for i in range(120)],
-            "day": days,
-            "sex": ["f", "m", "m"] * 40,
-        }
+        {"zip": [f"{i % 4:03d}" for i in range(120)], "day": days, "sex": ["f", "m", "m"] * 40}
     )
     table.write_csv(tmp_path / "people.csv")
     (tmp_path / "schema.toml").write_text(

@@ -1,7 +1,5 @@
 """pyvws tabulate: what is printed, written as csv and as a page, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the terminal is told: names in brackets, which rich takes for markup, and missed targets."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 
@@ -13,8 +11,7 @@ from typer.testing import CliRunner
 from pyvws.commands.cli import app
 from pyvws.commands.output import console_listener
 from pyvws.errors import SearchError
-from pyvws.sheet.sheet import Sheet
-from pyvws.sheet.text import plain_console, print_sheets
+from pyvws.sheet.sheet import Sheet, plain_console, print_sheets
 
 run = CliRunner().invoke
 

@@ -1,7 +1,5 @@
 """pyvws utility on whole tables: what is printed, as JSON and as a picture, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path
@@ -46,10 +44,7 @@ def test_a_first_record_in_place_of_names_is_not_shown(tmp_path: Path) -> None:
     pl.DataFrame({"pay": [1.5, 2.5], "who": ["Ann", "Bob"], "ill": ["no", "yes"]}).write_csv(
         synthetic
     )
-    for words in (
-        ["utility", bare, synthetic],
-        ["risk", bare, bare, "--keys", "zz"],
-    ):
+    for words in (["utility", bare, synthetic], ["risk", bare, bare, "--keys", "zz"]):
         made = CliRunner().invoke(app, words)
         said = f"{made.output} {made.exception}"
         assert made.exit_code != 0

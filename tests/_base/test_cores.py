@@ -1,7 +1,5 @@
 """Processors are counted as this process may use them, and work on threads gives the same."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Compiled kernels are those of the sources that are there."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import io

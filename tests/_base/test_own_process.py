@@ -1,7 +1,5 @@
 """A job in a process of its own: its memory is not this one's, and its error comes back."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The checkout and what git knows of it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

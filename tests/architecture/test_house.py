@@ -1,7 +1,5 @@
 """The house does not grow, and tools/house.py walks as it says."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -4,8 +4,6 @@ Read in every module but the one that has the words: comparisons, string methods
 expressions, whose operands name what holds words.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 
@@ -14,7 +12,7 @@ from house import MODULES, nodes
 
 WORDS = "pyvws.statement.words"
 HOLDS_WORDS = {
-    *("caveat", "caveats", "ledger", "use", "uses", "problem", "problems", "trust_assumptions"),
+    *("caveat", "caveats", "ledger", "use", "uses", "problem", "problems", "trust_assumptions")
 }
 LABELS = {"label", "labels"}  # Of fits and figures: keys of a mapping, but never taken apart.
 READERS = {

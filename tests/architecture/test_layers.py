@@ -1,7 +1,5 @@
 """Imports go one way: every import of the product and of its evidence is read and ranked."""
 
-from __future__ import annotations
-
 import ast
 import graphlib
 import subprocess
@@ -34,6 +32,7 @@ ROOMS = (
     "release",
     "report",
     "r",
+    "auditing",
     "comparison",
     "commands",
     "judge",

@@ -1,7 +1,5 @@
 """Tracked files hold no path of a machine and no note to self, and no module is long."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

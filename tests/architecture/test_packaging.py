@@ -1,7 +1,5 @@
 """The wheel holds what git knows and nothing else, works unpacked, and agrees on the version."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What carries the project on: hooks, the public check, a report's form, a release's steps."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

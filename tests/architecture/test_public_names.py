@@ -1,7 +1,5 @@
 """The public names: there, sorted, described, loaded when used, and called as scripts call them."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
@@ -37,6 +35,7 @@ FIXED = {
     "pairwise_weights": (["original"], ["radius", "radius_kind", "known", "c", "g"]),
     "ecdf_utility": (["original", "synthetic"], []),
     "identification_risk": (["original", "synthetic"], ["radius", "radius_kind", "known"]),
+    "inverse_weights": (["by_record"], ["t", "power"]),
     "joint_bounds": (["log_liks"], ["weights"]),
     "lipschitz_bounds": (["log_lik"], ["method", "threshold"]),
     "lipschitz_weights": (["log_lik"], ["c", "g", "threshold", "map"]),
@@ -63,6 +62,7 @@ FIXED_DEFAULTS = {
     "from_log_lik": {"log_lik": "weighted"},
     "from_stanfit": {"log_lik": "weighted"},
     "identification_risk": {"synthetic": None, **_BALL, "norm": "box"},
+    "inverse_weights": {"power": 1.0},
     "joint_bounds": {"weights": None},
     "lipschitz_bounds": {"method": "direct", "threshold": 1.0},
     "lipschitz_weights": {"c": 1.0, "g": 0.0, "threshold": 1.0, "map": "linear"},
@@ -90,9 +90,7 @@ FIXED_RESULTS = {
     "EcdfUtility": ["maximum", "average"],
     "BootstrapInterval": ["estimate", "lower", "upper"],
     "Combined": ["estimate", "variance", "df", "interval"],
-    "JointBounds": [
-        *("by_record", "by_column", "database", "epsilon", "epsilon_of_separate_runs"),
-    ],
+    "JointBounds": [*("by_record", "by_column", "database", "epsilon", "epsilon_of_separate_runs")],
     "LipschitzBounds": ["by_record", "by_draw", "database", "epsilon", "kept_draws"],
     "Release": ["datasets", "privacy", "records", "posterior", "summary", "write"],
     "RRandom": ["rpois"],

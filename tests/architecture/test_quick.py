@@ -1,7 +1,5 @@
 """What make quick runs: tests that neither sample, nor start R, nor compile a Stan program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any

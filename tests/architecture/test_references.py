@@ -1,7 +1,5 @@
 """Papers are cited by keys that exist, and every key is used."""
 
-from __future__ import annotations
-
 import re
 
 from pyvws._base.references import REFERENCES

@@ -1,7 +1,5 @@
 """A run asks its plan: few lines branch on whether there is a schema."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 

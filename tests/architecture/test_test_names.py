@@ -1,7 +1,5 @@
 """Tests replace objects, not names in strings, so moving a module breaks only its own tests."""
 
-from __future__ import annotations
-
 import ast
 import re
 

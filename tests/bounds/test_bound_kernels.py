@@ -1,7 +1,5 @@
 """Largest sizes in one pass, against NumPy's several."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Bounds of units: by hand, against plain sums, where they collapse, and what a deletion moves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

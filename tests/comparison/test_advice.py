@@ -1,14 +1,12 @@
 """Advice from rows by hand: the best with a guarantee, ties, failures, strict ones, one seed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 import pyvws as vws
-from pyvws.comparison.advice import Advice, ComparedRow, advised
-from pyvws.comparison.choices import Point, read_choice
+from pyvws.comparison.found import Advice, ComparedRow, advised
+from pyvws.comparison.points import Point, read_choice
 from pyvws.evaluation.table_scores import Score
 
 pytestmark = pytest.mark.runs

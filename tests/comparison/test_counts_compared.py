@@ -1,7 +1,5 @@
 """A comparison with noisy counts: one cost for all datasets, with its claim and its delta."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

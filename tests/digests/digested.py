@@ -4,8 +4,6 @@
 Every item is made through the public interface, but for `counted`, which is adapted in one place.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

@@ -4,8 +4,6 @@ Bits are compared where the environment is the recorded one, and rounded sums el
 `python tests/digests/digested.py --write` stores them again.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Chains of Stan do not outlive the process that started them, however it ends."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

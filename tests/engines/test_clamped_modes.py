@@ -1,7 +1,5 @@
 """A clamped target of two modes: native chains and a sum over a grid agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

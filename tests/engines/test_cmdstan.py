@@ -1,7 +1,5 @@
 """Whose fault it is that a program is not compiled: the program's, or a CmdStan that is broken."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The compiled target is the density that it is made of, whatever the family, scale or bound."""
 
-from __future__ import annotations
-
 import ctypes
 from dataclasses import replace
 

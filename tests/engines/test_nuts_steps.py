@@ -1,7 +1,5 @@
 """Chains of the compiled NUTS, on densities of known moments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -1,7 +1,5 @@
 """Confidential files of a fit do not outlive it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,15 +1,14 @@
 """Engines by name, and one line of what to install where one is missing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
 import pytest
+from refusals import refused
 
 from pyvws.engines import cmdstan, pystan
 from pyvws.engines.registry import ENGINES, engine_version, find_engine, find_stan_engine
-from pyvws.errors import InputError, MissingDependencyError
+from pyvws.errors import MissingDependencyError
 
 
 def test_the_native_engine_is_always_there():
@@ -18,12 +17,12 @@ def test_the_native_engine_is_always_there():
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(InputError, match="native, grid, laplace, auto, cmdstan, rstan, pystan"):
+    with refused("not-a-choice"):
         find_engine("jags")
 
 
 def test_the_native_engine_runs_no_program():
-    with pytest.raises(InputError, match="Use cmdstan, rstan or pystan"):
+    with refused("engine-without-programs"):
         find_stan_engine("native")
 
 

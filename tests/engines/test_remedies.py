@@ -1,7 +1,5 @@
 """A failed fit says what its design has to do with it, and nothing where it has nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A program is compiled once for each Stan version, and a broken build never counts."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

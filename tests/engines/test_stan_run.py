@@ -1,7 +1,5 @@
 """Columns, seeds and data on their way to and from Stan."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 Rows of `pyvws_validation.cases.table_steps` hold the steps, and tables alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of a few rows for property tests: text, codes, and numbers that may be missing."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Associations: by hand, by loops over all cells and pairs, against scipy, and their symmetries."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,9 +8,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy import stats
 
-from pyvws.errors import InputError
 from pyvws.evaluation.associations import (
     associations,
     correlation_ratio,
@@ -162,20 +160,17 @@ def test_independent_columns_have_zero():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "key"),
     [
-        (lambda: associations(pl.DataFrame({"a": [1]}), categories=["b"]), "categories names"),
-        (
-            lambda: associations(pl.DataFrame({"d": [1]}).cast({"d": pl.Date})),
-            "neither a number nor a category",
-        ),
-        (lambda: cramers_v([1, 2], [1]), "one entry for each record"),
-        (lambda: cramers_v("aabb", "aabb"), "must be labels or codes"),
-        (lambda: cramers_v([], []), "must be labels or codes"),
-        (lambda: correlation_ratio(["a", "b"], [1.0, np.nan]), "missing or infinite"),
-        (lambda: rank_correlation([1.0], [1.0, 2.0]), "one entry for each record"),
+        (lambda: associations(pl.DataFrame({"a": [1]}), categories=["b"]), "columns-lacking"),
+        (lambda: associations(pl.DataFrame({"d": [1]}).cast({"d": pl.Date})), "column-type"),
+        (lambda: cramers_v([1, 2], [1]), "unequal-lengths"),
+        (lambda: cramers_v("aabb", "aabb"), "not-labels-or-codes"),
+        (lambda: cramers_v([], []), "not-labels-or-codes"),
+        (lambda: correlation_ratio(["a", "b"], [1.0, np.nan]), "values-missing-or-infinite"),
+        (lambda: rank_correlation([1.0], [1.0, 2.0]), "unequal-lengths"),
     ],
 )
-def test_bad_input_is_said(call, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_input_is_said(call, key):
+    with refused(key):
         call()

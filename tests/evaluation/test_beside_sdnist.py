@@ -12,8 +12,6 @@ missing):
     unique_exact_matches(original, synthetic)
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

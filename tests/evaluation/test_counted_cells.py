@@ -1,7 +1,5 @@
 """Intervals from noisy counts and their noise alone, and figures that were counted."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

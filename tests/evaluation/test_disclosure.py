@@ -1,13 +1,10 @@
 """Replicated uniques and attribute disclosure: by hand, by loops, and their ends."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
 
 ROWS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), min_size=1, max_size=15)
@@ -52,9 +49,9 @@ def test_shares_against_loops_over_the_records(rows, others, random):
 
 
 def test_codes_and_lengths_are_checked():
-    with pytest.raises(InputError, match="original must be whole numbers from 0 on"):
+    with refused("not-counts-vector", name="original"):
         replicated_uniques([0.5, 1.0], [1])
-    with pytest.raises(InputError, match="synthetic must be whole numbers"):
+    with refused("not-counts-vector", name="synthetic"):
         replicated_uniques([0], [-1])
-    with pytest.raises(InputError, match="original and original_target must have one entry"):
+    with refused("unequal-lengths", names="original", names2="original_target"):
         attribute_disclosure([0, 1], [0], np.array([1]), [1])

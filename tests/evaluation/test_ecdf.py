@@ -1,16 +1,14 @@
 """Distances between distribution functions: by hand, by a double loop, and their symmetries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from pyvws.errors import InputError
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 
 few = settings(max_examples=60, derandomize=True)
 values = st.lists(st.integers(-20, 20).map(lambda v: v / 4), min_size=1, max_size=20)
@@ -71,11 +69,11 @@ def test_special_cases_collapse():
 
 
 @pytest.mark.parametrize(
-    ("synthetic", "message"),
+    ("synthetic", "key"),
     [
-        ([], "synthetic must hold at least one dataset. Got none."),
+        ([], "no-dataset"),
         *(
-            (single, "synthetic must be a list of datasets; put a single one in a list.")
+            (single, "not-a-list-of-datasets")
             for single in (
                 [1.0, 2.0],
                 np.ones(2),
@@ -83,17 +81,12 @@ def test_special_cases_collapse():
                 pl.Series([1.0, 2.0]),
             )
         ),
-        (
-            [[1.0], [np.nan]],
-            "synthetic dataset 2 has missing or infinite values: 1 (row 1). "
-            "Remove or impute them first.",
-        ),
+        ([[1.0], [np.nan]], "values-missing-or-infinite"),
     ],
 )
-def test_bad_input(synthetic, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(synthetic, key):
+    with refused(key):
         ecdf_utility([1.0, 2.0], synthetic)
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

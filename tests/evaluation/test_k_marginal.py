@@ -1,7 +1,5 @@
 """The k-marginal score: by hand, by double loops, at its ends, and on the ACS excerpt's figures."""
 
-from __future__ import annotations
-
 import os
 from itertools import combinations, product
 from pathlib import Path
@@ -13,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.evaluation.k_marginal import (
     chained_k_marginal,
     coded_k_marginal,
@@ -150,22 +148,27 @@ def test_kinds_of_tables_and_types_of_labels_are_alike():
 
 def test_bad_arguments_are_said_without_a_value():
     table = pl.DataFrame({"a": [1, 2], "b": [3, 4]})
-    for call, message in [
-        (lambda: k_marginal(table, [table], columns=["a"]), "columns must be 2 or more"),
-        (lambda: k_marginal(table, [table], columns=["a", "c"]), "original names column 'c'"),
+    for call, refusal in [
+        (lambda: k_marginal(table, [table], columns=["a"]), refused("too-few-columns")),
+        (
+            lambda: k_marginal(table, [table], columns=["a", "c"]),
+            refused("columns-lacking", role="original"),
+        ),
         (
             lambda: k_marginal(table, [table.select("a")]),
-            "synthetic dataset 1 lacks column 'b' of the table",
+            refused("columns-lacking", role="synthetic dataset 1"),
         ),
-        (lambda: k_marginal(table, [table], bins={"a": [5, 0]}), "bins of 'a' must rise"),
-        (lambda: k_marginal(table, [table], bins={"c": [0, 5]}), "original names column 'c'"),
-        (lambda: k_marginal(table, [table], replicates=0), "replicates must be a whole number"),
-        (lambda: k_marginal(table, []), "synthetic must hold at least one dataset"),
-        (lambda: k_marginal(table, table.to_pandas()), "must be a list of datasets"),
+        (lambda: k_marginal(table, [table], bins={"a": [5, 0]}), refused("bins-not-rising")),
+        (
+            lambda: k_marginal(table, [table], bins={"c": [0, 5]}),
+            refused("columns-lacking", role="original"),
+        ),
+        (lambda: k_marginal(table, [table], replicates=0), refused("not-a-whole-number")),
+        (lambda: k_marginal(table, []), refused("no-dataset")),
+        (lambda: k_marginal(table, table.to_pandas()), refused("not-a-list-of-datasets")),
     ]:
-        with pytest.raises(InputError) as caught:
+        with refusal:
             call()
-        assert message in str(caught.value)
 
 
 def test_the_figures_of_the_acs_excerpt():

@@ -1,15 +1,13 @@
 """Match risks: by hand, by a double loop, and open against closed balls."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.evaluation.match_risk import match_risk
 
 few = settings(max_examples=60, derandomize=True)
@@ -110,17 +108,16 @@ def test_special_cases_collapse():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "key"),
     [
-        ({"ball": "half"}, "ball must be one of open, closed. Got 'half'."),
-        ({"radius": -1.0}, "radius must be above 0. Got -1."),
-        ({"synthetic": []}, "synthetic must hold at least one dataset. Got none."),
+        ({"ball": "half"}, "not-a-choice"),
+        ({"radius": -1.0}, "not-above-0"),
+        ({"synthetic": []}, "no-dataset"),
     ],
 )
-def test_bad_input(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(arguments, key):
+    with refused(key):
         match_risk(**{"original": [1.0, 2.0], "synthetic": [[1.0, 2.0]], **arguments})
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

@@ -1,7 +1,5 @@
 """Published tables: by hand, against their parts, empty cells, and Laplace figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,10 +10,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 import pyvws as vws
 from pyvws.commands.tabulate import table_page
-from pyvws.errors import InputError
 from pyvws.evaluation.published_table import own_figures
 from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey_quantile
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
@@ -200,7 +198,7 @@ def test_levels_and_missing_codes_of_a_schema() -> None:
 @pytest.mark.parametrize("asked", [{"mean": "day"}, {"total": "day"}, {"quantile": {"day": 0.5}}])
 def test_dates_of_a_schema_have_no_figures_of_numbers(asked: dict[str, Any]) -> None:
     day = Column(role="public", days_since="2000-01-01")
-    with pytest.raises(InputError, match="'day' holds dates, which have no total"):
+    with refused("dates-have-no-total", name="day"):
         vws.tabulate(
             [one.assign(day="2000-12-31") for one in datasets()],
             schema=Schema({"day": day}),
@@ -216,37 +214,36 @@ def test_datasets_of_one_draw_are_averaged_first() -> None:
     q = [each.estimate for each in apart]
     whole = vws.combine(q, [each.standard_error**2 for each in apart], draw_of_dataset=[1, 1, 2, 2])
     assert (one.estimate, one.df) == pytest.approx((whole.estimate, whole.df))
-    with pytest.raises(InputError, match="come from one draw"):
+    with refused("datasets-of-one-draw"):
         vws.tabulate(made, mean="pay", draw_of_dataset=[1, 1, 1, 1])
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "refusal"),
     [
-        ({}, "A table needs a statistic"),
-        ({"mean": "pey"}, "names column 'pey', which the table lacks. Did you mean 'pay'?"),
-        ({"mean": "pay", "by": "area"}, "by 'area' needs its public levels"),
-        ({"mean": "pay", "by": {"area": []}}, "by 'area' needs its public levels"),
-        ({"mean": "pay", "by": {"area": ["a", "a"]}}, "by 'area' needs its public levels"),
-        ({"share": "kind"}, "share 'kind' needs its public levels"),
-        ({"quantile": {"pay": 1.0}}, "quantile must lie strictly between 0 and 1"),
-        ({"quantile": "pay"}, "quantile must name levels by column"),
-        ({"mean": "kind"}, "dataset 1: Column 'kind' has 120 cells that are no numbers"),
-        ({"mean": "pay", "weights": "v"}, "dataset 1: weights names column 'v'"),
-        ({"mean": "pay", "weights": "pay"}, "dataset 1: Column 'pay' has 20 missing"),
-        ({"mean": "pay", "kind": "both"}, "kind must be one of partial, full"),
-        ({"mean": "pay", "level": 95}, "level must lie strictly between 0 and 1"),
-        ({"mean": "pay", "epsilon": 1.0}, "epsilon and ranges are for the Laplace mechanism"),
+        ({}, refused("no-statistic")),
+        ({"mean": "pey"}, refused("columns-lacking")),
+        ({"mean": "pay", "by": "area"}, refused("levels-not-public", name="area")),
+        ({"mean": "pay", "by": {"area": []}}, refused("levels-not-public", name="area")),
+        ({"mean": "pay", "by": {"area": ["a", "a"]}}, refused("levels-not-public", name="area")),
+        ({"share": "kind"}, refused("levels-not-public", name="kind")),
+        ({"quantile": {"pay": 1.0}}, refused("not-strictly-between-0-and-1", name="quantile")),
+        ({"quantile": "pay"}, refused("quantile-levels-missing")),
+        ({"mean": "kind"}, refused("cells-no-code")),
+        ({"mean": "pay", "weights": "v"}, refused("columns-lacking", role="weights")),
+        ({"mean": "pay", "weights": "pay"}, refused("column-missing-or-infinite")),
+        ({"mean": "pay", "kind": "both"}, refused("not-a-choice")),
+        ({"mean": "pay", "level": 95}, refused("not-strictly-between-0-and-1", name="level")),
+        ({"mean": "pay", "epsilon": 1.0}, refused("laplace-without-original")),
     ],
 )
-def test_what_does_not_fit_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_what_does_not_fit_is_refused(options: dict[str, Any], refusal: Any) -> None:
+    with refusal:
         vws.tabulate(datasets(), **options)
-    assert message in str(caught.value)
 
 
 def test_one_dataset_is_refused() -> None:
-    with pytest.raises(InputError, match="at least 2 datasets"):
+    with refused("too-few-estimates"):
         vws.tabulate(datasets(1), mean="pay")
 
 
@@ -407,33 +404,32 @@ def test_laplace_figures_that_count_otherwise_say_so(monkeypatch: Any) -> None:
     weighed = vws.tabulate(made, schema=exponents(), weights="w", **asked)
     assert (weighed.weights_of_laplace, weighed.remark_on_laplace) == ("w", "")
     plain = replace(exponents(), mean_survey_weight=None)
-    with pytest.raises(InputError, match="Give the schema mean_survey_weight"):
+    with refused("laplace-weights-as-exponents"):
         vws.tabulate(made, schema=plain, **asked)
     open_range = vws.Column(role="drop", range=(0.0, 4.0), review=("range",))
     columns = {**exponents().columns, "w": open_range}
-    with pytest.raises(InputError, match="range of column 'w' is still under review"):
+    with refused("laplace-entry-under-review", name="w", entry="range"):
         vws.tabulate(made, schema=replace(exponents(), columns=columns), **asked)
     del asked["original"], asked["epsilon"]
     assert "epsilon_of_laplace" not in vws.tabulate(made, schema=plain, **asked).columns
 
 
 @pytest.mark.parametrize(
-    ("homes", "schema", "message"),
+    ("homes", "schema", "key"),
     [
-        (["a"] * 4, HOMES, "A 'home' has more than 3 records"),
-        ([1, "1", 1, "1"], HOMES, "A 'home' has more than 3 records"),
-        (["a", None, "b", "b"], HOMES, "original: clusters 'home' has 1 empty cells"),
-        (["a"] * 4, replace(HOMES, members=None), "the largest number of records of one 'home'"),
+        (["a"] * 4, HOMES, "original-unit-too-large"),
+        ([1, "1", 1, "1"], HOMES, "original-unit-too-large"),
+        (["a", None, "b", "b"], HOMES, "empty-cells"),
+        (["a"] * 4, replace(HOMES, members=None), "laplace-records-of-unit"),
     ],
 )
 def test_units_without_a_public_size_have_no_laplace_figures(
-    homes: Any, schema: vws.Schema, message: str
+    homes: Any, schema: vws.Schema, key: str
 ) -> None:
     original = pd.DataFrame({"home": homes, "kind": "x"})
     made = [pd.DataFrame({"kind": ["x", "y"]})] * 2
-    with pytest.raises(InputError) as caught:
+    with refused(key):
         vws.tabulate(made, by="kind", count=True, schema=schema, original=original, epsilon=1.0)
-    assert message in str(caught.value)
 
 
 def test_noise_is_secret_and_as_large_as_said() -> None:
@@ -451,24 +447,26 @@ def test_noise_is_secret_and_as_large_as_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "refusal"),
     [
-        ({"mean": "pay"}, "needs an epsilon"),
-        ({"mean": "pay", "epsilon": 1.0}, "needs a public range of column 'pay'"),
-        ({"count": True, "weights": "w", "epsilon": 1.0}, "needs a public range of column 'w'"),
-        ({"count": True, "epsilon": 0.0}, "epsilon must be above 0"),
+        ({"mean": "pay"}, refused("laplace-without-epsilon")),
+        ({"mean": "pay", "epsilon": 1.0}, refused("laplace-without-range", name="pay")),
+        (
+            {"count": True, "weights": "w", "epsilon": 1.0},
+            refused("laplace-without-range", name="w"),
+        ),
+        ({"count": True, "epsilon": 0.0}, refused("not-above-0")),
         (
             {"count": True, "weights": "w", "epsilon": 1.0, "ranges": {"w": (-1.0, 2.0)}},
-            "range of the weights 'w' must not be negative",
+            refused("weight-range-negative"),
         ),
     ],
 )
 def test_laplace_figures_without_public_ranges_are_refused(
-    options: dict[str, Any], message: str
+    options: dict[str, Any], refusal: Any
 ) -> None:
-    with pytest.raises(InputError) as caught:
+    with refusal:
         vws.tabulate(datasets(), **options, original=datasets(1)[0])
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("entry", ["range", "levels", "missing"])
@@ -484,11 +482,11 @@ def test_laplace_figures_by_a_schema_under_review_are_refused(monkeypatch: Any, 
     schema = vws.Schema({name: vws.Column(**one) for name, one in columns.items()})
     made, (original,) = datasets(), datasets(1)
     given: dict[str, Any] = {"schema": schema, "original": original, "epsilon": 1.0}
-    with pytest.raises(InputError, match=f"{entry} of column '{of}' is still under review"):
+    with refused("laplace-entry-under-review"):
         vws.tabulate(made, by="kind", mean="pay", share="kind", **given)
     ranges = {"pay": (0.0, 100.0)} if entry == "range" else None
     public = {"kind": ["x", "y", "z"]}
-    with pytest.raises(InputError, match="the schema is a proposal from the records that nobody"):
+    with refused("laplace-schema-proposed"):
         vws.tabulate(made, by=public, count=True, **{**given, "schema": schema.signed(False)})
     if entry != "missing":
         vws.tabulate(made, by=public, mean="pay", **given, ranges=ranges)
@@ -512,7 +510,7 @@ def test_totals_of_dates_are_refused(statistic: dict[str, Any]) -> None:
     days = pl.Series("d", ["2000-01-01", "2001-05-06"])
     dates = Column(role="public", days_since="2000-01-01", range=("2000-01-01", "2005-01-01"))
     for column, schema in ((days, Schema(columns={"d": dates})), (days.str.to_date(), None)):
-        with pytest.raises(InputError, match="'d' holds dates, which have no total"):
+        with refused("dates-have-no-total", name="d"):
             vws.tabulate([column.to_frame()] * 2, schema=schema, **statistic)
 
 

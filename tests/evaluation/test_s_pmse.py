@@ -1,13 +1,11 @@
 """S_pMSE of tables: pairs by their shares, chance, faults that margins hide, and many levels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
+from pyvws.evaluation.pmse import tree_score, two_way_pmse
 
 pytestmark = pytest.mark.runs  # seconds of work
 

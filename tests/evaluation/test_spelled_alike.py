@@ -1,7 +1,5 @@
 """Judges code two tables alike, or refuse them: another spelling never makes a risk of 0."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

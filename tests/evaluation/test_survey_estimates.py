@@ -1,15 +1,13 @@
 """Survey estimates: by hand, against plain loops over strata and clusters, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.evaluation.survey_estimates import (
     survey_design,
     survey_mean,
@@ -126,25 +124,24 @@ def test_woodruffs_interval_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "refusal"),
     [
-        (([1.0, -1.0],), "weights must not be negative. Negative: 1 (row 2)"),
-        (([1.0, np.nan],), "weights has missing or infinite values: 1 (row 2)"),
-        (([1.0, 1.0, 1.0], [1, 1, 2]), "1 of 2 strata have one cluster"),
-        (([1.0, 1.0], [1, 1], [3, 3]), "1 of 1 strata have one cluster"),
-        (([1.0, 1.0], [1]), "strata and weights must have one entry for each record. Got 1 and 2."),
-        (([1.0, 1.0], None, [[1], [2]]), "clusters must have shape (N,)"),
+        (([1.0, -1.0],), refused("weights-negative")),
+        (([1.0, np.nan],), refused("values-missing-or-infinite")),
+        (([1.0, 1.0, 1.0], [1, 1, 2]), refused("stratum-of-one-cluster", sizes=2)),
+        (([1.0, 1.0], [1, 1], [3, 3]), refused("stratum-of-one-cluster", sizes=1)),
+        (([1.0, 1.0], [1]), refused("unequal-lengths")),
+        (([1.0, 1.0], None, [[1], [2]]), refused("shape-not-n")),
     ],
 )
-def test_bad_designs_are_refused(arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_bad_designs_are_refused(arguments: tuple[Any, ...], refusal: Any) -> None:
+    with refusal:
         survey_design(*arguments)
-    assert message in str(caught.value)
 
 
 def test_bad_values_are_refused() -> None:
     design = survey_design(np.ones(3))
-    with pytest.raises(InputError, match="y and rows must have one entry for each record"):
+    with refused("unequal-lengths", names="y", names2="rows"):
         survey_total([1.0, 2.0], design)
-    with pytest.raises(InputError, match="level must lie strictly between 0 and 1"):
+    with refused("not-strictly-between-0-and-1", name="level"):
         survey_quantile([1.0, 2.0, 3.0], 1.0, design)

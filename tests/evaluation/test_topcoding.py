@@ -1,15 +1,13 @@
 """Topcoding: by hand, by a loop, and its risk."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.evaluation.topcoding import topcode
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
@@ -63,18 +61,17 @@ def test_topcoding_leaves_the_rest_at_risk():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "key"),
     [
-        ({}, "Give exactly one of value= and quantile=."),
-        ({"value": 1.0, "quantile": 0.5}, "Give exactly one of value= and quantile=."),
-        ({"quantile": 1.0}, "quantile must lie strictly between 0 and 1. Got 1."),
-        ({"value": np.inf}, "value must be finite. Got inf."),
+        ({}, "value-or-quantile"),
+        ({"value": 1.0, "quantile": 0.5}, "value-or-quantile"),
+        ({"quantile": 1.0}, "not-strictly-between-0-and-1"),
+        ({"value": np.inf}, "not-finite"),
     ],
 )
-def test_bad_input(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(arguments, key):
+    with refused(key):
         topcode([1.0, 2.0], **arguments)
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

@@ -3,8 +3,6 @@
 Orders and samples are random, so each figure is held to what differs from one to another.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

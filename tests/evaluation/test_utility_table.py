@@ -1,15 +1,13 @@
 """Quantiles and means beside each other: by hand, by NumPy, and what must not change them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.evaluation.one_column import utility_table
 
 few = settings(max_examples=60, derandomize=True)
@@ -70,29 +68,18 @@ def test_special_cases_collapse():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "key"),
     [
-        ({"synthetic": []}, "synthetic must hold at least one dataset. Got none."),
-        (
-            {"synthetic": [1.0, 2.0]},
-            "synthetic must be a list of datasets; put a single one in a list.",
-        ),
-        (
-            {"synthetic": [[1.0], [np.nan]]},
-            "synthetic dataset 2 has missing or infinite values: 1 (row 1). Remove or impute them "
-            "first.",
-        ),
-        ({"probabilities": [0.5, 1.5]}, "probabilities must lie in [0, 1]."),
-        (
-            {"original": ["a", "b"]},
-            "original must be numeric. Got values that are not numbers; convert them first.",
-        ),
+        ({"synthetic": []}, "no-dataset"),
+        ({"synthetic": [1.0, 2.0]}, "not-a-list-of-datasets"),
+        ({"synthetic": [[1.0], [np.nan]]}, "values-missing-or-infinite"),
+        ({"probabilities": [0.5, 1.5]}, "probabilities-range"),
+        ({"original": ["a", "b"]}, "values-not-numeric"),
     ],
 )
-def test_bad_input(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(arguments, key):
+    with refused(key):
         utility_table(**{"original": [1.0, 2.0], "synthetic": [[1.0, 2.0]], **arguments})
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

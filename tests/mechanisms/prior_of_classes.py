@@ -1,7 +1,5 @@
 """The prior that the classes of noisy counts have in common, by draws."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cells of numbers that their own noisy counts choose."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A cap: of a larger unit as many records count, each choice as probable, by secret keys."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

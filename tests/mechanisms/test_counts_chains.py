@@ -1,7 +1,5 @@
 """Chains of noisy counts: the same on any processors, stopped by an interrupt, and compared."""
 
-from __future__ import annotations
-
 import json
 import threading
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Columns of noisy counts that their own families give: the posterior against sums over all tables
 of five records, whose probabilities are means over draws of the families' priors."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -10,12 +8,12 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from refusals import refused
 from scipy import special, stats
 from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.errors import InputError
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.sets import CountedTable
@@ -279,24 +277,19 @@ def test_numbers_in_a_wide_cell_follow_the_family_and_the_release_is_made_again(
 
 
 @pytest.mark.parametrize(
-    ("column", "said"),
+    "column",
     [
-        (number("normal-mixture", 0, (1, 3), 9), "normal-mixture"),
-        (number("normal", -9, (-1, 3), 9, outcome_scale="log"), "no probability"),
-        (number("gamma", -9, (-1, 3), 9), "no probability"),
-        (
-            vws.Column(model="nominal", levels=("a1", "a2", "b1", "b2"), group_by=1),
-            "group_by",
-        ),
-        (vws.Column(model="nominal", levels=("0", "1"), predictors=["c"]), "computed"),
+        number("normal-mixture", 0, (1, 3), 9),
+        number("normal", -9, (-1, 3), 9, outcome_scale="log"),
+        number("gamma", -9, (-1, 3), 9),
+        vws.Column(model="nominal", levels=("a1", "a2", "b1", "b2"), group_by=1),
+        vws.Column(model="nominal", levels=("0", "1"), predictors=["c"]),
     ],
 )
-def test_families_without_probabilities_of_cells_are_refused_by_a_key(column, said):
+def test_families_without_probabilities_of_cells_are_refused_by_a_key(column):
     lookup = vws.Column(lookup={"a": {"0": 1.0, "1": 2.0}}, range=(1, 2))
     columns = {"a": A, "c": lookup, "b": column}
-    with pytest.raises(InputError, match=said) as caught:
+    with refused("counts-family"):
         vws.Synthesizer(
             schema=vws.Schema(columns), mechanism=vws.NoisyCounts(epsilon=1, tables=["b"])
         )
-    assert caught.value.key == "counts-family"
-    assert "\n" not in str(caught.value)

@@ -1,7 +1,5 @@
 """The posterior given noisy counts, against sums over all tables of five records."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -83,11 +81,7 @@ def test_imputed_records_are_those_of_the_posterior(laplace, ruled):
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -3)
     counts[~table.possible] = 0
     noisy = Measurements(
-        table=table,
-        counts=counts,
-        scales=np.array([1.5, 2.5]),
-        laplace=laplace,
-        records=N,
+        table=table, counts=counts, scales=np.array([1.5, 2.5]), laplace=laplace, records=N
     )
     made = impute(noisy, datasets=6000, classes=2, sweeps=6000, chains=2, seed=11).codes
     found = np.array(

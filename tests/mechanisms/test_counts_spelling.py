@@ -1,7 +1,5 @@
 """A cell's code follows from that cell alone, however a reader types the column for others."""
 
-from __future__ import annotations
-
 import csv
 from datetime import date
 from pathlib import Path
@@ -12,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow.csv as arrow_csv
 import pytest
+from refusals import refused
 
 import pyvws as vws
-from pyvws.errors import InputError
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
@@ -89,9 +87,8 @@ def test_no_record_changes_the_code_of_another(tmp_path: Path, name: str) -> Non
 @pytest.mark.parametrize("levels", [("1", "01"), ("1.5", "1.50"), ("true", "True")])
 def test_levels_that_differ_by_their_spelling_alone_are_refused(levels: tuple[str, str]) -> None:
     schema = vws.Schema({"x": vws.Column(model="logistic", levels=levels)})
-    with pytest.raises(InputError, match="one value") as caught:
+    with refused("levels-spelled-alike"):
         vws.NoisyCounts(epsilon=1).counted_table(schema)
-    assert "\n" not in str(caught.value)
 
 
 def kept(path: Path, name: str, ids: list[str], cap: int) -> list[int]:

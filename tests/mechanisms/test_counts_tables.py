@@ -1,8 +1,6 @@
 """Columns that tables give, and sets of coarser cells: the posterior against sums over all tables
 of five records, and the counts against those of the records."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -12,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 from prior_of_classes import log_codes
+from refusals import refused
 from scipy.special import gammaln
 from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.errors import InputError
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.given_columns import GivenColumn
@@ -191,32 +189,30 @@ def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "key"),
     [
-        ({"measure": [{"columns": ["age"], "cuts": {"kind": ["a"]}}]}, "no column of its set"),
-        ({"measure": [{"columns": ["age"], "cuts": {"age": [17]}}]}, "none of its cells begins"),
-        ({"measure": [{"columns": ["kind"], "cuts": {"kind": ["z"]}}]}, "no level"),
-        ({"measure": [{"column": ["kind"]}]}, "has columns"),
-        ({"measure": [("a:b", "kind")]}, "keep the signs"),
-        ({"measure": "kind*x"}, "no number"),
-        ({"tables": ["age:kind"]}, "before it"),
-        ({"tables": ["job:kind"]}, "before it"),
-        ({"model": "product"}, "model"),
+        ({"measure": [{"columns": ["age"], "cuts": {"kind": ["a"]}}]}, "cuts-of-other-column"),
+        ({"measure": [{"columns": ["age"], "cuts": {"age": [17]}}]}, "measure-cut-no-cell"),
+        ({"measure": [{"columns": ["kind"], "cuts": {"kind": ["z"]}}]}, "measure-cut-no-level"),
+        ({"measure": [{"column": ["kind"]}]}, "set-entries"),
+        ({"measure": [("a:b", "kind")]}, "set-signs"),
+        ({"measure": "kind*x"}, "set-share"),
+        ({"tables": ["age:kind"]}, "tables-words"),
+        ({"tables": ["job:kind"]}, "tables-words"),
+        ({"model": "product"}, "not-a-choice"),
     ],
 )
-def test_sets_and_tables_that_cannot_be_are_refused_in_one_line(settings, said):
-    with pytest.raises(InputError, match=said) as caught:
+def test_sets_and_tables_that_cannot_be_are_refused_in_one_line(settings, key):
+    with refused(key):
         vws.NoisyCounts(epsilon=1, **settings).counted_table(WIDE)
-    assert "\n" not in str(caught.value)
 
 
 def test_conditionals_refuse_too_many_patterns_in_one_line():
     columns = {
         name: vws.Column(model="nominal", levels=tuple(map(str, range(40)))) for name in "abcde"
     }
-    with pytest.raises(InputError, match="combinations") as caught:
+    with refused("given-too-many-codes"):
         vws.NoisyCounts(epsilon=1, model="conditionals").counted_table(vws.Schema(columns))
-    assert "\n" not in str(caught.value)
 
 
 def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_apart():
@@ -225,9 +221,8 @@ def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_a
     joined = {"a:b": plain, "a": plain, "b": plain}
     for columns, more in (({"records": plain}, ()), (joined, (("a", "b"),))):
         mechanism = vws.NoisyCounts(epsilon=1, measure=("predictors", *more))
-        with pytest.raises(InputError, match="Rename") as caught:
+        with refused("sets-of-one-name"):
             mechanism.counted_table(vws.Schema(columns))
-        assert "\n" not in str(caught.value)
 
 
 def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(tmp_path):

@@ -1,13 +1,12 @@
 """Mechanisms at an epsilon that the agency sets, from a table to a statement."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from refusals import refused
 
 import pyvws as vws
 from pyvws.errors import InputError, SearchError
@@ -77,7 +76,7 @@ def test_weighted_epsilon_takes_records_out_and_reports_what_it_reached(
     reached = made.summary["epsilon"]
     above = any("aimed at a smaller epsilon" in said for said in made.privacy["caveats"])
     assert above == (reached > 6.5)
-    with pytest.raises(InputError, match="none keeps a weight"):
+    with refused("epsilon-below-all-bounds"):
         release(visits, mechanism="weighted-epsilon", epsilon=0.5)
     untouched = release(visits, mechanism="weighted-epsilon", epsilon=1e3)
     labels = [fit["label"] for fit in untouched.summary["fits"]]
@@ -232,7 +231,7 @@ def test_a_histogram_under_loo_neighbours_does_not_tell_the_number_of_records(
         assert made.privacy["epsilon_by_neighbours"]["replace-one"]["total"] == 2.0
         sizes |= {len(table) for table in made.datasets}
     assert len(sizes) > 1
-    with pytest.raises(InputError, match="no column can be kept"):
+    with refused("rows-protected"):
         release(
             visits.with_columns(town=pl.lit("x")),
             mechanism="perturbed-histogram",
@@ -277,7 +276,7 @@ def test_a_histogram_s_statement_has_its_figures_and_columns(visits: pl.DataFram
     alone = release(visits, **asked)
     assert alone.privacy["columns_released_unchanged"] == []
     assert "unchanged" not in caveat_keys(alone.privacy)
-    with pytest.raises(InputError, match="one column without predictors"):
+    with refused("histogram-with-predictors"):
         release(towns, **asked, formula="~ town")
     # R's stream takes seeds below 2^31.
     first, other, wrapped = (
@@ -300,21 +299,15 @@ def test_values_outside_the_range_may_be_counted_in_the_end_bins(visits: pl.Data
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "key"),
     [
-        (
-            {"mechanism": "unweighted", "epsilon": 5.0},
-            "epsilon of a run is for the mechanisms lw, cw, marginal, pairwise, sw.",
-        ),
-        ({"mechanism": "lw", "epsilon": 1e3}, "no weight in"),
-        ({"mechanism": "cw", "match": 4.0, "epsilon": 5.0}, "match and epsilon both name a bound"),
-        ({"mechanism": "lw", "downscale": True}, "It needs epsilon"),
-        (
-            {"mechanism": "censored", "epsilon": 9.0, "reweight": True},
-            "reweight of a run is for the mechanisms lw",
-        ),
+        ({"mechanism": "unweighted", "epsilon": 5.0}, "of-other-mechanisms"),
+        ({"mechanism": "lw", "epsilon": 1e3}, "match-above-unweighted"),
+        ({"mechanism": "cw", "match": 4.0, "epsilon": 5.0}, "match-and-epsilon"),
+        ({"mechanism": "lw", "downscale": True}, "downscale"),
+        ({"mechanism": "censored", "epsilon": 9.0, "reweight": True}, "of-other-mechanisms"),
         *(
-            ({**never_misses, "accept_above_target": True}, "Only weighted-epsilon and downscale")
+            ({**never_misses, "accept_above_target": True}, "nothing-to-miss")
             for never_misses in (
                 {"mechanism": "lw"},
                 {"mechanism": "lw", "epsilon": 5.0},
@@ -326,9 +319,9 @@ def test_values_outside_the_range_may_be_counted_in_the_end_bins(visits: pl.Data
     ],
 )
 def test_what_does_not_go_together(
-    visits: pl.DataFrame, settings: dict[str, Any], message: str
+    visits: pl.DataFrame, settings: dict[str, Any], key: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
+    with refused(key):
         release(visits, **settings)
 
 
@@ -338,7 +331,7 @@ def test_a_model_that_cannot_be_clamped_is_refused_with_the_settings(
     """Before a table is read, and before anything could call the run strict."""
     monkeypatch.setattr(vws.NormalMixture, "cell_terms", None)
     mechanism = vws.Censored(epsilon=3.0, weights="none")
-    with pytest.raises(InputError, match="normal-mixture cannot be censored"):
+    with refused("likelihood-not-censored", model="normal-mixture"):
         vws.Synthesizer(
             outcome="visits", model=vws.NormalMixture(labels="prior"), mechanism=mechanism
         )

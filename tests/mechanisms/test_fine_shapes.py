@@ -1,7 +1,5 @@
 """Smooth shapes of numbers within cells, and numbers of skewed columns that are drawn by them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy

@@ -1,7 +1,5 @@
 """Remedies name what a mechanism has: nothing else, for every kind of trouble."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, fields
 from typing import Any
@@ -26,6 +24,7 @@ class _Own(MechanismBase):
 
 
 _NEEDED: dict[str, Any] = {
+    "inverse": {"t": 2.0},
     "perturbed-histogram": {"epsilon": 1.0, "range": (0.0, 9.0)},
     **{key: {"epsilon": 1.0} for key in ("weighted-epsilon", "censored", "noisy-counts")},
 }

@@ -1,7 +1,5 @@
 """Numbers that heap at round ones, and the noisy counts that say so."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
-from pyvws.mechanisms.counts.chosen_cells import (
-    FineCounts,
-    fine_cells,
-    fine_column,
-    within_cells,
-)
+from pyvws.mechanisms.counts.chosen_cells import FineCounts, fine_cells, fine_column, within_cells
 from pyvws.mechanisms.counts.coding import CountedColumn, counted_column, counted_columns
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
 from pyvws.release.reproduce import ReleasedCounts

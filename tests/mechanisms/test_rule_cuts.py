@@ -1,7 +1,5 @@
 """Cells begin where the conditions of rules change, and nowhere else."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The prior on coefficients against scipy's densities and numerical Jacobians, K = 1 to 8."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Families that become another, or a law known by heart, at special parameters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Conditional tables: counts, exact Dirichlet draws, and runs on whole tables."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyvws_validation._stan_case import SAMPLED
+from refusals import refused
 from scipy.special import digamma, polygamma
 
 import pyvws as vws
@@ -142,12 +141,9 @@ def test_a_column_with_chains_beside_gives_the_tables_r_hat():
 def test_what_a_table_cannot_do_is_refused_before_any_work():
     frame = table()
     numbers = Schema(
-        {
-            "b": Column(role="public", range=(1, 3)),
-            "a": Column(model="table", levels=("x", "y")),
-        }
+        {"b": Column(role="public", range=(1, 3)), "a": Column(model="table", levels=("x", "y"))}
     )
-    with pytest.raises(InputError, match="is a number"):
+    with refused("predictor-without-cuts", name="a"):
         vws.synthesize(frame, schema=numbers, mechanism="lw", **SMALL)
     formula = Schema(
         {
@@ -155,18 +151,18 @@ def test_what_a_table_cannot_do_is_refused_before_any_work():
             "a": Column(model="table", levels=("x", "y"), formula="~ b"),
         }
     )
-    with pytest.raises(InputError, match="has a formula"):
+    with refused("formula-of-table-model", name="a"):
         vws.synthesize(frame, schema=formula, mechanism="lw", **SMALL)
-    with pytest.raises(InputError, match="from a schema"):
+    with refused("table-without-schema"):
         vws.synthesize(frame, outcome="a", model="table", mechanism="lw", **SMALL)
     with pytest.raises(InputError):
         vws.synthesize(frame, schema=SCHEMA, mechanism="lw", engine="pystan", **SMALL)
     large = SMALL | {"draws": 10_000_000}
-    with pytest.raises(InputError, match="too many"):
+    with refused("too-many-shares"):
         vws.synthesize(frame, schema=SCHEMA, mechanism="lw", **large)
-    with pytest.raises(InputError, match="concentration"):
+    with refused("not-above-0", name="concentration"):
         ConditionalTable(concentration=0.0)
-    with pytest.raises(InputError, match="levels"):
+    with refused("labels-not-distinct"):
         ConditionalTable(levels=("a",))
 
 

@@ -1,7 +1,5 @@
 """Every regression family against scipy, explicit Jacobians and central differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -84,9 +82,7 @@ RECORDS = {
     "logistic": lambda d, y, X: stats.logistic.logcdf(np.where(y == 1, 1, -1) * (d["beta"] @ X.T)),
     "ordinal": _cut_probability,
     "beta": lambda d, y, X: stats.beta.logpdf(
-        y,
-        _each(d, "kappa") * expit(d["beta"] @ X.T),
-        _each(d, "kappa") * expit(-d["beta"] @ X.T),
+        y, _each(d, "kappa") * expit(d["beta"] @ X.T), _each(d, "kappa") * expit(-d["beta"] @ X.T)
     ),
 }
 

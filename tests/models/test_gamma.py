@@ -1,7 +1,5 @@
 """log Gamma(y + phi) - log Gamma(phi) against exact sums, from tiny phi to the Poisson limit."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Counts up to 2^53: log-likelihoods and densities keep the digits that the parameters change."""
 
-from __future__ import annotations
-
 from decimal import Decimal, localcontext
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The logistic function against scipy's, in both tails."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import special

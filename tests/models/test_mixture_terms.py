@@ -1,7 +1,5 @@
 """Sums of a mixture, taken in blocks, against the same sums in longer numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

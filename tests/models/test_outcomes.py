@@ -1,9 +1,8 @@
 """Which outcomes a family takes, where it starts, what it draws, and what it says of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 from scipy.special import expit
 
@@ -38,10 +37,7 @@ STARTS = {
 # Draws of the parameters after beta, and the law of an outcome at X beta = eta.
 LAWS = {
     "poisson": ({}, lambda eta: stats.poisson(np.exp(eta))),
-    "negative-binomial": (
-        {"phi": 4.0},
-        lambda eta: stats.nbinom(4.0, 4.0 / (np.exp(eta) + 4.0)),
-    ),
+    "negative-binomial": ({"phi": 4.0}, lambda eta: stats.nbinom(4.0, 4.0 / (np.exp(eta) + 4.0))),
     "gamma": ({"shape": 0.7}, lambda eta: stats.gamma(0.7, scale=np.exp(eta) / 0.7)),
     "normal": ({"sigma": 1.5}, lambda eta: stats.norm(eta, 1.5)),
     "truncated-normal": (
@@ -52,10 +48,7 @@ LAWS = {
     "ordinal": (
         {"gaps": [2.0, 0.5]},
         lambda eta: stats.rv_discrete(
-            values=(
-                [0, 5, 6, 9],
-                np.diff(expit(np.array([-np.inf, 0.0, 2.0, 2.5, np.inf]) - eta)),
-            )
+            values=([0, 5, 6, 9], np.diff(expit(np.array([-np.inf, 0.0, 2.0, 2.5, np.inf]) - eta)))
         ),
     ),
     "beta": (
@@ -72,14 +65,10 @@ SETTINGS = {
 
 def test_names():
     assert find_model("negative_binomial") is MODELS["negative-binomial"]
-    with pytest.raises(InputError) as caught:
+    with refused("not-a-choice"):
         find_model("tweedie")
-    assert str(caught.value) == f"model must be one of {', '.join(MODELS)}. Got 'tweedie'."
-    with pytest.raises(InputError) as caught:
+    with refused("model-unknown-setting", family="poisson", unused="outcome_scale"):
         find_model("poisson", outcome_scale="log")
-    assert str(caught.value) == (
-        "model 'poisson' does not take outcome_scale. It takes no settings."
-    )
 
 
 def test_a_predictor_that_separates_the_levels_leaves_a_start_of_moderate_size():
@@ -158,7 +147,7 @@ def test_a_normal_outcome_is_modelled_on_its_scale():
     made = model.predict(draw, np.ones((4, 1)), np.random.default_rng(1))
     np.testing.assert_allclose(made, np.exp(2.0), rtol=1e-7)
     assert model.caveats[0] == Phrase("unit-log")
-    with pytest.raises(InputError, match="Column 'pay' has 1 values"):
+    with refused("log-values-too-low", column="pay", too_low=1):
         model.prepare(np.array([1.0, 0.0]), "pay")
     with pytest.raises(ConvergenceError, match="beyond any number"):
         model.predict(draw, np.full((1, 1), 1e4), np.random.default_rng(1))
@@ -171,7 +160,7 @@ def test_settings_that_a_user_can_give():
     scaled = ("outcome_scale", "outcome_centre", "outcome_unit")
     assert takes["normal"] == (*scaled, "smallest_sd")
     assert takes["truncated-normal"] == ("range", *scaled)
-    with pytest.raises(InputError, match=r"^outcome_scale must be one"):
+    with refused("not-a-choice", name="outcome_scale"):
         find_model("normal", outcome_scale="sqrt")
 
 
@@ -211,7 +200,7 @@ def test_a_squeeze_is_undone_in_what_is_predicted():
 def test_without_a_clamp_an_outcome_at_an_end_needs_a_squeeze():
     weights, X = np.ones(3), np.ones((3, 1))
     cells = make_cells(np.array([0.0, 0.25, 1.0]), X)
-    with pytest.raises(InputError, match=r"^Some outcomes lie at an end .* --squeeze 0\.001 \("):
+    with refused("beta-at-end"):
         PseudoPosterior(find_model("beta"), cells, weights).density_and_gradient()
     without = PseudoPosterior(find_model("beta"), cells, np.array([0.0, 1.0, 0.0]))
     assert np.isfinite(without.density_and_gradient()(np.zeros(3))[0])
@@ -231,24 +220,16 @@ def test_the_unit_of_a_beta_outcome_does_not_matter():
 
 
 def test_beta_outcomes_outside_their_range_are_never_moved():
-    with pytest.raises(InputError) as caught:
+    with refused("values-outside-range", column="share", outside=3):
         find_model("beta", range=(0, 5)).prepare(np.array([-1.0, 2.0, 6.0, 5.5]), "share")
-    assert str(caught.value) == (
-        "Column 'share' has 3 values outside the range from 0 to 5; beta takes outcomes on a "
-        "public range. Give it by --range L,U (range=(L, U) in Python), wide enough for every "
-        "possible record."
-    )
 
 
 @pytest.mark.parametrize(
     "bad", [(1, 0), (0, 0), (0, 1, 2), (0, np.inf), (-1e308, 1e308), ("a", "b"), 3]
 )
 def test_ranges_that_are_none(bad):
-    with pytest.raises(InputError) as caught:
+    with refused("model-range"):
         find_model("beta", range=bad)
-    assert str(caught.value) == (
-        f"range must be two finite numbers, the lower one first, a finite way apart. Got {bad!r}."
-    )
 
 
 BAD = [
@@ -318,9 +299,8 @@ def test_levels_come_from_the_user_or_from_the_data():
 
 @pytest.mark.parametrize("bad", [(1,), (1, 1), (1, 2.5), tuple(range(51))])
 def test_levels_that_are_none(bad):
-    with pytest.raises(InputError) as caught:
+    with refused("ordinal-levels"):
         find_model("ordinal", levels=bad)
-    assert str(caught.value) == f"levels must be 2 to 50 different whole numbers. Got {bad!r}."
 
 
 def test_a_small_shape_never_rounds_an_amount_to_zero():

@@ -1,7 +1,5 @@
 """A family made elsewhere, by its term over `TermRegression`: fit, bounds, clamp and release."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

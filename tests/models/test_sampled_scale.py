@@ -1,7 +1,5 @@
 """The sampler's change of variables: its Jacobian, its gradient, and what it collapses to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The inverse of the transforms, which Stan's draws pass through."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pyvws_validation._stan_case import SAMPLED, seeded_target

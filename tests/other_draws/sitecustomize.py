@@ -4,8 +4,6 @@ Python imports this file at its start where this folder is on PYTHONPATH. `tools
 puts it there.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder

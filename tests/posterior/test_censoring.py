@@ -1,7 +1,5 @@
 """The clamp: by hand, by loops, and what it must not change."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from pyvws_validation._stan_case import seeded_target
+from refusals import refused
 from scipy import stats
 
 from pyvws._base.checks import half_epsilon
@@ -151,24 +150,16 @@ def test_counts_near_100_are_all_clamped_below_an_epsilon_of_about_6():
 
 @pytest.mark.parametrize("function", [clamp_log_likelihood, censored_share])
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "key"),
     [
-        (
-            (TWO_DRAWS, [1.0, 0.5]),
-            "weights and log_lik must have one entry for each record. Got 2 and 3.",
-        ),
-        ((TWO_DRAWS, [1.0, 1.5, 0.0]), "weights must lie in [0, 1]. Outside: 1 (row 2)."),
-        (
-            ([1.0, 2.0],),
-            "log_lik must have shape (S, N): a row for each draw, a column for each record, at "
-            "least one of both. Got shape (2,).",
-        ),
+        ((TWO_DRAWS, [1.0, 0.5]), "unequal-lengths"),
+        ((TWO_DRAWS, [1.0, 1.5, 0.0]), "outside-0-to-1"),
+        (([1.0, 2.0],), "log-lik-shape"),
     ],
 )
-def test_bad_input(function, arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(function, arguments, key):
+    with refused(key):
         function(*arguments, epsilon=5.0)
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("function", [clamp_log_likelihood, censored_share])
@@ -179,18 +170,17 @@ def test_bad_saturated(function, saturated):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "message"),
+    ("epsilon", "key"),
     [
-        (0.0, "epsilon must be above 0, infinity for no bound. Got 0."),
-        (-np.inf, "epsilon must be above 0, infinity for no bound. Got -inf."),
-        (np.nan, "epsilon must be above 0, infinity for no bound. Got nan."),
-        ("five", "epsilon must be a number. Got 'five'."),
+        (0.0, "own-epsilon-not-positive"),
+        (-np.inf, "own-epsilon-not-positive"),
+        (np.nan, "own-epsilon-not-positive"),
+        ("five", "not-a-number"),
     ],
 )
-def test_bad_epsilon(epsilon, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_epsilon(epsilon, key):
+    with refused(key):
         clamp_log_likelihood(TWO_DRAWS, epsilon=epsilon)
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

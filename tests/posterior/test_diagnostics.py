@@ -1,7 +1,5 @@
 """Diagnostics say what is wrong, and only then."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

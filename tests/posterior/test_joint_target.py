@@ -1,7 +1,5 @@
 """The joint target: against plain numpy, its gradient, and where it must collapse."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyvws_validation._stan_case import CLAMPED, seeded_target
+from refusals import refused
 from scipy.special import expit
 
-from pyvws.errors import InputError
 from pyvws.models.logistic import Logistic
 from pyvws.models.normal import Normal
 from pyvws.models.ordinal import Ordinal
@@ -96,11 +94,7 @@ def test_three_records_by_hand():
 
 
 @KINDS
-@given(
-    seed=st.integers(0, 10**6),
-    n=st.integers(2, 12),
-    epsilon=st.floats(0.5, 12.0),
-)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 12), epsilon=st.floats(0.5, 12.0))
 @settings(max_examples=30)
 def test_any_small_table_against_a_double_loop(kind, seed, n, epsilon):
     """Records and columns one by one, each density as its textbook has it."""
@@ -413,16 +407,16 @@ def test_units_of_one_record_are_the_records_and_equal_units_are_counted(kind):
 def test_tables_that_are_none():
     columns, weights = table()
     clamp = Clamp(4.0, "deviance")
-    with pytest.raises(InputError, match="at least one column"):
+    with refused("no-column-to-synthesize"):
         JointTarget((), weights, clamp)
-    with pytest.raises(InputError, match="'truth' stands twice"):
+    with refused("column-twice", column="truth"):
         JointTarget((*columns, columns[0]), weights, clamp)
-    with pytest.raises(InputError, match="Got 59 and 60"):
+    with refused("unequal-lengths", first=59, second=60):
         JointTarget(columns, weights[1:], clamp)
-    with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
+    with refused("outside-0-to-1"):
         JointTarget(columns, weights + 0.5, clamp)
-    with pytest.raises(InputError, match="Got 60 and 30"):
+    with refused("unequal-lengths", first=60, second=30):
         of_units(columns, np.arange(60) // 2, weights, clamp)
     counted = replace(columns[1].cells, multiplicity=np.full(60, 2.0))
-    with pytest.raises(InputError, match="'level' counts its records differently"):
+    with refused("tally-of-other-table", column="level"):
         JointTarget((columns[0], replace(columns[1], cells=counted)), weights, clamp)

@@ -1,7 +1,5 @@
 """The log-likelihood in blocks: the same bits as in one piece, and never all of it at once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

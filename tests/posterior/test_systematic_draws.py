@@ -1,7 +1,5 @@
 """Systematic draws: each value's own law, counts near what a draw expects, one number a record."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,11 +14,7 @@ from pyvws.models.normal import Normal
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import DrawnColumn
 from pyvws.posterior.prediction import predicted
-from pyvws.posterior.systematic_draws import (
-    SystematicStream,
-    systematic_uniforms,
-    van_der_corput,
-)
+from pyvws.posterior.systematic_draws import SystematicStream, systematic_uniforms, van_der_corput
 
 pytestmark = pytest.mark.runs  # seconds of work
 

@@ -1,7 +1,5 @@
 """Where a clamped fit starts: at the modes of its target, whatever lies outside the window."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pyvws_validation._stan_case import CLAMPED, seeded_target

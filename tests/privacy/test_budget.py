@@ -1,7 +1,5 @@
 """The budget of noisy counts: computed losses against sums over the noise itself."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product
@@ -38,9 +36,7 @@ def summed_delta(sigmas: list[float], epsilon: float, reach: int = 40) -> float:
 
 @settings(max_examples=20)
 @given(
-    st.lists(st.integers(1, 3), min_size=1, max_size=2),
-    st.floats(0.05, 2.0),
-    st.floats(0.05, 3.0),
+    st.lists(st.integers(1, 3), min_size=1, max_size=2), st.floats(0.05, 2.0), st.floats(0.05, 3.0)
 )
 def test_composed_delta_is_the_sum_over_the_noise(weights, u, epsilon):
     sigmas = [1.0 / math.sqrt(weight * u) for weight in weights]
@@ -109,8 +105,7 @@ def test_delta_of_rho_covers_the_gaussian_itself(rho, epsilon):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"epsilon": 0}, {"delta": 1e-12}, {"delta": 1.0}, {"neighbours": "both"}, {"cap": 0}],
+    "wrong", [{"epsilon": 0}, {"delta": 1e-12}, {"delta": 1.0}, {"neighbours": "both"}, {"cap": 0}]
 )
 def test_a_budget_out_of_range_is_refused(wrong):
     with pytest.raises(InputError):

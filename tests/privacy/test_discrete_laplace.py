@@ -3,17 +3,16 @@
 It has no seed, so these tests can fail by chance: each with a probability of about 1e-6.
 """
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 
 import numpy as np
 import pytest
 from opendp.mod import OpenDPException, assert_features, disable_features, enable_features
+from refusals import refused
 from scipy import stats
 
-from pyvws.errors import InputError, MissingDependencyError
+from pyvws.errors import MissingDependencyError
 from pyvws.mechanisms.histogram.perturbed_histogram import perturbed_histogram
 from pyvws.privacy import discrete_laplace
 from pyvws.privacy.budget import noise_scale
@@ -175,15 +174,14 @@ def test_without_opendp(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("counts", "scale", "message"),
+    ("counts", "scale", "key"),
     [
-        ([1.5], 1.0, "counts must be whole numbers of shape (B,) with B of at least 1."),
-        ([[1]], 1.0, "counts must be whole numbers of shape (B,) with B of at least 1."),
-        ([], 1.0, "counts must be whole numbers of shape (B,) with B of at least 1."),
-        ([1], 0.0, "scale must be above 0. Got 0."),
+        ([1.5], 1.0, "noise-of-no-counts"),
+        ([[1]], 1.0, "noise-of-no-counts"),
+        ([], 1.0, "noise-of-no-counts"),
+        ([1], 0.0, "not-above-0"),
     ],
 )
-def test_bad_input(counts, scale, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(counts, scale, key):
+    with refused(key):
         add_discrete_laplace(counts, scale=scale)
-    assert str(caught.value) == message

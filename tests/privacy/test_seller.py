@@ -4,8 +4,6 @@ A run on one table records what its seller answered. A run on another table is t
 answers. If all that leaves is the same, nothing of the second table was read beside the seller.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -407,11 +405,7 @@ def test_released_counts_cost_what_is_stated_and_nearly_all_of_it(
     schema, cap = made
     neighbours = "loo" if cap else neighbours  # Of units a number is never exact.
     mechanism = vws.NoisyCounts(
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        cells_share=share,
-        cap=cap or None,
+        epsilon=epsilon, delta=delta, neighbours=neighbours, cells_share=share, cap=cap or None
     )
     rng = np.random.default_rng(seed)
     n = int(rng.integers(0, 400))

@@ -3,8 +3,6 @@
 ``python tests/r/random_parameters.py`` writes the digests anew from R.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable
@@ -112,10 +110,7 @@ def digests(draw: Callable[[int, list[Call]], Any]) -> dict[str, str]:
             ("sample.int", {"n": n, "prob": weights}),
         ]
     for n in (1000, 65537):
-        calls += [
-            ("sample.int", {"n": n, "size": SOME, "replace": True}),
-            ("sample.int", {"n": n}),
-        ]
+        calls += [("sample.int", {"n": n, "size": SOME, "replace": True}), ("sample.int", {"n": n})]
     calls.append(("sample.int", {"n": 20_000_001, "size": SOME}))
     found = {}
     for name, arguments in calls:

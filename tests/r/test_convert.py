@@ -1,7 +1,5 @@
 """Values cross to R and back unchanged, or raise InputError."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from refusals import refused
 
 from pyvws.errors import InputError
 from pyvws.r.bridge import call
@@ -126,12 +125,8 @@ def test_larger_whole_numbers_are_refused(value: int) -> None:
 
 
 def test_the_message_names_the_argument_and_not_the_value() -> None:
-    with pytest.raises(InputError) as caught:
+    with refused("r-argument", name="x", function="same"):
         same(np.array([1, 2**53 + 1]))
-    assert str(caught.value) == (
-        "Argument x of same(): A whole number beyond 2^53 does not cross to R unchanged. "
-        "Convert the column to text."
-    )
 
 
 @patient
@@ -173,7 +168,7 @@ def test_text_comes_back(values: list[str | None]) -> None:
 
 @pytest.mark.parametrize("value", ["a\0b", "\ud800"])
 def test_text_that_r_cannot_hold_is_refused(value: str) -> None:
-    with pytest.raises(InputError, match="NUL or a lone surrogate"):
+    with refused("r-argument"):
         same(value)
 
 
@@ -214,9 +209,9 @@ def test_factors_keep_levels_and_order(
 
 
 def test_categories_that_would_merge_or_change_are_refused() -> None:
-    with pytest.raises(InputError, match="same text"):
+    with refused("r-argument", function="same"):
         same(pd.Categorical.from_codes([0, 1], pd.Index([1, "1"], dtype=object)))
-    with pytest.raises(InputError, match="Categories cross"):
+    with refused("r-argument"):
         same(pd.Categorical([0.1, 0.2]))
 
 
@@ -263,7 +258,7 @@ def test_a_time_of_any_year_comes_back_or_is_refused(moment: dt.datetime) -> Non
 
 
 def test_the_last_microsecond_of_a_calendar_is_refused() -> None:
-    with pytest.raises(InputError, match="too far from 1970"):
+    with refused("r-argument"):
         same(np.array(["9999-12-31T23:59:59.999999"], dtype="datetime64[us]"))
 
 
@@ -276,9 +271,9 @@ def test_times_are_instants_in_utc() -> None:
 
 
 def test_times_that_change_are_refused() -> None:
-    with pytest.raises(InputError, match="microsecond"):
+    with refused("r-argument"):
         same(np.array(["2024-01-01T00:00:00.000000001"], dtype="datetime64[ns]"))
-    with pytest.raises(InputError, match="microsecond"):
+    with refused("r-argument"):
         same(pd.Timestamp("2024-01-01T00:00:00.000000001"))
 
 

@@ -1,7 +1,5 @@
 """`RRandom` against R as it runs: equal bits, whatever the parameters and the order of calls."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The package from R: data frames, factors and NA both ways, and the references by themselves."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

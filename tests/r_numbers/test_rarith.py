@@ -1,7 +1,5 @@
 """R's arithmetic: by hand, against plain loops and exact fractions, and at its edges."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -11,8 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
 few = settings(max_examples=60, derandomize=True)
@@ -105,7 +103,7 @@ def test_a_rounding_outside_is_the_end():
     x = [1.0, 2.0, 7.0]
     assert rarith.quantile(x, [sum([0.1] * 3) / 0.3, -2.2e-14]).tolist() == [7.0, 1.0]
     for outside in (1.0 + 2.3e-14, -2.3e-14):
-        with pytest.raises(InputError, match=r"p must lie in \[0, 1\]"):
+        with refused("p-range"):
             rarith.quantile(x, outside)
 
 
@@ -149,26 +147,19 @@ def test_infinite_values_follow_ieee_in_silence():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "key"),
     [
-        (lambda: rarith.var([1.0]), "var needs at least 2 values. Got 1."),
-        (lambda: rarith.quantile([1.0], 1.01), "p must lie in [0, 1]."),
-        (lambda: rarith.quantile([1.0], [0.5, -0.1]), "p must lie in [0, 1]."),
-        (
-            lambda: rarith.quantile([1.0, math.nan], 0.5),
-            "quantile takes no missing values. Remove them first.",
-        ),
-        (lambda: rarith.mean([]), "x must have shape (N,) with N of at least 1. Got shape (0,)."),
-        (
-            lambda: rarith.mean(["a"]),
-            "x must be numeric. Got values that are not numbers; convert them first.",
-        ),
+        (lambda: rarith.var([1.0]), "variance-of-one"),
+        (lambda: rarith.quantile([1.0], 1.01), "p-range"),
+        (lambda: rarith.quantile([1.0], [0.5, -0.1]), "p-range"),
+        (lambda: rarith.quantile([1.0, math.nan], 0.5), "quantile-of-missing"),
+        (lambda: rarith.mean([]), "not-a-vector"),
+        (lambda: rarith.mean(["a"]), "values-not-numeric"),
     ],
 )
-def test_bad_input(call, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(call, key):
+    with refused(key):
         call()
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

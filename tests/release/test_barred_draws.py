@@ -1,7 +1,5 @@
 """No synthetic record has a level that a rule bars: every mechanism, members, a broken table."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers that another number of their record bounds, under the family with the normaliser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Under a cap every page, command and statement says which records its figures are of."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a run tells its agency of columns that differ from their data, and where it tells it."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -273,9 +271,7 @@ _RARE = np.where(np.arange(N) % 10 == 0, 2.0, 1.0)  # One record in ten has the 
 def _of_two_levels(*names: str) -> Any:
     """What the checks read of a table whose columns have a rare level."""
     column = SimpleNamespace(
-        y=_RARE,
-        kind=nw.from_native(pl.Series(["x", "y"]), series_only=True),
-        keeping=None,
+        y=_RARE, kind=nw.from_native(pl.Series(["x", "y"]), series_only=True), keeping=None
     )
     return SimpleNamespace(
         exponents=None,
@@ -390,9 +386,7 @@ def test_a_wide_table_is_told_of_in_five_lines_and_the_report_has_the_rest(tmp_p
         assert re.search(rf"{name}</t[hd]>\s*<td[^>]*>{re.escape(words_of_column)}<", page), name
 
 
-def test_a_release_worse_than_independent_columns_fails_on_console_and_page(
-    tmp_path: Path,
-) -> None:
+def test_a_release_worse_than_independent_columns_fails_on_console_and_page(tmp_path: Path) -> None:
     """Nearly no weight is left at epsilon 0.05, so the columns are the priors'."""
     rng = np.random.default_rng(4)
     a = rng.choice(3, N, p=[0.8, 0.15, 0.05])
@@ -423,10 +417,7 @@ def test_a_release_worse_than_independent_columns_fails_on_console_and_page(
 def test_a_clamp_is_not_called_a_weight() -> None:
     """All weights are 1, so no other weights help: the window leaves out what a level says."""
     own = np.ones(N)
-    records = {
-        "weight_final": np.ones(N),
-        "share_outside_window": np.where(_RARE == 2, 1.0, 0.0),
-    }
+    records = {"weight_final": np.ones(N), "share_outside_window": np.where(_RARE == 2, 1.0, 0.0)}
     with pytest.warns(MisfitWarning) as caught:
         column_checks.check_columns(
             _of_two_levels("a"),

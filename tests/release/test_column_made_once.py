@@ -1,7 +1,5 @@
 """A run makes each column of its schema once, and what follows from a column is no column."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

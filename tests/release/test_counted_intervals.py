@@ -1,7 +1,5 @@
 """Figures of a release from noisy counts, by the command line and from what is public alone."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

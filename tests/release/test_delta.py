@@ -1,7 +1,5 @@
 """A delta beside the number of records: refused, for a board to decide, and proposed."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,10 +8,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 import pyvws as vws
 from pyvws._base.deltas import above_a_record, delta_to_decide, modest_delta
-from pyvws.errors import InputError
 from pyvws.report.board_decision import checks
 from pyvws.report.output_folder import DatasetFile, PublicPart
 from pyvws.report.public_page import tone_of
@@ -49,9 +47,8 @@ def run(delta: float, **settings: Any) -> Any:
 @pytest.mark.runs
 @pytest.mark.parametrize("neighbours", ["loo", "replace"])
 def test_a_delta_above_one_over_the_records_is_refused_unless_accepted(neighbours: str) -> None:
-    with pytest.raises(InputError, match="--accept-delta") as refused:
+    with refused("delta-of-a-record"):
         run(0.5, neighbours=neighbours)
-    assert refused.value.key == "delta-of-a-record"
     assert run(0.5, neighbours=neighbours, accept_delta=True).privacy["delta"] == 0.5
     assert run(0.0009, neighbours=neighbours).privacy["guarantee"] == "approximate-dp"
 
@@ -60,16 +57,14 @@ def test_a_delta_above_one_over_the_records_is_refused_unless_accepted(neighbour
 def test_with_a_public_number_the_settings_alone_decide() -> None:
     """The table has 400 records in each run."""
     assert run(0.05, records=10).privacy["number_of_rows"] == "public"
-    with pytest.raises(InputError) as refused:
+    with refused("delta-of-public-records"):
         vws.Synthesizer(
             schema=SCHEMA, mechanism=vws.NoisyCounts(epsilon=1.0, delta=0.05), records=30
         )
-    assert refused.value.key == "delta-of-public-records"
     censored = {"schema": SCHEMA, "mechanism": vws.Censored(epsilon=2.0, weights="none")}
     total: dict[str, Any] = {"total_epsilon": 2.0, "records": 30}
-    with pytest.raises(InputError) as refused:
+    with refused("delta-of-public-records"):
         vws.Synthesizer(**censored, **total, delta=0.05)
-    assert refused.value.key == "delta-of-public-records"
     assert vws.Synthesizer(**censored, **total, delta=0.05, accept_delta=True).accept_delta
 
 

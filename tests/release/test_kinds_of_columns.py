@@ -1,7 +1,5 @@
 """Dates, ids and groups of levels through whole runs: in memory, in steps, and in reports."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from collections.abc import Callable
@@ -13,12 +11,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 from runs import FEW, fitted, in_steps, release_of, report_on, synthesizer
 from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.errors import ConvergenceWarning
 from pyvws.models.sequence import draws_of
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -93,7 +92,7 @@ def test_dates_come_out_alike_of_every_kind_of_table(tmp_path: Path) -> None:
 def test_a_copy_of_a_date_is_refused(kind: Any) -> None:
     public = Column(role="public", days_since="1970-01-01", range=("1920-01-01", "2040-12-31"))
     schema = Schema({"other": public, **SCHEMA.columns})
-    with pytest.raises(InputError, match="equal the outcome 'born'"):
+    with refused("columns-equal-outcome", outcome="born"):
         released(TABLE.with_columns(other=pl.col("born").cast(kind)), schema=schema)
 
 
@@ -154,7 +153,7 @@ def test_ids_go_with_another_number_of_rows_and_with_an_engine_of_its_own(tmp_pa
 
 
 def test_an_id_that_the_table_lacks_is_one_line() -> None:
-    with pytest.raises(InputError, match="The schema names column 'key', which the table lacks"):
+    with refused("columns-lacking", role="The schema"):
         released(TABLE.with_columns(person=1), schema=IDS)
 
 

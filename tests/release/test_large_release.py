@@ -1,7 +1,5 @@
 """Files that are never held whole: the same release as from memory, in steps."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -16,10 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from refusals import refused
 
 import pyvws as vws
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError, OutputError
+from pyvws.errors import OutputError
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.models.registry import find_model
 from pyvws.release import synthesizer
@@ -298,10 +297,8 @@ def test_missing_values_are_counted_not_shown(tmp_path: Path, suffix: str) -> No
         visits=pl.when(pl.int_range(50) < 3).then(None).otherwise(pl.col("visits"))
     )
     path = written(table, tmp_path / f"in.{suffix}")
-    with pytest.raises(InputError) as caught:
+    with refused("column-missing-in-records"):
         large_release(settings(), open_large(path), tmp_path / "out", seed=1)
-    said = "Column 'visits' has missing or infinite values in 3 records."
-    assert str(caught.value).startswith(said)
     assert not (tmp_path / "out").exists()
 
 
@@ -313,7 +310,7 @@ def test_a_kept_copy_of_the_outcome_is_refused(tmp_path: Path, suffix: str) -> N
     )
     path = written(table, tmp_path / f"in.{suffix}")
     run = settings(keep=("copy", "near"), datasets=1)
-    with pytest.raises(InputError, match="'visits' in every record,"):
+    with refused("columns-equal-outcome", outcome="visits"):
         large_release(run, open_large(path), tmp_path / "out", seed=1)
     assert not (tmp_path / "out").exists()
 
@@ -321,18 +318,18 @@ def test_a_kept_copy_of_the_outcome_is_refused(tmp_path: Path, suffix: str) -> N
 def test_what_the_large_way_refuses(tmp_path: Path) -> None:
     path = written(households(50), tmp_path / "in.parquet")
     table = open_large(path)
-    with pytest.raises(InputError, match="column 'regoin', which the table lacks"):
+    with refused("columns-lacking"):
         large_release(settings(formula="~ regoin"), table, tmp_path / "out", seed=1)
     histogram = vws.PerturbedHistogram(epsilon=1.0, range=(0, 100))
     run = settings(formula="~ 1", mechanism=histogram)
-    with pytest.raises(InputError, match="fits in memory"):
+    with refused("not-in-steps"):
         large_release(run, table, tmp_path / "out", seed=1)
     named = written(households(50).rename({"zip": steps.COUNT}), tmp_path / "named.parquet")
-    with pytest.raises(InputError, match="cannot be named"):
+    with refused("reserved-column-name"):
         large_release(settings(), open_large(named), tmp_path / "out", seed=1)
     short = tmp_path / "short.csv"
     short.write_text("visits,zip\n1,2\n3\n")
-    with pytest.raises(InputError, match="every row needs 2 cells"):
+    with refused("rows-of-other-length", header=2):
         open_large(short)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("1")

@@ -1,7 +1,5 @@
 """Tables on engines of their own: counted there, released as from memory, in an order of no use."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable
@@ -15,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 import pyvws as vws
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -170,15 +169,15 @@ def test_fit_states_no_link_to_an_order_that_an_engine_need_not_repeat(on: On) -
     assert first.equals(second)
     with pytest.raises(InputError, match="kept no link"):
         made.aligned()
-    with pytest.raises(InputError, match="release_frame needs the records in the order"):
+    with refused("release-frame-without-order"):
         run.fit(on(table), seed=5, release_frame=table)
 
 
 @pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 def test_an_engine_has_no_order_to_keep(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="engine keeps no order of rows"):
+    with refused("keep-order-of-no-order"):
         synthesizer(keep_order=True).fit_to(on_duckdb(households()), tmp_path / "out", seed=1)
-    with pytest.raises(InputError, match="engine keeps no order of rows"):
+    with refused("keep-order-of-no-order"):
         synthesizer(keep_order=True).fit(on_duckdb(households()), seed=1)
     assert list(tmp_path.iterdir()) == []
 
@@ -239,38 +238,35 @@ def twice_named(connection: Any) -> Any:
 
 def test_a_column_twice_is_refused(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
-    with pytest.raises(InputError, match=r"Column names must differ. Given twice: visits"):
+    with refused("column-names-twice", twice="visits"):
         synthesizer().fit_to(twice_named(duckdb.connect()), tmp_path / "out", seed=1)
     dd = pytest.importorskip("dask.dataframe")
     frame = pd.DataFrame([[1, 2, "a"], [3, 4, "b"]], columns=["visits", "visits", "region"])
-    with pytest.raises(InputError, match=r"Column names must differ. Given twice: visits"):
+    with refused("column-names-twice", twice="visits"):
         synthesizer().fit_to(dd.from_pandas(frame, npartitions=1), tmp_path / "out", seed=1)
 
 
 @pytest.mark.parametrize("on", [on_duckdb, on_dask, pl.DataFrame.lazy])
 def test_what_is_refused_before_any_work(on: On, tmp_path: Path) -> None:
-    def message(table: pl.DataFrame, **changes: Any) -> str:
-        with pytest.raises(InputError) as caught:
-            synthesizer(**changes).fit_to(on(table), tmp_path / "out", seed=1)
-        assert list(tmp_path.iterdir()) == []
-        return str(caught.value)
-
     table = households(40)
     gone = table.with_columns(
         region=pl.when(pl.int_range(40) < 3).then(None).otherwise(pl.col("region"))
     )
-    assert message(gone).startswith("Column 'region' has missing or infinite values in 3 records.")
-    assert "formula names column 'regoin', which the table lacks" in message(
-        table, formula="~ regoin"
-    )
-    assert "keep names column 'zap'" in message(table, keep=("zap",))
-    assert message(table.head(1)) == "The table needs at least 2 records. Got 1."
-    assert message(table.head(0)) == "The table needs at least 2 records. Got 0."
-    assert "A column cannot be named" in message(table.rename({"zip": COUNT}))
+    for refusal, source, changes in (
+        (refused("column-missing-in-records", column="region", tally=3), gone, {}),
+        (refused("columns-lacking", role="formula"), table, {"formula": "~ regoin"}),
+        (refused("columns-lacking", role="keep"), table, {"keep": ("zap",)}),
+        (refused("too-few-rows", records=1), table.head(1), {}),
+        (refused("too-few-rows", records=0), table.head(0), {}),
+        (refused("reserved-column-name"), table.rename({"zip": COUNT}), {}),
+    ):
+        with refusal:
+            synthesizer(**changes).fit_to(on(source), tmp_path / "out", seed=1)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_table_in_memory_is_sent_to_fit(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"path or a lazy frame. Got DataFrame"):
+    with refused("table-in-memory", kind="DataFrame"):
         synthesizer().fit_to(households(40), tmp_path / "out", seed=1)
     with pytest.raises(InputError, match=r"must be a pandas, polars or"):
         synthesizer().fit_to(3, tmp_path / "out", seed=1)
@@ -290,11 +286,9 @@ def test_what_an_engine_says_of_values_stays_inside(tmp_path: Path) -> None:
             lambda table: synthesizer(formula="~ zip").fit_to(table, tmp_path / "out", seed=1),
             lambda table: synthesizer(formula="~ zip").fit(table, seed=1),
         ):
-            with pytest.raises(InputError) as caught:
+            with refused("file-cells-unread") as caught:
                 call(lazy)
             assert "SECRET" not in str(caught.value)
-            assert "zip" in str(caught.value)
-            assert "could not be read" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 

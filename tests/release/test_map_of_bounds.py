@@ -1,7 +1,5 @@
 """LW under another map of bounds to risks: what the command writes says so."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Missing values, points of mass and rules: what comes out, what each record's term is, and what
 a record that breaks a rule can change."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path
@@ -13,10 +11,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 from runs import FEW, SEED, fitted, in_steps, release_of, report_on, synthesizer
 
 import pyvws as vws
-from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
+from pyvws.errors import ConvergenceWarning, MisfitWarning
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
@@ -25,17 +24,14 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
-    pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
+    pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 ]
 
 SCHEMA = Schema(
     {
         "age": Column(role="public", range=(0, 100), missing=True),
         "work": Column(
-            model="nominal",
-            levels=("yes", "no"),
-            missing="N",
-            rule="missing only where age < 16",
+            model="nominal", levels=("yes", "no"), missing="N", rule="missing only where age < 16"
         ),
         "income": Column(
             model="normal",
@@ -254,12 +250,12 @@ def test_under_a_clamp_no_record_moves_the_target_by_more_than_its_window() -> N
 
 
 def test_an_infinite_number_and_an_unnamed_code_are_counted_not_shown() -> None:
-    for changed, said in (
-        ({"tax": [np.inf, *[1.0] * 149]}, "Column 'tax' has 1 missing or infinite values"),
-        ({"income": ["secret", *["3"] * 149]}, "Column 'income' has 1 cells that are no numbers"),
-        ({"age": [777, *[20] * 149]}, "Column 'age' has 1 records outside the range"),
+    for changed, key in (
+        ({"tax": [np.inf, *[1.0] * 149]}, "column-missing-or-infinite"),
+        ({"income": ["secret", *["3"] * 149]}, "cells-no-code"),
+        ({"age": [777, *[20] * 149]}, "cells-outside-range"),
     ):
-        with pytest.raises(InputError, match=said) as caught:
+        with refused(key) as caught:
             released(TABLE.with_columns(**{name: pl.Series(x) for name, x in changed.items()}))
         assert "secret" not in str(caught.value)
         assert "777" not in str(caught.value)
@@ -376,13 +372,13 @@ def test_whole_numbers_with_a_numeric_code_and_empty_cells_come_out_whole(kind: 
 
 def test_a_column_that_no_record_has_is_one_line() -> None:
     none = TABLE.with_columns(income=pl.lit("N"))
-    with pytest.raises(InputError, match="No record has a value of column 'income'"):
+    with refused("rules-leave-no-record", part="income"):
         released(none)
 
 
 def test_a_column_named_as_a_part_is_one_line() -> None:
     twice = Schema({**SCHEMA.columns, "part of tax": Column(role="public", levels=("a", "b"))})
-    with pytest.raises(InputError, match="'part of tax' has the name that the parts of 'tax' take"):
+    with refused("column-name-of-parts", name="tax", part="part of tax"):
         released(TABLE.with_columns(pl.lit("a").alias("part of tax")), schema=twice)
 
 

@@ -1,7 +1,5 @@
 """A release from noisy counts: what leaves, what it costs, and that anyone can make it again."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
+from refusals import refused
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -134,10 +133,7 @@ def test_anyone_makes_the_same_bytes_from_the_release_alone(written: Path, tmp_p
         (alone / "release" / file.name).write_bytes(file.read_bytes())
     ended = CliRunner().invoke(app, ["reproduce", str(alone), "--json"])
     assert ended.exit_code == 0, ended.output
-    assert json.loads(ended.output)["same"] == {
-        "synthetic-01.csv": True,
-        "synthetic-02.csv": True,
-    }
+    assert json.loads(ended.output)["same"] == {"synthetic-01.csv": True, "synthetic-02.csv": True}
     counts = pl.read_parquet(alone / "release/counts.parquet")
     other = counts.with_columns(pl.col("count") + (pl.col("cell") == 3).cast(pl.Int64) * 40)
     other.write_parquet(alone / "release/counts.parquet")
@@ -286,9 +282,8 @@ def test_what_cannot_be_counted_is_refused_in_one_line() -> None:
             )
         assert said in f"{caught.value.key}: {caught.value}"
         assert "\n" not in str(caught.value)
-    with pytest.raises(InputError) as caught:
+    with refused("counts-without-schema"):
         vws.synthesize(pl.DataFrame({"y": [1, 2]}), outcome="y", epsilon=1.0, **RUN)
-    assert caught.value.key == "counts-without-schema"
 
 
 def test_what_rules_compute_may_have_missing_cells() -> None:

@@ -1,7 +1,5 @@
 """`pyvws synthesize` of one outcome in labels: quotes in --levels, labels without a record."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

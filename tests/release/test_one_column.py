@@ -1,7 +1,5 @@
 """One outcome with entries of a schema: missing values, points of mass, a rule and dates."""
 
-from __future__ import annotations
-
 import datetime
 import re
 from pathlib import Path
@@ -11,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from refusals import refused
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -51,10 +50,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, vws.Column]]] = {
     "mass": (
         "pay",
         {"model": "normal", "formula": "~ sex", "column": {"mass": [0], "decimals": 1}},
-        {
-            "sex": _SEX,
-            "pay": vws.Column(model="normal", formula="~ sex", mass=[0], decimals=1),
-        },
+        {"sex": _SEX, "pay": vws.Column(model="normal", formula="~ sex", mass=[0], decimals=1)},
     ),
     "missing": (
         "code",
@@ -120,23 +116,23 @@ def test_the_command_takes_entries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "key"),
     [
-        ({"column": "missing = ["}, r"^column must be entries as a schema has them\."),
-        ({"column": 3}, r"^column must be entries as a schema has them\."),
-        ({"column": {"model": "normal"}}, r"^column has model, which the run says itself\."),
-        ({"column": {"mas": [0]}}, r"^Column 'visits': 'mas' is neither .* mean 'mass'\?$"),
-        ({"column": {"mass": [0]}, "round": True}, r"^round is for a column without entries\."),
-        ({"column": {"mass": ["x"]}}, r"^Column 'visits': mass must be"),
+        ({"column": "missing = ["}, "column-entries-words"),
+        ({"column": 3}, "column-entries-words"),
+        ({"column": {"model": "normal"}}, "column-entry-of-run"),
+        ({"column": {"mas": [0]}}, "entry-unknown"),
+        ({"column": {"mass": [0]}, "round": True}, "round-with-entries"),
+        ({"column": {"mass": ["x"]}}, "not-a-number"),
     ],
 )
-def test_entries_are_checked_before_a_table_is_read(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(vws.InputError, match=message):
+def test_entries_are_checked_before_a_table_is_read(given: dict[str, Any], key: str) -> None:
+    with refused(key):
         vws.Synthesizer(outcome="visits", model="poisson", **given)
 
 
 def test_a_column_of_a_rule_is_one_that_is_released() -> None:
-    with pytest.raises(vws.InputError, match=r"^The rule names 'age', which is not released\."):
+    with refused("rule-of-unreleased-column", hidden="age"):
         vws.synthesize(
             TABLE, outcome="visits", model="poisson", column={"rule": "0 where age < 16"}, **_FIT
         )
@@ -144,7 +140,7 @@ def test_a_column_of_a_rule_is_one_that_is_released() -> None:
 
 def test_entries_need_a_table_in_memory(tmp_path: Path) -> None:
     run = vws.Synthesizer(outcome="pay", model="normal", column={"mass": [0]})
-    with pytest.raises(vws.InputError, match="column"):
+    with refused("not-in-steps"):
         run.fit_to(TABLE.lazy(), tmp_path / "out")
 
 

@@ -1,7 +1,5 @@
 """A release as an object of Python: two of them can be compared, and the README's block repeats."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The same seed gives the same release: on any number of processors, in any process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a release tells of its seed: a short one can be found, and then the run be repeated."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

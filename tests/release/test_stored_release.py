@@ -4,8 +4,6 @@ Draws of a sampler differ from processor to processor in their last bits. The dr
 additions and multiplications alone, so other bytes are a change of the package.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

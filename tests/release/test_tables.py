@@ -1,7 +1,5 @@
 """Runs with a schema: several columns synthesized together, at one joint epsilon."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from copy import deepcopy
@@ -15,10 +13,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from refusals import refused
 from runs import SEED, fitted, release_of, synthesizer
 
 import pyvws as vws
-from pyvws.errors import ConvergenceWarning, InputError, SearchError
+from pyvws.errors import ConvergenceWarning, SearchError
 from pyvws.models.sequence import TableCells, TableModel, draws_of
 from pyvws.plan.coded import OutcomeColumn
 from pyvws.posterior import systematic_draws
@@ -29,7 +28,7 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
-    pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),
+    pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 ]
 
 _RNG = np.random.default_rng(3)
@@ -227,9 +226,7 @@ def test_in_steps_as_in_memory(
         assert files[0] == files[1], name
 
 
-def test_systematic_records_are_near_what_the_draw_expects(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_systematic_records_are_near_what_the_draw_expects(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six datasets of one draw: their counts of levels hardly differ, at the same statement."""
     alone = Schema({"edu": Column(model="ordinal", levels=("low", "mid", "high"))})
     settings = {"schema": alone, "mechanism": "lw", "datasets": 6, "draws_per_release": 1}
@@ -306,30 +303,27 @@ def test_entries_that_the_table_gave_are_not_accounted(tmp_path: Path) -> None:
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "outcome too": ({"outcome": "pay"}, "Leave outcome out"),
-    "downscale without epsilon": ({"mechanism": "lw", "downscale": True}, "It needs epsilon"),
-    "downscale without weights": ({"epsilon": 8.0, "downscale": True}, "is for the mechanisms lw"),
+    "outcome too": ({"outcome": "pay"}, "schema-beside-formula"),
+    "downscale without epsilon": ({"mechanism": "lw", "downscale": True}, "downscale"),
+    "downscale without weights": ({"epsilon": 8.0, "downscale": True}, "of-other-mechanisms"),
     "downscale of a clamp": (
         {"mechanism": vws.Censored(epsilon=3), "epsilon": 3.0, "downscale": True},
-        "is for the mechanisms lw",
+        "of-other-mechanisms",
     ),
-    "radius below 0": ({"mechanism": "marginal", "radius": -1.0}, "radius must be above 0"),
+    "radius below 0": ({"mechanism": "marginal", "radius": -1.0}, "not-above-0"),
     "unknown column": (
         {"schema": Schema({"pai": Column(model="normal", range=(0.0, 20.0))})},
-        "'pai'.*Did you mean 'pay'",
+        "columns-lacking",
     ),
     "a level is missing": (
         {"schema": Schema({"edu": Column(model="ordinal", levels=("low", "high"))})},
-        r"has \d+ values that are not among the given levels",
+        "cells-unknown-levels",
     ),
     "out of range": (
         {"schema": Schema({"pay": Column(model="normal", range=(0.0, 9.0))})},
-        r"has \d+ records outside the range",
+        "cells-outside-range",
     ),
-    "unknown sampling": (
-        {"sampling": "sistematic"},
-        "sampling must be one of independent, systematic.*Did you mean 'systematic'",
-    ),
+    "unknown sampling": ({"sampling": "sistematic"}, "not-a-choice"),
     "sampling of no model": (
         {
             "schema": None,
@@ -339,14 +333,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
             "range": (0, 20),
             "sampling": "systematic",
         },
-        "sampling of a run is for the mechanisms",
+        "of-other-mechanisms",
     ),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_line_before_any_work(case: str) -> None:
-    settings, message = BAD[case]
+    settings, key = BAD[case]
 
     def fit(_label: str) -> Any:
         raise AssertionError("a fit began")
@@ -356,9 +350,8 @@ def test_bad_input_is_one_line_before_any_work(case: str) -> None:
             TABLE, seed=SEED, listener=replace(SILENT, fit=fit)
         )
 
-    with pytest.raises(InputError, match=message) as caught:
+    with refused(key) as caught:
         run()
-    assert "\n" not in str(caught.value)
     assert "mid" not in str(caught.value)
 
 

@@ -1,7 +1,5 @@
 """Tables with a schema from every engine, with odd columns and names: the release of memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 from test_lazy_release import ENGINES, On, confidential, dataset, on_duckdb
 
 import pyvws as vws
@@ -172,36 +171,30 @@ def _given(kind: str, table: pl.DataFrame, folder: Path) -> Any:
 def test_in_steps_a_message_counts_records(kind: str, tmp_path: Path) -> None:
     """Three of the records are wrong and equal, so a tally has one row for them."""
 
-    def message(column: str, value: Any, columns: dict[str, Column]) -> str:
+    x = Column(role="public", levels=(1, 2, 3, 4))
+    real, counts = Column(model="normal", range=(0, 9)), Column(model="poisson")
+    for column, value, y, refusal in (
+        ("x", 777, CODE, refused("cells-unknown-levels", column="x", others=3)),
+        ("y", 777, CODE, refused("cells-unknown-levels", column="y", others=3)),
+        ("x", None, CODE, refused("cells-empty", column="x", empty_cells=3)),
+        ("y", None, CODE, refused("cells-empty", column="y", empty_cells=3)),
+        ("y", None, real, refused("column-missing-or-infinite", name="y", empty=3)),
+        ("y", 777, real, refused("cells-outside-range", name="y", beyond=3)),
+        ("y", -777, counts, refused("counts-negative", column="y", negative=3)),
+    ):
         table = pl.DataFrame({"x": [1, 2, 3, 4] * 5, "y": [2, 3, 1, 4] * 5})
         wrong = pl.int_range(20).is_in([4, 8, 12])
         table = table.with_columns(
             pl.when(wrong).then(value).otherwise(pl.col(column)).alias(column)
         )
-        folder = tmp_path / f"{column}-{value}-{columns['y'].model}"
+        folder = tmp_path / f"{column}-{value}-{y.model}"
         folder.mkdir()
-        with pytest.raises(InputError) as caught:
-            run(Schema(columns)).fit_to(
+        with refusal as caught:
+            run(Schema({"x": x, "y": y})).fit_to(
                 _given(kind, table, folder), folder / "out", seed=SEED, listener=Unused()
             )
         assert not (folder / "out").exists()
         assert "777" not in str(caught.value)
-        return str(caught.value)
-
-    x = Column(role="public", levels=(1, 2, 3, 4))
-    real = Column(model="normal", range=(0, 9))
-    codes = {"x": x, "y": CODE}
-    others = " has 3 values that are not among the given levels."
-    assert message("x", 777, codes).startswith("Column 'x'" + others)
-    assert message("y", 777, codes).startswith("Column 'y'" + others)
-    for column in ("x", "y"):
-        assert message(column, None, codes).startswith(f"Column '{column}' has 3 empty cells.")
-    empty = message("y", None, {"x": x, "y": real})
-    assert empty.startswith("Column 'y' has 3 missing or infinite values.")
-    outside = message("y", 777, {"x": x, "y": real})
-    assert outside.startswith("Column 'y' has 3 records outside the range of the schema.")
-    negative = message("y", -777, {"x": x, "y": Column(model="poisson")})
-    assert negative.startswith("Column 'y' has 3 negative values")
 
 
 class Unused:
@@ -219,7 +212,7 @@ def test_in_memory_a_message_counts_the_same_records() -> None:
         pl.when(pl.int_range(N) < 3).then(None).otherwise(pl.col("code")).alias("code")
     )
     for table in (empty, empty.to_pandas(), empty.to_arrow()):
-        with pytest.raises(InputError, match=r"^Column 'code' has 3 empty cells\. .*$"):
+        with refused("cells-empty", column="code", empty_cells=3):
             run().fit(table, seed=SEED)
 
 
@@ -235,9 +228,8 @@ def test_a_zero_byte_in_a_name_is_refused(kind: str, tmp_path: Path) -> None:
     if kind in ("plan", "csv", "parquet"):
         source = _given(kind, table, tmp_path)
         call = partial(whole.fit_to, source, tmp_path / "out", seed=SEED)
-    with pytest.raises(InputError) as caught:
+    with refused("column-name-zero-byte", cut="columns 1"):
         call()
-    assert str(caught.value) == "No column name can have a zero byte. Rename columns 1."
     assert not (tmp_path / "out").exists()
 
 
@@ -255,6 +247,6 @@ def test_tables_of_one_record_and_of_two_equal_ones(tmp_path: Path) -> None:
     run().fit_to(two.lazy(), tmp_path / "two", seed=SEED)
     assert memory.datasets[0].height == 2
     assert dataset(tmp_path / "two").equals(memory.datasets[0])
-    with pytest.raises(InputError, match=r"^All by-record Lipschitz bounds are equal"):
+    with refused("bounds-all-equal"):
         run(mechanism="lw").fit_to(two.lazy(), tmp_path / "lw", seed=SEED)
     assert not (tmp_path / "lw").exists()

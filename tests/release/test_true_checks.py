@@ -1,7 +1,5 @@
 """Red and green of every kind of release: what a strict claim allows, and remedies that it has."""
 
-from __future__ import annotations
-
 import html
 import re
 import warnings

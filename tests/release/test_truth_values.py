@@ -1,7 +1,5 @@
 """Truth values are logical in memory, and a csv spells them as the schema does."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

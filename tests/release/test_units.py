@@ -1,7 +1,5 @@
 """Runs whose unit of privacy has several records: one weight a unit, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, cast
@@ -12,14 +10,15 @@ import polars as pl
 import pytest
 from jsonschema import Draft202012Validator
 from matplotlib.figure import Figure
+from refusals import refused
 from runs import BRIEF
 from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
-from pyvws.report.board_bounds import bounds_section
 from pyvws.report.board_page import board_page
+from pyvws.report.board_sections import bounds_section
 from pyvws.report.evidence import Evidence, RiskEvidence, RiskSettings
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page
@@ -209,7 +208,7 @@ def test_the_constant_of_a_reference_is_that_of_public_units(tmp_path: Path) -> 
     assert weight.iloc[0] < 0.8 * 3.0 / np.quantile(-np.log(public["sex"].map(shares)), 0.95)
 
 
-def refused(table: Any, **settings: Any) -> str:
+def key_of(table: Any, **settings: Any) -> str:
     """The key of a refusal."""
     with pytest.raises(InputError) as raised:
         vws.synthesize(table, **{**BRIEF, **settings})
@@ -219,22 +218,22 @@ def refused(table: Any, **settings: Any) -> str:
 def test_what_knows_records_alone_is_refused(schema: Any) -> None:
     table, units = people(), schema("home")
     for mechanism in ("cw", "marginal", "pairwise", vws.Censored(epsilon=3.0, weights="cw")):
-        assert refused(table, schema=units, mechanism=mechanism) == "unit-mechanism"
+        assert key_of(table, schema=units, mechanism=mechanism) == "unit-mechanism"
     strict = {"mechanism": vws.Censored(epsilon=3.0, weights="none")}
-    assert refused(table, schema=units, **strict) == "exact-number-of-units"
+    assert key_of(table, schema=units, **strict) == "exact-number-of-units"
     public = {**ONE, **strict, "unit": "home", "records": 90}
-    assert refused(table, **public) == "records-unchanged"
+    assert key_of(table, **public) == "records-unchanged"
     alone = {**public, "formula": "~ 1"}
-    assert refused(table, **alone, engine="grid") == "grid-of-table"
+    assert key_of(table, **alone, engine="grid") == "grid-of-table"
     noisy = {"records": "noisy", "records_epsilon": 1.0}
-    assert refused(table, schema=units, **noisy) == "noisy-records-units"
-    assert refused(table, schema=units, unit="home") == "schema-beside-formula"
-    assert refused(table, schema=schema("visits")) == "unit-is-synthesized"
-    assert refused(table, **{**ONE, "unit": "visits"}) == "unit-outcome"
-    assert refused(table, **{**ONE, "unit": "house"}) == "columns-lacking"
-    assert refused(table.assign(home="a"), **{**ONE, "unit": "home"}) == "unit-of-one-value"
+    assert key_of(table, schema=units, **noisy) == "noisy-records-units"
+    assert key_of(table, schema=units, unit="home") == "schema-beside-formula"
+    assert key_of(table, schema=schema("visits")) == "unit-is-synthesized"
+    assert key_of(table, **{**ONE, "unit": "visits"}) == "unit-outcome"
+    assert key_of(table, **{**ONE, "unit": "house"}) == "columns-lacking"
+    assert key_of(table.assign(home="a"), **{**ONE, "unit": "home"}) == "unit-of-one-value"
     holed = table.assign(home=[None, *table["home"][1:]])
-    with pytest.raises(InputError, match="'home'") as caught:
+    with refused("column-missing-at-rows", column="home") as caught:
         vws.synthesize(holed, **{**BRIEF, **ONE, "unit": "home"})
     assert "h00" not in str(caught.value)
 

@@ -1,7 +1,5 @@
 """Runs with units of several records: every score beside a second sample draws whole units."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,7 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.comparison.compare import compare
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore::pyvws.errors.MisfitWarning"),
-]
+pytestmark = [pytest.mark.runs, pytest.mark.filterwarnings("ignore::pyvws.errors.MisfitWarning")]
 
 SIZE = 8
 CATEGORIES = {name: vws.Column(model="table", levels=("1", "2", "3")) for name in "ab"}

@@ -1,7 +1,5 @@
 """Runs that draw whole units: members in order, rules across them, new ids, numbers of units."""
 
-from __future__ import annotations
-
 import html
 import json
 from collections.abc import Callable
@@ -58,8 +56,7 @@ def schema(**entries: Any) -> Schema:
         "home": Column(role="id", prefix="S"),
         "owner": Column(model="table", levels=("no", "yes")),
         "place": Column(
-            levels=("1", "2", "3", "4"),
-            lookup={"before": {"0": 1, "1": 2, "2": 3, "3": 4}},
+            levels=("1", "2", "3", "4"), lookup={"before": {"0": 1, "1": 2, "2": 3, "3": 4}}
         ),
         "relation": Column(
             model="table",
@@ -68,10 +65,7 @@ def schema(**entries: Any) -> Schema:
             predictors=("before", "partners"),
         ),
         "age": Column(
-            model="table",
-            levels=ages,
-            cuts=(15, 25, 40, 65),
-            predictors=("relation", "last_age"),
+            model="table", levels=ages, cuts=(15, 25, 40, 65), predictors=("relation", "last_age")
         ),
     }
     members = {
@@ -176,7 +170,7 @@ def test_a_noisy_number_is_of_units() -> None:
     assert made.privacy["ledger"][-1]["key"] == "units"
 
 
-def refused(table: Any, **settings: Any) -> str:
+def key_of(table: Any, **settings: Any) -> str:
     with pytest.raises(InputError) as raised:
         vws.synthesize(table, **{"schema": schema(), **BRIEF, **settings})
     return raised.value.key
@@ -184,11 +178,11 @@ def refused(table: Any, **settings: Any) -> str:
 
 def test_what_a_unit_cannot_be_is_refused() -> None:
     table = homes()
-    assert refused(table, keep_order=True) == "members-order"
+    assert key_of(table, keep_order=True) == "members-order"
     mixed = table.assign(owner=np.where(np.arange(len(table)) == len(table) - 1, "no", "yes"))
-    assert refused(mixed) == "of-unit-differs"
+    assert key_of(mixed) == "of-unit-differs"
     large = table.assign(home=np.where(table["home"] < "H003", "H000", table["home"]))
-    assert refused(large.assign(owner="no")) == "units-of-other-sizes"
+    assert key_of(large.assign(owner="no")) == "units-of-other-sizes"
 
 
 def test_members_that_break_a_rule_are_counted_and_kept() -> None:
@@ -206,7 +200,7 @@ def test_units_that_are_hardly_ever_possible_are_refused() -> None:
     members = {**never.members.entries, "impossible": ["age >= 0"]}
     columns = {name: one for name, one in never.columns.items() if name not in never.derived}
     never = Schema(columns, unit="home", members=members)
-    assert refused(homes(), schema=never, draws=50) == "impossible-after-tries"
+    assert key_of(homes(), schema=never, draws=50) == "impossible-after-tries"
 
 
 @pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")

@@ -1,7 +1,5 @@
 """What must hold after runs that were killed or interrupted, and of runs at one time."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import signal
@@ -15,10 +13,7 @@ from real_runs import Place, digest, killed, old_folder, writing_seconds
 
 __all__ = ["Found", "break_off", "concurrent"]
 
-WAYS: dict[str, tuple[str, ...]] = {
-    "in memory": (),
-    "in steps": ("--memory", "1B"),
-}
+WAYS: dict[str, tuple[str, ...]] = {"in memory": (), "in steps": ("--memory", "1B")}
 
 
 @dataclass(slots=True)

@@ -1,7 +1,5 @@
 """Tables that are broken in known ways, as the bytes of a file."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import decimal

@@ -1,7 +1,5 @@
 """Command lines of every subcommand over tables and folders that may be broken."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Callable, Sequence
@@ -84,6 +82,7 @@ _MECHANISMS: tuple[tuple[str, dict[str, str]], ...] = (
     ("lw", {}),
     ("lw", {"--epsilon": "5"}),
     ("lw", {"--threshold": "0.9"}),
+    ("inverse", {"--t": "2"}),
     ("cw", {}),
     ("marginal", {"--known": "g"}),
     ("pairwise", {"--known": "g"}),

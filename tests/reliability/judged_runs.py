@@ -1,7 +1,5 @@
 """Judge how a run of the command line ended."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

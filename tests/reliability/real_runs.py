@@ -1,7 +1,5 @@
 """Runs of `pyvws synthesize` as processes of their own, killed, interrupted, or many at once."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

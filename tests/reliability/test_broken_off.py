@@ -1,7 +1,5 @@
 """Runs that are killed, interrupted, or many at once: a whole folder, the old one, or none."""
 
-from __future__ import annotations
-
 import random
 import signal
 from pathlib import Path

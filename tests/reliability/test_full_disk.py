@@ -1,7 +1,5 @@
 """A full disk is reported in one line, and nothing is left of the run."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

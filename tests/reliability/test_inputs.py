@@ -1,7 +1,5 @@
 """Malformed inputs of the command line end in a one-line error or a right result."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

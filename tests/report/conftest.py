@@ -1,7 +1,5 @@
 """A browser for the pages."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator

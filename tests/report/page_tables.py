@@ -1,7 +1,5 @@
 """The tables of a report's page, as rows of text."""
 
-from __future__ import annotations
-
 import html
 import re
 

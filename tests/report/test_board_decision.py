@@ -1,7 +1,5 @@
 """The sheets that a board decides by: epsilon in words, fails first, risks by keys, a signature."""
 
-from __future__ import annotations
-
 import html
 import math
 import re
@@ -344,7 +342,7 @@ def test_an_original_that_is_spelled_otherwise_has_the_same_copies_on_the_page(
         folder / "original.csv", index=False
     )
     run = run_here(
-        *("report", folder / "out", "--original", folder / "original.csv", "--overwrite"),
+        *("report", folder / "out", "--original", folder / "original.csv", "--overwrite")
     )
     assert run.code == 1
     assert "hardly a value in common" in run.err

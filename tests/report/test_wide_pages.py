@@ -1,7 +1,5 @@
 """Both pages of a table of 24 columns in a browser: nothing is wider than the page."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

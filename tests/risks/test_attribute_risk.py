@@ -1,7 +1,5 @@
 """Attribute risk: an intruder's posterior over guesses, against Bayes' rule by enumeration."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

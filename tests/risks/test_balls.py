@@ -1,13 +1,12 @@
 """Balls of several outcomes: by hand, by loops, and what they collapse to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from pyvws.errors import InputError
 from pyvws.risks.balls import amounts, count_inside, make_balls, near, outcomes
@@ -50,7 +49,7 @@ def test_outcomes_come_as_floats_or_are_refused(table, kind, bad):
     assert outcomes(rows[:, 0].tolist(), "y").tolist() == [[v] for v in rows[:, 0]]
     spoiled = rows.copy()
     spoiled[-1, -1] = [np.nan, np.inf, -np.inf][bad]
-    with pytest.raises(InputError, match=rf"1 \(row {shape[0]}\)"):
+    with refused("balls-missing-values"):
         outcomes(spoiled, "y")
     with pytest.raises(InputError):
         amounts(rows.astype(str), "y")
@@ -130,35 +129,28 @@ def test_tables_of_any_kind():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "key"),
     [
-        (
-            {"radius": [0.1, 0.2, 0.3]},
-            "radius must be one number or one for each outcome. Got 3 for 2.",
-        ),
-        ({"radius": [0.1, 0.0]}, "radius must be above 0. Got 0."),
-        ({"norm": "sphere"}, "norm must be one of box, euclidean. Got 'sphere'."),
-        (
-            {"synthetic": [[1.0, 2.0]]},
-            "original and synthetic dataset 1 must have the same outcomes. Got 2 and 1.",
-        ),
+        ({"radius": [0.1, 0.2, 0.3]}, "radius-length"),
+        ({"radius": [0.1, 0.0]}, "not-above-0"),
+        ({"norm": "sphere"}, "not-a-choice"),
+        ({"synthetic": [[1.0, 2.0]]}, "balls-unequal-outcomes"),
     ],
 )
-def test_bad_input(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(arguments, key):
+    with refused(key):
         identification_risk([[1.0, 2.0], [3.0, 4.0]], **arguments)
-    assert str(caught.value) == message
 
 
 def test_bad_outcomes():
-    with pytest.raises(InputError, match=r"^x must be numeric\."):
+    with refused("balls-not-numeric", name="x"):
         outcomes([["a", "b"]], "x")
-    with pytest.raises(InputError, match=r"^x has missing or infinite values: 1 \(row 2\)\. "):
+    with refused("balls-missing-values", name="x", bad="1 (row 2)"):
         outcomes([[1.0, 2.0], [np.nan, 1.0]], "x")
-    with pytest.raises(InputError, match=r"^x must have at least one"):
+    with refused("balls-empty", name="x"):
         outcomes(np.empty((0, 2)), "x")
 
 
 def test_rows_of_several_lengths_are_refused_in_words() -> None:
-    with pytest.raises(InputError, match="rows of one length"):
+    with refused("balls-shape"):
         outcomes([[1.0, 2.0], [3.0]], "original")

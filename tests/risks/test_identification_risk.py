@@ -1,21 +1,16 @@
 """Identification risks: by hand, by a double loop, and what must not change them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from pyvws.errors import InputError
 from pyvws.risks.identification_risk import identification_risk, paired_outcomes, pattern_codes
 
-MISSING = (
-    "Known column 1 has missing values: a pattern needs all of them. Make missing a value of its "
-    "own, or leave the column out."
-)
 few = settings(max_examples=60, derandomize=True)
 tables = st.integers(1, 15).flatmap(
     lambda n: st.tuples(
@@ -182,51 +177,19 @@ def test_patterns_of_several_columns():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "key"),
     [
-        ({"radius": 0.0}, "radius must be above 0. Got 0."),
-        (
-            {"radius_kind": "relative"},
-            "radius_kind must be one of percentage, absolute, fixed. Got 'relative'.",
-        ),
-        ({"synthetic": []}, "synthetic must hold at least one dataset. Got none."),
-        (
-            {"synthetic": [[1.0, 2.0], [1.0, np.nan]]},
-            "synthetic dataset 2 has missing or infinite values: 1 (row 2). "
-            "Remove or impute them first.",
-        ),
-        (
-            {"synthetic": [[1.0]]},
-            "original and synthetic dataset 1 must have one entry for each record. Got 2 and 1. "
-            "Give the same records in the same order.",
-        ),
-        (
-            {"known": [["a", "b"], ["a"]]},
-            "Each known column needs one value for each record. Got 1 for 2 in known column 2. "
-            "Give the columns' values for all records.",
-        ),
-        (
-            {"known": [pd.Series(["a", "b"]), pl.Series("town", ["a"])]},
-            "Each known column needs one value for each record. Got 1 for 2 in known column "
-            "'town'. Give the columns' values for all records.",
-        ),
+        ({"radius": 0.0}, "not-above-0"),
+        ({"radius_kind": "relative"}, "not-a-choice"),
+        ({"synthetic": []}, "no-dataset"),
+        ({"synthetic": [[1.0, 2.0], [1.0, np.nan]]}, "values-missing-or-infinite"),
+        ({"synthetic": [[1.0]]}, "balls-unequal-records"),
+        ({"known": [["a", "b"], ["a"]]}, "known-length"),
+        ({"known": [pd.Series(["a", "b"]), pl.Series("town", ["a"])]}, "known-length"),
+        *(({"known": known}, "known-shape") for known in ([], "a", np.ones((2, 1, 1)))),
+        ({"known": pl.LazyFrame({"town": ["a", "b"]})}, "known-is-lazy"),
         *(
-            (
-                {"known": known},
-                "known must be one column of values, several of them, or a table. Leave it out "
-                "when an intruder knows nothing.",
-            )
-            for known in ([], "a", np.ones((2, 1, 1)))
-        ),
-        (
-            {"known": pl.LazyFrame({"town": ["a", "b"]})},
-            "known is a lazy table. Collect it first: known.collect().",
-        ),
-        *(
-            (
-                {"known": known},
-                MISSING,
-            )
+            ({"known": known}, "known-missing")
             for known in (
                 [["a", None]],
                 [[1.0, np.nan]],
@@ -237,10 +200,9 @@ def test_patterns_of_several_columns():
         ),
     ],
 )
-def test_bad_input(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(arguments, key):
+    with refused(key):
         identification_risk([1.0, 2.0], **arguments)
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

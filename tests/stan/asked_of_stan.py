@@ -4,8 +4,6 @@ For all families `tests/validation/test_stored_densities.py` holds Stan's stored
 questions, and a changed program makes them stale. `python -m pytest -m evidence` asks Stan itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

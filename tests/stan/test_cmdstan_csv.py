@@ -1,7 +1,5 @@
 """CmdStan's own files, as CmdStan writes them."""
 
-from __future__ import annotations
-
 import numpy as np
 from pyvws_validation._stan_case import seeded_target
 

@@ -1,7 +1,5 @@
 """The papers' loop reaches the same conclusions whatever engine runs it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from pyvws_validation._stan_case import seeded_target

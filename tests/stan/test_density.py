@@ -1,7 +1,5 @@
 """Every engine works on one density: the package's, Stan's today, and the papers' program's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

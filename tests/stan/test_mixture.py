@@ -1,7 +1,5 @@
 """The mixture's Stan programs: its density, its posterior without labels, its parameters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

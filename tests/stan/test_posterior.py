@@ -1,7 +1,5 @@
 """Engines agree on posteriors within Monte Carlo error, and the comparison can fail."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from asked_of_stan import asked

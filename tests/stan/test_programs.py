@@ -1,7 +1,5 @@
 """What the Stan programs must have in common, read from their text."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

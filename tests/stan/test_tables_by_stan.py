@@ -1,7 +1,5 @@
 """Stan engines run the programs of a table's columns one after the other."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

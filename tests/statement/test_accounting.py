@@ -1,7 +1,5 @@
 """The privacy statement: rounding up, totals, what is claimed and what is said."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The word of a strict claim whose schema a program read off the records and somebody signed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -12,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pyvws as vws
-from pyvws.comparison.advice import KINDS
+from pyvws.comparison.found import KINDS
 from pyvws.statement.guarantees import STRICT, claim_of, if_public
 from pyvws.statement.releases import costs_together, has_costs
 from pyvws.statement.schema import GUARANTEES, SCHEMA

@@ -6,8 +6,6 @@ with the same keys. Warnings to the agency describe the table and stay inside.
 `PYVWS_NEIGHBOUR_CASES` sets how many pairs are generated, 60 unless given.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import datetime
@@ -185,9 +183,7 @@ RUNS: dict[str, Callable[[], dict[str, Any]]] = {
         mechanism=Censored(epsilon=1.0, weights="staged", stage_epsilon=1.0),
     ),
     "units": lambda: censored(schema=schema("home", "age", "own", unit="home"), records=4),
-    "members": lambda: censored(
-        schema=schema("home", "sex", "age", unit="home", members=MEMBERS),
-    ),
+    "members": lambda: censored(schema=schema("home", "sex", "age", unit="home", members=MEMBERS)),
     "one outcome, entries": lambda: censored(
         outcome="pay", model="normal", column={"missing": ["-8", True], "mass": [0]}
     ),

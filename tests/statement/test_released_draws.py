@@ -1,7 +1,5 @@
 """Datasets of one draw are paid once: losses by enumeration, turns, statements of before."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """privacy.json against its schema file, whatever the mechanism and the way out."""
 
-from __future__ import annotations
-
 import copy
 import json
 import warnings

@@ -4,8 +4,6 @@ The loss is the largest |log ratio| of P(theta_1, theta_2) under two neighbours,
 grid points. It is computed from the targets that whole runs sampled, and not from what they say.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -28,10 +26,7 @@ from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.reference import Reference
 from pyvws.weights.weights import fixed_scale_weights
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore:epsilon clamps every record"),
-]
+pytestmark = [pytest.mark.runs, pytest.mark.filterwarnings("ignore:epsilon clamps every record")]
 
 E1, E2 = 1.0, 2.0
 POINTS = {

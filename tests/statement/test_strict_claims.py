@@ -4,8 +4,6 @@ Under other claims it is so too, but for values and figures. `PYVWS_NEIGHBOUR_CA
 pairs of tables are generated, 200 unless given, and 20 under other claims.
 """
 
-from __future__ import annotations
-
 import contextlib
 import html
 import io
@@ -26,6 +24,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from typer.testing import CliRunner
 
 from pyvws.commands.cli import app
@@ -315,11 +314,7 @@ def test_neighbours_release_the_same_bytes_but_for_the_values(
 
 
 @given(neighbouring_tables(), HOW)
-@settings(
-    max_examples=CASES // 2,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
+@settings(max_examples=CASES // 2, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_neighbouring_tables_release_the_same_bytes_but_for_the_values(
     case: tuple[dict[str, Any], list[pl.DataFrame]], how: str
 ) -> None:
@@ -576,9 +571,8 @@ def test_the_settings_alone_decide_the_word(
             return
     assert run.strict == (said == ["dp"])
     if not run.strict:
-        with pytest.raises(InputError) as refused:
+        with refused("no-guarantee"):
             RunSettings(**chosen, accept_unconverged=True)
-        assert refused.value.key == "no-guarantee"
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -783,41 +777,37 @@ def test_as_many_draws_as_the_statement_says_decide_the_datasets() -> None:
 
 
 def test_numbers_of_draws_that_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^draws_per_release must be"):
+    with refused("not-a-whole-number", name="draws_per_release"):
         Synthesizer(**strict(draws_per_release=0))
-    with pytest.raises(InputError) as refused:
+    with refused("too-few-draws"):
         Synthesizer(**strict(datasets=5))
-    assert refused.value.key == "too-few-draws"
     Synthesizer(**strict(datasets=5, draws_per_release=4))
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "key"),
     [
-        ({"records": 0}, "records must be"),
-        ({"records": "many"}, "records must be a whole number or 'noisy'. Got 'many'."),
-        ({"records": "noisy", "records_epsilon": 0.0}, "records_epsilon must be"),
-        ({"records_epsilon": 1.0}, "records_epsilon belongs to records. Add records"),
+        ({"records": 0}, "not-a-whole-number"),
+        ({"records": "many"}, "records-words"),
+        ({"records": "noisy", "records_epsilon": 0.0}, "not-above-0"),
+        ({"records_epsilon": 1.0}, "belongs-to-setting"),
     ],
 )
-def test_numbers_of_rows_that_are_refused(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_numbers_of_rows_that_are_refused(changes: dict[str, Any], key: str) -> None:
+    with refused(key):
         Synthesizer(**strict(**changes))
-    assert str(caught.value).startswith(message)
 
 
 def test_columns_released_unchanged_have_the_table_s_own_rows(tmp_path: Path) -> None:
     table = VISITS.with_columns(town=pl.Series(["a", "b"] * 4))
     for role in ({"formula": "~ town"}, {"keep": "all"}):
-        with pytest.raises(InputError) as refused:
+        with refused("records-unchanged"):
             Synthesizer(**strict(records=5, **role)).fit(table, seed=1)
-        assert refused.value.key == "records-unchanged"
         table.write_parquet(tmp_path / "table.parquet")
-        with pytest.raises(InputError) as refused:
+        with refused("records-unchanged"):
             Synthesizer(**strict(records=5, **role)).fit_to(
                 tmp_path / "table.parquet", tmp_path / "out", seed=1
             )
-        assert refused.value.key == "records-unchanged"
     assert not (tmp_path / "out").exists()
 
 

@@ -1,7 +1,5 @@
 """Whole runs with strict weights: the bytes that leave, chains that fail, the command line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,22 +8,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from refusals import refused
 from test_strict_claims import BAD, FINE, SeededEngine, what_leaves_by
 from test_strict_claims import strict as strict_settings
 from typer.testing import CliRunner
 
 from pyvws.commands.cli import app
-from pyvws.errors import ConvergenceError, DisclosureWarning, InputError
+from pyvws.errors import ConvergenceError, DisclosureWarning
 from pyvws.mechanisms.censored import Censored
 from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore:epsilon clamps every record"),
-]
+pytestmark = [pytest.mark.runs, pytest.mark.filterwarnings("ignore:epsilon clamps every record")]
 
 SOURCES = ("public", "reference", "staged")
 TABLE = pl.DataFrame({"y": [3, 4, 1, 2, 5, 2, 2, 3], "w": [0.5, 1.0] * 4, "town": ["a", "b"] * 4})
@@ -153,7 +149,7 @@ def test_the_beta_family_takes_ends_of_the_range_where_every_fit_clamps(tmp_path
     beta: dict[str, Any] = {"model": "beta", "formula": "~ 1"}
     for source in ("public", "staged"):
         strict(source, tmp_path, **beta).fit(table, seed=1)
-        with pytest.raises(InputError, match="Leave squeeze out"):
+        with refused("squeeze-clamp"):
             strict(source, tmp_path, **{**beta, "model": _squeezed()})
     strict("reference", tmp_path, **{**beta, "model": _squeezed()})
 

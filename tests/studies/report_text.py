@@ -1,7 +1,5 @@
 """What a study prints."""
 
-from __future__ import annotations
-
 from pyvws_studies.replicates import Report
 from rich.console import Console
 

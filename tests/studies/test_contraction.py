@@ -1,7 +1,5 @@
 """The contraction study: its data, its summary, a small run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The study of coverage from noisy counts: its population, and a small run of the whole."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -52,11 +50,7 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return counts + np.rint(rng.normal(0.0, scale, len(counts))).astype(np.int64)
 
     monkeypatch.setattr(seller, "add_discrete_gaussian", seeded)
-    small = replace(
-        study.STUDY,
-        settings=_SMALL,
-        keys=partial(study.keys, _SMALL),
-    )
+    small = replace(study.STUDY, settings=_SMALL, keys=partial(study.keys, _SMALL))
     found = run_study(small, tmp_path, replicates=32, seed=4, jobs=1)
     lines = pl.read_csv(tmp_path / "coverage.csv")
     assert (lines["databases"] == 32).all()

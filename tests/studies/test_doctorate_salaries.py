@@ -1,7 +1,5 @@
 """The salary study on a file of one's own, its filters, and what it says without a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import narwhals as nw

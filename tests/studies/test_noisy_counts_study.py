@@ -1,7 +1,5 @@
 """The study of noisy counts on a small made-up copy of its file."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

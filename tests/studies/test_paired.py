@@ -1,19 +1,10 @@
 """Differences within replicates: their interval, what they tell apart, what they could."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
-from pyvws_studies.printed import (
-    LEVEL,
-    POWER,
-    Printed,
-    Recomputed,
-    paired_difference,
-    paired_table,
-)
+from pyvws_studies.printed import LEVEL, POWER, Printed, Recomputed, paired_difference, paired_table
 from rich.console import Console
 
 

@@ -1,7 +1,5 @@
 """What the 2024 paper shows, on its own simulated data."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

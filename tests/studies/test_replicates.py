@@ -1,7 +1,5 @@
 """Replicates: seeds by key, whole files, resumed studies, refused settings, an interrupt."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

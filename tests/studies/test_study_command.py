@@ -1,7 +1,5 @@
 """pyvws study: its list, its help, and what it says to a wrong call."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Weights, bounds and re-weights of a fit made elsewhere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +8,7 @@ import xarray
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from refusals import refused
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
@@ -44,8 +43,7 @@ def test_it_is_the_pure_functions_and_nothing_else():
     alpha = rng.uniform(size=20)
     weighted = from_log_lik(matrix * alpha, alpha)
     np.testing.assert_array_equal(
-        weighted.reweight(0.95),
-        reweight(alpha, lipschitz_bounds(matrix * alpha).by_record, k=0.95),
+        weighted.reweight(0.95), reweight(alpha, lipschitz_bounds(matrix * alpha).by_record, k=0.95)
     )
 
 
@@ -90,18 +88,18 @@ def test_inputs_stay_as_they_are():
 
 
 def test_weights_of_a_weighted_fit_are_not_taken_for_lw():
-    with pytest.raises(InputError, match="LW weights come from the unweighted fit"):
+    with refused("weights-of-weighted-fit"):
         from_log_lik(LOG_LIK * ALPHA, ALPHA).lipschitz_weights()
     assert from_log_lik(LOG_LIK, np.ones(3)).lipschitz_weights().tolist() == [1.0, 0.75, 0.0]
 
 
 def test_reweight_needs_the_weights():
-    with pytest.raises(InputError, match="Give weights= when you read the fit"):
+    with refused("reweight-without-weights"):
         from_log_lik(LOG_LIK).reweight(0.9)
 
 
 def test_lengths_must_agree():
-    with pytest.raises(InputError, match="Got 2 and 3"):
+    with refused("unequal-lengths", first=2, second=3):
         from_log_lik(LOG_LIK, [1.0, 0.5])
 
 
@@ -141,7 +139,7 @@ def test_rows_stand_chain_after_chain_whichever_dimension_comes_first():
         np.testing.assert_array_equal(fit.log_lik, rows)
         np.testing.assert_array_equal(fit.y_rep, rows)
     assert from_log_lik(TABLE.stack(sample=("chain", "draw"))).chains == 1
-    with pytest.raises(InputError, match="2 chains by its dimensions, and chains says 4"):
+    with refused("log-lik-chains", own=2, chains=4):
         from_log_lik(TABLE, chains=4)
 
 
@@ -151,10 +149,10 @@ def test_columns_that_were_sorted_as_text_are_refused(tmp_path):
     table = pd.DataFrame(-np.arange(22.0).reshape(2, 11), columns=names)
     assert from_log_lik(table).log_lik.shape == (2, 11)
     for form in (table[sorted(names)], pl.from_pandas(table[sorted(names)])):
-        with pytest.raises(InputError, match="Sort them by number"):
+        with refused("log-lik-columns-out-of-order"):
             from_log_lik(form)
     path = csv(tmp_path / "1.csv", LOG_LIK, names=("log_lik.2", "log_lik.1", "log_lik.3"))
-    with pytest.raises(InputError, match="Sort them by number"):
+    with refused("log-lik-columns-out-of-order"):
         from_cmdstan_csv(path)
 
 
@@ -164,15 +162,15 @@ def test_arviz_extract_is_not_taken_for_its_transpose():
     extracted = table.stack(sample=("chain", "draw"))
     assert extracted.shape == (6, 40)
     assert len(from_log_lik(extracted).lipschitz_weights()) == 6
-    with pytest.raises(InputError, match="one variable"):
+    with refused("log-lik-several-variables"):
         from_log_lik(xarray.Dataset({"y": table, "z": table}))
 
 
 def test_records_check_the_columns():
     assert from_log_lik(LOG_LIK, records=3).log_lik.shape == (2, 3)
-    with pytest.raises(InputError, match=r"each of 2 records. Got 2 rows .* Give its transpose"):
+    with refused("log-lik-columns", records=2, values=2):
         from_log_lik(LOG_LIK, records=2)
-    with pytest.raises(InputError, match=r"each of 4 records. Got 2 rows and 3 columns.$"):
+    with refused("log-lik-columns", records=4, values=2):
         from_log_lik(LOG_LIK, records=4)
 
 
@@ -181,7 +179,7 @@ def test_a_column_that_counts_the_rows_is_refused(first):
     """R's write.csv adds such a column, and pandas' to_csv one from 0."""
     counted = np.column_stack([LOG_LIK[:, 0], first + np.arange(2.0)])
     for form in (counted, pd.DataFrame(counted), pl.DataFrame(counted)):
-        with pytest.raises(InputError, match="Column 2 of log_lik counts the rows"):
+        with refused("log-lik-row-names"):
             from_log_lik(form)
     from_log_lik([[1.0, 0.0]])
     from_log_lik([[1.0], [2.0], [2.0], [4.0]])
@@ -251,18 +249,18 @@ def test_a_file_that_is_no_chain_says_so(tmp_path, change, said):
 
 
 def test_missing_files_say_so(tmp_path):
-    with pytest.raises(InputError, match="There is no file"):
+    with refused("program-file-missing"):
         from_cmdstan_csv(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="saveRDS"):
+    with refused("rds-missing"):
         from_stanfit(tmp_path / "none.rds")
-    with pytest.raises(InputError, match="at least one CSV file"):
+    with refused("csv-files-missing"):
         from_cmdstan_csv([])
 
 
 def test_files_of_different_width_say_so(tmp_path):
     first = csv(tmp_path / "1.csv", LOG_LIK)
     second = csv(tmp_path / "2.csv", LOG_LIK[:, :2], names=("log_lik.1", "log_lik.2"))
-    with pytest.raises(InputError, match="differ in their number of log_lik columns"):
+    with refused("csv-files-differ"):
         from_cmdstan_csv([first, second])
 
 
@@ -298,7 +296,7 @@ def test_a_dataset_and_an_array_are_log_likelihoods():
 
 
 def test_weights_of_arviz_are_never_taken_in_silence():
-    with pytest.raises(InputError, match="log_lik='plain'"):
+    with refused("log-lik-holds"):
         from_arviz(groups("DataTree"), ALPHA)
     plain = from_arviz(groups("DataTree"), ALPHA, log_lik="plain")
     weighted = from_arviz(groups("DataTree", weighted=True), ALPHA, log_lik="weighted")
@@ -307,45 +305,45 @@ def test_weights_of_arviz_are_never_taken_in_silence():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "key"),
     [
-        (lambda z: z.isel(draw=slice(0, 3)), "other chains and draws"),
-        (lambda z: z.isel(chain=[1, 0]).assign_coords(chain=[1, 0]), "other chains and draws"),
-        (lambda z: z.isel(y=slice(0, 2)), "other records"),
-        (lambda z: z.assign_coords(y=[3, 2, 1]), "other records"),
+        (lambda z: z.isel(draw=slice(0, 3)), "predictive-dimension"),
+        (lambda z: z.isel(chain=[1, 0]).assign_coords(chain=[1, 0]), "predictive-dimension"),
+        (lambda z: z.isel(y=slice(0, 2)), "predictive-dimension"),
+        (lambda z: z.assign_coords(y=[3, 2, 1]), "predictive-dimension"),
     ],
 )
-def test_predictive_draws_of_another_fit_are_refused(change, message):
+def test_predictive_draws_of_another_fit_are_refused(change, key):
     labelled = TABLE.assign_coords(chain=[0, 1], y=[1, 2, 3])
     tree = {
         "log_likelihood": labelled.to_dataset(name="z"),
         "posterior_predictive": change(labelled).to_dataset(name="z"),
     }
-    with pytest.raises(InputError, match=message):
+    with refused(key):
         from_arviz(xarray.DataTree.from_dict(tree))
 
 
 def test_several_variables_are_told_apart_by_their_names():
     two = xarray.Dataset({"a": TABLE, "b": 2 * TABLE})
     tree = xarray.DataTree.from_dict({"log_likelihood": two, "posterior_predictive": two})
-    with pytest.raises(InputError, match="several variables: a, b"):
+    with refused("several-variables", names="a, b"):
         from_arviz(tree)
     fit = from_arviz(tree, variable="b")
     np.testing.assert_array_equal(fit.y_rep, 2 * TABLE.to_numpy().reshape(8, 3))
     np.testing.assert_array_equal(
         from_arviz(tree, variable="b", y_rep="a").y_rep, TABLE.to_numpy().reshape(8, 3)
     )
-    with pytest.raises(InputError, match="no predictive draws 'c'"):
+    with refused("predictive-draws-missing", y_rep="c"):
         from_arviz(tree, variable="b", y_rep="c")
-    with pytest.raises(InputError, match="There is no log-likelihood"):
+    with refused("log-lik-missing"):
         from_arviz(xarray.DataTree.from_dict({"posterior": two}))
-    with pytest.raises(InputError, match=r"vws\.from_log_lik"):
+    with refused("arviz-kind"):
         from_arviz(LOG_LIK)
 
 
 def test_predictive_draws_have_the_shape_of_log_lik():
-    with pytest.raises(InputError, match=r"each of 2 draws .* Got shape \(3, 2\)"):
+    with refused("y-rep-shape", shape2=3):
         from_log_lik(LOG_LIK, y_rep=LOG_LIK.T)
-    with pytest.raises(InputError, match="not 3 chains"):
+    with refused("log-lik-unequal-chains", chains=3):
         from_log_lik(LOG_LIK, chains=3)
     assert "4" not in repr(from_log_lik(LOG_LIK, y_rep=LOG_LIK))

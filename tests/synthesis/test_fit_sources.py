@@ -1,13 +1,12 @@
 """What a fit's bounds are of: a user's program's log_lik, or a model's, clamped where asked."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from refusals import refused
 
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -19,11 +18,7 @@ from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.synthesis.fit_sources import (
-    ModelSource,
-    clamps_everything,
-    share_outside,
-)
+from pyvws.synthesis.fit_sources import ModelSource, clamps_everything, share_outside
 from pyvws.synthesis.judged_fits import judge_convergence
 from pyvws.synthesis.outside_source import ProgramSource
 from pyvws.tables.design.cells import make_cells
@@ -104,7 +99,7 @@ _COMPUTED = {
 def test_a_program_predicts_from_its_parameters_alone(place: str) -> None:
     """What it computes under their names may hold the records: beta[1] = log(max(y))."""
     engine: Any = _Engine(_LOG_LIK, beta=np.ones((400, 1)))
-    with pytest.raises(InputError, match="parameters block of the Stan"):
+    with refused("program-parameter-undeclared"):
         ProgramSource(UserProgram(_COMPUTED[place]), engine, np.ones(3), np.ones((3, 1)), ("beta",))
 
 
@@ -115,7 +110,7 @@ def test_that_is_refused_before_the_program_is_compiled(engine: str, need: Any) 
     program = UserProgram(
         _COMPUTED["generated quantities"].replace("array[n] int y", "vector[n] y")
     )
-    with pytest.raises(InputError, match="does not declare beta, which"):
+    with refused("program-parameter-undeclared", missing="beta"):
         Synthesizer(outcome="y", model="poisson", engine=engine, program=program).fit(table, seed=1)
 
 
@@ -123,7 +118,7 @@ def test_parameters_that_the_prediction_leaves_out_are_refused_unless_named() ->
     text = _PROGRAM.replace("vector[K] beta;", "vector[K] beta; real<lower=0> tau;")
     engine: Any = _Engine(_LOG_LIK, beta=np.ones((400, 1)))
     of_run: Any = (engine, np.ones(3), np.ones((3, 1)), ("beta",))
-    with pytest.raises(InputError, match="has the parameters tau, which"):
+    with refused("program-parameters-unread", unread="tau", unread2="tau"):
         ProgramSource(UserProgram(text), *of_run)
     ProgramSource(UserProgram(text, unread=("tau",)), *of_run)
     own = text.replace("vector[n] log_lik;", "vector[n] log_lik; vector[n] y_rep;")
@@ -193,7 +188,7 @@ def test_a_clamped_fit_has_clamped_bounds_and_tells_when_nothing_is_inside_them(
 
 def test_an_own_program_is_not_clamped_from_outside() -> None:
     source = _source(_LOG_LIK, content="plain", beta=np.zeros((400, 1)))
-    with pytest.raises(InputError, match="cannot be censored from outside"):
+    with refused("own-program-censored"):
         source.sample(np.ones(3), _SETTINGS, seed=1, progress=None, clamp=Clamp(2.0))
 
 

@@ -1,7 +1,5 @@
 """Which categories lose a level, and which runs keep it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,18 +1,17 @@
 """The loop: fits in the right order, searches that meet their bound, draws evenly thinned."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError, SearchError
+from pyvws.errors import SearchError
 from pyvws.mechanisms.count_weighted import CountWeighted
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.weighing import Request, Weighting
@@ -125,7 +124,7 @@ def test_the_scalar_weight_is_the_ratio_of_bounds(loop: SynthesisLoop, y: Floats
 
 
 def test_a_bound_above_the_unweighted_one_is_refused(loop: SynthesisLoop, y: Floats) -> None:
-    with pytest.raises(InputError, match="at or above that of the unweighted fit"):
+    with refused("match-above-unweighted"):
         run(loop, y, ScalarWeighted(match=1e6))
 
 
@@ -166,7 +165,7 @@ def test_datasets_follow_the_posterior_and_differ(loop: SynthesisLoop, y: Floats
 
 
 def test_more_datasets_than_draws_are_refused(loop: SynthesisLoop, y: Floats) -> None:
-    with pytest.raises(InputError, match="1001 datasets need 1001 posterior draws"):
+    with refused("too-few-posterior-draws", datasets=1001, d=1001):
         loop.synthetic(loop.unweighted(), np.ones((len(y), 1)), 1001)
 
 

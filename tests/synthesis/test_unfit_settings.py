@@ -3,14 +3,13 @@
 A refusal after that could be taken for one that tells of the table.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import polars as pl
 import pytest
+from refusals import refused
 
 import pyvws as vws
 from pyvws.engines.cmdstan import CmdStanEngine
@@ -40,29 +39,26 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "key"),
     [
-        ({**ON_GRID, "mechanism": replace(STRICT, epsilon=1025.0)}, "epsilon from"),
-        ({**ON_GRID, "mechanism": replace(STRICT, epsilon=1e-9)}, "epsilon from"),
+        ({**ON_GRID, "mechanism": replace(STRICT, epsilon=1025.0)}, "grid-epsilon-range"),
+        ({**ON_GRID, "mechanism": replace(STRICT, epsilon=1e-9)}, "grid-epsilon-range"),
         (
-            {
-                **ON_GRID,
-                "mechanism": Censored(epsilon=1.0, weights="staged", stage_epsilon=1e-9),
-            },
-            "epsilon from",
+            {**ON_GRID, "mechanism": Censored(epsilon=1.0, weights="staged", stage_epsilon=1e-9)},
+            "grid-epsilon-range",
         ),
-        ({**ON_GRID, "model": NormalMixture(components=2, labels="prior")}, "regressions"),
-        ({**ON_GRID, "model": Ordinal(levels=(1, 2, 3, 4, 5))}, "at most 3 parameters"),
-        ({**ON_GRID, "settings": SamplerSettings(grid_steps=(3, 3))}, "grid_steps needs 1"),
-        ({**ON_GRID, "settings": SamplerSettings(grid_steps=(10**7,))}, "at most 1000000"),
-        ({"model": TruncatedNormal(range=(0, 1))}, "--clamp half"),
-        ({"records": "noisy", "records_epsilon": 1e-320}, "too small for a finite noise"),
-        ({"schema": Schema(COLUMNS), "engine": CmdStanEngine()}, "one column at a time"),
+        ({**ON_GRID, "model": NormalMixture(components=2, labels="prior")}, "grid-no-regression"),
+        ({**ON_GRID, "model": Ordinal(levels=(1, 2, 3, 4, 5))}, "grid-too-many-parameters"),
+        ({**ON_GRID, "settings": SamplerSettings(grid_steps=(3, 3))}, "grid-setting-length"),
+        ({**ON_GRID, "settings": SamplerSettings(grid_steps=(10**7,))}, "grid-too-many-points"),
+        ({"model": TruncatedNormal(range=(0, 1))}, "truncated-normal-at-end"),
+        ({"records": "noisy", "records_epsilon": 1e-320}, "epsilon-too-small-for-noise"),
+        ({"schema": Schema(COLUMNS), "engine": CmdStanEngine()}, "engine-one-column"),
     ],
 )
-def test_a_run_is_refused_without_a_table(given: dict[str, Any], said: str) -> None:
+def test_a_run_is_refused_without_a_table(given: dict[str, Any], key: str) -> None:
     usual = {"outcome": "y", "model": "poisson"} if "schema" not in given else {}
-    with pytest.raises(InputError, match=said):
+    with refused(key):
         vws.Synthesizer(**{**usual, "mechanism": STRICT, **given})
 
 
@@ -79,9 +75,8 @@ def test_other_columns_that_are_released_have_the_rows_of_the_table(
     released: dict[str, Any],
 ) -> None:
     usual = {} if "schema" in released else {"outcome": "y", "model": "poisson"}
-    with pytest.raises(InputError) as refused:
+    with refused("records-unchanged"):
         vws.Synthesizer(**usual, **released, mechanism=STRICT, records=5)
-    assert refused.value.key == "records-unchanged"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +94,7 @@ def test_a_histogram_is_refused_without_a_table(given: dict[str, Any], said: str
 
 
 def test_a_range_wider_than_any_float_is_refused() -> None:
-    with pytest.raises(InputError, match="a finite way apart"):
+    with refused("model-range"):
         Beta(range=(-1e308, 1e308))
 
 
@@ -107,7 +102,7 @@ def test_a_range_wider_than_any_float_is_refused() -> None:
 def test_a_range_without_a_step_adds_nothing_up(ends: tuple[float, float]) -> None:
     """0 / 0 as a whole number would be the lowest one, and sums of it would wrap."""
     sold = seller_of_sums(Budget(epsilon=1.0), {"all": Fraction(1)})
-    with pytest.raises(InputError, match="public range"):
+    with refused("range-ends-size"):
         noisy_sums(sold, "all", [0.0, 0.0], pl.Series([0, 0]).to_numpy(), count=1, range=ends)
 
 

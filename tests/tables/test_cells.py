@@ -1,7 +1,5 @@
 """Cells: by hand, against dictionaries, and back to the records they came from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

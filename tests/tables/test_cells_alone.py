@@ -3,8 +3,6 @@
 Else one record would change the terms of others, and no strict claim would hold.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

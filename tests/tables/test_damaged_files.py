@@ -1,7 +1,5 @@
 """Damaged files of columns: refused in one line, or read; never a panic that polars prints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Columns that no family draws: constants, and categories that rules decide wholly."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,17 +1,14 @@
 """Design matrices: by hand, from every kind of table, and what is refused."""
 
-from __future__ import annotations
-
 import datetime as dt
-import re
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.tables.design.model_matrix import make_design
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.formula import dotted, read_formula
@@ -28,10 +25,6 @@ KINDS = {
     "polars": pl.DataFrame,
     "arrow": pa.table,
 }
-CANNOT_BE_READ = (
-    "cannot be read. Write it like '~ Urban + Marital', with `backticks` around names that are no "
-    "plain words."
-)
 
 
 def design(formula, table=None):
@@ -107,27 +100,18 @@ def test_names_with_spaces_need_backticks():
     assert made.matrix[:, 1].tolist() == [1.0, 2.0, 4.0]
 
 
-LACKS = "which the table lacks."
-
-
 @pytest.mark.parametrize(
-    ("formula", "message"),
+    ("formula", "refusal"),
     [
-        ("~ tow", f"formula names column 'tow', {LACKS} Did you mean 'town'?"),
-        (
-            "~ zzz",
-            f"formula names column 'zzz', {LACKS} It has: 'y', 'x', 'n', 'town', 'urban'.",
-        ),
-        ("~ x + y", "formula uses the outcome 'y' as a predictor. Take the outcome out."),
-        ("~ log(y)", "formula uses the outcome 'y' as a predictor. Take the outcome out."),
-        (
-            "y ~ x",
-            "formula must have nothing before '~', since outcome= names the outcome. Got 'y ~ x'.",
-        ),
-        ("~ x | town", "formula must have one part, without '|'. Got '~ x | town'."),
-        ("~ (", f"formula '~ (' {CANNOT_BE_READ}"),
+        ("~ tow", refused("columns-lacking")),
+        ("~ zzz", refused("columns-lacking")),
+        ("~ x + y", refused("formula-reads-outcome")),
+        ("~ log(y)", refused("formula-reads-outcome")),
+        ("y ~ x", refused("formula-two-sided")),
+        ("~ x | town", refused("formula-with-bar")),
+        ("~ (", refused("formula-unreadable", formula="~ (")),
         *(
-            (f, f"formula {f!r} {CANNOT_BE_READ}")
+            (f, refused("formula-unreadable"))
             for f in (
                 "~",
                 "~ x +",
@@ -139,46 +123,19 @@ LACKS = "which the table lacks."
                 "~ 'x'",
             )
         ),
-        (
-            "~ x + spline(n)",
-            "formula uses the function 'spline', which pyvws does not know. pyvws knows C, I, abs, "
-            "as.factor, as.numeric, ceiling, exp, expm1, factor, floor, log, log10, log1p, log2, "
-            "poly, relevel, scale, sqrt, and NumPy's functions as np.name. Or make the column in "
-            "the table first.",
-        ),
-        (
-            "~ I(x:n)",
-            "formula has ':' within 'I(x:n)', where the sign has no meaning. Make the column in "
-            "the table first.",
-        ),
-        ("~ 0", "formula '~ 0' leaves no column. Keep the intercept: '~ 1'."),
-        (
-            "~ poly(n, 3)",
-            "formula '~ poly(n, 3)' could not be evaluated on the table (Error). Check its "
-            "functions and column types.",
-        ),
-        (
-            "~ I(3)",
-            "formula '~ I(3)' could not be evaluated on the table (Error). Check its functions "
-            "and column types.",
-        ),
-        (
-            "~ log(town)",
-            "formula '~ log(town)' could not be evaluated on the table "
-            "(Error). Check its functions and column types.",
-        ),
-        (
-            "~ log(n)",
-            "formula '~ log(n)' gives missing or infinite values in log(n). Change the term, or "
-            "leave the term out.",
-        ),
+        ("~ x + spline(n)", refused("formula-function")),
+        ("~ I(x:n)", refused("formula-sign-in-name")),
+        ("~ 0", refused("formula-without-column")),
+        ("~ poly(n, 3)", refused("formula-not-evaluated", formula="~ poly(n, 3)")),
+        ("~ I(3)", refused("formula-not-evaluated", formula="~ I(3)")),
+        ("~ log(town)", refused("formula-not-evaluated", formula="~ log(town)")),
+        ("~ log(n)", refused("formula-values-of-table")),
     ],
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_formulas_that_are_refused(kind, formula, message):
-    with pytest.raises(InputError) as caught:
+def test_formulas_that_are_refused(kind, formula, refusal):
+    with refusal:
         design(formula, KINDS[kind](COLUMNS))
-    assert re.sub(r"\(\w+Error\)", "(Error)", str(caught.value)) == message
 
 
 @pytest.mark.parametrize(
@@ -191,12 +148,8 @@ def test_formulas_that_are_refused(kind, formula, message):
 )
 def test_dependent_columns_are_named(formula, independent, columns, spare):
     """Those that depend on earlier ones, which R's lm gives no coefficient."""
-    with pytest.raises(InputError) as caught:
+    with refused("design-rank-deficient"):
         design(formula)
-    assert str(caught.value) == (
-        f"The design matrix is rank-deficient: {independent} independent columns of {columns}. "
-        f"Drop one of the terms: {spare}."
-    )
 
 
 @pytest.mark.parametrize("levels", ["abz", "zab"])
@@ -209,19 +162,14 @@ def test_levels_that_no_record_has_are_counted(kind, levels):
     else:
         column = pl.Series(list("abab"), dtype=pl.Enum(list(levels)))
         table = pl.DataFrame({"y": [1, 2, 3, 4], "c": column})
-    with pytest.raises(InputError) as caught:
+    with refused("design-rank-deficient", rank=2, columns=3):
         design("~ c", table)
-    assert str(caught.value) == (
-        "The design matrix is rank-deficient: 2 independent columns of 3. Drop one of the terms: "
-        "c (1 of its 2 columns). No record has some levels; take them out of their category: c (1)."
-    )
     assert design("~ factor(c)", table).names == ("(Intercept)", "factor(c)b")
 
 
 def test_a_predictor_of_one_level_is_refused():
-    with pytest.raises(InputError) as caught:
+    with refused("formula-single-level", label="t"):
         design("~ t", pl.DataFrame({"y": [1, 2], "t": ["a", "a"]}))
-    assert str(caught.value) == "formula uses 't', which has a single level. Take the term out."
 
 
 DAYS = [dt.date(2020, 1, day) for day in (1, 2, 5)]
@@ -238,21 +186,13 @@ DAYS = [dt.date(2020, 1, day) for day in (1, 2, 5)]
 )
 @pytest.mark.parametrize("formula", ["~ day", "~ factor(day)", "~ y + as.numeric(day)"])
 def test_dates_are_refused(table, formula):
-    with pytest.raises(InputError) as caught:
+    with refused("predictor-is-date", role="formula", source="day"):
         make_design(open_frame(table), formula, outcome="")
-    assert str(caught.value) == (
-        "formula uses column 'day', which holds dates or times. Turn the column into a number, "
-        "such as days since a start, or into a category, such as the month."
-    )
 
 
 def test_other_types_are_refused():
-    with pytest.raises(InputError) as caught:
+    with refused("predictor-type", role="formula", source="l"):
         design("~ l", pl.DataFrame({"y": [1, 2], "l": [[1], [2]]}))
-    assert str(caught.value) == (
-        "formula uses column 'l', whose type List is neither number, text, truth value nor "
-        "category. Convert the column first."
-    )
 
 
 @pytest.mark.parametrize(
@@ -291,7 +231,7 @@ def test_whole_numbers_do_not_overflow():
 def test_a_constant_predictor_is_spare_at_any_scale():
     for scale in (1e-12, 1.0, 1e12):
         table = pl.DataFrame({"y": [1, 2, 3], "flat": [scale] * 3, "x": [scale, 0, 2 * scale]})
-        with pytest.raises(InputError, match="2 independent columns of 3"):
+        with refused("design-rank-deficient", rank=2, columns=3):
             design("~ x + flat", table)
         assert design("~ x", table).matrix.shape == (3, 2)
 
@@ -299,9 +239,8 @@ def test_a_constant_predictor_is_spare_at_any_scale():
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_missing_predictors_are_placed(kind):
     table = kind({"y": [1, 2, 3], "c": ["a", None, "b"]})
-    with pytest.raises(InputError) as caught:
+    with refused("column-missing-at-rows", column="c", bad="1 (row 2)"):
         design("~ c", table)
-    assert str(caught.value).startswith("Column 'c' has missing or infinite values: 1 (row 2).")
     assert design("~ 1", table).names == ("(Intercept)",)  # other columns may have gaps
 
 
@@ -320,7 +259,7 @@ def test_names_with_dots_and_spaces_stand_as_in_r() -> None:
     assert made.predictors == ("my.x", "my.x.y", "my group")
     np.testing.assert_array_equal(made.matrix[:, 1], table["my.x"])
     np.testing.assert_array_equal(made.matrix[:, 4], np.log(table["my.x"]))
-    with pytest.raises(InputError, match=r"uses the outcome 'my\.x' as a predictor"):
+    with refused("formula-reads-outcome", outcome="my.x"):
         make_design(open_frame(table), "~ my.x", outcome="my.x")
 
 

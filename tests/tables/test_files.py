@@ -1,7 +1,5 @@
 """Tables on disk: typed for modelling, as written for the release, refused in full sentences."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -9,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from refusals import refused
 
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import check_columns, open_frame
@@ -59,7 +58,7 @@ def test_as_written_goes_through_a_file_unchanged(tmp_path):
 def test_utf_16_is_named(tmp_path, encoding, read):
     text = CELLS.decode().replace("hi", "h\u00e9")
     path = put(tmp_path, "t.csv", text.encode(encoding))
-    with pytest.raises(InputError, match="UTF-16"):
+    with refused("file-utf-16"):
         read(path)
     rough_size(path)
     read(put(tmp_path, "t.csv", text.encode("utf-8-sig")))
@@ -229,11 +228,8 @@ def test_files_that_are_refused(tmp_path, name, content, message):
 @pytest.mark.parametrize("name", ["gone.csv", "gone"])
 def test_a_file_that_is_not_there(tmp_path, name):
     path = tmp_path / name
-    with pytest.raises(InputError) as caught:
+    with refused("file-cannot-be-read"):
         read_table(path)
-    assert str(caught.value) == (
-        f"{path}: cannot be read (No such file or directory). Check the file's name and rights."
-    )
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
@@ -241,13 +237,12 @@ def test_a_folder_or_a_pipe_is_no_table(tmp_path, make):
     path = tmp_path / "t.csv"
     make(path)
     for read in (read_table, open_large, rough_size):
-        with pytest.raises(InputError) as caught:
+        with refused("not-a-plain-file"):
             read(path)
-        assert str(caught.value) == f"{path}: is a folder or a pipe. Name a file."
 
 
 def test_lines_that_end_in_two_ways_are_not_taken_for_one(tmp_path):
-    with pytest.raises(InputError, match="Check the file's quotes and line ends"):
+    with refused("rows-run-together"):
         read_table(put(tmp_path, "t.csv", b"a\n1\r2\n3\n"))
 
 
@@ -256,13 +251,11 @@ def test_a_first_record_in_place_of_names_is_not_shown(tmp_path):
     headless = read_table(put(tmp_path, "t.csv", b"7,Ann\n8,Bob\n9,Joe\n")).frame
     for table in (headless, pl.DataFrame({"pay;Ann": ["7;Bob", "8;Joe"]})):
         frame = open_frame(table)
-        with pytest.raises(InputError) as caught:
+        with refused("columns-lacking") as caught:
             check_columns(frame, ["pay"], role="outcome")
-        assert "its first line looks like a record" in str(caught.value)
         assert "Ann" not in str(caught.value)
-    with pytest.raises(InputError) as caught:
+    with refused("header-names-twice", twice="columns 2, 3"):
         read_table(put(tmp_path, "t.csv", b"7,Ann,Ann\n8,Bob,Joe\n"))
-    assert "gives names twice: columns 2, 3." in str(caught.value)
 
 
 def test_a_long_name_hides_itself_alone():
@@ -276,11 +269,10 @@ def test_a_long_name_hides_itself_alone():
     with pytest.raises(InputError) as caught:
         check_columns(open_frame(table), [f"{question}?"], role="outcome")
     assert caught.value.args[0].count(question) == 1  # The user's own word, and no more.
-    with pytest.raises(InputError) as caught:
+    with refused("columns-lacking", role="dataset"):
         check_columns(
             open_frame(table.select("pay")), [question], role="dataset", header=table.columns
         )
-    assert "dataset lacks column 2 of the table" in str(caught.value)
     assert named([question, "pay"], table.columns) == "column 2, pay"
     assert display_names(table.columns)[question] == "column 2"
     assert not record_instead(table.columns)

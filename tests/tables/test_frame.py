@@ -1,7 +1,5 @@
 """Tables of any kind in, the same kind out; what is missing is named by count and place."""
 
-from __future__ import annotations
-
 import io
 import math
 
@@ -11,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
+from refusals import refused
 
 from pyvws.errors import InputError
 from pyvws.tables.files.frame import (
@@ -31,14 +30,6 @@ KINDS = {
     "polars": pl.DataFrame,
     "arrow": pa.table,
 }
-
-MISSING = "Column {!r} has missing or infinite values: {}. Remove or impute these records first."
-
-
-def message_of(call):
-    with pytest.raises(InputError) as caught:
-        call()
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,26 +65,23 @@ def test_the_same_kind_comes_back_with_the_outcome_replaced(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_values_are_counted_and_placed(kind):
     table = KINDS[kind](
-        {
-            "visits": [1, None, 3],
-            "age": [math.nan, 1.0, math.inf],
-            "town": [None, "secret", None],
-        }
+        {"visits": [1, None, 3], "age": [math.nan, 1.0, math.inf], "town": [None, "secret", None]}
     )
     frame = open_frame(table)
     for name, places in [("visits", "1 (row 2)"), ("age", "2 (rows 1 and 3)")]:
-        said = MISSING.format(name, places)
-        assert message_of(lambda name=name: numeric_column(frame, name, role="original")) == said
-        assert message_of(lambda name=name: plain_columns(frame, [name], role="known")) == said
-    said = MISSING.format("town", "2 (rows 1 and 3)")
-    assert message_of(lambda: plain_columns(frame, ["town"], role="known")) == said
+        with refused("column-missing-at-rows", column=name, bad=places):
+            numeric_column(frame, name, role="original")
+        with refused("column-missing-at-rows", column=name, bad=places):
+            plain_columns(frame, [name], role="known")
+    with refused("column-missing-at-rows", column="town", bad="2 (rows 1 and 3)"):
+        plain_columns(frame, ["town"], role="known")
 
 
 def test_integers_with_gaps_and_small_types():
     for values in (pd.array([1, None, 3], dtype="Int64"), pd.array([1, None, 3], dtype="Float64")):
         frame = open_frame(pd.DataFrame({"y": values}))
-        said = MISSING.format("y", "1 (row 2)")
-        assert message_of(lambda f=frame: numeric_column(f, "y", role="original")) == said
+        with refused("column-missing-at-rows", column="y", bad="1 (row 2)"):
+            numeric_column(frame, "y", role="original")
     small = open_frame(pl.DataFrame({"y": [200, 1]}, schema={"y": pl.UInt8}))
     assert numeric_column(small, "y", role="outcome").tolist() == [200.0, 1.0]
     values = np.array([70000.0, 0.0])
@@ -107,35 +95,28 @@ def test_integers_with_gaps_and_small_types():
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_columns_get_the_nearest_names(kind):
     frame = open_frame(KINDS[kind](COLUMNS))
-    assert message_of(lambda: check_columns(frame, ["Visit"], role="outcome")) == (
-        "outcome names column 'Visit', which the table lacks. Did you mean 'visits'?"
-    )
-    assert message_of(lambda: check_columns(frame, ["town", "zzz"], role="keep")) == (
-        "keep names column 'zzz', which the table lacks. It has: 'visits', 'age', 'town'."
-    )
+    with refused("columns-lacking", role="outcome", hint="Did you mean 'visits'?"):
+        check_columns(frame, ["Visit"], role="outcome")
+    with refused("columns-lacking", hint="It has: 'visits', 'age', 'town'."):
+        check_columns(frame, ["town", "zzz"], role="keep")
     wide = open_frame(pl.DataFrame({"age": [1, 2], "page": [1, 2], "wage": [1, 2]}))
-    said = message_of(lambda: check_columns(wide, ["aged"], role="known"))
-    assert said.startswith("known names column 'aged', which the table lacks. Did you mean 'age'")
-    assert said.endswith("?")
+    with refused("columns-lacking", role="known") as caught:
+        check_columns(wide, ["aged"], role="known")
+    assert "'aged', which the table lacks. Did you mean 'age'" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("table", "refusal"),
     [
-        ({"a": [1]}, "frame must be a pandas, polars or Arrow table. Got dict."),
-        (np.ones((2, 2)), "frame must be a pandas, polars or Arrow table. Got ndarray."),
-        (
-            pd.Series([1, 2]),
-            "frame must be a pandas, polars or Arrow table. Got Series.",
-        ),
-        (pl.DataFrame({"a": [1]}), "The table needs at least 2 records. Got 1."),
-        (pd.DataFrame({"a": []}), "The table needs at least 2 records. Got 0."),
-        (
-            pd.DataFrame([[1, 2], [3, 4]]),
-            "Every column needs a name that is a string. Rename the columns.",
-        ),
         *(
-            (twice, "Column names must differ. Given twice: a. Rename these columns.")
+            (table, pytest.raises(InputError, match=f"Arrow table. Got {type(table).__name__}.$"))
+            for table in ({"a": [1]}, np.ones((2, 2)), pd.Series([1, 2]))
+        ),
+        (pl.DataFrame({"a": [1]}), refused("table-too-small", frame=1)),
+        (pd.DataFrame({"a": []}), refused("table-too-small", frame=0)),
+        (pd.DataFrame([[1, 2], [3, 4]]), refused("column-name-no-text")),
+        *(
+            (twice, refused("column-names-twice"))
             for twice in (
                 pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=["a", "b", "a"]),
                 pa.table([[1, 2], [3, 4]], names=["a", "a"]),
@@ -143,18 +124,16 @@ def test_unknown_columns_get_the_nearest_names(kind):
         ),
     ],
 )
-def test_tables_that_are_refused(table, message):
-    assert message_of(lambda: open_frame(table)) == message
+def test_tables_that_are_refused(table, refusal):
+    with refusal:
+        open_frame(table)
 
 
 def test_outcomes_that_are_not_numbers():
     frame = open_frame(pl.DataFrame({"t": ["1", "2"], "b": [True, False]}))
     for name, kind in [("t", "String"), ("b", "Boolean")]:
-        assert message_of(lambda name=name: numeric_column(frame, name, role="original")) == (
-            f"original {name!r} is not numeric (its type is {kind}). Convert the column first: "
-            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
-            "commas. Or give a schema that names words such as N as missing."
-        )
+        with pytest.raises(InputError, match=f"^original '{name}' .* type is {kind}"):
+            numeric_column(frame, name, role="original")
     with pytest.raises(InputError) as caught:
         numeric_column(
             open_frame(pd.DataFrame({"s": pd.Categorical(["8675309", "x"], ordered=True)})),
@@ -197,7 +176,7 @@ def test_units_whose_ids_are_long_numbers_stay_apart() -> None:
 def test_ids_that_are_text_in_part_are_refused(kind):
     """A long csv read by pandas in parts has such ids, and a unit would be split."""
     table = pd.DataFrame({"home": pd.Series([1, "1", 2], dtype=kind)})
-    with pytest.raises(InputError, match="Turn all ids into text"):
+    with refused("unit-ids-of-two-types"):
         unit_codes(open_frame(table), "home")
     whole = pd.DataFrame({"home": pd.Series([1, 2.0, 1], dtype=kind)})
     assert unit_codes(open_frame(whole), "home").tolist() == [0, 1, 0]
@@ -233,5 +212,5 @@ def test_ids_that_a_reader_rounded_are_refused(reader):
     whole = reader(io.BytesIO("\n".join(["home", *ids]).encode()))
     assert unit_codes(open_frame(whole), "home").tolist() == [0, 1, 2]
     rounded = reader(io.BytesIO("\n".join(["home", *ids, "1.5"]).encode()))
-    with pytest.raises(InputError, match="Read them all as text"):
+    with refused("digits-lost"):
         unit_codes(open_frame(rounded), "home")

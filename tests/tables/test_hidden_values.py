@@ -1,7 +1,5 @@
 """A written table holds its cells and nothing else that was in memory."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Columns of categories in any type: coded by public levels, and given back in their own type."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -11,8 +9,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.tables.files.frame import open_frame, outcome_series, with_columns
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.files.outcome_copies import look_for_copies
@@ -111,32 +109,16 @@ def test_a_release_of_another_kind_gets_the_levels_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "labels", "message"),
+    ("column", "labels", "key"),
     [
-        (
-            pl.Series(["secret", "a", "b"]),
-            ("a", "b"),
-            "Column 'x' has 1 values that are not among the given levels. Give every possible "
-            "level, in the schema or by --levels (levels=(...) in Python).",
-        ),
-        (
-            pl.Series([1, 2], dtype=pl.Int8),
-            ("1", "2", "300"),
-            "levels has labels that no value of column 'x' can have, since its type is another. "
-            "Give levels of that type, or convert the column.",
-        ),
-        (
-            pl.Series(["a", None]),
-            (),
-            "Column 'x' has missing or infinite values: 1 (row 2). Remove or impute "
-            "these records first.",
-        ),
+        (pl.Series(["secret", "a", "b"]), ("a", "b"), "cells-unknown-levels"),
+        (pl.Series([1, 2], dtype=pl.Int8), ("1", "2", "300"), "levels-of-other-type"),
+        (pl.Series(["a", None]), (), "column-missing-at-rows"),
     ],
 )
-def test_bad_columns(column: Any, labels: Any, message: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_bad_columns(column: Any, labels: Any, key: str) -> None:
+    with refused(key):
         coded_column(framed(column), "x", labels, role="outcome")
-    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("copy", [TEXT, [f" {level}" for level in TEXT]])
@@ -145,7 +127,7 @@ def test_a_copy_of_labels_is_refused(copy: list[str]) -> None:
     coded = coded_column(open_frame(table), "y", role="outcome")
     sought = {"y": (coded.codes, coded.values)}
     look_for_copies(open_frame(table), ["y", "other"], sought)
-    with pytest.raises(InputError, match="equal the outcome 'y'"):
+    with refused("columns-equal-outcome", outcome="y"):
         look_for_copies(open_frame(table), ["y", "same", "other"], sought)
 
 

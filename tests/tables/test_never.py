@@ -1,7 +1,5 @@
 """Rules that bar levels: read, written back, refused in a line, and what they leave of draws."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis.strategies as st
@@ -9,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from refusals import refused
 
 from pyvws.errors import InputError
 from pyvws.tables.schema.column import Column
@@ -56,46 +55,49 @@ def test_rules_as_they_are_read_and_written_back(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "entries", "message"),
+    ("rules", "entries", "key"),
     [
-        (["never divorced where age < 15"], {}, "a level that the column lacks"),
-        (["never missing where age < 15"], {"missing": None}, "a rule says missing"),
-        (["never seen where age < 15"], {}, "can be read in two ways"),
-        (["never married where area == 'c'"], {}, "a label that column 'area' lacks"),
-        (["never married where height < 3"], {}, "no column of the schema"),
+        (["never divorced where age < 15"], {}, "never-of-unknown-level"),
+        (["never missing where age < 15"], {"missing": None}, "rule-says-missing"),
+        (["never seen where age < 15"], {}, "never-ambiguous"),
+        (["never married where area == 'c'"], {}, "rule-unknown-label"),
+        (["never married where height < 3"], {}, "schema-column-unknown"),
         (
             ["never 0 where age < 15"],
             {"model": "normal", "levels": None, "mass": (0,)},
-            "the column is a number",
+            "never-of-number",
         ),
-        (["never 1 where age < 15"], {"levels": ("11", "12", "20"), "group_by": 1}, "group_by"),
+        (
+            ["never 1 where age < 15"],
+            {"levels": ("11", "12", "20"), "group_by": 1},
+            "never-of-grouped-levels",
+        ),
         (
             [
                 "never single, widowed, 'never seen', N where age < 15",
                 "never married where age > 9",
             ],
             {},
-            "leave no level in some case",
+            "never-leaves-nothing",
         ),
-        (["single where age < 15", "never single where age < 3"], {}, "leave no level in some"),
+        (["single where age < 15", "never single where age < 3"], {}, "never-leaves-nothing"),
     ],
 )
-def test_rules_that_a_column_cannot_follow(rules, entries, message) -> None:
-    with pytest.raises(InputError, match=message) as raised:
+def test_rules_that_a_column_cannot_follow(rules, entries, key) -> None:
+    with refused(key):
         schema_of(*rules, **entries)
-    assert "\n" not in str(raised.value)
 
 
 def test_a_rule_reads_columns_before_it_alone() -> None:
     marital = Column(model="nominal", levels=LEVELS, rule="never married where area == 'a'")
-    with pytest.raises(InputError, match="comes later"):
+    with refused("order-of-synthesis"):
         Schema({"marital": marital, "area": Column(model="nominal", levels=("a", "b"))})
 
 
 def test_cases_that_another_rule_rules_out_are_no_contradiction() -> None:
     every = "never married, widowed, 'never seen', N where age < 5"
     assert schema_of(every, "never single where area == 'b'").columns  # Below 5 the area is a.
-    with pytest.raises(InputError, match="leave no level"):
+    with refused("never-leaves-nothing"):
         schema_of(every, "never single where area == 'a'")
     fixed_first = schema_of("N where age < 5", "never single, N where age >= 5")
     assert fixed_first.columns["marital"].n_drawn == len(LEVELS) + 1

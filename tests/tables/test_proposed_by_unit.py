@@ -1,7 +1,5 @@
 """Numbers of units with many records: what a unit has in each record is one observation."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

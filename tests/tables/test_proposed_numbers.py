@@ -1,7 +1,5 @@
 """Proposed numbers: what a type can hold, how text spells them, and what tells amounts from ids."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

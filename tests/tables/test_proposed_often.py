@@ -1,7 +1,5 @@
 """What few records have stands in no proposal; ids are units or refusals, and codes are missing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules that a proposal finds: those the table was made by, kept by each record, none by chance."""
 
-from __future__ import annotations
-
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd

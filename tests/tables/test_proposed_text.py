@@ -1,7 +1,5 @@
 """Text that is no plain category: numbers with words, dates in other spellings, notes of few."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Proposals for wide tables: short conditionals, lookups, and what is left as it was."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

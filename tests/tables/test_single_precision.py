@@ -1,7 +1,5 @@
 """Numbers that a program kept in four bytes, as files of Stata hold them."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """A schema: checked on creation, the same after a file, and codes that come back as they were."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import tomllib
@@ -14,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from refusals import refused
 
-from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.models.registry import MODELS, model_settings
 from pyvws.synthesis.settings import RunSettings
@@ -62,13 +60,6 @@ RECORDS = {
     "income": [10, 2000, 30],
 }
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "arrow": pa.table}
-
-
-def message_of(call):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def read(text, tmp_path):
@@ -160,88 +151,88 @@ def test_any_schema_is_the_same_after_its_text(parts, unit):
 
 
 @pytest.mark.parametrize(
-    ("entries", "message"),
+    ("entries", "refusal"),
     [
-        ({"role": "publik"}, "role must be one of public, synthesize, drop, id. Got 'publik'."),
-        ({"model": "norml"}, "Got 'norml'. Did you mean 'normal'?"),
-        ({"model": 3}, "model must be text. Got 3."),
-        ({}, "a synthesized column needs a model"),
-        ({"model": "nominal"}, "model 'nominal' needs levels"),
+        ({"role": "publik"}, refused("not-a-choice")),
+        ({"model": "norml"}, refused("family-unknown")),
+        ({"model": 3}, refused("not-text")),
+        ({}, refused("model-missing")),
+        ({"model": "nominal"}, refused("family-without-levels", model="nominal")),
+        ({"model": "nominal", "levels": []}, refused("levels-empty")),
+        ({"model": "nominal", "levels": ["a", "b", "a"]}, refused("levels-repeated")),
+        ({"model": "nominal", "levels": [1, "1"]}, refused("levels-repeated")),
+        ({"model": "nominal", "levels": "ab"}, refused("not-a-list", name="levels")),
+        ({"model": "nominal", "levels": ["a", "\ud800"]}, refused("level-no-unicode")),
+        ({"model": "logistic", "levels": "abc"[:0] or ["a", "b", "c"]}, refused("logistic-levels")),
+        ({"model": "normal", "levels": ["a", "b"]}, refused("family-of-numbers")),
+        ({"model": "normal", "range": [3, 1]}, refused("range-not-rising")),
+        ({"model": "normal", "range": [1]}, refused("not-two-numbers")),
+        ({"model": "normal", "range": [0, math.inf]}, refused("not-finite", name="range")),
+        ({"model": "normal", "scale": [3, 0]}, refused("scale-words")),
+        ({"role": "public", "levels": ["a", "b"], "range": [0, 1]}, refused("levels-and-range")),
+        ({"model": "normal", "decimals": -1}, refused("not-a-whole-number")),
+        ({"model": "normal", "decimals": 99}, refused("decimals-too-many")),
         (
-            {"model": "nominal", "levels": []},
-            "levels must be at least 1. Leave levels out of a column without any.",
+            {"model": "normal", "predictors": [], "formula": "~ 1"},
+            refused("predictors-and-formula"),
         ),
+        ({"model": "normal", "predictors": ["a", "a"]}, refused("name-twice")),
+        ({"model": "normal", "predictors": [1]}, refused("not-a-list-of-names")),
+        ({"model": "normal", "mass": [math.nan]}, refused("not-finite", name="mass")),
+        ({"model": "normal", "levles": ["a"]}, refused("entry-unknown", name="levles")),
+        ({"model": "normal", "levles": ["a"]}, refused("entry-unknown")),
+        ({"model": "poisson", "smallest_sd": 1.0}, refused("entry-unknown")),
         (
-            {"model": "nominal", "levels": ["a", "b", "a"]},
-            "levels must differ. Got 3, of which 1 repeat another.",
+            {"model": "poisson", "outcome_scale": "log"},
+            refused("entry-unknown", name="outcome_scale"),
         ),
-        ({"model": "nominal", "levels": [1, "1"]}, "levels must differ."),
-        ({"model": "nominal", "levels": "ab"}, "levels must be a list. Got 'ab'."),
-        ({"model": "nominal", "levels": ["a", "\ud800"]}, "no Unicode"),
-        ({"model": "logistic", "levels": "abc"[:0] or ["a", "b", "c"]}, "takes 2 levels. Got 3"),
-        ({"model": "normal", "levels": ["a", "b"]}, "which have no levels"),
-        ({"model": "normal", "range": [3, 1]}, "range must rise. Got (3.0, 1.0)."),
-        ({"model": "normal", "range": [1]}, "range must be two numbers. Got (1,)."),
-        ({"model": "normal", "range": [0, math.inf]}, "range must be finite. Got inf."),
-        ({"model": "normal", "scale": [3, 0]}, "scale must be a centre and a width above 0."),
-        ({"role": "public", "levels": ["a", "b"], "range": [0, 1]}, "levels make a category"),
-        ({"model": "normal", "decimals": -1}, "decimals must be a whole number of at least 0."),
-        ({"model": "normal", "decimals": 99}, "decimals must be at most 15. Got 99."),
-        ({"model": "normal", "predictors": [], "formula": "~ 1"}, "exclude each other"),
-        ({"model": "normal", "predictors": ["a", "a"]}, "predictors has a name twice. Got a, a."),
-        ({"model": "normal", "predictors": [1]}, "predictors must be a list of names. Got (1,)."),
-        ({"model": "normal", "mass": [math.nan]}, "mass must be finite."),
-        ({"model": "normal", "levles": ["a"]}, "'levles' is neither an entry"),
-        ({"model": "normal", "levles": ["a"]}, "Did you mean 'levels'?"),
-        ({"model": "poisson", "smallest_sd": 1.0}, "a setting of model 'poisson'."),
-        ({"model": "poisson", "outcome_scale": "log"}, "'outcome_scale' is neither"),
-        ({"model": "normal", "review": ["range"]}, "review names 'range', which is no entry"),
-        ({"model": "normal", "range": {"low": 1}}, "'range' must be one value or a list"),
-        ({"model": "normal", "predictors": ["agee"]}, "'agee' is no column of the schema. Did you"),
-        ({"model": "normal", "predictors": ["x"]}, "a column cannot be its own predictor"),
-        ({"model": "normal", "predictors": ["later"]}, "'later' comes later in the order"),
-        ({"model": "normal", "predictors": ["person"]}, "'person' gets new ids"),
-        ({"model": "normal", "rule": "<= person"}, "'person' gets new ids"),
-        ({"model": "normal", "prefix": "P"}, "prefix is for new ids"),
-        ({"role": "id", "levels": ["a", "b"]}, "new ids have no other entry. Leave levels out."),
-        ({"role": "id", "model": "normal"}, "new ids have no other entry. Leave model out."),
-        ({"model": "nominal", "levels": list(range(301))}, "at most 300 levels. Got 301. Group"),
-        ({"model": "nominal"}, "Free text has none"),
-        ({"model": "normal", "formula": "~ later"}, "'later' comes later in the order"),
-        ({"model": "normal", "predictors": ["gone"]}, "'gone' is dropped"),
-        ({"model": "normal", "formula": "~ age +* 3"}, "cannot be read"),
-        ({"model": "normal", "rule": "0 if age < 3"}, "rule '0 if age < 3' cannot be read."),
-        ({"model": "normal", "rule": "0 where age"}, "a condition without a comparison"),
-        ({"model": "normal", "rule": "0 where age * 2 < 3"}, "compares something else than"),
-        ({"model": "normal", "rule": "0 where age in 3"}, "`in` takes a list"),
-        ({"model": "normal", "rule": "0 where 1 < 2"}, "reads no column"),
-        ({"model": "normal", "rule": "0 only where age < 3"}, '"only" goes with a missing value'),
-        ({"model": "normal", "rule": "missing where age < 3"}, "Give the code as missing"),
-        ({"model": "normal", "rule": "no where age < 3"}, "a value that the column cannot have"),
-        ({"model": "normal", "rule": "0 where agee < 3"}, "'agee' is no column of the schema. Did"),
-        ({"model": "normal", "rule": "0 where later < 3"}, "'later' comes later in the order"),
-        ({"model": "normal", "rule": "= age % 3"}, "takes names of columns, numbers, +, -, *"),
-        ({"model": "normal", "rule": "= sin(age)"}, "and log, log10, log1p, exp, sqrt"),
-        ({"model": "normal", "rule": "= 2 ** age"}, "takes names of columns, numbers, +, -, *"),
-        ({"rule": "= log(age)"}, '"log(age)" has no value for some numbers that its columns can'),
-        ({"rule": "= 3 / age"}, '"3 / age" has no value for some numbers that its columns can be'),
-        ({"model": "normal", "rule": ">= age + 3"}, "bounds by something else than one column"),
-        ({"model": "normal", "rule": ">= age - gone"}, "bounds by something else than one column"),
+        ({"model": "normal", "review": ["range"]}, refused("review-unknown-entry")),
+        ({"model": "normal", "range": {"low": 1}}, refused("entry-is-a-table")),
+        ({"model": "normal", "predictors": ["agee"]}, refused("schema-column-unknown")),
+        ({"model": "normal", "predictors": ["x"]}, refused("predictor-of-itself")),
+        ({"model": "normal", "predictors": ["later"]}, refused("order-of-synthesis")),
+        ({"model": "normal", "predictors": ["person"]}, refused("column-role", wanted="person")),
+        ({"model": "normal", "rule": "<= person"}, refused("column-role", wanted="person")),
+        ({"model": "normal", "prefix": "P"}, refused("prefix-without-ids")),
+        ({"role": "id", "levels": ["a", "b"]}, refused("ids-with-entries", others="levels")),
+        ({"role": "id", "model": "normal"}, refused("ids-with-entries", others="model")),
+        ({"model": "nominal", "levels": list(range(301))}, refused("nominal-too-many-levels")),
+        ({"model": "nominal"}, refused("family-without-levels")),
+        ({"model": "normal", "formula": "~ later"}, refused("order-of-synthesis")),
+        ({"model": "normal", "predictors": ["gone"]}, refused("column-role", wanted="gone")),
+        ({"model": "normal", "formula": "~ age +* 3"}, refused("formula-unreadable")),
+        ({"model": "normal", "rule": "0 if age < 3"}, refused("rule-unreadable")),
+        ({"model": "normal", "rule": "0 where age"}, refused("rule-without-comparison")),
+        ({"model": "normal", "rule": "0 where age * 2 < 3"}, refused("rule-compares-more")),
+        ({"model": "normal", "rule": "0 where age in 3"}, refused("rule-in-without-list")),
+        ({"model": "normal", "rule": "0 where 1 < 2"}, refused("rule-without-column")),
+        ({"model": "normal", "rule": "0 only where age < 3"}, refused("only-without-missing")),
+        ({"model": "normal", "rule": "missing where age < 3"}, refused("rule-says-missing")),
+        ({"model": "normal", "rule": "no where age < 3"}, refused("rule-value-impossible")),
+        ({"model": "normal", "rule": "0 where agee < 3"}, refused("schema-column-unknown")),
+        ({"model": "normal", "rule": "0 where later < 3"}, refused("order-of-synthesis")),
+        ({"model": "normal", "rule": "= age % 3"}, refused("rule-words")),
+        ({"model": "normal", "rule": "= sin(age)"}, refused("rule-words")),
+        ({"model": "normal", "rule": "= 2 ** age"}, refused("rule-words")),
+        ({"rule": "= log(age)"}, refused("rule-undefined-for-numbers", text="log(age)")),
+        ({"rule": "= 3 / age"}, refused("rule-undefined-for-numbers")),
+        ({"model": "normal", "rule": ">= age + 3"}, refused("rule-bounds-by-more")),
+        ({"model": "normal", "rule": ">= age - gone"}, refused("rule-bounds-by-more")),
+        ({"model": "normal", "rule": "= age + age"}, refused("computed-with-more")),
+        ({"model": "normal", "rule": ["<= gone"]}, refused("column-role", wanted="gone")),
+        ({"model": "normal", "rule": "<= x"}, refused("predictor-of-itself")),
+        ({"role": "public", "rule": "<= age"}, refused("rule-of-other-role")),
+        ({"model": "normal", "missing": ["N", "N"]}, refused("missing-codes-repeated")),
+        ({"model": "normal", "mass": [0, 0]}, refused("mass-repeated")),
+        ({"model": "normal", "mass": 0}, refused("not-a-list", name="mass")),
+        ({"model": "normal", "mass": [0], "range": [1, 2]}, refused("range-below-points")),
         (
-            {"model": "normal", "rule": "= age + age"},
-            "a computed column has no other rule, model or mass",
+            {"model": "normal", "rule": "0 where age < 1", "range": [1, 2]},
+            refused("range-below-points"),
         ),
-        ({"model": "normal", "rule": ["<= gone"]}, "column of a rule 'gone' is dropped"),
-        ({"model": "normal", "rule": "<= x"}, "a column cannot be its own column of a rule"),
-        ({"role": "public", "rule": "<= age"}, "rule and lookup are for columns to synthesize"),
-        ({"model": "normal", "missing": ["N", "N"]}, "missing must be codes that differ"),
-        ({"model": "normal", "mass": [0, 0]}, "mass must be points that differ"),
-        ({"model": "normal", "mass": 0}, "mass must be a list. Got 0."),
-        ({"model": "normal", "mass": [0], "range": [1, 2]}, "range must hold the points of mass"),
-        ({"model": "normal", "rule": "0 where age < 1", "range": [1, 2]}, "range must hold"),
     ],
 )
-def test_what_a_column_cannot_be(entries, message, tmp_path):
+def test_what_a_column_cannot_be(entries, refusal, tmp_path):
     def line(name, value):
         if isinstance(value, dict):
             return f"{name} = {{ low = 1 }}"
@@ -254,43 +245,37 @@ def test_what_a_column_cannot_be(entries, message, tmp_path):
         f'[columns.person]\nrole = "id"\n[columns.x]\n{own}\n'
         '[columns.later]\nmodel = "normal"\n'
     )
-    said = (
-        message_of(lambda: read(text, tmp_path))
-        if "\\ud800" not in own
-        else message_of(lambda: Column(**entries))
-    )
-    assert message in said
-    assert "\\ud800" in own or said.startswith("schema.toml: Column 'x': ")
+    with refusal as caught:
+        read(text, tmp_path) if "\\ud800" not in own else Column(**entries)
+    assert "\\ud800" in own or str(caught.value).startswith("schema.toml: Column 'x': ")
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "key"),
     [
-        ("", "schema.toml: A schema needs columns."),
-        ("columns = 3", "schema.toml: columns must be tables"),
-        ("[columns]\nage = 3", "schema.toml: Column 'age': entries stand in lines below"),
-        ("[column.age]", "schema.toml: 'column' is no entry of a schema. Did you mean 'columns'?"),
-        ("a = = 3", "schema.toml: not TOML"),
-        (
-            'records = 1.5\n[columns.a]\nrole = "public"',
-            "records must be a whole number of at least 1. Got",
-        ),
-        ('unit = 3\n[columns.a]\nrole = "public"', "unit must be text. Got 3."),
+        ("", "schema-empty"),
+        ("columns = 3", "columns-not-tables"),
+        ("[columns]\nage = 3", "entries-in-one-line"),
+        ("[column.age]", "schema-entry-unknown"),
+        ("a = = 3", "toml-unreadable"),
+        ('records = 1.5\n[columns.a]\nrole = "public"', "not-a-whole-number"),
+        ('unit = 3\n[columns.a]\nrole = "public"', "not-text"),
     ],
 )
-def test_what_a_file_cannot_be(text, message, tmp_path):
-    assert message in message_of(lambda: read(text, tmp_path))
+def test_what_a_file_cannot_be(text, key, tmp_path):
+    with refused(key):
+        read(text, tmp_path)
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    said = message_of(lambda: Schema.read(tmp_path / "no.toml"))
-    assert said.endswith("cannot be read. Name a TOML file, as pyvws schema writes.")
+    with refused("schema-cannot-be-read"):
+        Schema.read(tmp_path / "no.toml")
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("change", "key"),
     [
-        ({"unit": "y"}, "unit"),
+        ({"unit": "y"}, "unit-is-synthesized"),
         (
             {
                 "survey_weight": "y",
@@ -299,25 +284,26 @@ def test_a_file_that_is_not_there(tmp_path):
                     "z": Column(model="poisson"),
                 },
             },
-            "survey_weight 'y' is synthesized, and columns follow it",
+            "survey-weight-not-last",
         ),
         (
             {"survey_weight": "y", "columns": {"y": Column(model="normal", range=(1, 9))}},
-            "survey_weight 'y' is synthesized on the log scale",
+            "survey-weight-without-range",
         ),
         (
             {
                 **{"survey_weight": "y", "mean_survey_weight": 2.0},
                 "columns": {"y": Column(model="normal", outcome_scale="log", range=(1, 9))},
             },
-            "Leave mean_survey_weight out",
+            "synthetic-weights-with-exponents",
         ),
-        ({"columns": {"y": Column(role="public")}}, "synthesizes no column"),
+        ({"columns": {"y": Column(role="public")}}, "nothing-to-synthesize"),
     ],
 )
-def test_entries_that_runs_cannot_follow_are_named(change, named):
+def test_entries_that_runs_cannot_follow_are_named(change, key):
     parts = {"columns": {"y": Column(model="normal")}, **change}
-    assert named in message_of(Schema(**parts).refuse_unbuilt)
+    with refused(key):
+        Schema(**parts).refuse_unbuilt()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -334,33 +320,30 @@ def test_codes_by_hand(kind, example):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed", "refusal"),
     [
-        (
-            {"marital": ["2", "secret", "secret"]},
-            "Column 'marital' has 2 values that are not among",
-        ),
-        ({"marital": ["2", None, "1"]}, "Column 'marital' has 1 empty cells."),
-        ({"income": [-777, 1, 1]}, "Column 'income' has 1 records outside the range"),
-        ({"age": [101, 100, 777]}, "Column 'age' has 2 records outside the range"),
-        ({"income": [1.0, None, 1.0]}, "Column 'income' has 1 missing or infinite values."),
-        ({"age": ["a", "3", "c"]}, "Column 'age' has 2 cells that are no numbers and no missing"),
-        ({"age": [True, False, True]}, "Column 'age' is no number (its type is Boolean)."),
-        ({"sex": [1, 2, 1]}, "levels has labels that no value of column 'sex' can have"),
-        ({"sex": [datetime.date(2020, 1, 1)] * 3}, "Column 'sex' is neither text, a number"),
+        ({"marital": ["2", "secret", "secret"]}, refused("cells-unknown-levels")),
+        ({"marital": ["2", None, "1"]}, refused("cells-empty")),
+        ({"income": [-777, 1, 1]}, refused("cells-outside-range", name="income")),
+        ({"age": [101, 100, 777]}, refused("cells-outside-range", name="age")),
+        ({"income": [1.0, None, 1.0]}, refused("column-missing-or-infinite")),
+        ({"age": ["a", "3", "c"]}, refused("cells-no-code")),
+        ({"age": [True, False, True]}, refused("column-of-other-type")),
+        ({"sex": [1, 2, 1]}, refused("levels-of-other-type")),
+        ({"sex": [datetime.date(2020, 1, 1)] * 3}, refused("column-type-not-plain")),
     ],
 )
-def test_records_that_do_not_fit_are_counted_not_shown(kind, changed, message, example):
-    said = message_of(lambda: example.coded(KINDS[kind](RECORDS | changed)))
-    assert message in said
-    assert "secret" not in said
-    assert "777" not in said
+def test_records_that_do_not_fit_are_counted_not_shown(kind, changed, refusal, example):
+    with refusal as caught:
+        example.coded(KINDS[kind](RECORDS | changed))
+    assert "secret" not in str(caught.value)
+    assert "777" not in str(caught.value)
 
 
 def test_columns_that_the_table_lacks(example):
     table = pl.DataFrame(RECORDS).rename({"income": "Income"})
-    said = message_of(lambda: example.coded(table))
-    assert said.startswith("The schema names column 'income', which the table lacks. Did you mean")
+    with refused("columns-lacking", role="The schema"):
+        example.coded(table)
     example.coded(pl.DataFrame(RECORDS).drop("area"))
 
 
@@ -529,10 +512,8 @@ def test_a_lookup_takes_a_column_with_levels():
     age = Column(model="truncated-normal", range=(15, 90), predictors=())
     for values in ({}, {"15": "young", "16": "old"}):
         band = Column(levels=("young", "old"), lookup={"age": values})
-        with pytest.raises(InputError) as caught:
+        with refused("lookup-without-levels"):
             Schema({"age": age, "band": band})
-        said = "Column 'band': a lookup takes a column with levels, and column 'age' has none."
-        assert str(caught.value).startswith(said)
 
 
 def test_a_run_takes_the_path_of_a_schema_and_counts_its_records(example, tmp_path):
@@ -545,10 +526,9 @@ def test_a_run_takes_the_path_of_a_schema_and_counts_its_records(example, tmp_pa
     units = Schema({"kind": size}, unit="home", members=members, records=30)
     assert RunSettings(schema=units, mechanism="sw").records == 30
     plain = Schema({"kind": Column(model="logistic", levels=("x", "y"))})
-    with pytest.raises(InputError) as refused:
+    with refused("types-of-table"):
         RunSettings(schema=plain, types="table", mechanism=Censored(epsilon=1, weights="none"))
-    assert refused.value.key == "types-of-table"
-    with pytest.raises(InputError, match="types belongs to schema"):
+    with refused("belongs-to-setting", name="types", needs="schema"):
         RunSettings(outcome="y", types="table")
 
 
@@ -582,7 +562,7 @@ def test_the_inputs_stay_as_they_are():
 
 def test_a_sum_with_a_part_that_can_be_missing_can_be_missing():
     parts = {"p": Column(model="poisson"), "q": Column(model="poisson", missing=True)}
-    with pytest.raises(InputError, match=r"column .q. can be missing\. Add missing to the column"):
+    with refused("computed-may-be-missing", other="q"):
         Schema({**parts, "sum": Column(rule="= p + q", decimals=0)})
     assert Schema({**parts, "sum": Column(rule="= p + q", decimals=0, missing=True)}).derived == ()
 

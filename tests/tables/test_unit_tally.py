@@ -1,7 +1,5 @@
 """Units counted by kind: every record is found again, wherever its unit's records stand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

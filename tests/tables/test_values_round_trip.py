@@ -1,7 +1,5 @@
 """A column's values, read as floats by its schema and written again, are the same values."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from typing import Any
 

@@ -3,8 +3,6 @@
 Each error leaves the statement as it is, so the run claims more than it keeps, or less.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

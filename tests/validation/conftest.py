@@ -1,7 +1,5 @@
 """What tests of the errata list share."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

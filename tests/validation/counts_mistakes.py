@@ -3,8 +3,6 @@
 Each entry is the error, what is replaced, the wrong version, and the row.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from types import SimpleNamespace

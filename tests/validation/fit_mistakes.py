@@ -1,7 +1,5 @@
 """Easy mistakes in what is read of a fit that was made elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Each entry is the error, what it replaces, the wrong version and the row. Each e
 statement as it is.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

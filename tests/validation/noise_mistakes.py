@@ -3,8 +3,6 @@
 Each entry is the error, what is replaced, the wrong version, and the row that has to fail.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

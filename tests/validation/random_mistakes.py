@@ -3,8 +3,6 @@
 Most have the right distribution and use up the stream in another way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,13 +1,12 @@
 """Errors in whole releases, each with the row that has to fail.
 
-Each entry is the error, what is replaced, the wrong version, and the row. `RUN_MISTAKES` are those
-of rows that R computes too, by the compared function.
+Each entry is what is replaced, the wrong version, and the row. `RUN_MISTAKES` are those of rows
+that R computes too, by the compared function.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,21 @@ from pyvws_validation.cases import CASES
 from statement_mistakes import Wrong
 
 from pyvws.evaluation.combining_rules import Combined
+from pyvws.weights.weights import weights_from_bounds
 
-__all__ = ["RELEASE_MISTAKES", "RUN_MISTAKES"]
+_STATEMENT = "pyvws.statement"
+_COMBINE = "pyvws.evaluation.combining_rules:combine"
+_MISTAKES: list[tuple[str, Wrong, str]] = []
+
+
+def _wrong(place: str, *rows: str) -> Callable[[Wrong], Wrong]:
+    """The function is wrong at the place, and these rows have to fail for it."""
+
+    def entered(function: Wrong) -> Wrong:
+        _MISTAKES.extend((place, function, row) for row in rows)
+        return function
+
+    return entered
 
 
 def _with_property(name: str, value: Any) -> Wrong:
@@ -35,6 +47,13 @@ def whatever_the_schema(_self: Any, said: str) -> str:
     return "dp" if said == "none" else said
 
 
+@_wrong(
+    f"{_STATEMENT}.statement:by_neighbours",
+    *(
+        f"statement/facts-{row}"
+        for row in ("counts", "counts-replaced", "counts-units", "histogram", "histogram-left-out")
+    ),
+)
 def undoubled(by_neighbours: Any) -> Any:
     """The other neighbours have the claim's own figure."""
 
@@ -44,6 +63,13 @@ def undoubled(by_neighbours: Any) -> Any:
     return wrong
 
 
+@_wrong(
+    f"{_STATEMENT}.statement:by_neighbours",
+    *(
+        f"statement/facts-{row}"
+        for row in ("counts-proposed", "counts-delta", "histogram-edges", "histogram-bins")
+    ),
+)
 def figures_all_the_same(by_neighbours: Any) -> Any:
     """Figures of a release that claims nothing."""
 
@@ -54,10 +80,18 @@ def figures_all_the_same(by_neighbours: Any) -> Any:
     return wrong
 
 
+@_wrong(
+    "pyvws.statement.ledger:figure",
+    "statement/facts-infinite",
+    "statement/facts-counts-delta",
+    "statement/facts-histogram-bins",
+)
+@_wrong("pyvws.statement.accounting:figure", "statement/facts-infinite")
 def infinite_as_none_at_all(figure: Any) -> Any:
     return lambda value, round_up: figure(value, round_up) if math.isfinite(value) else 0.0
 
 
+@_wrong("pyvws.synthesis.reference:Reference.sizes", "statement/weights-reference")
 def scaled_by_the_table(sizes: Any) -> Any:
     """The least and the largest size, and W, are of the table's own records."""
 
@@ -70,10 +104,12 @@ def scaled_by_the_table(sizes: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.synthesis.outside_source:_terms", "statement/weights-outside")
 def half_of_each(terms: Any) -> Any:
     return lambda log_lik, *given, **named: terms(0.5 * log_lik, *given, **named)
 
 
+@_wrong("pyvws.synthesis.existing_fit:_arviz_variables", "statement/weights-arviz")
 def half_of_what_is_read(read: Any) -> Any:
     def wrong(data: Any, *given: Any, **named: Any) -> Any:
         terms, predicted = read(data, *given, **named)
@@ -82,21 +118,30 @@ def half_of_what_is_read(read: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws_validation.cases.weighing:from_log_lik", "statement/weights-outside")
 def weighted_once_more(read: Any) -> Any:
     """The matrix is taken to lack its weights, whatever the user says."""
     return lambda *given, log_lik="plain", **named: read(*given, log_lik="plain", **named)
 
 
+@_wrong("pyvws_validation.cases.imputed_records:combine", "combining_rules/imputed-estimate")
+@_wrong(_COMBINE, "combining_rules/imputed-regression")
+@_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
 def exchanged(combine: Any) -> Any:
     """Rules of the population for the table's own figures, and the other way round."""
     other = {"population": "table", "table": "population"}
     return lambda *given, of=None, **named: combine(*given, of=other.get(of), **named)
 
 
+@_wrong(_COMBINE, "combining_rules/imputed-regression")
+@_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
 def without_what_it_is_of(combine: Any) -> Any:
     return lambda *given, of=None, **named: combine(*given, **named)
 
 
+@_wrong("pyvws_validation.cases.imputed_records:combine", "combining_rules/imputed-estimate")
+@_wrong(_COMBINE, "combining_rules/imputed-regression")
+@_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
 def of_partial_data(combine: Any) -> Any:
     """Degrees of freedom by the rule for partially synthetic data."""
 
@@ -108,11 +153,13 @@ def of_partial_data(combine: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.synthesis.total_of_draws:epsilon_per_draw", "statement/total-of-draws")
 def a_draw_more(epsilon_per_draw: Any) -> Any:
     """The total is shared by all draws but one."""
     return lambda total, draws, **named: epsilon_per_draw(total, max(1, draws - 1), **named)
 
 
+@_wrong("pyvws.synthesis.settings:sharing", "statement/total-of-draws")
 def nothing_paid_before(sharing: Any) -> Any:
     """What a first stage and noisy rows cost is not taken off the total first."""
 
@@ -127,6 +174,7 @@ def nothing_paid_before(sharing: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.tables.schema.parts:Finish.settled", "statement/datasets-under-rules")
 def the_last_rule(settled: Any) -> Any:
     """The last rule that holds fixes the value."""
 
@@ -148,11 +196,13 @@ def _texts(column: Any) -> tuple[str, ...]:
     return (rule,) if isinstance(rule, str) else tuple(rule)
 
 
+@_wrong("pyvws.mechanisms.counts.roundness:Roundness._class_of", "statement/datasets-of-counts")
 def of_the_next_unit(classes: Any) -> Any:
     """A number is taken for the number below it."""
     return lambda roundness, number: classes(roundness, number - 1)
 
 
+@_wrong("pyvws.mechanisms.counts.roundness:Roundness.drawn", "statement/datasets-of-counts")
 def twice_the_unit(drawn: Any) -> Any:
     """Numbers are drawn as multiples of the next rounder unit."""
 
@@ -177,6 +227,7 @@ class OneStream:
         return getattr(self._seed, name)
 
 
+@_wrong("pyvws.synthesis.loop:SynthesisLoop.predictors", "statement/datasets-of-draws")
 def one_stream_for_all(predictors: Any) -> Any:
     def wrong(loop: Any, *given: Any) -> Any:
         found = predictors(loop, *given)
@@ -186,6 +237,7 @@ def one_stream_for_all(predictors: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.release.histogram:HistogramRun.draws", "statement/datasets-of-histogram")
 def one_stream(_: Any) -> Any:
     def wrong(run: Any) -> Any:
         return [lambda rows: run._drawn(np.random.default_rng(1), rows)] * run.settings.datasets
@@ -193,6 +245,7 @@ def one_stream(_: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.release.noisy_counts:imputed_values", "statement/datasets-of-counts")
 def one_stream_of_counts(imputed_values: Any) -> Any:
     """Each dataset's numbers within cells are drawn as if it were the only one."""
 
@@ -206,6 +259,7 @@ def one_stream_of_counts(imputed_values: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.synthesis.loop:SynthesisLoop.predictors", "statement/datasets-of-draws")
 def of_the_first_draw(predictors: Any) -> Any:
     """Every dataset comes from the first draw."""
 
@@ -216,10 +270,27 @@ def of_the_first_draw(predictors: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.mechanisms.inverse_weighted:inverse_weights", "statement/weights-inverse")
+def by_least_and_largest(_inverse: Any) -> Any:
+    """LW's map in the place of the inverse: one record moves the weights of all others."""
+    return lambda by_record, **_named: weights_from_bounds(by_record)
+
+
+@_wrong("pyvws.mechanisms.inverse_weighted:inverse_weights", "statement/weights-inverse")
+def t_of_the_table(inverse: Any) -> Any:
+    """t is half of the largest bound, which is a record's own."""
+    return lambda by_record, *, t, power: inverse(by_record, t=0.5 * max(by_record), power=power)
+
+
+@_wrong("pyvws.synthesis.loop:weights_from_bounds", "statement/weights-map")
+@_wrong(
+    "pyvws.mechanisms.lipschitz_weighted:weights_from_bounds", "statement/datasets-searched-map"
+)
 def always_linear(weights_from_bounds: Any) -> Any:
     return lambda bounds, *, map="linear", **named: weights_from_bounds(bounds, **named)
 
 
+@_wrong("pyvws.release.large:UnitTally.of", "statement/release-tallied")
 def counted_once(tally: Any) -> Any:
     """A kind of unit counts as one, however many units are of it."""
 
@@ -230,6 +301,7 @@ def counted_once(tally: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.tables.design.units:unit_kinds", "statement/release-tallied")
 def equal_records_once(kinds: Any) -> Any:
     """Records of a unit that are equal count as one."""
 
@@ -240,6 +312,7 @@ def equal_records_once(kinds: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.mechanisms.count_weighted:Counting._risk", "statement/weights-risks")
 def nothing_known(risk: Any) -> Any:
     def wrong(mechanism: Any, y: Any, ball: Any) -> Any:
         return risk(mechanism, y, {**ball, "known": None})
@@ -247,14 +320,17 @@ def nothing_known(risk: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.mechanisms.scalar_weighted:scalar_weights", "statement/weights-scalar")
 def without_a_weight(_: Any) -> Any:
     return lambda n, **_named: np.ones(n)
 
 
+@_wrong("pyvws.mechanisms.given_weights:GivenWeights.record_weights", "statement/weights-given")
 def reversed_order(record_weights: Any) -> Any:
     return lambda mechanism, request: record_weights(mechanism, request)[::-1]
 
 
+@_wrong("pyvws.synthesis.loop:SynthesisLoop.lipschitz_weights", "statement/weights-by-column")
 def of_all_columns(weights: Any) -> Any:
     """Each column's weights are made from the bounds of whole records."""
 
@@ -266,6 +342,7 @@ def of_all_columns(weights: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.mechanisms.censored:constant_weights", "statement/weights-reference")
 def twice_the_constant(constant: Any) -> Any:
     """The weight is 2 epsilon / W."""
 
@@ -275,10 +352,12 @@ def twice_the_constant(constant: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.mechanisms.censored:weights_from_column", "statement/weights-public")
 def risks_for_weights(from_column: Any) -> Any:
     return lambda column, **named: from_column(1.0 - column, **named)
 
 
+@_wrong("pyvws.mechanisms.weighing:downscale", "statement/weights-downscaled")
 def all_alike(downscale: Any) -> Any:
     """All weights are lowered by the least factor."""
 
@@ -291,11 +370,13 @@ def all_alike(downscale: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.mechanisms.count_weighted:PairwiseWeighted._risk", "statement/weights-pairwise")
 def one_minus(risk: Any) -> Any:
     """Pairwise weights are taken for risks."""
     return lambda *given: 1.0 - risk(*given)
 
 
+@_wrong("pyvws.mechanisms.count_weighted:Counting._outcomes", "statement/weights-risks-of-table")
 def any_label(outcomes: Any) -> Any:
     """Every label of a category is inside each ball."""
 
@@ -306,10 +387,12 @@ def any_label(outcomes: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws.synthesis.loop:SynthesisLoop.shift", "statement/weights-shifted")
 def never_shifted(_: Any) -> Any:
     return lambda *_given, **_named: 0.0
 
 
+@_wrong("pyvws.mechanisms.lipschitz_weighted:Shift.at", "statement/weights-shifted")
 def unscaled(at: Any) -> Any:
     """The default shift is one half, whatever c is."""
     return lambda shift, c: at(shift, 1.0)
@@ -320,308 +403,43 @@ def of_a_part_of_the_draws(_self: Any, said: str) -> str:
     return "asymptotic-dp" if said == "none" else said
 
 
+@_wrong("pyvws.release.draw_source:DrawSource.record_of_row", "statement/datasets-of-draws")
 def in_the_table_s_order(record_of_row: Any) -> Any:
     return lambda run, records: None
 
 
+@_wrong(
+    "pyvws.release.posterior:_uses",
+    *(f"statement/facts-{row}" for row in ("given-weights", "map", "risks")),
+)
 def nothing_unaccounted(uses: Any) -> Any:
     return lambda *given: ()
 
 
-_STATEMENT = "pyvws.statement"
-_COMBINE = "pyvws.evaluation.combining_rules:combine"
-
-_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
+_MISTAKES += (
     (
-        "an unsigned proposal keeps the word",
         "pyvws.release.noisy_counts:NoisyCountsStatement",
         _with_property("guarantee", whatever_the_schema),
         "statement/facts-counts-proposed",
     ),
     (
-        "settings that were compared keep the word",
         "pyvws.release.noisy_counts:NoisyCountsStatement",
         _with_property("guarantee", whatever_the_schema),
         "statement/facts-counts-compared",
     ),
     *(
         (
-            "the other neighbours' figure is not doubled",
-            f"{_STATEMENT}.statement:by_neighbours",
-            undoubled,
-            f"statement/facts-{row}",
-        )
-        for row in (
-            "counts",
-            "counts-replaced",
-            "counts-units",
-            "histogram",
-            "histogram-left-out",
-        )
-    ),
-    *(
-        (
-            "figures where nothing is claimed",
-            f"{_STATEMENT}.statement:by_neighbours",
-            figures_all_the_same,
-            f"statement/facts-{row}",
-        )
-        for row in (
-            "counts-proposed",
-            "counts-delta",
-            "histogram-edges",
-            "histogram-bins",
-        )
-    ),
-    *(
-        (
-            "an infinite figure is 0",
-            f"{_STATEMENT}.{module}:figure",
-            infinite_as_none_at_all,
-            f"statement/facts-{row}",
-        )
-        for module, row in (
-            ("ledger", "infinite"),
-            ("accounting", "infinite"),
-            ("ledger", "counts-delta"),
-            ("ledger", "histogram-bins"),
-        )
-    ),
-    (
-        "weights and W are scaled by the table",
-        "pyvws.synthesis.reference:Reference.sizes",
-        scaled_by_the_table,
-        "statement/weights-reference",
-    ),
-    (
-        "the constant weight is twice as large",
-        "pyvws.mechanisms.censored:constant_weights",
-        twice_the_constant,
-        "statement/weights-reference",
-    ),
-    (
-        "an outside fit has half its bound",
-        "pyvws.synthesis.outside_source:_terms",
-        half_of_each,
-        "statement/weights-outside",
-    ),
-    (
-        "an outside fit is weighted twice",
-        "pyvws_validation.cases.weighing:from_log_lik",
-        weighted_once_more,
-        "statement/weights-outside",
-    ),
-    (
-        "a fit of arviz has half its bound",
-        "pyvws.synthesis.existing_fit:_arviz_variables",
-        half_of_what_is_read,
-        "statement/weights-arviz",
-    ),
-    (
-        "population and table are exchanged",
-        "pyvws_validation.cases.imputed_records:combine",
-        exchanged,
-        "combining_rules/imputed-estimate",
-    ),
-    (
-        "degrees of freedom of partial data",
-        "pyvws_validation.cases.imputed_records:combine",
-        of_partial_data,
-        "combining_rules/imputed-estimate",
-    ),
-    (
-        "population and table are exchanged",
-        _COMBINE,
-        exchanged,
-        "combining_rules/imputed-regression",
-    ),
-    (
-        "figures are of nothing",
-        _COMBINE,
-        without_what_it_is_of,
-        "combining_rules/imputed-regression",
-    ),
-    (
-        "degrees of freedom of partial data",
-        _COMBINE,
-        of_partial_data,
-        "combining_rules/imputed-regression",
-    ),
-    *(
-        (what, "pyvws.evaluation.published_table:combine", wrong, "combining_rules/imputed-table")
-        for what, wrong in (
-            ("population and table are exchanged", exchanged),
-            ("figures are of nothing", without_what_it_is_of),
-            ("degrees of freedom of partial data", of_partial_data),
-        )
-    ),
-    (
-        "the total is shared by a draw less",
-        "pyvws.synthesis.total_of_draws:epsilon_per_draw",
-        a_draw_more,
-        "statement/total-of-draws",
-    ),
-    (
-        "what was paid before is shared once more",
-        "pyvws.synthesis.settings:sharing",
-        nothing_paid_before,
-        "statement/total-of-draws",
-    ),
-    (
-        "the last rule fixes",
-        "pyvws.tables.schema.parts:Finish.settled",
-        the_last_rule,
-        "statement/datasets-under-rules",
-    ),
-    (
-        "a number is of another class",
-        "pyvws.mechanisms.counts.roundness:Roundness._class_of",
-        of_the_next_unit,
-        "statement/datasets-of-counts",
-    ),
-    (
-        "numbers are multiples of another unit",
-        "pyvws.mechanisms.counts.roundness:Roundness.drawn",
-        twice_the_unit,
-        "statement/datasets-of-counts",
-    ),
-    (
-        "one stream for all datasets",
-        "pyvws.synthesis.loop:SynthesisLoop.predictors",
-        one_stream_for_all,
-        "statement/datasets-of-draws",
-    ),
-    (
-        "one draw for all datasets",
-        "pyvws.synthesis.loop:SynthesisLoop.predictors",
-        of_the_first_draw,
-        "statement/datasets-of-draws",
-    ),
-    (
-        "rows stand in the table's order",
-        "pyvws.release.draw_source:DrawSource.record_of_row",
-        in_the_table_s_order,
-        "statement/datasets-of-draws",
-    ),
-    (
-        "one stream for all datasets",
-        "pyvws.release.histogram:HistogramRun.draws",
-        one_stream,
-        "statement/datasets-of-histogram",
-    ),
-    (
-        "one stream for all datasets",
-        "pyvws.release.noisy_counts:imputed_values",
-        one_stream_of_counts,
-        "statement/datasets-of-counts",
-    ),
-    (
-        "SW meets the unweighted bound",
-        "pyvws.mechanisms.scalar_weighted:scalar_weights",
-        without_a_weight,
-        "statement/weights-scalar",
-    ),
-    (
-        "the map is ignored",
-        "pyvws.synthesis.loop:weights_from_bounds",
-        always_linear,
-        "statement/weights-map",
-    ),
-    (
-        "a search ignores the map",
-        "pyvws.mechanisms.lipschitz_weighted:weights_from_bounds",
-        always_linear,
-        "statement/datasets-searched-map",
-    ),
-    (
-        "a kind of unit counts once",
-        "pyvws.release.large:UnitTally.of",
-        counted_once,
-        "statement/release-tallied",
-    ),
-    (
-        "equal records of a unit count once",
-        "pyvws.tables.design.units:unit_kinds",
-        equal_records_once,
-        "statement/release-tallied",
-    ),
-    (
-        "known columns are ignored",
-        "pyvws.mechanisms.count_weighted:Counting._risk",
-        nothing_known,
-        "statement/weights-risks",
-    ),
-    (
-        "given weights are reversed",
-        "pyvws.mechanisms.given_weights:GivenWeights.record_weights",
-        reversed_order,
-        "statement/weights-given",
-    ),
-    (
-        "public weights are taken for risks",
-        "pyvws.mechanisms.censored:weights_from_column",
-        risks_for_weights,
-        "statement/weights-public",
-    ),
-    (
-        "all weights are lowered alike",
-        "pyvws.mechanisms.weighing:downscale",
-        all_alike,
-        "statement/weights-downscaled",
-    ),
-    (
-        "pairwise weights are taken for risks",
-        "pyvws.mechanisms.count_weighted:PairwiseWeighted._risk",
-        one_minus,
-        "statement/weights-pairwise",
-    ),
-    (
-        "every label is near",
-        "pyvws.mechanisms.count_weighted:Counting._outcomes",
-        any_label,
-        "statement/weights-risks-of-table",
-    ),
-    (
-        "the shift is never kept",
-        "pyvws.synthesis.loop:SynthesisLoop.shift",
-        never_shifted,
-        "statement/weights-shifted",
-    ),
-    (
-        "the shift is no share of c",
-        "pyvws.mechanisms.lipschitz_weighted:Shift.at",
-        unscaled,
-        "statement/weights-shifted",
-    ),
-    *(
-        (
-            "a guarantee where none may be",
             "pyvws.release.posterior:PrivacyStatement",
             _with_property("guarantee", of_a_part_of_the_draws),
             f"statement/facts-{row}",
         )
         for row in ("threshold", "own-outcome", "outside-fit-unknown")
     ),
-    (
-        "columns have the weights of records",
-        "pyvws.synthesis.loop:SynthesisLoop.lipschitz_weights",
-        of_all_columns,
-        "statement/weights-by-column",
-    ),
-    *(
-        (
-            "unaccounted uses are not told",
-            "pyvws.release.posterior:_uses",
-            nothing_unaccounted,
-            f"statement/facts-{row}",
-        )
-        for row in ("given-weights", "map", "risks")
-    ),
 )
 
 _COMPARED = {case.id: case.python_function for case in CASES}
 
 RUN_MISTAKES: tuple[tuple[str, str, Wrong], ...] = tuple(
-    (_COMPARED[row], place, wrong) for _, place, wrong, row in _MISTAKES if row in _COMPARED
+    (_COMPARED[row], place, wrong) for place, wrong, row in _MISTAKES if row in _COMPARED
 )
 RELEASE_MISTAKES = tuple(mistake for mistake in _MISTAKES if mistake[-1] not in _COMPARED)

@@ -3,8 +3,6 @@
 Most are edits of a module's text, of which the kernels are then compiled anew.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from importlib import import_module

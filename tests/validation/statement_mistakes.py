@@ -3,8 +3,6 @@
 Each of `PLANTED` changes a statement, a target or a weight, and nothing else of a run.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Errors in the clamp of a table: what each replaces, the wrong version, and the row it fails."""
 
-from __future__ import annotations
-
 import dataclasses
 import operator
 from types import SimpleNamespace

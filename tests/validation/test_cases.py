@@ -1,7 +1,5 @@
 """Every case against R: as stored by default, live where R runs."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import subprocess
@@ -39,13 +37,13 @@ WITHIN_OTHERS = {
     "pyvws.bounds.lipschitz:largest_sizes",
     "pyvws.evaluation.combining_rules:combine_formula",
     "pyvws.evaluation.associations:associations",
-    "pyvws.evaluation.closest_records:closest_distances",
-    "pyvws.evaluation.glm:independent_columns",
+    "pyvws.evaluation.disclosure:closest_distances",
+    "pyvws.evaluation.regressions:independent_columns",
     "pyvws.evaluation.k_marginal:chained_k_marginal",
     "pyvws.evaluation.k_marginal:coded_k_marginal",
     "pyvws.evaluation.k_marginal:k_marginal",
     "pyvws.evaluation.k_marginal:worse_than_independent",
-    "pyvws.evaluation.least_squares:fit_formula",
+    "pyvws.evaluation.regressions:fit_formula",
     "pyvws.evaluation.pmse:pmse",
     "pyvws.evaluation.pmse:tree_pmse",
     "pyvws.evaluation.whack_a_mole:risk_summary",

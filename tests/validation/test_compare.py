@@ -1,7 +1,5 @@
 """The distance of doubles in units in the last place."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

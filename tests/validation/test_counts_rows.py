@@ -1,7 +1,5 @@
 """Rows of noisy counts: they pass, and fail for errors."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

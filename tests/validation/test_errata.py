@@ -1,7 +1,5 @@
 """The errata list: every entry is shown by a test, every edit and every row points to an entry."""
 
-from __future__ import annotations
-
 import ast
 import io
 from functools import cache

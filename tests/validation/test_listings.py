@@ -1,7 +1,5 @@
 """The papers' listings: found in any form of a document, edited, run, and compared."""
 
-from __future__ import annotations
-
 import html
 import os
 from pathlib import Path

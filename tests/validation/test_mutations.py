@@ -5,8 +5,6 @@ ball for a closed one, the wrong axis, a weight that is not kept within [0, 1], 
 last place more.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -57,20 +55,8 @@ def one_ulp_more(function: Any) -> Any:
     return some_ulp_more(1)(function)
 
 
-def without_earlier_releases(costs_together: Any) -> Any:
-    return lambda statements: costs_together(statements[-1:])
-
-
-def always_left_out(_: Any) -> Any:
-    return lambda _statements: "leave-one-out"
-
-
 def fields(result: Any) -> tuple[dataclasses.Field[Any], ...]:
     return dataclasses.fields(result)
-
-
-def pairwise_extended_sum(_: Any) -> Any:
-    return lambda x: np.longdouble(np.sum(np.asarray(x, dtype=np.float64)))
 
 
 def numpy_quantile(_: Any) -> Any:
@@ -81,43 +67,12 @@ def numpy_quantile(_: Any) -> Any:
     return quantile
 
 
-def wrong_axis(function: Any) -> Any:
-    return lambda log_lik, **options: function(np.asarray(log_lik).T, **options)
-
-
-def without_threshold(function: Any) -> Any:
-    return lambda *args, **options: function(*args, **{**options, "threshold": 1.0})
-
-
-def always_direct(function: Any) -> Any:
-    return lambda log_lik, **options: function(log_lik, **{**options, "method": "direct"})
-
-
 def strict_threshold(function: Any) -> Any:
     def strict(by_draw: Any, level: float) -> Any:
         database, _ = function(by_draw, level)
         return database, by_draw < database if len(by_draw) > 1 else by_draw <= database
 
     return strict
-
-
-def unclipped(_: Any) -> Any:
-    return lambda risk, c, g: c * (1.0 - risk) + g
-
-
-def without_shift(function: Any) -> Any:
-    return lambda risk, c, g: function(risk, c, 0.0)
-
-
-def records_for_weights(function: Any) -> Any:
-    """The counts of records, whatever their weights."""
-    return lambda pattern, level, weights, P, L: function(
-        pattern, level, np.ones(len(np.asarray(weights))), P, L
-    )
-
-
-def first_level(_: Any) -> Any:
-    return lambda cells: np.zeros(cells.n_cells, dtype=np.intp)
 
 
 def over_paired_draws(_: Any) -> Any:
@@ -149,11 +104,6 @@ def table_scaled(_: Any) -> Any:
     return risks
 
 
-def without_draws(function: Any) -> Any:
-    """The combining rule that takes datasets of one draw for datasets of several."""
-    return lambda *arguments, draw_of_dataset=None, **options: function(*arguments, **options)
-
-
 def scaled_by_the_largest(_: Any) -> Any:
     def weights(by_record: Any, *, c: float = 1.0, g: float = 0.0, **_: Any) -> Any:
         bounds = np.asarray(by_record)
@@ -172,14 +122,6 @@ def shares_of_the_largest(_: Any) -> Any:
     return shares
 
 
-def population_spread(_: Any) -> Any:
-    return lambda x: float(np.var(x))
-
-
-def steeper_curve(function: Any) -> Any:
-    return lambda values: function(1.01 * values)
-
-
 def without_the_weights_own_sum(function: Any) -> Any:
     """The importance weights not normalised: the constant cancels only where all sums agree."""
 
@@ -193,18 +135,6 @@ def without_the_weights_own_sum(function: Any) -> Any:
     return posterior
 
 
-def prior_added_to_logs(function: Any) -> Any:
-    return lambda log_w, datasets, log_prior: function(log_w, datasets, np.exp(log_prior))
-
-
-def every_weight_one(function: Any) -> Any:
-    return lambda *given, weights, **named: function(*given, **named)
-
-
-def unlimited_scalar(_: Any) -> Any:
-    return lambda n, *, target, unweighted: np.full(n, target / unweighted)
-
-
 def other_order(_: Any) -> Any:
     def raised(weights: Any, by_record: Any, *, k: float) -> Any:
         top = by_record.max()
@@ -213,20 +143,6 @@ def other_order(_: Any) -> Any:
         return np.where(weights > 0, result, 0.0)
 
     return raised
-
-
-def zero_weights_rise(function: Any) -> Any:
-    return lambda weights, by_record, *, k: np.where(
-        weights == 0, 1.0, function(weights, by_record, k=k)
-    )
-
-
-def open_ball(function: Any) -> Any:
-    return lambda values, balls, codes: function(values, balls, codes, closed=False)
-
-
-def closed_ball(function: Any) -> Any:
-    return lambda *args, **options: function(*args, **{**options, "closed": True})
 
 
 def other_norm(function: Any) -> Any:
@@ -244,54 +160,12 @@ def without_the_record_itself(function: Any) -> Any:
     return share
 
 
-def numpy_column_means(_: Any) -> Any:
-    return lambda rows: np.mean(rows, axis=0)
-
-
-def one_pattern_for_all(_: Any) -> Any:
-    return lambda known, n: np.zeros(n, dtype=np.intp)
-
-
-def only_the_first_column(function: Any) -> Any:
-    return lambda known, n: function(known[0] if isinstance(known, list) else known, n)
-
-
-def strictly_below(_: Any) -> Any:
-    return lambda x, points: np.searchsorted(np.sort(x), points, side="left") / len(x)
-
-
-def numpy_mean(_: Any) -> Any:
-    return lambda x: float(np.mean(x))
-
-
-def first_dataset_only(function: Any) -> Any:
-    return lambda original, synthetic, **more: function(original, synthetic[:1], **more)
-
-
-def first_pair_only(function: Any) -> Any:
-    return lambda original, synthetic: function(original[:, :2], synthetic[:, :2])
-
-
-def synthetic_shares_of_the_original(function: Any) -> Any:
-    return lambda original, synthetic: function(original, synthetic[: len(original)])
-
-
-def worse_from_a_tie_on(_function: Any) -> Any:
-    return lambda score, independent, bootstrap, best: (
-        abs(best - score) >= max(abs(best - independent), 2.0 * abs(best - bootstrap))
-    )
-
-
 def root_of_the_average(function: Any) -> Any:
     def utility(original: Any, synthetic: Any) -> Any:
         result = function(original, synthetic)
         return dataclasses.replace(result, average=float(np.sqrt(result.average)))
 
     return utility
-
-
-def with_the_record_itself(function: Any) -> Any:
-    return lambda outside, order: function(outside + 1, order)
 
 
 def half_open_balls(function: Any) -> Any:
@@ -302,10 +176,6 @@ def half_open_balls(function: Any) -> Any:
         return function(ordered, smaller, *rest)
 
     return covered
-
-
-def without_scale(function: Any) -> Any:
-    return lambda *args, **options: function(*args, **{**options, "c": 1.0, "g": 0.0})
 
 
 def next_seed(_: Any) -> Any:
@@ -363,10 +233,6 @@ def one_sided_overlap(_: Any) -> Any:
     return overlap
 
 
-def without_the_constant(function: Any) -> Any:
-    return lambda original, synthetic: function(original[:, 1:], synthetic[:, 1:])
-
-
 def removed_not_coded(function: Any) -> Any:
     def coded(original: Any, **options: Any) -> Any:
         found = function(original, **options)
@@ -386,22 +252,6 @@ def by_ratio(function: Any) -> Any:
     return moles
 
 
-def at_or_above(function: Any) -> Any:
-    return lambda risk, *, policy: function(risk, policy=np.nextafter(policy, 0.0))
-
-
-def smallest_first(function: Any) -> Any:
-    return lambda by, risks, *, count: function(-by, risks, count=count)
-
-
-def nearest_root(_: Any) -> Any:
-    return lambda n: round(n ** (1 / 3))
-
-
-def numpy_edges(_: Any) -> Any:
-    return lambda lower, upper, *, bins: np.linspace(lower, upper, bins + 1)
-
-
 def upper_ends(_: Any) -> Any:
     """Bins that hold their upper end and not their lower one, but for the first."""
 
@@ -410,18 +260,6 @@ def upper_ends(_: Any) -> Any:
         return np.bincount(places, minlength=len(edges) - 1)
 
     return counts
-
-
-def size_of_counts(function: Any) -> Any:
-    return lambda counts: function(np.abs(counts))
-
-
-def variance_for_scale(function: Any) -> Any:
-    return lambda epsilon, neighbours="replace": 2.0 * function(epsilon, neighbours) ** 2
-
-
-def one_sided_noise(function: Any) -> Any:
-    return lambda size, *, scale, seed: np.abs(function(size, scale=scale, seed=seed))
 
 
 def middles_of_bins(function: Any) -> Any:
@@ -455,14 +293,6 @@ def only_from_below(_: Any) -> Any:
     return clamped
 
 
-def whole_epsilon(function: Any) -> Any:
-    return lambda epsilon: 2.0 * function(epsilon)
-
-
-def ties_too(function: Any) -> Any:
-    return lambda epsilon: np.nextafter(function(epsilon), 0.0)
-
-
 def other_margin(function: Any) -> Any:
     def share(*args: Any, **options: Any) -> Any:
         found = function(*args, **options)
@@ -470,10 +300,6 @@ def other_margin(function: Any) -> Any:
         return dataclasses.replace(found, by_record=by_record)
 
     return share
-
-
-def of_one_record_fewer(function: Any) -> Any:
-    return lambda outside, order: function(outside, order - 1)
 
 
 def down_to_the_database(_: Any) -> Any:
@@ -484,61 +310,128 @@ def down_to_the_database(_: Any) -> Any:
     return scaled
 
 
-def of_the_next_count(function: Any) -> Any:
-    return lambda outcome: function(outcome + 1.0)
-
-
-def least_variance(function: Any) -> Any:
-    return lambda cells, smallest_sd: function(cells, smallest_sd**2)
-
-
-def twice_the_shape(function: Any) -> Any:
-    return lambda shape: function(2.0 * shape)
-
-
-def mean_at_the_outcome(_: Any) -> Any:
-    return lambda logit_v, kappa: logit_v
-
-
-def main_effects_only(_: Any) -> Any:
-    return lambda blocks, size: iter(())
-
-
-def squared(function: Any) -> Any:
-    return lambda first, second: function(first, second) ** 2
-
-
-def values_as_ranks(_: Any) -> Any:
-    return lambda values: np.asarray(values, dtype=np.float64)
-
-
-def doubled(function: Any) -> Any:
-    return lambda *arguments, **named: 2.0 * function(*arguments, **named)
-
-
-def swapped(function: Any) -> Any:
-    return lambda first, second: function(second, first)
-
-
-def exchanged(function: Any) -> Any:
-    return lambda *arguments: function(*arguments)[::-1]
-
-
-def ties_are_farther(_: Any) -> Any:
-    return lambda first, second: float(np.mean(np.less.outer(first, second)))
-
-
-def without_strata(function: Any) -> Any:
-    return lambda weights, strata, clusters: function(weights, None, clusters)
-
-
-def without_clusters(function: Any) -> Any:
-    return lambda weights, strata, clusters: function(weights, strata)
-
-
-def value_above(function: Any) -> Any:
-    return lambda rising, reached, level: function(rising, reached, min(1.0, level + 0.1))
-
+WRONG: dict[str, Wrong] = {
+    "without_earlier_releases": lambda costs_together: (
+        lambda statements: costs_together(statements[-1:])
+    ),
+    "at_power_one": lambda _function: lambda values, _exponent: values,
+    "always_left_out": lambda _: lambda _statements: "leave-one-out",
+    "pairwise_extended_sum": lambda _: (
+        lambda x: np.longdouble(np.sum(np.asarray(x, dtype=np.float64)))
+    ),
+    "wrong_axis": lambda function: (
+        lambda log_lik, **options: function(np.asarray(log_lik).T, **options)
+    ),
+    "without_threshold": lambda function: (
+        lambda *args, **options: function(*args, **{**options, "threshold": 1.0})
+    ),
+    "always_direct": lambda function: (
+        lambda log_lik, **options: function(log_lik, **{**options, "method": "direct"})
+    ),
+    "unclipped": lambda _: lambda risk, c, g: c * (1.0 - risk) + g,
+    "without_shift": lambda function: lambda risk, c, g: function(risk, c, 0.0),
+    # The counts of records, whatever their weights.
+    "records_for_weights": lambda function: (
+        lambda pattern, level, weights, P, L: function(
+            pattern, level, np.ones(len(np.asarray(weights))), P, L
+        )
+    ),
+    "first_level": lambda _: lambda cells: np.zeros(cells.n_cells, dtype=np.intp),
+    # The combining rule that takes datasets of one draw for datasets of several.
+    "without_draws": lambda function: (
+        lambda *arguments, draw_of_dataset=None, **options: function(*arguments, **options)
+    ),
+    "population_spread": lambda _: lambda x: float(np.var(x)),
+    "steeper_curve": lambda function: lambda values: function(1.01 * values),
+    "prior_added_to_logs": lambda function: (
+        lambda log_w, datasets, log_prior: function(log_w, datasets, np.exp(log_prior))
+    ),
+    "every_weight_one": lambda function: lambda *given, weights, **named: function(*given, **named),
+    "unlimited_scalar": lambda _: lambda n, *, target, unweighted: np.full(n, target / unweighted),
+    "zero_weights_rise": lambda function: (
+        lambda weights, by_record, *, k: np.where(
+            weights == 0, 1.0, function(weights, by_record, k=k)
+        )
+    ),
+    "open_ball": lambda function: (
+        lambda values, balls, codes: function(values, balls, codes, closed=False)
+    ),
+    "closed_ball": lambda function: (
+        lambda *args, **options: function(*args, **{**options, "closed": True})
+    ),
+    "numpy_column_means": lambda _: lambda rows: np.mean(rows, axis=0),
+    "one_pattern_for_all": lambda _: lambda known, n: np.zeros(n, dtype=np.intp),
+    "only_the_first_column": lambda function: (
+        lambda known, n: function(known[0] if isinstance(known, list) else known, n)
+    ),
+    "strictly_below": lambda _: (
+        lambda x, points: np.searchsorted(np.sort(x), points, side="left") / len(x)
+    ),
+    "numpy_mean": lambda _: lambda x: float(np.mean(x)),
+    "first_dataset_only": lambda function: (
+        lambda original, synthetic, **more: function(original, synthetic[:1], **more)
+    ),
+    "first_pair_only": lambda function: (
+        lambda original, synthetic: function(original[:, :2], synthetic[:, :2])
+    ),
+    "synthetic_shares_of_the_original": lambda function: (
+        lambda original, synthetic: function(original, synthetic[: len(original)])
+    ),
+    "worse_from_a_tie_on": lambda _function: (
+        lambda score, independent, bootstrap, best: (
+            abs(best - score) >= max(abs(best - independent), 2.0 * abs(best - bootstrap))
+        )
+    ),
+    "with_the_record_itself": lambda function: lambda outside, order: function(outside + 1, order),
+    "without_scale": lambda function: (
+        lambda *args, **options: function(*args, **{**options, "c": 1.0, "g": 0.0})
+    ),
+    "without_the_constant": lambda function: (
+        lambda original, synthetic: function(original[:, 1:], synthetic[:, 1:])
+    ),
+    "at_or_above": lambda function: (
+        lambda risk, *, policy: function(risk, policy=np.nextafter(policy, 0.0))
+    ),
+    "smallest_first": lambda function: (
+        lambda by, risks, *, count: function(-by, risks, count=count)
+    ),
+    "nearest_root": lambda _: lambda n: round(n ** (1 / 3)),
+    "numpy_edges": lambda _: lambda lower, upper, *, bins: np.linspace(lower, upper, bins + 1),
+    "size_of_counts": lambda function: lambda counts: function(np.abs(counts)),
+    "variance_for_scale": lambda function: (
+        lambda epsilon, neighbours="replace": 2.0 * function(epsilon, neighbours) ** 2
+    ),
+    "one_sided_noise": lambda function: (
+        lambda size, *, scale, seed: np.abs(function(size, scale=scale, seed=seed))
+    ),
+    "whole_epsilon": lambda function: lambda epsilon: 2.0 * function(epsilon),
+    "ties_too": lambda function: lambda epsilon: np.nextafter(function(epsilon), 0.0),
+    "of_one_record_fewer": lambda function: lambda outside, order: function(outside, order - 1),
+    "of_the_next_count": lambda function: lambda outcome: function(outcome + 1.0),
+    "least_variance": lambda function: lambda cells, smallest_sd: function(cells, smallest_sd**2),
+    "twice_the_shape": lambda function: lambda shape: function(2.0 * shape),
+    "mean_at_the_outcome": lambda _: lambda logit_v, kappa: logit_v,
+    "main_effects_only": lambda _: lambda blocks, size: iter(()),
+    "squared": lambda function: lambda first, second: function(first, second) ** 2,
+    "values_as_ranks": lambda _: lambda values: np.asarray(values, dtype=np.float64),
+    "doubled": lambda function: lambda *arguments, **named: 2.0 * function(*arguments, **named),
+    "swapped": lambda function: lambda first, second: function(second, first),
+    "exchanged": lambda function: lambda *arguments: function(*arguments)[::-1],
+    "ties_are_farther": lambda _: (
+        lambda first, second: float(np.mean(np.less.outer(first, second)))
+    ),
+    "without_strata": lambda function: (
+        lambda weights, strata, clusters: function(weights, None, clusters)
+    ),
+    "without_clusters": lambda function: (
+        lambda weights, strata, clusters: function(weights, strata)
+    ),
+    "value_above": lambda function: (
+        lambda rising, reached, level: function(rising, reached, min(1.0, level + 0.1))
+    ),
+}
+for name, wrong in WRONG.items():
+    wrong.__name__ = name
 
 SUM, MEAN = "pyvws.r_numbers.rarith:sum_in_order", "pyvws.r_numbers.rarith:mean"
 VAR, QUANTILE = "pyvws.r_numbers.rarith:var", "pyvws.r_numbers.rarith:quantile"
@@ -555,6 +448,7 @@ LW, FROM_BOUNDS = (
     "pyvws.weights.weights:weights_from_bounds",
 )
 SCALED = "pyvws.weights.weights:scaled_bounds"
+INVERSE = "pyvws.weights.weights:inverse_weights"
 CW, SW = "pyvws.weights.weights:risk_weights", "pyvws.weights.weights:scalar_weights"
 COUNT = "pyvws_validation.cases.weights:count_weights"
 ATTRIBUTE = "pyvws_validation.cases.attribute_risk:attribute_risk"
@@ -567,8 +461,8 @@ MIXED = "pyvws_validation.cases.r_numbers:mixed"
 BOOTSTRAP = "pyvws_validation.cases.evaluation:bootstrap_interval"
 COMBINE = "pyvws.evaluation.combining_rules:combine"
 COMBINED = "pyvws_validation.cases.evaluation:"
-SQUARES = "pyvws.evaluation.least_squares:least_squares"
-OVERLAP = "pyvws.evaluation.interval_overlap:interval_overlap"
+SQUARES = "pyvws.evaluation.regressions:least_squares"
+OVERLAP = "pyvws.evaluation.regression_utility:interval_overlap"
 PROPENSITY = "pyvws.evaluation.pmse:logistic_pmse"
 TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
@@ -592,7 +486,7 @@ TRUNCATED, DOWN = (
     "pyvws.weights.truncation:weighted_epsilon_weights",
     "pyvws.weights.truncation:downscale",
 )
-UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
+UTILITY = "pyvws.evaluation.one_column:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
 SHARE_LOGS = "pyvws_validation.cases.conditional_table:log_likelihood"
@@ -600,27 +494,27 @@ WORSE = "pyvws_validation.cases.k_marginal:"
 TABLES, SCORES = "pyvws_validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
 TWO_WAY = TABLES + "two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
-GLM = "pyvws.evaluation.glm:"
+GLM = "pyvws.evaluation.regressions:"
 TABLE_RISK = "pyvws_validation.cases.table_risk:"
-CLOSEST = "pyvws.evaluation.closest_records:"
+CLOSEST = "pyvws.evaluation.disclosure:"
 SURVEY, LINEAR = "pyvws_validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
 UTILITY_TABLE = "pyvws.evaluation.one_column:utility_table"
 CORPUT = "pyvws.posterior.systematic_draws:van_der_corput"
 SYSTEMATIC = "pyvws_validation.cases.systematic_draws:uniforms"
 
 # The compared function, what is replaced in it, and the wrong version.
-MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
-    (SUM, "pyvws.r_numbers.rarith:extended_sum", pairwise_extended_sum),
-    (MEAN, "pyvws.r_numbers.rarith:extended_sum", pairwise_extended_sum),
-    (MEAN, MEAN, numpy_mean),
-    (VAR, "pyvws.r_numbers.rarith:extended_sum", pairwise_extended_sum),
+_MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
+    (SUM, "pyvws.r_numbers.rarith:extended_sum", "pairwise_extended_sum"),
+    (MEAN, "pyvws.r_numbers.rarith:extended_sum", "pairwise_extended_sum"),
+    (MEAN, MEAN, "numpy_mean"),
+    (VAR, "pyvws.r_numbers.rarith:extended_sum", "pairwise_extended_sum"),
     (VAR, VAR, lambda _: lambda x: float(np.var(x, ddof=1))),
     (VAR, VAR, lambda _: lambda x: float(np.var(x))),
     (QUANTILE, QUANTILE, numpy_quantile),
-    (ECDF, ECDF, strictly_below),
-    (BOUNDS, BOUNDS, wrong_axis),
-    (BOUNDS, BOUNDS, without_threshold),
-    (BOUNDS, BOUNDS, always_direct),
+    (ECDF, ECDF, "strictly_below"),
+    (BOUNDS, BOUNDS, "wrong_axis"),
+    (BOUNDS, BOUNDS, "without_threshold"),
+    (BOUNDS, BOUNDS, "always_direct"),
     (BOUNDS, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (BOUNDS, "pyvws.bounds.lipschitz:_threshold", strict_threshold),
     (JOINT, JOINT, over_paired_draws),
@@ -628,85 +522,83 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (COLUMN, COLUMN, one_ulp_more),
     (REFERENCE, "pyvws.weights.weights:fixed_scale_risks", table_scaled),
     (STAGED, "pyvws.weights.weights:fixed_scale_risks", table_scaled),
-    (BY_DRAW, "pyvws_validation.cases.evaluation:combine", without_draws),
-    (WEIGHTED, BOUNDS, wrong_axis),
-    (WEIGHTED, BOUNDS, without_threshold),
+    (BY_DRAW, "pyvws_validation.cases.evaluation:combine", "without_draws"),
+    (WEIGHTED, BOUNDS, "wrong_axis"),
+    (WEIGHTED, BOUNDS, "without_threshold"),
     (WEIGHTED, BOUNDS, one_ulp_more),
-    (COUNTS, COUNTS, records_for_weights),
+    (COUNTS, COUNTS, "records_for_weights"),
     (COUNTS, COUNTS, one_ulp_more),
-    (SHARE_LOGS, "pyvws.models.conditional_table:level_places", first_level),
-    (LW, "pyvws.weights.weights:_scaled", unclipped),
-    (LW, "pyvws.weights.weights:_scaled", without_shift),
+    (SHARE_LOGS, "pyvws.models.conditional_table:level_places", "first_level"),
+    (LW, "pyvws.weights.weights:_scaled", "unclipped"),
+    (LW, "pyvws.weights.weights:_scaled", "without_shift"),
     (LW, FROM_BOUNDS, scaled_by_the_largest),
-    (LW, "pyvws.weights.weights:lipschitz_bounds", without_threshold),
+    (LW, "pyvws.weights.weights:lipschitz_bounds", "without_threshold"),
     (LW, "pyvws.weights.weights:lipschitz_bounds", one_ulp_more),
     (FROM_BOUNDS, FROM_BOUNDS, scaled_by_the_largest),
     (SCALED, SCALED, shares_of_the_largest),
-    (SCALED, "pyvws.weights.weights:_exp", steeper_curve),
-    (SCALED, "pyvws.r_numbers.rarith:var", population_spread),
-    (LW, "pyvws.weights.weights:_exp", steeper_curve),
-    (FROM_BOUNDS, "pyvws.r_numbers.rarith:mean", numpy_mean),
-    (CW, "pyvws.weights.weights:_scaled", unclipped),
-    (CW, "pyvws.weights.weights:_scaled", without_shift),
+    (SCALED, "pyvws.weights.weights:_exp", "steeper_curve"),
+    (SCALED, "pyvws.r_numbers.rarith:var", "population_spread"),
+    (LW, "pyvws.weights.weights:_exp", "steeper_curve"),
+    (FROM_BOUNDS, "pyvws.r_numbers.rarith:mean", "numpy_mean"),
+    (CW, "pyvws.weights.weights:_scaled", "unclipped"),
+    (CW, "pyvws.weights.weights:_scaled", "without_shift"),
     (COUNT, CW, one_ulp_more),
-    (COUNT, "pyvws.weights.weights:_scaled", unclipped),
-    (COUNT, "pyvws.risks.identification_risk:count_inside", open_ball),
-    (SW, SW, unlimited_scalar),
+    (COUNT, "pyvws.weights.weights:_scaled", "unclipped"),
+    (COUNT, "pyvws.risks.identification_risk:count_inside", "open_ball"),
+    (SW, SW, "unlimited_scalar"),
+    (INVERSE, INVERSE, one_ulp_more),
+    (INVERSE, "pyvws.weights.weights:_power", "at_power_one"),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", without_the_weights_own_sum),
-    (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", prior_added_to_logs),
-    (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", every_weight_one),
+    (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", "prior_added_to_logs"),
+    (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", "every_weight_one"),
     (DRAWS, "pyvws.statement.several_draws:largest_delta", places_of_a_grid),
-    (LEDGER, "pyvws_validation.cases.ledger:costs_together", without_earlier_releases),
-    (LEDGER, "pyvws.statement.releases:common_neighbours", always_left_out),
+    (LEDGER, "pyvws_validation.cases.ledger:costs_together", "without_earlier_releases"),
+    (LEDGER, "pyvws.statement.releases:common_neighbours", "always_left_out"),
     (REWEIGHT, REWEIGHT, other_order),
-    (REWEIGHT, REWEIGHT, zero_weights_rise),
-    (RISK, "pyvws.risks.identification_risk:count_inside", open_ball),
+    (REWEIGHT, REWEIGHT, "zero_weights_rise"),
+    (RISK, "pyvws.risks.identification_risk:count_inside", "open_ball"),
     (RISK, "pyvws.risks.identification_risk:_share_outside", without_the_record_itself),
-    (RISK, "pyvws.risks.identification_risk:pattern_codes", one_pattern_for_all),
-    (RISK, "pyvws.risks.identification_risk:pattern_codes", only_the_first_column),
+    (RISK, "pyvws.risks.identification_risk:pattern_codes", "one_pattern_for_all"),
+    (RISK, "pyvws.risks.identification_risk:pattern_codes", "only_the_first_column"),
     (RISK, "pyvws.risks.identification_risk:make_balls", other_norm),
-    (RISK, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
-    (MATCH, "pyvws.evaluation.match_risk:count_inside", closed_ball),
+    (RISK, "pyvws.r_numbers.rarith:column_means", "numpy_column_means"),
+    (MATCH, "pyvws.evaluation.match_risk:count_inside", "closed_ball"),
     (MATCH, "pyvws.evaluation.match_risk:make_balls", other_norm),
     (MATCH, "pyvws.r_numbers.rarith:sum_in_order", lambda _: np.sum),
-    (MATCH, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
-    (PAIRS, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
+    (MATCH, "pyvws.r_numbers.rarith:column_means", "numpy_column_means"),
+    (PAIRS, "pyvws.risks.pairwise:_groups_outside", "with_the_record_itself"),
     (PAIRS, "pyvws.risks.pairwise:_covered", half_open_balls),
-    (PAIRS, "pyvws.risks.pairwise:pattern_codes", only_the_first_column),
-    (PAIRS, PAIRS, without_scale),
-    (TRIPLES, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
-    (TRIPLES, TRIPLES, without_scale),
-    (FOURS, "pyvws.risks.pairwise:_groups_outside", with_the_record_itself),
-    (FOURS, "pyvws.risks.pairwise:_groups_outside", of_one_record_fewer),
-    (FOURS, FOURS, without_scale),
+    (PAIRS, "pyvws.risks.pairwise:pattern_codes", "only_the_first_column"),
+    (PAIRS, PAIRS, "without_scale"),
+    (TRIPLES, "pyvws.risks.pairwise:_groups_outside", "with_the_record_itself"),
+    (TRIPLES, TRIPLES, "without_scale"),
+    (FOURS, "pyvws.risks.pairwise:_groups_outside", "with_the_record_itself"),
+    (FOURS, "pyvws.risks.pairwise:_groups_outside", "of_one_record_fewer"),
+    (FOURS, FOURS, "without_scale"),
     (CLAMP, CLAMP, weights_outside_the_clamp),
     (CLAMP, CLAMP, only_from_below),
-    (CLAMP, "pyvws.posterior.censoring:half_epsilon", whole_epsilon),
-    (SHARE, "pyvws.posterior.censoring:half_epsilon", ties_too),
+    (CLAMP, "pyvws.posterior.censoring:half_epsilon", "whole_epsilon"),
+    (SHARE, "pyvws.posterior.censoring:half_epsilon", "ties_too"),
     (SHARE, SHARE, other_margin),
-    (SATURATED, "pyvws.models.poisson:highest_poisson", of_the_next_count),
-    (SATURATED, "pyvws.models._outcome_scale:highest_normal", least_variance),
-    (SATURATED, "pyvws.models.gamma:stirling_gap", twice_the_shape),
-    (SATURATED, "pyvws.models.beta:_best_logit", mean_at_the_outcome),
-    (
-        DEVIANCE,
-        "pyvws.posterior.pseudo_posterior:table_of_one",
-        windows_times(0.5),
-    ),
-    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", whole_epsilon),
-    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", ties_too),
-    (DOWN, "pyvws.weights.truncation:half_epsilon", whole_epsilon),
+    (SATURATED, "pyvws.models.poisson:highest_poisson", "of_the_next_count"),
+    (SATURATED, "pyvws.models._outcome_scale:highest_normal", "least_variance"),
+    (SATURATED, "pyvws.models.gamma:stirling_gap", "twice_the_shape"),
+    (SATURATED, "pyvws.models.beta:_best_logit", "mean_at_the_outcome"),
+    (DEVIANCE, "pyvws.posterior.pseudo_posterior:table_of_one", windows_times(0.5)),
+    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", "whole_epsilon"),
+    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", "ties_too"),
+    (DOWN, "pyvws.weights.truncation:half_epsilon", "whole_epsilon"),
     (DOWN, DOWN, down_to_the_database),
-    (BINS + "cube_root_bins", BINS + "cube_root_bins", nearest_root),
-    (BINS + "equal_edges", BINS + "equal_edges", numpy_edges),
+    (BINS + "cube_root_bins", BINS + "cube_root_bins", "nearest_root"),
+    (BINS + "equal_edges", BINS + "equal_edges", "numpy_edges"),
     (BINS + "bin_counts", BINS + "bin_counts", upper_ends),
-    (BINS + "bin_probabilities", BINS + "bin_probabilities", size_of_counts),
+    (BINS + "bin_probabilities", BINS + "bin_probabilities", "size_of_counts"),
     (BINS + "bin_probabilities", "pyvws.r_numbers.rarith:sum_in_order", lambda _: np.sum),
-    (HISTOGRAM + "noise_scale", HISTOGRAM + "noise_scale", variance_for_scale),
-    (HISTOGRAM + "seeded_laplace", HISTOGRAM + "seeded_laplace", one_sided_noise),
-    (HISTOGRAM + "perturbed_histogram", HISTOGRAM + "noise_scale", variance_for_scale),
+    (HISTOGRAM + "noise_scale", HISTOGRAM + "noise_scale", "variance_for_scale"),
+    (HISTOGRAM + "seeded_laplace", HISTOGRAM + "seeded_laplace", "one_sided_noise"),
+    (HISTOGRAM + "perturbed_histogram", HISTOGRAM + "noise_scale", "variance_for_scale"),
     (HISTOGRAM + "perturbed_histogram", HISTOGRAM + "bin_counts", upper_ends),
-    (HISTOGRAMS + "probabilities_with_noise", HISTOGRAMS + "bin_probabilities", size_of_counts),
+    (HISTOGRAMS + "probabilities_with_noise", HISTOGRAMS + "bin_probabilities", "size_of_counts"),
     (HISTOGRAMS + "synthesized", HISTOGRAMS + "synthesize_from_histogram", middles_of_bins),
     (UNIFORM, "pyvws_validation.cases.r_numbers:RRandom", next_seed),
     (SAMPLE, "pyvws_validation.cases.r_numbers:RRandom", next_seed),
@@ -715,52 +607,56 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", next_seed),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:RRandom", rounded_down),
     (BOOTSTRAP, "pyvws.evaluation.bootstrap:bootstrap_interval", a_stream_each),
-    (BOOTSTRAP, "pyvws.r_numbers.rarith:mean", numpy_mean),
+    (BOOTSTRAP, "pyvws.r_numbers.rarith:mean", "numpy_mean"),
     (COMBINE, COMBINE, other_kind),
-    (COMBINE, "pyvws.r_numbers.rarith:mean", numpy_mean),
+    (COMBINE, "pyvws.r_numbers.rarith:mean", "numpy_mean"),
     (COMBINED + "interval", COMBINED + "combine", other_kind),
     (COMBINED + "regression", COMBINED + "combine_formula", other_kind),
     (COMBINED + "regression", SQUARES, divided_by_n),
     (SQUARES, SQUARES, divided_by_n),
     (OVERLAP, OVERLAP, one_sided_overlap),
-    (PROPENSITY, PROPENSITY, without_the_constant),
+    (PROPENSITY, PROPENSITY, "without_the_constant"),
     (TOPCODE, TOPCODE, removed_not_coded),
     (TOPCODE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (MOLES, MOLES, by_ratio),
-    (RISKS + "summary", "pyvws.evaluation.whack_a_mole:risk_summary", at_or_above),
+    (RISKS + "summary", "pyvws.evaluation.whack_a_mole:risk_summary", "at_or_above"),
     (RISKS + "summary", "pyvws.r_numbers.rarith:quantile", numpy_quantile),
-    (RISKS + "top", "pyvws.evaluation.whack_a_mole:top_records", smallest_first),
-    (UTILITY, "pyvws.r_numbers.rarith:ecdf_at", strictly_below),
-    (UTILITY, "pyvws.r_numbers.rarith:mean", numpy_mean),
-    (UTILITY, UTILITY, first_dataset_only),
+    (RISKS + "top", "pyvws.evaluation.whack_a_mole:top_records", "smallest_first"),
+    (UTILITY, "pyvws.r_numbers.rarith:ecdf_at", "strictly_below"),
+    (UTILITY, "pyvws.r_numbers.rarith:mean", "numpy_mean"),
+    (UTILITY, UTILITY, "first_dataset_only"),
     (UTILITY, UTILITY, root_of_the_average),
-    (SHARES, SHARES, first_pair_only),
-    (SHARES, SHARES, synthetic_shares_of_the_original),
-    (SHARES, "pyvws.r_numbers.rarith:mean", numpy_mean),
-    (WORSE + "each_worse_than_independent", WORSE + "worse_than_independent", worse_from_a_tie_on),
-    (TWO_WAY, "pyvws.evaluation.s_pmse:combinations", main_effects_only),
-    (ASSOCIATIONS + "cramers_v", ASSOCIATIONS + "_v", squared),
-    (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", squared),
-    (ASSOCIATIONS + "rank_correlation", "scipy.stats:rankdata", values_as_ranks),
-    (TABLES + "margins", SCORES + "_margins", doubled),
-    (TABLES + "missing", SCORES + "_both_missing", doubled),
-    (GLM + "glm", GLM + "_variance", doubled),
-    (TABLE_RISK + "unique_shares", "pyvws.evaluation.disclosure:_counts", swapped),
-    (TABLE_RISK + "attribute_shares", "pyvws.evaluation.disclosure:_counts", swapped),
-    (TABLE_RISK + "copied_share", "pyvws.evaluation.table_risk:_patterns", exchanged),
-    (TABLE_RISK + "closest_of", CLOSEST + "_differences", doubled),
-    (CLOSEST + "share_nearer", CLOSEST + "share_nearer", ties_are_farther),
-    (SURVEY + "totals", SURVEY + "survey_design", without_strata),
-    (SURVEY + "totals", LINEAR + "_variance", doubled),
-    (SURVEY + "means", SURVEY + "survey_design", without_clusters),
-    (SURVEY + "shares", SURVEY + "survey_design", without_clusters),
-    (SURVEY + "quantiles", SURVEY + "survey_design", without_strata),
-    (SURVEY + "quantiles", LINEAR + "_at", value_above),
+    (SHARES, SHARES, "first_pair_only"),
+    (SHARES, SHARES, "synthetic_shares_of_the_original"),
+    (SHARES, "pyvws.r_numbers.rarith:mean", "numpy_mean"),
+    (
+        WORSE + "each_worse_than_independent",
+        WORSE + "worse_than_independent",
+        "worse_from_a_tie_on",
+    ),
+    (TWO_WAY, "pyvws.evaluation.pmse:combinations", "main_effects_only"),
+    (ASSOCIATIONS + "cramers_v", ASSOCIATIONS + "_v", "squared"),
+    (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", "squared"),
+    (ASSOCIATIONS + "rank_correlation", "scipy.stats:rankdata", "values_as_ranks"),
+    (TABLES + "margins", SCORES + "_margins", "doubled"),
+    (TABLES + "missing", SCORES + "_both_missing", "doubled"),
+    (GLM + "glm", GLM + "_variance", "doubled"),
+    (TABLE_RISK + "unique_shares", "pyvws.evaluation.disclosure:_counts", "swapped"),
+    (TABLE_RISK + "attribute_shares", "pyvws.evaluation.disclosure:_counts", "swapped"),
+    (TABLE_RISK + "copied_share", "pyvws.evaluation.table_risk:_patterns", "exchanged"),
+    (TABLE_RISK + "closest_of", CLOSEST + "_differences", "doubled"),
+    (CLOSEST + "share_nearer", CLOSEST + "share_nearer", "ties_are_farther"),
+    (SURVEY + "totals", SURVEY + "survey_design", "without_strata"),
+    (SURVEY + "totals", LINEAR + "_variance", "doubled"),
+    (SURVEY + "means", SURVEY + "survey_design", "without_clusters"),
+    (SURVEY + "shares", SURVEY + "survey_design", "without_clusters"),
+    (SURVEY + "quantiles", SURVEY + "survey_design", "without_strata"),
+    (SURVEY + "quantiles", LINEAR + "_at", "value_above"),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
-    (UTILITY_TABLE, "pyvws.r_numbers.rarith:mean", numpy_mean),
-    (UTILITY_TABLE, "pyvws.r_numbers.rarith:column_means", numpy_column_means),
-    (UTILITY_TABLE, UTILITY_TABLE, first_dataset_only),
-    (CORPUT, CORPUT, doubled),
+    (UTILITY_TABLE, "pyvws.r_numbers.rarith:mean", "numpy_mean"),
+    (UTILITY_TABLE, "pyvws.r_numbers.rarith:column_means", "numpy_column_means"),
+    (UTILITY_TABLE, UTILITY_TABLE, "first_dataset_only"),
+    (CORPUT, CORPUT, "doubled"),
     (SYSTEMATIC, UNIFORMS, of_half_the_interval),
     (SYSTEMATIC, UNIFORMS, without_their_shift),
     *FIT_MISTAKES,
@@ -772,6 +668,10 @@ MUTATIONS: tuple[tuple[str, str, Wrong], ...] = (
     *STATEMENT_MISTAKES,
     *RUN_MISTAKES,
 )
+MUTATIONS = [
+    (compared, place, WRONG[wrong] if isinstance(wrong, str) else wrong)
+    for compared, place, wrong in _MUTATIONS
+]
 COMPARED = sorted({case.python_function for case in CASES})
 # R's stored results, which tests/validation/test_cases.py finds equal to what R gives now.
 SOURCE: Any = "cached"

@@ -1,7 +1,5 @@
 """Rows of tables of estimates, secret noise and lost words: they pass, and fail for errors."""
 
-from __future__ import annotations
-
 import pytest
 from noise_mistakes import NOISE_MISTAKES
 from pyvws_validation import runner

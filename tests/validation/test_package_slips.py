@@ -1,7 +1,5 @@
 """Slips of LipschitzWeights and AttributeRiskCalculation, each restated in our own lines."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ Poisson fits are exact: 1,000 evenly spaced quantiles of the gamma posterior sta
 and equal counts are one value. Only the databases that R's generators draw are random.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of facts and of datasets: they pass, and fail for errors in words, figures and draws."""
 
-from __future__ import annotations
-
 import pytest
 from pyvws_validation.cases import drawn_datasets, stated_facts
 from release_mistakes import RELEASE_MISTAKES
@@ -20,7 +18,7 @@ def test_the_row_passes(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("place", "wrong", "name"),
-    [pytest.param(*mistake, id=f"{what} {mistake[-1]}") for what, *mistake in RELEASE_MISTAKES],
+    [pytest.param(*mistake, id=f"{mistake[0]} {mistake[2]}") for mistake in RELEASE_MISTAKES],
 )
 def test_the_row_fails_for_its_error(
     monkeypatch: pytest.MonkeyPatch, place: str, wrong: Wrong, name: str

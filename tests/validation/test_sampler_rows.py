@@ -1,7 +1,5 @@
 """Rows of samplers: they pass, and fail for the errors that they are there for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

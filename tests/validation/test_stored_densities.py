@@ -1,7 +1,5 @@
 """Stan's stored answers: they need no Stan, they go stale, and a term left out fails a row."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json

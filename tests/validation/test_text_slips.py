@@ -1,7 +1,5 @@
 """Each slip of the papers' text and tables, with its effect on a number."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

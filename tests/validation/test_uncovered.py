@@ -1,7 +1,5 @@
 """What no row covers: the list follows from the package's files and from what cases run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

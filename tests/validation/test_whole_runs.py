@@ -1,7 +1,5 @@
 """Whole runs and what they draw: the rows pass, and fail for the errors that they are there for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Errors in the clamp of units: what each replaces, the wrong version, and the row it fails."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Each entry is the error, the places it is written to, each with the wrong versio
 has to fail. No other row of the levels that need neither R nor Stan sees it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -186,16 +184,8 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
         (("pyvws.synthesis.fit_sources:ModelSource.bounded", last_bound_unsaturated),),
         "statement/release-clamped",
     ),
-    (
-        "half the interval",
-        ((UNIFORMS, of_half_the_interval),),
-        "systematic_draws/uniforms",
-    ),
-    (
-        "no shift",
-        ((UNIFORMS, without_their_shift),),
-        "systematic_draws/uniforms",
-    ),
+    ("half the interval", ((UNIFORMS, of_half_the_interval),), "systematic_draws/uniforms"),
+    ("no shift", ((UNIFORMS, without_their_shift),), "systematic_draws/uniforms"),
     (
         "twice phi",
         (("pyvws.models.negative_binomial:NegativeBinomial.simulate", at_twice_phi),),

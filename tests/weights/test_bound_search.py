@@ -1,7 +1,5 @@
 """Refits until a bound lies in its window, on a bound that is known in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

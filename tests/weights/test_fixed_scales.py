@@ -1,7 +1,5 @@
 """Weights on a scale of constants, against loops over single records."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

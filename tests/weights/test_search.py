@@ -1,7 +1,5 @@
 """The scale that meets a bound without a refit."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Searches that stay below a target, where the noise of each bound is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,16 +1,14 @@
 """Weighted-epsilon and downscaling: by hand, by loops, and what must not change them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.errors import InputError
 from pyvws.weights.truncation import downscale, weighted_epsilon_weights
 
 few = settings(max_examples=60, derandomize=True)
@@ -88,32 +86,22 @@ def test_without_a_refit_every_record_meets_epsilon():
     assert lipschitz_bounds(log_lik * out).epsilon <= 5.0
 
 
-WRONG = (
-    "by_record must hold a bound of at least 0 for each record, with none missing. Wrong: "
-    "1 (row 2)."
-)
-
-
 @rules
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "key"),
     [
-        (
-            ([0.5], [1.0, 2.0], 5.0),
-            "weights and by_record must have one entry for each record. Got 1 and 2.",
-        ),
-        (([0.5, 2.0], [1.0, 2.0], 5.0), "weights must lie in [0, 1]. Outside: 1 (row 2)."),
-        (([0.5, 0.5], [1.0, -2.0], 5.0), WRONG),
-        (([0.5, 0.5], [1.0, np.nan], 5.0), WRONG),
-        (([0.5], [1.0], 0.0), "epsilon must be above 0, infinity for no bound. Got 0."),
-        (([0.5], [1.0], np.nan), "epsilon must be above 0, infinity for no bound. Got nan."),
+        (([0.5], [1.0, 2.0], 5.0), "unequal-lengths"),
+        (([0.5, 2.0], [1.0, 2.0], 5.0), "outside-0-to-1"),
+        (([0.5, 0.5], [1.0, -2.0], 5.0), "by-record-values"),
+        (([0.5, 0.5], [1.0, np.nan], 5.0), "by-record-values"),
+        (([0.5], [1.0], 0.0), "own-epsilon-not-positive"),
+        (([0.5], [1.0], np.nan), "own-epsilon-not-positive"),
     ],
 )
-def test_bad_input(rule, arguments, message):
+def test_bad_input(rule, arguments, key):
     weights, bounds, epsilon = arguments
-    with pytest.raises(InputError) as caught:
+    with refused(key):
         rule(weights, bounds, epsilon=epsilon)
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

@@ -1,7 +1,5 @@
 """LW, CW and SW weights: by hand, by loops, and what must not change them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from refusals import refused
 
 from pyvws.bounds.lipschitz import centre_and_spread, lipschitz_bounds
 from pyvws.errors import InputError
@@ -170,9 +169,9 @@ def test_a_record_that_is_not_finite_weighs_nothing_and_leaves_the_scale():
 def test_bounds_far_apart_overflow_no_map():
     assert scaled_bounds([0.0, *[1.0] * 10**6], map="softmax")[0] == 0.0
     assert scaled_bounds([0.0, 1e300], map="logistic").tolist() == [0.0, 1.0]
-    with pytest.raises(InputError, match="standard deviation"):
+    with refused("bounds-without-spread"):
         scaled_bounds([0.0, 1e300], map="softmax")
-    with pytest.raises(InputError, match="equal"):
+    with refused("bounds-all-equal"):
         scaled_bounds([2.0, 2.0], map="softmax")
     assert scaled_bounds([2.0, 2.0], map="logistic") == pytest.approx([math.tanh(0.5)] * 2)
 
@@ -185,45 +184,25 @@ def test_special_values_collapse():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "refusal"),
     [
-        (
-            lambda: lipschitz_weights([[-1.0, -1.0]]),
-            "All by-record Lipschitz bounds are equal, so LW has no scale (max f = min f). Use SW "
-            "(scalar weights), or check that outcome and predictors vary.",
-        ),
-        (
-            lambda: lipschitz_weights([[-np.inf, np.nan]]),
-            "Every record has a non-finite log-likelihood: no weight exists.",
-        ),
-        (lambda: lipschitz_weights(THREE, c=-1.0), "c must not be negative. Got -1."),
-        (lambda: lipschitz_weights(THREE, g=math.nan), "g must be finite. Got nan."),
-        (
-            lambda: risk_weights([0.5, 1.25]),
-            "risk must lie in [0, 1] for every record, with none missing.",
-        ),
-        (
-            lambda: risk_weights([0.5, None]),
-            "risk must lie in [0, 1] for every record, with none missing.",
-        ),
-        (
-            lambda: scalar_weights(0, target=1.0, unweighted=2.0),
-            "n must be a whole number of at least 1. Got 0.",
-        ),
-        (
-            lambda: scalar_weights(2, target=0.0, unweighted=2.0),
-            "target must be above 0. Got 0.",
-        ),
+        (lambda: lipschitz_weights([[-1.0, -1.0]]), refused("bounds-all-equal")),
+        (lambda: lipschitz_weights([[-np.inf, np.nan]]), refused("no-finite-record")),
+        (lambda: lipschitz_weights(THREE, c=-1.0), refused("negative-number")),
+        (lambda: lipschitz_weights(THREE, g=math.nan), refused("not-finite", name="g")),
+        (lambda: risk_weights([0.5, 1.25]), refused("risk-range")),
+        (lambda: risk_weights([0.5, None]), refused("risk-range")),
+        (lambda: scalar_weights(0, target=1.0, unweighted=2.0), refused("not-a-whole-number")),
+        (lambda: scalar_weights(2, target=0.0, unweighted=2.0), refused("not-above-0")),
         (
             lambda: scalar_weights(2, target=1.0, unweighted=np.inf),
-            "unweighted must be finite. Got inf.",
+            refused("not-finite", name="unweighted"),
         ),
     ],
 )
-def test_bad_input(call, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(call, refusal):
+    with refusal:
         call()
-    assert str(caught.value) == message
 
 
 def test_columns_of_any_kind():

@@ -16,6 +16,7 @@ from rich.console import Console
 from pyvws.commands.options import names, read_numbers, with_options
 from pyvws.commands.output import counted_progress
 from pyvws_studies.registry import STUDIES
+from pyvws_studies.replicates import ReplicatedStudy
 
 _INTERRUPTED = 130
 
@@ -71,7 +72,7 @@ def _registered(name: str) -> Callable[[], Any]:
 
 
 def _run_replicates(
-    study: Any,
+    study: ReplicatedStudy,
     *,
     out: Annotated[Path, typer.Option(help="Folder for the replicates and the tables.")],
     replicates: Annotated[

@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from pyvws._base.checks import Floats
@@ -128,7 +128,7 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
     """What each call of the noise was handed. Every table gets the same answers."""
     seen: list[SeenCounts] = []
 
-    def answered(counts: Any, *, scale: float) -> Any:
+    def answered(counts: ArrayLike, *, scale: float) -> Any:
         given = np.asarray(counts)
         answers = (7 * np.arange(len(given)) + 6) % 9 - 2  # Some of them are negative.
         answers = answers.astype(np.int64)

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.engines.engine import Engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
@@ -143,7 +144,7 @@ class _Clamped(Runs):
         self,
         outcomes: Outcomes,
         epsilon: float,
-        engine: Any,
+        engine: Engine,
         *,
         settings: SamplerSettings | None = None,
         own: Mapping[str, Any] | None = None,

@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.published_table import tabulate
@@ -37,7 +38,7 @@ def _seen_noise() -> Iterator[list[Floats]]:
     seen: list[Floats] = []
 
     def laplace(scale: float) -> Callable[[Any], Any]:
-        def measured(values: Any) -> Any:
+        def measured(values: ArrayLike) -> Any:
             seen.append(np.asarray(values, dtype=np.float64) / scale)
             return values
 

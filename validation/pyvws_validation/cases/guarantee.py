@@ -36,7 +36,7 @@ from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws_validation._stochastic_tester import epsilon_at_least
 from pyvws_validation._unit_losses import UNITS
-from pyvws_validation._weights_loss import WEIGHTS, WeightsLoss
+from pyvws_validation._weights_loss import AT_PUBLIC_T, AT_SEARCHED_T, WEIGHTS, WeightsLoss
 from pyvws_validation._window_loss import WINDOWS, WindowLoss
 from pyvws_validation.report import Measurement
 
@@ -277,4 +277,6 @@ CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss | WeightsLoss, ...]] 
     ),
     *WINDOWS,
     WEIGHTS,
+    *AT_PUBLIC_T,
+    AT_SEARCHED_T,
 )

@@ -21,7 +21,7 @@ from pyvws_validation.cases.accounting import SEED
 _NEIGHBOURS: Final = ("leave-one-out", "replace-one")
 
 
-def window_widths(first: Any, second: Any, third: Any, weights: Any) -> Floats:
+def window_widths(first: Floats, second: Floats, third: Floats, weights: Floats) -> Floats:
     """The widths (N,) of three columns' records, of which the second is a log density; Delta."""
     bounds = joint_bounds(
         [first, second, third], weights=weights, probabilities=[True, False, True]
@@ -30,7 +30,13 @@ def window_widths(first: Any, second: Any, third: Any, weights: Any) -> Floats:
 
 
 def _figures(
-    *, counts: Any, log_mean: Any, numbers: Any, mean: Any, log_scale: Any, **settings: Any
+    *,
+    counts: Floats,
+    log_mean: Floats,
+    numbers: Floats,
+    mean: Floats,
+    log_scale: Floats,
+    **settings: Any,
 ) -> Floats:
     """The statement's figures in the order of `figures` in window.R, from a whole run."""
     S, places = len(log_mean), np.arange(len(counts))

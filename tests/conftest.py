@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-from pyvws.engines._block_chains import Chain
+from pyvws.engines.nuts import Chain
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.posterior import prediction

@@ -224,7 +224,7 @@ def _run(run: RunSettings, frame: nw.DataFrame[Any], seed: int) -> FittedRun:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = check_table(frame.to_native(), run)
-        return fitted_run(run, run.chosen_mechanism, table, seed=seed, listener=SILENT)
+        return fitted_run(run, table, seed=seed, listener=SILENT)
 
 
 def _row(

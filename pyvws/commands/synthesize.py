@@ -54,7 +54,7 @@ class LogLik(StrEnum):
 def take_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make the file's settings the options' defaults; the command line overrides the file."""
     if path is not None:
-        from pyvws.synthesis.config import read_config
+        from pyvws.synthesis.settings_by_name import read_config
 
         allowed = [name for name, *_ in template_options(context.command)]
         several = {one.name for one in context.command.params if getattr(one, "multiple", False)}
@@ -143,10 +143,9 @@ def synthesize(
     from pyvws.engines.user_program import UserProgram
     from pyvws.mechanisms.censored import Censored
     from pyvws.release.synthesizer import Synthesizer
-    from pyvws.synthesis.config import read_weights
     from pyvws.synthesis.earlier_releases import read_statement
     from pyvws.synthesis.forecast import forecast_of
-    from pyvws.synthesis.settings_by_name import arranged
+    from pyvws.synthesis.settings_by_name import arranged, read_weights
     from pyvws.tables.files.read import read_table
     from pyvws.tables.files.steps import run_bytes
     from pyvws.tables.schema.schema import Schema

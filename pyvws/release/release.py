@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from narwhals.typing import IntoFrame
+from narwhals.typing import IntoDataFrame, IntoFrame
 
 from pyvws._base.checks import choice
 from pyvws.errors import InputError
@@ -200,7 +200,7 @@ class Release:
         return target
 
 
-def _in_polars(dataset: Any, format: str) -> pl.DataFrame:
+def _in_polars(dataset: IntoDataFrame, format: str) -> pl.DataFrame:
     """A dataset of any kind in polars; InputError, without a value, for a column it cannot hold."""
     frame = nw.from_native(dataset, eager_only=True)
     columns, strange = [], []

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 import polars as pl
 
@@ -65,13 +65,14 @@ class ReleasedCounts:
         written = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
         names = mechanism_settings(NoisyCounts.name)
         own = {name: written[name] for name in names if name in written}
-        chosen = folder / FINE_FILE
+        chosen, mechanism = folder / FINE_FILE, make_mechanism(NoisyCounts.name, **own)
+        assert isinstance(mechanism, NoisyCounts)
         return cls(
             folder=folder,
             privacy=privacy,
             counts=pl.read_parquet(folder / COUNTS_FILE),
             fine=pl.read_parquet(chosen) if chosen.is_file() else None,
-            mechanism=cast(NoisyCounts, make_mechanism(NoisyCounts.name, **own)),
+            mechanism=mechanism,
         )
 
     @cached_property
@@ -98,7 +99,7 @@ class ReleasedCounts:
             tables.append((self.fine, ["column", "by"]))
         for frame, names in tables:
             for of, own in frame.group_by(names):
-                scale = float(cast(float, own["scale"].min()))
+                scale = float(own["scale"].to_numpy().min())
                 if scale > 0.0:
                     yield scale
                 elif self.privacy["number_of_rows"] == "noisy" or len(own) > 1:

@@ -81,12 +81,13 @@ def lost_levels(model: Model | TableModel, records: Records, out: Out) -> Iterat
 
 
 def _conditionals(
-    model: Model | TableModel, records: Any
+    model: Model | TableModel, records: Records
 ) -> Iterator[tuple[str, Any, Cells, Places]]:
     """Name, model and cells of each conditional, and the cell of each distinct record in them."""
     if isinstance(records, Cells):
         yield "", model, records, np.arange(records.n_cells)
         return
+    assert isinstance(records, TableCells)
     for column, of_cell in zip(records.columns, records.places.T, strict=True):
         yield column.column, column.model, column.cells, of_cell
 

@@ -22,7 +22,7 @@ PUBLIC = {name: value for name, value in PUBLIC.items() if inspect.isfunction(va
 
 # Folders and modules whose functions are not pure, or no functions of numbers.
 NOT_PURE = {
-    "posterior.clamp": "asks a model; clamped densities are held against plain sums and Stan",
+    "posterior.clamp": "asks a model; clamped densities and starts are held against sums and Stan",
     "posterior.joint_target": "a class",
     "posterior.draws": "of chains; held against its definition by tests of its own",
     "posterior.log_likelihood": "asks a model, block by block; models have tests of their own",
@@ -37,7 +37,6 @@ NOT_PURE = {
     "privacy": "secret noise and its seller, but for the modules in PURE",
     "posterior.prediction": "draws at random",
     "posterior.pseudo_posterior": "a class",
-    "posterior.trimmed_start": "asks a model; starts are held against modes and sums over grids",
     "r": "calls R",
     "r_numbers.r_random": "streams of R's random numbers, held against R",
     "release": "orchestrates a run",

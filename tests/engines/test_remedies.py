@@ -8,10 +8,9 @@ import pytest
 
 import pyvws as vws
 from pyvws.engines import cmdstan, stan_run
-from pyvws.engines._block_chains import Chain
 from pyvws.engines.cmdstan import CmdStanEngine
 from pyvws.engines.engine import design_remedy, failure_remedy
-from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.nuts import Chain, NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError
 from pyvws.models.registry import MODELS

@@ -45,7 +45,7 @@ from typer.testing import CliRunner
 import pyvws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
-from pyvws.synthesis.config import config_text
+from pyvws.synthesis.settings_by_name import config_text
 from pyvws.synthesis.settings_by_name import arranged
 
 parameters = inspect.signature(pyvws.synthesize).parameters

@@ -28,8 +28,8 @@ from pyvws.models.ordinal import Ordinal
 from pyvws.models.registry import MODELS, find_model
 from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.synthesis.config import config_text, read_config
 from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.settings_by_name import config_text, read_config
 
 _FAST = ["--draws", "800", "--warmup", "300", "--chains", "2", "--datasets", "2"]
 

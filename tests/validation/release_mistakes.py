@@ -237,10 +237,10 @@ def one_stream_for_all(predictors: Any) -> Any:
     return wrong
 
 
-@_wrong("pyvws.release.histogram:HistogramRun.streams", "statement/datasets-of-histogram")
+@_wrong("pyvws.release.histogram:HistogramRun.draws", "statement/datasets-of-histogram")
 def one_stream(_: Any) -> Any:
     def wrong(run: Any) -> Any:
-        return [np.random.default_rng(1) for _ in range(run.settings.datasets)]
+        return [lambda rows: run._drawn(np.random.default_rng(1), rows)] * run.settings.datasets
 
     return wrong
 

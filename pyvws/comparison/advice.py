@@ -19,8 +19,7 @@ from pyvws.evaluation.k_marginal import standing
 from pyvws.evaluation.table_scores import Score
 from pyvws.mechanisms.remedies import remedies
 from pyvws.sheet.sheet import number
-from pyvws.statement.guarantees import STRICT
-from pyvws.statement.words import caveat
+from pyvws.statement.words import STRICT, caveat
 
 KINDS: Final = {
     "dp": "strict",

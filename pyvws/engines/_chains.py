@@ -13,7 +13,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
-from pyvws._base.private_folder import private_folder
+from pyvws._base.folders import private_folder
 from pyvws.engines._bound_process import bound_command
 from pyvws.engines.engine import Progress
 from pyvws.engines.remedies import failure_remedy

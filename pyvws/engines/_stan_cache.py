@@ -14,7 +14,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from pyvws._base.claims import abandoned, claimed_folder
+from pyvws._base.folders import abandoned, claimed_folder
 from pyvws._base.kernels import compiling
 from pyvws.errors import OutputError
 

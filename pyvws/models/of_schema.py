@@ -8,8 +8,7 @@ from typing import Any, Final
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Model
 from pyvws.models.registry import find_model, model_settings
-from pyvws.tables.design.patterns import PatternDesign
-from pyvws.tables.design.public import PublicDesign
+from pyvws.tables.design.public import PatternDesign, PublicDesign
 from pyvws.tables.schema.parts import ModelledSchema
 from pyvws.tables.schema.schema import Schema
 

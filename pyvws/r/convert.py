@@ -25,15 +25,18 @@ from numpy.typing import DTypeLike, NDArray
 from pyvws.errors import InputError
 from pyvws.r.columns import (
     RColumn,
+    StoredVector,
+    decoded,
+    encoded,
     from_numpy,
     from_pandas,
     from_polars,
     from_scalar,
+    r_text,
     row_names,
     to_python,
     to_series,
 )
-from pyvws.r.storage import StoredVector, decoded, encoded, r_text
 
 _CLASSES: Final[tuple[list[str], ...]] = (
     [],

@@ -24,15 +24,19 @@ from numpy.typing import NDArray
 from pyvws.errors import InputError
 from pyvws.r.columns import (
     RColumn,
+    StoredVector,
+    decoded,
+    encoded,
     from_numpy,
     from_objects,
     from_pandas,
     from_polars,
     from_scalar,
     from_text,
+    is_na,
+    reals,
     to_series,
 )
-from pyvws.r.storage import StoredVector, decoded, encoded, is_na, reals
 
 _FILE: Final = Path(__file__).with_suffix(".R")
 _R_EXACT: Final = 2**53

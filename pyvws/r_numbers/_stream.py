@@ -12,10 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats, choice, whole_number
+from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel, kernel
-from pyvws.errors import InputError
-from pyvws.r_numbers._parameters import at
 
 Stream = NDArray[np.uint64]  # The generator's words, the tempered words, and how many are used.
 
@@ -92,26 +90,15 @@ def whole_below(stream: Stream, below: int, bits: int) -> int:
     return drawn
 
 
+@inlined_kernel
+def at(values: Floats, i: int) -> float:
+    """The value at place i of parameters (n,), or of one parameter (1,) for all places."""
+    return values[i if len(values) > 1 else 0]
+
+
 @kernel
 def fill_uniform(stream: Stream, low: Floats, high: Floats, values: Floats) -> None:
     """Fill `values` with a uniform number for each pair of ends; equal ends draw nothing."""
     for i in range(len(values)):
         least, most = at(low, i), at(high, i)
         values[i] = least if least == most else least + (most - least) * uniform(stream)
-
-
-class Seeded:
-    """A random stream after ``set.seed(seed)``, and the rule for samples from the stream."""
-
-    __slots__ = ("_rounding", "_stream")
-
-    _stream: Stream
-    _rounding: bool
-
-    def __init__(self, seed: int, sample_kind: str = "rejection") -> None:
-        value = whole_number(seed, "seed", least=-LARGEST)
-        if value > LARGEST:
-            raise InputError.by("seed-too-large", largest=LARGEST, value=value)
-        choice(sample_kind, "sample_kind", ("rejection", "rounding"))
-        self._rounding = sample_kind == "rounding"
-        self._stream = fresh_stream(np.uint64(value % 2**32))

@@ -41,7 +41,7 @@ from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import DrawSource, shared_facts
 from pyvws.release.measured_counts import measured
 from pyvws.release.summary import plain_number
-from pyvws.statement.noisy_counts import NoisyCountsStatement
+from pyvws.statement.noise import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts

@@ -33,7 +33,7 @@ from pyvws.report.public_page import (
     statement_facts,
 )
 from pyvws.sheet.sheet import Sheet, number
-from pyvws.statement.schema import FIELDS
+from pyvws.statement.words import FIELDS
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40

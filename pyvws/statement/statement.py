@@ -10,19 +10,16 @@ from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
-from pyvws.statement.guarantees import STRICT, if_public
 from pyvws.statement.ledger import (
     Epsilons,
     LedgerEntry,
-    by_neighbours,
     certified,
-    figure,
+    draw_of_dataset,
     spent,
 )
 from pyvws.statement.parts import ReliesOn
-from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.statement.releases import costs_together, release_cost, releases_known
-from pyvws.statement.words import USUAL_TRUST, caveat, trust
+from pyvws.statement.words import STRICT, USUAL_TRUST, caveat, if_public, trust
 
 STATEMENT_VERSION = 3
 """Version of the form of privacy.json. privacy.schema.json says how earlier versions differ."""
@@ -185,44 +182,6 @@ class Statement(ABC):
     def _other_releases(self) -> dict[str, bool]:
         """The caveat on other releases: those that were given, and those that were not."""
         return {"other-releases": not self.earlier, "further-releases": bool(self.earlier)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseStatement(Statement):
-    """The facts of a release from counts with noise, which are bought once for all datasets.
-
-    - `neighbours` {"replace", "loo"}: The neighbours that epsilon is for: one record or unit
-      replaced, or one left out.
-    """
-
-    neighbours: str
-
-    @property
-    def claimed_for(self) -> str:
-        return "replace-one" if self._replaces else "leave-one-out"
-
-    @property
-    def _replaces(self) -> bool:
-        return self.neighbours == "replace"
-
-    def _costs(self, left_out: float, replaced: float, round_up: bool) -> dict[str, Any]:
-        """The entries on the claim, and on what one record left out or replaced costs."""
-        if self.guarantee == "none":
-            left_out = replaced = math.inf
-        epsilon = self.epsilon_per_dataset
-        return {
-            "guarantee": self.guarantee,
-            "neighbours": self.claimed_for,
-            "epsilon_per_dataset": figure(epsilon, round_up),
-            "epsilon_total": figure(epsilon, round_up),
-            **self._delta,
-            "epsilon_by_neighbours": by_neighbours((left_out,) * 2, (replaced,) * 2, round_up),
-            "certified": self._certified((epsilon, epsilon), round_up),
-        }
-
-    @property
-    def _delta(self) -> dict[str, float]:
-        return {}
 
 
 def _earlier(known: Mapping[str, Any], neighbours: str) -> LedgerEntry:

@@ -35,8 +35,7 @@ from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.stan_csv import read_draws
 from pyvws.errors import InputError
 from pyvws.synthesis.arviz_groups import arviz_variables
-from pyvws.weights.reweight import reweight
-from pyvws.weights.weights import weights_from_bounds
+from pyvws.weights.weights import reweight, weights_from_bounds
 
 Content = Literal["weighted", "plain"]
 From = Literal["unknown", "parameters"]

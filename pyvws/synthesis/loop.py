@@ -24,16 +24,15 @@ from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.privacy.seller import Seller
-from pyvws.statement.released_draws import draw_of_dataset
+from pyvws.statement.ledger import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
 from pyvws.synthesis.left_out import MANY, Out, left_out, loses_much, lost_levels
 from pyvws.synthesis.reference import Reference
 from pyvws.synthesis.strict_seller import draw_name
 from pyvws.tables.design.cells import Cells
 from pyvws.tables.design.units import Units
-from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
-from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
+from pyvws.weights.weights import KEEPING_SHIFT, reweight, weights_from_bounds
 
 _LW = (1.0, 0.0, False, "linear")  # c, g, by_column and map of the papers' LW fit.
 _LARGEST_C = 1e6

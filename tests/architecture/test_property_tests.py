@@ -49,7 +49,7 @@ NOT_PURE = {
 PURE = {
     "mechanisms.histogram.bins",
     "privacy.budget",
-    "privacy.discrete_laplace",
+    "privacy.discrete_noise",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
     "tables.design.cells",
@@ -57,11 +57,10 @@ PURE = {
 
 # Single functions of pure modules, with the reason.
 NOT_PURE_FUNCTIONS = {
-    "privacy.discrete_laplace.add_discrete_laplace": ("secret noise, the same never twice"),
-    "privacy.discrete_laplace.laplace": "secret noise, the same never twice",
+    "privacy.discrete_noise.add_discrete_gaussian": "secret noise, the same never twice",
+    "privacy.discrete_noise.add_discrete_laplace": "secret noise, the same never twice",
+    "privacy.discrete_noise.laplace": "secret noise, the same never twice",
     "privacy.budget.deviation_of": "a constant",
-    "statement.guarantees.claim_of": "words",
-    "statement.guarantees.if_public": "words",
     "statement.ledger.spent": "names figures",
     "statement.releases.has_costs": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
@@ -110,7 +109,7 @@ PROPERTY_TESTS = {
     ),
     "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
     "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
-    "bounds.window.window_widths": (
+    "bounds.joint.window_widths": (
         "bounds/test_joint.py::test_a_window_holds_every_term_and_no_smaller_one_is_known"
     ),
     "statement.releases.common_neighbours": _RELEASES,
@@ -130,10 +129,8 @@ PROPERTY_TESTS = {
     "statement.several_draws.total_epsilon": (
         "statement/test_several_draws.py::test_no_two_point_mechanism_loses_more"
     ),
-    "statement.released_draws.draw_of_dataset": (
-        "statement/test_released_draws.py::test_draws_take_turns"
-    ),
-    "statement.released_draws.with_released_draws": (
+    "statement.ledger.draw_of_dataset": ("statement/test_released_draws.py::test_draws_take_turns"),
+    "statement.ledger.with_released_draws": (
         "statement/test_released_draws.py::test_earlier_statements_get_their_draws"
     ),
     "statement.ledger.rounded_up": (
@@ -346,7 +343,7 @@ PROPERTY_TESTS = {
         "bounds/test_joint.py::test_blocks_of_cells_give_the_same_bits"
     ),
     "bounds.joint.joint_bounds": "bounds/test_joint.py::test_against_all_pairings_of_the_draws",
-    "bounds.units.unit_terms": (
+    "bounds.joint.unit_terms": (
         "bounds/test_unit_bounds.py::test_bounds_of_units_are_those_of_sums"
     ),
     "bounds.lipschitz.centre_and_spread": (
@@ -356,6 +353,12 @@ PROPERTY_TESTS = {
     "risks.pairwise.pairwise_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.three_way_weights": "risks/test_pairwise.py::test_against_every_pair",
     "risks.pairwise.four_way_weights": "risks/test_pairwise.py::test_against_every_pair",
+    "privacy.discrete_noise.composed_delta": (
+        "privacy/test_budget.py::test_composed_delta_is_the_sum_over_the_noise"
+    ),
+    "privacy.discrete_noise.delta_of_rho": (
+        "privacy/test_budget.py::test_delta_of_rho_covers_the_gaussian_itself"
+    ),
     "privacy.budget.noise_of": (
         "privacy/test_budget.py::test_laplace_scales_spend_epsilon_and_no_more"
     ),
@@ -385,7 +388,7 @@ PROPERTY_TESTS = {
     "r_numbers.rarith.quantile": "r_numbers/test_rarith.py::test_against_exact_fractions",
     "r_numbers.rarith.sum_in_order": "r_numbers/test_rarith.py::test_against_exact_fractions",
     "r_numbers.rarith.var": "r_numbers/test_rarith.py::test_against_exact_fractions",
-    "weights.reweight.reweight": "weights/test_reweight.py::test_against_a_loop",
+    "weights.weights.reweight": "weights/test_reweight.py::test_against_a_loop",
     "weights.search.foreseen": "weights/test_search.py::test_what_a_fit_foresees_against_a_loop",
     "weights.search.leveled": "weights/test_search.py::test_leveled_against_a_loop",
     "weights.search.scale_to_meet": "weights/test_search.py::test_meets_the_bound_from_below",
@@ -398,8 +401,8 @@ PROPERTY_TESTS = {
     "weights.search.stay_below": (
         "weights/test_target_search.py::test_any_search_ends_below_its_target"
     ),
-    "weights.truncation.downscale": "weights/test_truncation.py::test_against_loops",
-    "weights.truncation.weighted_epsilon_weights": "weights/test_truncation.py::test_against_loops",
+    "weights.weights.downscale": "weights/test_truncation.py::test_against_loops",
+    "weights.weights.weighted_epsilon_weights": "weights/test_truncation.py::test_against_loops",
     "weights.weights.column_weights": ("weights/test_fixed_scales.py::test_columns_against_loops"),
     "weights.weights.fixed_scale_risks": ("weights/test_fixed_scales.py::test_sizes_against_loops"),
     "weights.weights.fixed_scale_weights": (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pyvws._base.claims import claimed_folder
+from pyvws._base.folders import claimed_folder
 from pyvws.engines import _stan_cache
 from pyvws.engines._stan_cache import compiled
 from pyvws.errors import OutputError

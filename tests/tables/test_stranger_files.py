@@ -120,8 +120,6 @@ def test_heaps_and_long_tails_make_no_codes(seed: int) -> None:
     assert "text" not in str(dropped.note)
 
 
-
-
 def test_levels_that_spell_one_number_have_a_note() -> None:
     assert "spell one number" in str(proposed(["1", "01", "x"] * 20).note)
     assert proposed(["1", "10", "x"] * 20).note is None

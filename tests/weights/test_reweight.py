@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.errors import InputError
-from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import reweight
 
 few = settings(max_examples=60, derandomize=True)
 tables = st.integers(1, 12).flatmap(

@@ -26,7 +26,7 @@ from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.r_numbers.r_random import RRandom
-from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import reweight
 from pyvws_studies._native_loop import native_loop, one_chain
 from pyvws_studies._report import all_rows, write_report
 from pyvws_studies._tables import terminal_table

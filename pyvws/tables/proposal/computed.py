@@ -18,7 +18,7 @@ from pyvws.errors import InputError
 from pyvws.tables.proposal.forms import LEAST_DIFFERENT, Forms, with_values
 from pyvws.tables.proposal.numbers import rounded_outwards
 from pyvws.tables.proposal.often import Often
-from pyvws.tables.proposal.spelling import (
+from pyvws.tables.proposal.rules import (
     condition_on,
     formatted_name,
     formatted_value,
@@ -32,7 +32,12 @@ _UNITS_A_BAND: Final = 5
 _SOME: Final = 200  # So many records refuse most bands.
 _UNITS_OF_A_COPY: Final = 10.0  # That do not have its most frequent level.
 _MOST_NUMBERS: Final = 40  # Numbers before a column, of which it may follow.
-_NO_FAMILY: Final = {"model": None, "mass": (), "outcome_scale": None, "settings": {}}
+_NO_FAMILY: Final[dict[str, Any]] = {
+    "model": None,
+    "mass": (),
+    "outcome_scale": None,
+    "settings": {},
+}
 
 
 def computed_columns(

@@ -20,7 +20,6 @@ from pyvws.sheet.html import html
 from pyvws.sheet.sheet import Sheet
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
-from pyvws.tables.schema.acceptance import why_not_accepted
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.decided import check_left, is_decided
 from pyvws.tables.schema.formula import read_formula
@@ -214,9 +213,8 @@ class Schema:
         """
         from pyvws.tables.proposal.columns import proposed_columns
         from pyvws.tables.proposal.computed import computed_columns
-        from pyvws.tables.proposal.exclusions import proposed_exclusions
-        from pyvws.tables.proposal.outside import as_they_are, with_numbers_outside
-        from pyvws.tables.proposal.rules import proposed_rules
+        from pyvws.tables.proposal.often import as_they_are, with_numbers_outside
+        from pyvws.tables.proposal.rules import proposed_exclusions, proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
         from pyvws.tables.proposal.units import proposed_unit, units_of_records
 
@@ -242,6 +240,8 @@ class Schema:
     @property
     def why_not_accepted(self) -> str | None:
         """Why nobody may accept a proposal as it is, and what to do; None if somebody may."""
+        from pyvws.tables.proposal.often import why_not_accepted
+
         return why_not_accepted(self.columns, self.unit, self.proposed_from or 0)
 
     def accepted(self, by: bool | str = True) -> Schema:

@@ -20,7 +20,7 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesize import synthesize
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.statement.guarantees import STRICT
+from pyvws.statement.words import STRICT
 from pyvws_validation._adversarial import (
     CLAIMED,
     SHARED,

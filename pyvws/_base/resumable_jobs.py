@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from pyvws._base.checks import choice, whole_number
 from pyvws._base.cores import one_core, usable_cores
 from pyvws._base.folders import check_folder, write_whole
 from pyvws.errors import ClusterError, InputError, MissingDependencyError, OutputError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 Key = tuple[str | int, ...]
 """The unique name of one replicate, such as ("data", 123, 7)."""
@@ -310,7 +313,7 @@ def on_cluster(scheduler: str) -> Iterator[Share]:
 
 
 def _results(
-    client: Any,
+    client: Client,
     scheduler: str,
     function: Callable[..., Any],
     calls: Sequence[tuple[Any, ...]],
@@ -337,7 +340,7 @@ def _results(
             time.sleep(_POLL_SECONDS)
 
 
-def _workers(client: Any) -> int:
+def _workers(client: Client) -> int:
     """Number of the scheduler's workers; 0 if the scheduler does not answer."""
     try:
         return len(client.ncores()) if client.status == "running" else 0
@@ -345,7 +348,7 @@ def _workers(client: Any) -> int:
         return 0
 
 
-def _result(future: Any, scheduler: str) -> Any:
+def _result(future: Future, scheduler: str) -> Any:
     from distributed import KilledWorker
 
     try:

@@ -32,7 +32,7 @@ class ShownStatement(InSheets, dict[str, Any]):
         ]
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     """A value as words: a list with commas, nested entries as (name: value)."""
     if isinstance(value, dict):
         return "(" + ", ".join(f"{name}: {_plain(inner)}" for name, inner in value.items()) + ")"

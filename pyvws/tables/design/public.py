@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.design.model_matrix import assembled, evaluated, of_own_row
+from pyvws.tables.design.model_matrix import assembled, evaluated, named_columns, of_own_row
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.schema.arithmetic import level_numbers
 from pyvws.tables.schema.category import Category
@@ -164,7 +164,7 @@ class PublicDesign:
                 raise InputError.by(
                     "formula-values-of-schema", formula=self.formula, label=expression.label
                 )
-        return assembled(self.read, variables, N, self.formula)[0]
+        return assembled(self.read, variables, N, self.formula)
 
     def _variables(self, values: Mapping[str, Floats], n: int) -> list[Any]:
         within = {
@@ -215,8 +215,8 @@ def public_design(schema: Schema | ModelledSchema, name: str) -> PublicDesign | 
         Factor(own.levels, np.zeros(1, np.intp)) if isinstance(own, Factor) else own.middle[None, :]
         for own in codings
     ]
-    names = assembled(read, first, 1, formula)[1]
-    return PublicDesign(predictors, names, read, columns, codings, formula)
+    names, _ = named_columns(read, first, formula)
+    return PublicDesign(predictors, tuple(names), read, columns, codings, formula)
 
 
 def _raw(column: Column | Category, values: Floats) -> Any:

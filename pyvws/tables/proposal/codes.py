@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats
@@ -172,12 +172,12 @@ def _widen(known: Floats) -> bool:
     return _rank_correlation(known, beside) > _WIDENING
 
 
-def _have_a_middle(values: Floats, known: Floats, counts: Any) -> bool:
+def _have_a_middle(values: Floats, known: Floats, counts: Codes) -> bool:
     """Whether numbers (n,) far from their median are rare: one state is as good as another."""
     return _rank_correlation(np.abs(known - np.median(values)), counts) < -_MIDDLE
 
 
-def _rank_correlation(a: Any, b: Any) -> float:
+def _rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
     """The correlation of the mean ranks of two columns (n,); 0 where one is constant."""
     ranks = [rankdata(values) for values in (a, b)]
     if min(map(np.ptp, ranks)) == 0.0:
@@ -185,7 +185,7 @@ def _rank_correlation(a: Any, b: Any) -> float:
     return float(np.corrcoef(*ranks)[0, 1])
 
 
-def _unlike(counts: Any, round_to: Codes, *, every: bool) -> float:
+def _unlike(counts: Codes, round_to: Codes, *, every: bool) -> float:
     """The median share by which counts (n,) of equally round numbers differ: of neighbours, or all.
 
     Pairs of few records are left out.

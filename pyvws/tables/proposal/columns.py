@@ -44,7 +44,7 @@ from pyvws.tables.proposal.numbers import (
     reviewed,
     rising,
 )
-from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.often import Bools, Codes, Often
 from pyvws.tables.proposal.units import OF_NUMBERS, ids_of_units, proposed_unit, units_of_records
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
@@ -101,7 +101,7 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
 
 
 def _codes_by_unit(
-    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], units: Any
+    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], units: Codes
 ) -> dict[str, Column]:
     """The columns whose numbers look like codes or rates by record alone, and not by unit (N,).
 
@@ -205,7 +205,7 @@ def _category(column: nw.Series[Any], often: Often) -> Column:
 
 
 def _without_rare(
-    levels: tuple[str, ...], labels: Sequence[str], places: Any, often: Often
+    levels: tuple[str, ...], labels: Sequence[str], places: Codes, often: Often
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The levels that enough records have, and what the others count as, as entries.
 
@@ -335,7 +335,7 @@ def _lie_apart(values: Floats) -> bool:
 
 
 def _of_one_value(
-    levels: tuple[str, ...], missing: Mapping[str, Any], there: Any, often: Often
+    levels: tuple[str, ...], missing: Mapping[str, Any], there: Bools, often: Often
 ) -> Column:
     """A column that has one value: a constant, or a value or none. `there` (N,) says who has it."""
     if not often.enough(there):
@@ -361,7 +361,7 @@ def _limits(column: nw.Series[Any]) -> tuple[float, float]:
     return low, low + 2.0**bits - 1.0
 
 
-def _coded_numbers(name: str, places: Any, labels: list[str], often: Often) -> Column | None:
+def _coded_numbers(name: str, places: Codes, labels: list[str], often: Often) -> Column | None:
     """The column of text that is numbers but for a few codes, such as N; None for other text.
 
     Text such as 00512 is a code, as of postal areas: a number would lose its zeros. Other whole
@@ -394,7 +394,7 @@ def _coded_numbers(name: str, places: Any, labels: list[str], often: Often) -> C
 
 
 def _often_codes(
-    codes: list[Any], places: Any, labels: list[str], often: Often
+    codes: list[Any], places: Codes, labels: list[str], often: Often
 ) -> tuple[list[Any], bool]:
     """The words among `codes` that enough records have, True for empty cells, and if others lack.
 
@@ -406,7 +406,7 @@ def _often_codes(
     return [*listed, *([True] if rare or (places < 0).any() else [])], rare
 
 
-def _coded_dates(places: Any, labels: list[str], often: Often) -> Column | None:
+def _coded_dates(places: Codes, labels: list[str], often: Often) -> Column | None:
     """The column of text that is dates but for one code; None for other text."""
     days = [as_days(label, EPOCH) for label in labels]
     codes: list[Any] = [label for label, day in zip(labels, days, strict=True) if day is None]

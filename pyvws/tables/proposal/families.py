@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import scipy  # Its parts are imported where they are first used, each for half a second.
+from numpy.typing import ArrayLike
 from scipy.special import betaln, digamma, gammaln, log_ndtr, ndtr
 
 from pyvws._base.checks import Floats
@@ -107,7 +108,7 @@ def _scales(y: Floats) -> Iterator[tuple[str | None, float | None]]:
             yield "signed-log", float(unit)
 
 
-def _to_scale(y: Any, scale: str | None, unit: float | None) -> tuple[Floats, Floats]:
+def _to_scale(y: ArrayLike, scale: str | None, unit: float | None) -> tuple[Floats, Floats]:
     """Numbers (n,) on a scale of the normal families, and the log of its slope there."""
     y = np.asarray(y, dtype=np.float64)
     if scale is None:
@@ -138,7 +139,7 @@ def _normal(
     low, high = _scaled_ends(ends, scale, unit)
     loss = math.log(s) + 0.5
     if truncated:
-        m, s, loss = _truncated(v, (low, high))
+        (m, s), loss = _truncated(v, (low, high))
     if not whole:
         return float(slopes.mean()) - 0.5 * math.log(2.0 * math.pi) - loss
     known, counts = np.unique(y, return_counts=True)
@@ -158,8 +159,8 @@ def _scaled_ends(
     return float(low), float(high)
 
 
-def _truncated(v: Floats, ends: tuple[float, float]) -> tuple[float, float, float]:
-    """Centre and width of a truncated normal of numbers (n,), and its loss without a constant."""
+def _truncated(v: Floats, ends: tuple[float, float]) -> tuple[tuple[float, float], float]:
+    """Centre and width of a truncated normal of numbers (n,); and its loss without a constant."""
     (low, high), m, s = ends, float(v.mean()), float(v.std())
 
     def loss(at: Floats) -> float:
@@ -176,7 +177,8 @@ def _truncated(v: Floats, ends: tuple[float, float]) -> tuple[float, float, floa
         bounds=[(-30.0, 30.0), (-3.0, 3.0)],
         options={"xatol": 1e-3, "fatol": 1e-5},
     )
-    return m + s * float(optimum.x[0]), s * math.exp(float(optimum.x[1])), float(optimum.fun)
+    at = m + s * float(optimum.x[0]), s * math.exp(float(optimum.x[1]))
+    return at, float(optimum.fun)
 
 
 def _log_share(low: float, high: float) -> float:

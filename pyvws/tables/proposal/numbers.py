@@ -15,7 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import as_number, label_of
 from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.families import likeliest
-from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.often import Codes, Often
 from pyvws.tables.schema.arithmetic import SINGLE
 from pyvws.tables.schema.column import ENTRIES, Column
 
@@ -96,7 +96,7 @@ def _codes_apart(values: Floats) -> Floats:
     return known[:below] if len(known) - below >= MOST_CODES else np.empty(0)
 
 
-def _goes_on(known: Floats, counts: Any) -> bool:
+def _goes_on(known: Floats, counts: Codes) -> bool:
     """Whether the first number is one more of those that follow: -1 beside 0, 1 and 2, say.
 
     It is rare, and has about as many records as each of the three numbers next to it.
@@ -107,7 +107,7 @@ def _goes_on(known: Floats, counts: Any) -> bool:
     return bool((steps == steps[0]).all() and own.max() <= _ALIKE * own.min())
 
 
-def _ends_in_nines(known: Floats, counts: Any, above: int) -> bool:
+def _ends_in_nines(known: Floats, counts: Codes, above: int) -> bool:
     """Whether the last numbers go up to 99, 999 and so on, apart from the others and with far more.
 
     So many of them are `above` the others, all within the last ten.

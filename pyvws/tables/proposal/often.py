@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
@@ -57,7 +57,7 @@ class Often:
         """That of the records in `rows` (N,) alone."""
         return type(self)(self.units[rows], self.each[rows], self.asked)
 
-    def _are_enough(self, records: Any, units: Any) -> Bools:
+    def _are_enough(self, records: ArrayLike, units: ArrayLike) -> Bools:
         if not self.asked:
             return np.asarray(records) > 0
         return (np.asarray(records) >= _LEAST_RECORDS) & (np.asarray(units) >= _LEAST_UNITS)

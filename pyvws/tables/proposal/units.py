@@ -11,7 +11,7 @@ import numpy as np
 from pyvws.tables.files.kinds import distinct, has_labels
 from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.codes import FEW, named_as_times, part_in_waves
-from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.often import Bools, Codes, Often
 from pyvws.tables.schema.column import Column
 
 OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal", "gamma", "beta")
@@ -93,7 +93,7 @@ def ids_of_units(
     return shared
 
 
-def _holds_together(alike: Any, codes: Any, *, numbered: bool) -> bool:
+def _holds_together(alike: Bools, codes: Codes, *, numbered: bool) -> bool:
     """Whether neighbours of one unit are alike in codes (N,), hardly by chance.
 
     Codes that have each value in one place may follow the units' order alone. Of ids that look

@@ -393,15 +393,16 @@ def _check_dates(dates: int, names: Sequence[str], columns: Mapping[str, Ruled])
         raise InputError.by("rule-takes-dates-of-other-days")
 
 
-def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
+def read_lookup(value: object) -> dict[str, dict[str, str]] | None:
     """A lookup with its labels and values as text; None for none."""
     if value is None:
         return None
-    inner = list(value.values()) if isinstance(value, Mapping) else []
-    if len(inner) != 1 or not isinstance(inner[0], Mapping):
+    if not isinstance(value, Mapping) or len(value) != 1:
         raise InputError.by("lookup-shape")
-    (other,) = value
-    return {other: {label_of(label): label_of(given) for label, given in inner[0].items()}}
+    ((other, inner),) = value.items()
+    if not isinstance(inner, Mapping):
+        raise InputError.by("lookup-shape")
+    return {other: {label_of(label): label_of(given) for label, given in inner.items()}}
 
 
 def looked_up_by(level: str | None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import narwhals as nw
-from narwhals.typing import IntoFrame, IntoSeries
+from narwhals.typing import EagerAllowed, IntoBackend, IntoFrame, IntoSeries
 from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, as_text, near, positive, whole_number
@@ -251,7 +251,7 @@ class Schema:
         InputError for a proposal from so few records that its entries give records back.
         """
         if (why := self.why_not_accepted) is not None:
-            raise InputError(why)
+            raise InputError.by("proposal-not-accepted", why=why)
         columns = {name: replace(column, review=()) for name, column in self.columns.items()}
         return replace(self, columns=columns, reviewed=by, proposed_from=None)
 
@@ -420,7 +420,9 @@ class Schema:
         check_columns(table, [*self.public, *own], role="The schema")
         return coded_columns(own, table, counts=counts, by_schema=by_schema, unknown=unknown)
 
-    def numbered(self, name: str, numbers: NDArray[Any], backend: Any) -> nw.Series[Any]:
+    def numbered(
+        self, name: str, numbers: NDArray[Any], backend: IntoBackend[EagerAllowed]
+    ) -> nw.Series[Any]:
         """New ids (M,) of synthetic records, by their numbers from 1."""
         prefix = self.columns[name].prefix
         if prefix is None:

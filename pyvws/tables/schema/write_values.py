@@ -12,7 +12,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from narwhals.typing import IntoSeries
+from narwhals.typing import IntoDType, IntoSeries
 from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats
@@ -59,7 +59,7 @@ def type_of_levels(levels: Sequence[str | None], values: nw.Series[Any]) -> nw.S
     return _typed(["1"], nw.String, values)
 
 
-def _typed(cells: list[Any], kind: Any, values: nw.Series[Any]) -> nw.Series[Any]:
+def _typed(cells: list[Any], kind: IntoDType, values: nw.Series[Any]) -> nw.Series[Any]:
     return nw.new_series(values.name, cells, kind, backend=values.implementation)
 
 
@@ -113,7 +113,9 @@ def written_column(
     return _with_cells(cells, kind, name, source)
 
 
-def _with_cells(cells: NDArray[Any], kind: Any, name: str, like: nw.Series[Any]) -> nw.Series[Any]:
+def _with_cells(
+    cells: NDArray[Any], kind: IntoDType, name: str, like: nw.Series[Any]
+) -> nw.Series[Any]:
     """Cells (M,), None where empty, as a column of a kind, of pandas' own type where it fits."""
     if not like.implementation.is_pandas():
         return nw.new_series(name, cells.tolist(), kind, backend=like.implementation)
@@ -164,7 +166,7 @@ def dates_like(days: Floats, start: str, name: str, like: nw.Series[Any]) -> nw.
     return series
 
 
-def _native(dates: Any, like: nw.Series[Any]) -> Any:
+def _native(dates: NDArray[Any], like: nw.Series[Any]) -> Any:
     if like.implementation.is_polars():
         return pl.Series(dates).cast(like.to_native().dtype)
     import pyarrow as pa

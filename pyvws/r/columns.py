@@ -174,9 +174,7 @@ def _from_datetime64(array: NDArray[Any]) -> RColumn:
     if not (exact.astype(array.dtype)[~missing] == array[~missing]).all():
         raise InputError.by("r-time-too-fine")
     return RColumn(
-        "date" if unit == "D" else "instant",
-        np.where(missing, 0, exact.astype(np.int64)),
-        missing,
+        "date" if unit == "D" else "instant", np.where(missing, 0, exact.astype(np.int64)), missing
     )
 
 

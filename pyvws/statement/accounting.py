@@ -17,12 +17,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
-from pyvws.statement.ledger import (
-    Epsilons,
-    LedgerEntry,
-    by_neighbours,
-    figure,
-)
+from pyvws.statement.ledger import Epsilons, LedgerEntry, by_neighbours, figure
 from pyvws.statement.parts import NumberOfRows, StatedBound, TableColumns
 from pyvws.statement.several_draws import total_epsilon
 from pyvws.statement.statement import Statement

@@ -10,13 +10,7 @@ from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
-from pyvws.statement.ledger import (
-    Epsilons,
-    LedgerEntry,
-    certified,
-    draw_of_dataset,
-    spent,
-)
+from pyvws.statement.ledger import Epsilons, LedgerEntry, certified, draw_of_dataset, spent
 from pyvws.statement.parts import ReliesOn
 from pyvws.statement.releases import costs_together, release_cost, releases_known
 from pyvws.statement.words import STRICT, USUAL_TRUST, caveat, if_public, trust
@@ -187,10 +181,6 @@ class Statement(ABC):
 def _earlier(known: Mapping[str, Any], neighbours: str) -> LedgerEntry:
     """An earlier release in the ledger, at its cost for these neighbours."""
     cost = release_cost(known, neighbours)
-    facts = {
-        "mechanism": known["mechanism"],
-        "guarantee": cost.guarantee,
-        "neighbours": neighbours,
-    }
+    facts = {"mechanism": known["mechanism"], "guarantee": cost.guarantee, "neighbours": neighbours}
     stated = cost.guarantee != "none" and math.isfinite(cost.epsilon)
     return LedgerEntry(Phrase("earlier", facts), cost.epsilon if stated else None)

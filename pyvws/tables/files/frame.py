@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, positions
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError
-from pyvws.tables.files.headers import (
-    display_names,
-    named,
-    names_or_number,
-    placed,
-    record_instead,
-)
+from pyvws.tables.files.headers import display_names, named, names_or_number, placed, record_instead
 from pyvws.tables.files.kinds import distinct, floats_of
 from pyvws.tables.files.labels import id_of, spells_empty
 

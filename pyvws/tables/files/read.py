@@ -26,12 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # The errors that a damaged file raises. A panic of polars is no Exception.
-UNREADABLE: Final = (
-    pl.exceptions.PolarsError,
-    pl.exceptions.PanicException,
-    ValueError,
-    OSError,
-)
+UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, OSError)
 
 COLUMN_SUFFIXES: Final = {
     ".parquet": "parquet",

@@ -439,12 +439,7 @@ def _dates(
     first, last = sorted(iso_of(day, EPOCH)[:4] for day in inner)
     ends = max(f"{first}-01-01", within[0]), min(f"{last}-12-31", within[1])
     low, high = (days_or_number(end, EPOCH, "range") for end in ends)
-    entries: dict[str, Any] = {
-        "days_since": EPOCH,
-        "range": ends,
-        **around((low, high)),
-        **missing,
-    }
+    entries: dict[str, Any] = {"days_since": EPOCH, "range": ends, **around((low, high)), **missing}
     if len(points := np.intersect1d(frequent(known), of_known.numbers(known))):
         entries["mass"] = tuple(iso_of(day, EPOCH) for day in points)
     if outside or known.min() < low or known.max() > high:

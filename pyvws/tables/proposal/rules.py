@@ -90,10 +90,7 @@ class _Condition:
 
 
 def proposed_rules(
-    proposed: Mapping[str, Column],
-    columns: Mapping[str, Column],
-    values: Values,
-    often: Often,
+    proposed: Mapping[str, Column], columns: Mapping[str, Column], values: Values, often: Often
 ) -> dict[str, Column]:
     """The columns `made` of a proposal, with the rules that the records keep.
 

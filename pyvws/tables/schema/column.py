@@ -28,12 +28,7 @@ from pyvws.tables.schema.agreement import (
     check_within,
 )
 from pyvws.tables.schema.arithmetic import level_numbers
-from pyvws.tables.schema.category import (
-    Category,
-    part_label,
-    parted,
-    read_part,
-)
+from pyvws.tables.schema.category import Category, part_label, parted, read_part
 from pyvws.tables.schema.entries import (
     labels,
     missing_codes,
@@ -43,10 +38,7 @@ from pyvws.tables.schema.entries import (
     refuse_no_text,
     several,
 )
-from pyvws.tables.schema.families import (
-    COUNTS,
-    family_named,
-)
+from pyvws.tables.schema.families import COUNTS, family_named
 from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rule
 
 ROLES: Final = ("public", "synthesize", "drop", "id")

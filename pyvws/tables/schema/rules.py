@@ -33,13 +33,7 @@ from pyvws.tables.schema.arithmetic import (
     precision,
     read_arithmetic,
 )
-from pyvws.tables.schema.conditions import (
-    MISSING,
-    Bools,
-    Condition,
-    is_missing,
-    read_condition,
-)
+from pyvws.tables.schema.conditions import MISSING, Bools, Condition, is_missing, read_condition
 
 _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
 _NEVER: Final = re.compile(

@@ -216,7 +216,7 @@ def readable(path: Path, kind: str) -> Iterator[None]:
             rule += " iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
         raised = type(error).__name__
         raise InputError.by(
-            "file-unreadable", path=path.name, kind=kind, error=raised, rule=rule
+            "table-file-unreadable", path=path.name, kind=kind, error=raised, rule=rule
         ) from None
 
 

@@ -29,16 +29,19 @@ from pyvws.r_numbers._discrete import (
     fill_negative_binomial,
     fill_poisson,
 )
-from pyvws.r_numbers._positions import (
+from pyvws.r_numbers._stream import (
+    LARGEST,
     Positions,
+    Stream,
     fill_by_alias,
     fill_by_search,
     fill_distinct,
     fill_distinct_by_search,
     fill_distinct_of_many,
     fill_positions,
+    fill_uniform,
+    fresh_stream,
 )
-from pyvws.r_numbers._stream import LARGEST, Stream, fill_uniform, fresh_stream
 
 _MOST_TRIALS: Final = 2**31 - 2  # For more trials R draws in another way.
 _MOST_SHUFFLED: Final = 10_000_000  # For more values R keeps a list of drawn ones.

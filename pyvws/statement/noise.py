@@ -8,8 +8,7 @@ from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
-from pyvws.statement.ledger import LedgerEntry, by_neighbours, figure
-from pyvws.statement.parts import TableColumns
+from pyvws.statement.parts import LedgerEntry, TableColumns, by_neighbours, figure
 from pyvws.statement.statement import Statement
 
 

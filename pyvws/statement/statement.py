@@ -10,8 +10,9 @@ from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
-from pyvws.statement.ledger import Epsilons, LedgerEntry, certified, draw_of_dataset, spent
-from pyvws.statement.parts import ReliesOn
+from pyvws.sheet.html import InSheets
+from pyvws.sheet.sheet import Sheet
+from pyvws.statement.parts import Epsilons, LedgerEntry, ReliesOn, certified, draw_of_dataset, spent
 from pyvws.statement.releases import costs_together, release_cost, releases_known
 from pyvws.statement.words import STRICT, USUAL_TRUST, caveat, if_public, trust
 
@@ -184,3 +185,37 @@ def _earlier(known: Mapping[str, Any], neighbours: str) -> LedgerEntry:
     facts = {"mechanism": known["mechanism"], "guarantee": cost.guarantee, "neighbours": neighbours}
     stated = cost.guarantee != "none" and math.isfinite(cost.epsilon)
     return LedgerEntry(Phrase("earlier", facts), cost.epsilon if stated else None)
+
+
+_SENTENCES = ("caveats", "trust_assumptions")
+_APART = ("ledger", *_SENTENCES, "caveat_keys", "trust_keys")  # The keys are for programs.
+
+
+class ShownStatement(InSheets, dict[str, Any]):
+    """The entries of `privacy.json`. A notebook shows them as tables: figures, ledger, caveats."""
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """The figures, the uses of the confidential data, and the caveats."""
+        entries = [(name, _plain(x)) for name, x in self.items() if name not in _APART and x != []]
+        ledger = [
+            (entry.get("use", ""), _plain(entry.get("epsilon"))) for entry in self.get("ledger", [])
+        ]
+        return [
+            Sheet("Statement", ("entry", "value"), entries),
+            Sheet("Uses of the confidential data", ("use", "epsilon"), ledger),
+            *(
+                Sheet(name.replace("_", " ").capitalize(), ("",), [(x,) for x in self[name]])
+                for name in _SENTENCES
+                if self.get(name)
+            ),
+        ]
+
+
+def _plain(value: object) -> str:
+    """A value as words: a list with commas, nested entries as (name: value)."""
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{name}: {_plain(inner)}" for name, inner in value.items()) + ")"
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(inner) for inner in value)
+    return "none" if value is None else str(value)

@@ -24,7 +24,7 @@ from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.privacy.seller import Seller
-from pyvws.statement.ledger import draw_of_dataset
+from pyvws.statement.parts import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
 from pyvws.synthesis.left_out import MANY, Out, left_out, loses_much, lost_levels
 from pyvws.synthesis.reference import Reference

@@ -61,7 +61,7 @@ NOT_PURE_FUNCTIONS = {
     "privacy.discrete_noise.add_discrete_laplace": "secret noise, the same never twice",
     "privacy.discrete_noise.laplace": "secret noise, the same never twice",
     "privacy.budget.deviation_of": "a constant",
-    "statement.ledger.spent": "names figures",
+    "statement.parts.spent": "names figures",
     "statement.releases.has_costs": "reads the entries of a statement",
     "statement.releases.refuse_other_units": "compares words of statements",
     "statement.releases.earlier_of": "reads one entry of a statement",
@@ -104,11 +104,11 @@ PROPERTY_TESTS = {
     "statement.accounting.growth_per_doubling": (
         "statement/test_accounting.py::test_growth_is_the_largest_less_its_mean_over_halves"
     ),
-    "statement.ledger.by_neighbours": (
+    "statement.parts.by_neighbours": (
         "statement/test_accounting.py::test_figures_are_written_alike"
     ),
-    "statement.ledger.certified": "statement/test_accounting.py::test_figures_are_written_alike",
-    "statement.ledger.figure": "statement/test_accounting.py::test_figures_are_written_alike",
+    "statement.parts.certified": "statement/test_accounting.py::test_figures_are_written_alike",
+    "statement.parts.figure": "statement/test_accounting.py::test_figures_are_written_alike",
     "bounds.joint.window_widths": (
         "bounds/test_joint.py::test_a_window_holds_every_term_and_no_smaller_one_is_known"
     ),
@@ -129,11 +129,11 @@ PROPERTY_TESTS = {
     "statement.several_draws.total_epsilon": (
         "statement/test_several_draws.py::test_no_two_point_mechanism_loses_more"
     ),
-    "statement.ledger.draw_of_dataset": ("statement/test_released_draws.py::test_draws_take_turns"),
-    "statement.ledger.with_released_draws": (
+    "statement.parts.draw_of_dataset": ("statement/test_released_draws.py::test_draws_take_turns"),
+    "statement.parts.with_released_draws": (
         "statement/test_released_draws.py::test_earlier_statements_get_their_draws"
     ),
-    "statement.ledger.rounded_up": (
+    "statement.parts.rounded_up": (
         "statement/test_accounting.py::test_rounds_up_to_a_tenth_and_never_down"
     ),
     "risks.balls.amounts": "risks/test_balls.py::test_outcomes_come_as_floats_or_are_refused",

@@ -11,7 +11,7 @@ import pytest
 import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.release.release import Release
-from pyvws.statement.shown import ShownStatement
+from pyvws.statement.statement import ShownStatement
 
 pytestmark = pytest.mark.runs
 

@@ -29,12 +29,16 @@ from pyvws.tables.files.labels import EPOCH, as_days, as_number, days_or_number,
 from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.codes import (
     FEW,
+    OF_NUMBERS,
     digits_of_numbered,
+    ids_of_units,
     look_like_codes,
     may_number_records,
     named_as_codes,
     named_as_ids,
     numbers_records,
+    proposed_unit,
+    units_of_records,
 )
 from pyvws.tables.proposal.numbers import (
     MOST_CODES,
@@ -45,7 +49,6 @@ from pyvws.tables.proposal.numbers import (
     rising,
 )
 from pyvws.tables.proposal.often import Bools, Codes, Often
-from pyvws.tables.proposal.units import OF_NUMBERS, ids_of_units, proposed_unit, units_of_records
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels

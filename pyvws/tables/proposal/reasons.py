@@ -15,9 +15,9 @@ from narwhals.typing import IntoFrame
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws.tables.files.frame import open_frame
+from pyvws.tables.proposal.codes import units_of_records
 from pyvws.tables.proposal.often import Codes, Often
 from pyvws.tables.proposal.rules import Told, coded_parts
-from pyvws.tables.proposal.units import units_of_records
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.schema import Schema

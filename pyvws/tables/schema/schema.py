@@ -211,12 +211,12 @@ class Schema:
         rule. Categories become conditional tables where regressions on all earlier columns would be
         too long. An id that several records share is the unit of privacy.
         """
+        from pyvws.tables.proposal.codes import proposed_unit, units_of_records
         from pyvws.tables.proposal.columns import proposed_columns
         from pyvws.tables.proposal.computed import computed_columns
         from pyvws.tables.proposal.often import as_they_are, with_numbers_outside
         from pyvws.tables.proposal.rules import proposed_exclusions, proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
-        from pyvws.tables.proposal.units import proposed_unit, units_of_records
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)

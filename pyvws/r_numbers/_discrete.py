@@ -22,7 +22,7 @@ from pyvws._base.kernels import inlined_kernel, kernel
 from pyvws.r_numbers._continuous import gamma, standard_exponential, standard_normal
 from pyvws.r_numbers._stream import Stream, at, uniform
 
-_LARGEST_IN_TABLE = 35
+_LARGEST_BELOW_TEN = 35
 _DENSITY_AT_0 = 0.3989422804014327  # 1 / sqrt(2 pi)
 _FACTORIALS = np.array([float(math.factorial(k)) for k in range(10)])
 # Coefficients of (log(1 + v) - v) / v^2 in v, highest power first.
@@ -31,36 +31,14 @@ _IN_V = np.array(
 )
 
 
-@kernel
-def _cumulated(mu: float) -> Floats:
-    """The cumulated probabilities of 0, ..., 35 at a mean below 10."""
-    table = np.empty(_LARGEST_IN_TABLE + 1)
-    probability = math.exp(-mu)
-    table[0] = probability
-    for k in range(1, len(table)):
-        probability *= mu / k
-        table[k] = table[k - 1] + probability
-    return table
-
-
-@inlined_kernel
-def _from_table(stream: Stream, table: Floats) -> float:
-    """The first k whose cumulated probability reaches a uniform number."""
-    while True:
-        u = uniform(stream)
-        for k in range(len(table)):
-            if u <= table[k]:
-                return float(k)
-
-
 @inlined_kernel
 def _below_ten(stream: Stream, mu: float) -> float:
-    """A Poisson number of a mean below 10 without a table, for a mean that is used once."""
+    """The first k whose cumulated probability reaches a uniform number, for a mean below 10."""
     while True:
         u = uniform(stream)
         probability = math.exp(-mu)
         total = probability
-        for k in range(_LARGEST_IN_TABLE + 1):
+        for k in range(_LARGEST_BELOW_TEN + 1):
             if u <= total:
                 return float(k)
             probability *= mu / (k + 1)
@@ -137,13 +115,8 @@ def poisson(stream: Stream, mu: float) -> float:
 @kernel
 def fill_poisson(stream: Stream, mu: Floats, values: Floats) -> None:
     """Fill `values` with a Poisson number for each mean."""
-    if len(mu) == 1 and 0.0 < mu[0] < 10.0:
-        table = _cumulated(mu[0])
-        for i in range(len(values)):
-            values[i] = _from_table(stream, table)
-    else:
-        for i in range(len(values)):
-            values[i] = poisson(stream, at(mu, i))
+    for i in range(len(values)):
+        values[i] = poisson(stream, at(mu, i))
 
 
 @kernel

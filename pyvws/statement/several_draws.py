@@ -79,7 +79,7 @@ def _smallest_total(
 def epsilon_per_draw(total: float, draws: int, *, delta: float = 0.0) -> float:
     """The largest epsilon of a draw with which all draws together cost at most `total`.
 
-    It inverts `total_epsilon`, and is rounded down. Larger = less private.
+    It inverts `total_epsilon` [dong2020], and is rounded down. Larger = less private.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from pyvws.report.output_folder import PublicPart
 from pyvws.report.released_columns import ReportedColumn, kinds_in
 from pyvws.tables.files.labels import as_number
 from pyvws.tables.files.read import CSV_NULLS
-from pyvws.tables.schema.contents import Content, content_of, says_content
+from pyvws.tables.schema.write_values import Content, content_of, says_content
 
 _WIDTH: Final = 88
 

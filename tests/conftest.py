@@ -28,8 +28,7 @@ from pyvws.engines.nuts import Chain
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.posterior import prediction
-from pyvws.r.bridge import RError, r_available
-from pyvws.r.session import Session
+from pyvws.r.bridge import RError, Session, r_available
 from pyvws.release import large
 from pyvws.tables.files import write as table_writers
 

@@ -22,8 +22,7 @@ from pyvws.evaluation.k_marginal import standing
 from pyvws.evaluation.table_scores import Score
 from pyvws.mechanisms.remedies import remedies
 from pyvws.sheet import InSheets, Sheet, number
-from pyvws.statement.guarantees import STRICT
-from pyvws.statement.words import SIGNED, caveat
+from pyvws.statement.words import SIGNED, STRICT, caveat
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

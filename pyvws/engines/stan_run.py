@@ -29,10 +29,9 @@ from platformdirs import user_cache_path
 
 from pyvws._base import resources as _resources
 from pyvws._base.checks import Floats
-from pyvws._base.claims import abandoned, claimed_folder
 from pyvws._base.cores import usable_cores
+from pyvws._base.folders import abandoned, claimed_folder, private_folder
 from pyvws._base.kernels import compiling
-from pyvws._base.private_folder import private_folder
 from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError, OutputError

@@ -15,7 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.models.registry import family_of
 from pyvws.plan.by_schema import SchemaPlan
 from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
-from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.design.public import pattern_design
 from pyvws.tables.files.frame import OutcomeKind
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.schema import Schema

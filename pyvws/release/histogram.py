@@ -15,7 +15,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synth
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.privacy.budget import deviation_of
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
-from pyvws.statement.histogram import HistogramStatement
+from pyvws.statement.noise import HistogramStatement
 from pyvws.statement.parts import ReliesOn
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings

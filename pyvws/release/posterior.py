@@ -26,8 +26,7 @@ from pyvws.release.summary import (
     unit_figures,
 )
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
-from pyvws.statement.ledger import ColumnCost
-from pyvws.statement.parts import NumberOfRows, ReliesOn, StatedBound, TableColumns
+from pyvws.statement.parts import ColumnCost, NumberOfRows, ReliesOn, StatedBound, TableColumns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_cost
 from pyvws.synthesis.fit_sources import (

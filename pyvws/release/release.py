@@ -21,8 +21,8 @@ from pyvws.tables.files.frame import check_columns, numeric_column, open_frame
 from pyvws.tables.files.read import FORMATS
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
 from pyvws.tables.files.write import NO_PLACE, no_place
-from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import truth_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

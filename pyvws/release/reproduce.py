@@ -32,8 +32,8 @@ from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
-from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
+from pyvws.tables.schema.write_values import truth_words
 
 _OPEN: Final = 1e-4  # Relative: the search for epsilon ends so far above it, at most.
 

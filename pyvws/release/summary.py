@@ -21,7 +21,7 @@ from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
 from pyvws.release.draw_source import DrawSource
 from pyvws.statement.accounting import PrivacyStatement
-from pyvws.statement.shown import ShownStatement
+from pyvws.statement.statement import ShownStatement
 from pyvws.synthesis.fit_sources import FitSource, ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.settings_by_name import config_text

@@ -11,8 +11,7 @@ from typing import Any, Self
 import narwhals as nw
 from narwhals.typing import IntoFrame
 
-from pyvws._base.folders import check_folder
-from pyvws._base.private_folder import sweep
+from pyvws._base.folders import check_folder, sweep
 from pyvws._base.seeds import chosen_seed
 from pyvws._base.setting import common_default, common_kind, documented, merged, settings_of
 from pyvws.errors import InputError

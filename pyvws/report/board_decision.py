@@ -14,8 +14,7 @@ from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.public_page import problems, tone_of
 from pyvws.sheet import Sheet, number
-from pyvws.statement.schema import GUARANTEES
-from pyvws.statement.words import of_single_records
+from pyvws.statement.words import GUARANTEES, of_single_records
 
 _MISFITS: Final = 8  # So many misfits are on the first sheets; the appendix has all.
 _TONES: Final = ("bad", "warn", "good")  # Fails first.

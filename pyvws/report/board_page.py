@@ -31,7 +31,7 @@ from pyvws.report.public_page import (
     statement_facts,
 )
 from pyvws.sheet import Sheet, number
-from pyvws.statement.schema import FIELDS
+from pyvws.statement.words import FIELDS
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40

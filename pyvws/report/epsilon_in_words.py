@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pyvws.sheet import Sheet, number
-from pyvws.statement.guarantees import claim_of
-from pyvws.statement.words import SIGNED, caveat_keys
+from pyvws.statement.words import SIGNED, caveat_keys, claim_of
 
 _GUESS: Final = 0.01  # The chance that a reader gives a guess before the release.
 _CERTAIN: Final = 0.99

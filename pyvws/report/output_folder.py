@@ -27,7 +27,7 @@ from pyvws.report.released_columns import (
     readable,
     scan,
 )
-from pyvws.statement.released_draws import with_released_draws
+from pyvws.statement.parts import with_released_draws
 from pyvws.statement.statement import ROW_ORDERS
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.files.read import FORMATS, UNREADABLE, file_digest, refuse_damaged

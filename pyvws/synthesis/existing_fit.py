@@ -34,8 +34,7 @@ from pyvws._base.checks import (
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.cmdstan import read_draws
 from pyvws.errors import InputError
-from pyvws.weights.reweight import reweight
-from pyvws.weights.weights import weights_from_bounds
+from pyvws.weights.weights import reweight, weights_from_bounds
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset

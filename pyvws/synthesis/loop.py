@@ -25,15 +25,14 @@ from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.privacy.seller import Seller
-from pyvws.statement.released_draws import draw_of_dataset
+from pyvws.statement.parts import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
 from pyvws.synthesis.reference import Reference
 from pyvws.synthesis.strict_seller import draw_name
 from pyvws.tables.design.cells import Cells, Records
 from pyvws.tables.design.units import Units
-from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
-from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
+from pyvws.weights.weights import KEEPING_SHIFT, reweight, weights_from_bounds
 
 MANY: Final = 0.01  # More of the records than this share are many.
 

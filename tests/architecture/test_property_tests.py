@@ -48,7 +48,7 @@ NOT_PURE = {
 PURE = {
     "mechanisms.histogram.bins",
     "privacy.budget",
-    "privacy.discrete_laplace",
+    "privacy.discrete_noise",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
     "tables.design.cells",
@@ -56,8 +56,9 @@ PURE = {
 
 # Single functions of pure modules, with the reason.
 NOT_PURE_FUNCTIONS = {
-    "privacy.discrete_laplace.add_discrete_laplace": ("secret noise, the same never twice"),
-    "privacy.discrete_laplace.laplace": "secret noise, the same never twice",
+    "privacy.discrete_noise.add_discrete_gaussian": "secret noise, the same never twice",
+    "privacy.discrete_noise.add_discrete_laplace": "secret noise, the same never twice",
+    "privacy.discrete_noise.laplace": "secret noise, the same never twice",
     "privacy.budget.deviation_of": "a constant",
     "statement.ledger.spent": "names figures",
     "statement.releases.refuse_other_units": "compares words of statements",

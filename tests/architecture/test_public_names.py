@@ -13,7 +13,7 @@ import pytest
 
 import pyvws
 from pyvws import plots
-from pyvws._base.references import REFERENCES
+from pyvws._base.resources import REFERENCES
 
 NAMES = [name for name in pyvws.__all__ if name != "__version__"]
 FUNCTIONS = {

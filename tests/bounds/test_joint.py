@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from refusals import refused
 
-from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, joint_bounds
+from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, joint_bounds, window_widths
 from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.bounds.window import window_widths
 from pyvws.errors import InputError
 
 few = settings(max_examples=60, derandomize=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyvws._base.claims import claimed_folder
+from pyvws._base.folders import claimed_folder
 from pyvws.engines import stan_run
 from pyvws.engines.stan_run import compiled
 from pyvws.errors import OutputError

@@ -18,7 +18,7 @@ import pyvws as vws
 from pyvws.mechanisms.counts.measurements import bought_number, bought_tables, count_noise
 from pyvws.mechanisms.counts.sets import CountedTable, counted_table, usual_shares
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
-from pyvws.privacy.discrete_gaussian import composed_delta
+from pyvws.privacy.discrete_noise import composed_delta
 from pyvws.privacy.seller import Seller
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings

@@ -17,7 +17,7 @@ import pyvws as vws
 from pyvws.errors import InputError
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page
-from pyvws.statement.schema import SCHEMA
+from pyvws.statement.words import SCHEMA
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 

@@ -23,7 +23,7 @@ from pyvws.report.evidence import Evidence, RiskEvidence, RiskSettings
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page
 from pyvws.sheet import Sheet
-from pyvws.statement.schema import SCHEMA
+from pyvws.statement.words import SCHEMA
 
 ONE: dict[str, Any] = {"outcome": "visits", "model": "poisson", "formula": "~ sex", **BRIEF}
 SCHEMA_TEXT = """

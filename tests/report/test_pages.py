@@ -38,7 +38,7 @@ from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ColumnValues
 from pyvws.report.reports import write_pages
 from pyvws.sheet import Sheet, number
-from pyvws.statement.schema import FIELDS, GUARANTEES
+from pyvws.statement.words import FIELDS, GUARANTEES
 
 _NAME = "family <b>income</b> & more"
 N = 160

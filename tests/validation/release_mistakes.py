@@ -81,7 +81,7 @@ def figures_all_the_same(by_neighbours: Any) -> Any:
 
 
 @_wrong(
-    "pyvws.statement.ledger:figure",
+    "pyvws.statement.parts:figure",
     "statement/facts-infinite",
     "statement/facts-counts-delta",
     "statement/facts-histogram-bins",

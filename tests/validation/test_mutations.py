@@ -452,7 +452,7 @@ INVERSE = "pyvws.weights.weights:inverse_weights"
 CW, SW = "pyvws.weights.weights:risk_weights", "pyvws.weights.weights:scalar_weights"
 COUNT = "pyvws_validation.cases.weights:count_weights"
 ATTRIBUTE = "pyvws_validation.cases.risks:attribute_risk"
-REWEIGHT = "pyvws.weights.reweight:reweight"
+REWEIGHT = "pyvws.weights.weights:reweight"
 RISK = "pyvws.risks.identification_risk:identification_risk"
 MATCH = "pyvws.evaluation.match_risk:match_risk"
 UNIFORM = "pyvws_validation.cases.r_numbers:uniforms"
@@ -483,8 +483,8 @@ LEDGER = "pyvws_validation.cases.accounting:releases_together"
 DEVIANCE = "pyvws_validation.cases.clamp:deviance_terms"
 SATURATED = "pyvws_validation.cases.clamp:saturated"
 TRUNCATED, DOWN = (
-    "pyvws.weights.truncation:weighted_epsilon_weights",
-    "pyvws.weights.truncation:downscale",
+    "pyvws.weights.weights:weighted_epsilon_weights",
+    "pyvws.weights.weights:downscale",
 )
 UTILITY = "pyvws.evaluation.one_column:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
@@ -585,9 +585,9 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
     (SATURATED, "pyvws.models.gamma:stirling_gap", "twice_the_shape"),
     (SATURATED, "pyvws.models.beta:_best_logit", "mean_at_the_outcome"),
     (DEVIANCE, "pyvws.posterior.pseudo_posterior:table_of_one", windows_times(0.5)),
-    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", "whole_epsilon"),
-    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", "ties_too"),
-    (DOWN, "pyvws.weights.truncation:half_epsilon", "whole_epsilon"),
+    (TRUNCATED, "pyvws.weights.weights:half_epsilon", "whole_epsilon"),
+    (TRUNCATED, "pyvws.weights.weights:half_epsilon", "ties_too"),
+    (DOWN, "pyvws.weights.weights:half_epsilon", "whole_epsilon"),
     (DOWN, DOWN, down_to_the_database),
     (BINS + "cube_root_bins", BINS + "cube_root_bins", "nearest_root"),
     (BINS + "equal_edges", BINS + "equal_edges", "numpy_edges"),

@@ -14,8 +14,7 @@ from scipy import stats
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.weights.reweight import reweight
-from pyvws.weights.weights import lipschitz_weights, risk_weights
+from pyvws.weights.weights import lipschitz_weights, reweight, risk_weights
 
 LEVELS = (np.arange(1000) + 0.5) / 1000
 

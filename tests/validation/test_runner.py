@@ -253,7 +253,7 @@ def test_what_a_row_allows_is_said_as_a_share_too() -> None:
     ("change", "message"),
     [
         ({"kind": "near"}, "kind must be one of exact, close, density, posterior"),
-        ({"paper": "nobody1999"}, "nobody1999 is not in pyvws._base.references"),
+        ({"paper": "nobody1999"}, "nobody1999 is not in pyvws._base.resources"),
         ({"seeds": (1, 1, 1, 1, 1)}, "at least 5 seeds and 3 shapes"),
         ({"shapes": ((1, 2), (3, 4))}, "at least 5 seeds and 3 shapes"),
         ({"tolerance": 1}, "needs a why"),

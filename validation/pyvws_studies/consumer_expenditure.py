@@ -16,7 +16,7 @@ from pyvws._base.folders import write_whole
 from pyvws.evaluation.whack_a_mole import risk_summary, top_records
 from pyvws.r_numbers import rarith
 from pyvws.report.page import Section, picture, render
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet import Sheet, number
 from pyvws_studies._report import table_of, terminal_table
 from pyvws_studies.consumer_expenditure_findings import findings
 from pyvws_studies.consumer_expenditure_fits import (

@@ -25,7 +25,7 @@ from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
-from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import reweight
 from pyvws_studies._native_loop import native_loop, one_chain
 from pyvws_studies._report import all_rows, table_of, write_report
 from pyvws_studies.five_mechanisms import statistics

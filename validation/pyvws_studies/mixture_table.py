@@ -24,7 +24,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
-from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import reweight
 from pyvws_studies import negative_binomial_mixture as mixture
 from pyvws_studies._native_loop import native_loop, one_chain
 from pyvws_studies._report import all_rows

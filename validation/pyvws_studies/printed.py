@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pyvws._base.checks import whole_number
-from pyvws._base.private_folder import private_folder
+from pyvws._base.folders import private_folder
 from pyvws._base.resumable_jobs import Key, Result
 from pyvws_studies._report import terminal_table
 from pyvws_studies.replicates import ReplicatedStudy, no_report, run_study

@@ -21,7 +21,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from pyvws._base.own_process import in_own_process, peak_gigabytes
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import (
     ConvergenceError,
@@ -39,6 +38,7 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_studies._report import table_of
 from pyvws_studies.other_tools import Tool, installed, made_by
+from pyvws_studies.own_process import in_own_process, peak_gigabytes
 
 DATASETS: Final = 5
 _NO_LIMIT: Final = 1e9  # Seconds of a run: a study takes what it takes.

@@ -19,8 +19,7 @@ from scipy import stats
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.risks.attribute_risk import attribute_risk
-from pyvws.weights.reweight import reweight
-from pyvws.weights.weights import lipschitz_weights
+from pyvws.weights.weights import lipschitz_weights, reweight
 from pyvws_validation._draws import Draws
 from pyvws_validation.author_cases import (
     AuthorCall,
@@ -105,7 +104,7 @@ _REWEIGHT: Final = _lipschitz(
     id="authors/package-reweight",
     cites="re-weighting",
     function="syn_part_2",
-    python_function="pyvws.weights.reweight:reweight",
+    python_function="pyvws.weights.weights:reweight",
     case=_reweighted,
     needs=("log_like_hamming",),
     given="""require <- function(...) invisible(TRUE)

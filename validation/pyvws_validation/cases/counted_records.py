@@ -15,7 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.sets import counted_table
-from pyvws.privacy.discrete_gaussian import composed_delta
+from pyvws.privacy.discrete_noise import composed_delta
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._draws import Draws

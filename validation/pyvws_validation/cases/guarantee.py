@@ -19,7 +19,7 @@ from pyvws._base.checks import Floats
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesizer import Synthesizer, synthesize
-from pyvws.statement.guarantees import STRICT
+from pyvws.statement.words import STRICT
 from pyvws_validation._adversarial import (
     CLAIMED,
     SHARED,

@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.privacy.discrete_gaussian import add_discrete_gaussian
-from pyvws.privacy.discrete_laplace import add_discrete_laplace
+from pyvws.privacy.discrete_noise import add_discrete_gaussian, add_discrete_laplace
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation._seen_noise import NoisyRows, Tables
 from pyvws_validation.cases.guarantee import ComputedLoss

@@ -18,7 +18,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.noisy_counts import NoisyCounts
-from pyvws.privacy.discrete_gaussian import composed_delta, delta_of_rho
+from pyvws.privacy.discrete_noise import composed_delta, delta_of_rho
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
@@ -81,7 +81,7 @@ class Conversion(MeasuredRow):
 
     @property
     def function(self) -> str:
-        return "pyvws.privacy.discrete_gaussian:composed_delta"
+        return "pyvws.privacy.discrete_noise:composed_delta"
 
     def found(self) -> Findings:
         moves = [(1.0, (w * self.u) ** -0.5) for w in self.multiples]

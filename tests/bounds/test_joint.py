@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from refusals import refused
 
+from pyvws import InputError, lipschitz_bounds
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, joint_bounds
-from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.bounds.window import window_widths
-from pyvws.errors import InputError
 
 few = settings(max_examples=60, derandomize=True)
 entry = st.integers(-640, 64).map(lambda v: v / 64)  # Sums of these have no rounding.

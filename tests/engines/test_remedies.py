@@ -7,13 +7,12 @@ import polars as pl
 import pytest
 
 import pyvws as vws
+from pyvws import ConvergenceError, SamplerSettings
 from pyvws.engines import _chains, cmdstan
 from pyvws.engines._block_chains import Chain
 from pyvws.engines.cmdstan import CmdStanEngine
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.remedies import design_remedy, failure_remedy
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError
 from pyvws.models.registry import MODELS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from pyvws.evaluation.bootstrap import bootstrap_interval
+from pyvws import RRandom, bootstrap_interval
 from pyvws.r_numbers import rarith
-from pyvws.r_numbers.r_random import RRandom
 
 whole = st.integers(-9, 9).map(float)
 

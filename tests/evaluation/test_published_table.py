@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from refusals import refused
 
 import pyvws as vws
+from pyvws import Column, Schema
 from pyvws.commands.tabulate import table_page
 from pyvws.evaluation.published_table import own_figures
 from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey_quantile
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
 from pyvws.privacy import seller
 from pyvws.privacy.budget import Budget, noise_scale
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs  # seconds of work
 

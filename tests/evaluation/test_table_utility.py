@@ -10,11 +10,7 @@ from refusals import refused
 from small_tables import SMALL, small_tables
 
 import pyvws as vws
-from pyvws.errors import InputError
-from pyvws.evaluation.table_risk import table_risk
-from pyvws.evaluation.table_utility import table_utility
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
+from pyvws import Column, InputError, Schema, table_risk, table_utility
 
 pytestmark = pytest.mark.runs  # seconds of work
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from pyvws.evaluation.topcoding import topcode
+from pyvws import identification_risk, topcode
 from pyvws.r_numbers import rarith
-from pyvws.risks.identification_risk import identification_risk
 
 
 def test_by_hand():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from refusals import refused
 from scipy import stats
 
-from pyvws.errors import InputError
+from pyvws import InputError, RRandom
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     NoisyHistogram,
     perturbed_histogram,
@@ -21,7 +21,6 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 )
 from pyvws.privacy import seller
 from pyvws.privacy.budget import noise_scale
-from pyvws.r_numbers.r_random import RRandom
 
 THREE = [1.0, 1.5, 7.0]
 few = settings(max_examples=60, derandomize=True)

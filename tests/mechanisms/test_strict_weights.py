@@ -12,20 +12,15 @@ import pytest
 from pyvws_validation._grid_engine import KnownDraws
 from refusals import refused
 
+from pyvws import Column, InputError, SamplerSettings, Schema, Synthesizer, synthesize
 from pyvws._base.checks import Floats
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
 from pyvws.mechanisms import strict_weights
 from pyvws.mechanisms.censored import CENSORED_WEIGHTS, Censored
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import CLAMPS
-from pyvws.release.synthesize import synthesize
-from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.reference import Reference
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 from pyvws.weights.weights import column_weights, fixed_scale_risks, fixed_scale_weights
 
 # Told to the agency where a table is so small, or its draws so far, that nothing is inside.

@@ -12,14 +12,12 @@ from refusals import refused
 from scipy.special import digamma, polygamma
 
 import pyvws as vws
-from pyvws.errors import InputError
+from pyvws import Column, InputError, Schema
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
 from pyvws.models.of_schema import family_of
 from pyvws.models.registry import MODELS
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.public import public_design
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs
 

@@ -13,10 +13,8 @@ from pyvws_validation._stan_case import seeded_target
 from refusals import refused
 from scipy import stats
 
+from pyvws import InputError, censored_share, clamp_log_likelihood, lipschitz_bounds
 from pyvws._base.checks import half_epsilon
-from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.errors import InputError
-from pyvws.posterior.censoring import censored_share, clamp_log_likelihood
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 

@@ -15,13 +15,11 @@ from refusals import refused
 from runs import FEW, SEED, fitted, in_steps, release_of, report_on, synthesizer
 
 import pyvws as vws
-from pyvws.errors import ConvergenceWarning, MisfitWarning
+from pyvws import Column, ConvergenceWarning, MisfitWarning, Schema
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.synthesis.checked_table import check_table
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")

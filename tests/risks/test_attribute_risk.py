@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from pyvws.errors import InputError
-from pyvws.risks.attribute_risk import attribute_risk
+from pyvws import InputError, attribute_risk
 
 few = settings(max_examples=50, derandomize=True)
 

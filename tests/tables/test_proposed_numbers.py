@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
+from pyvws import Column, Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 

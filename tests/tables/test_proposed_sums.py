@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 import pyvws as vws
-from pyvws.tables.schema.column import Column
+from pyvws import Column, Schema
 from pyvws.tables.schema.parts import follows
 from pyvws.tables.schema.rules import Computed
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 

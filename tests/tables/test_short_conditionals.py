@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyvws import Column, Schema
 from pyvws.tables.design.patterns import pattern_design
 from pyvws.tables.proposal.short_conditionals import _cuts, _information
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 

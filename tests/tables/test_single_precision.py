@@ -5,9 +5,8 @@ import polars as pl
 import pytest
 
 import pyvws as vws
+from pyvws import Column, Schema
 from pyvws.mechanisms.counts.coding import counted_columns
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 
 def rates(decimals: int = 1, top: float = 30.0) -> np.ndarray:

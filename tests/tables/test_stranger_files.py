@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 import pyvws as vws
+from pyvws import Column, Schema
 from pyvws.tables.files.read import read_table
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 

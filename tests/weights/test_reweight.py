@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.weights.reweight import reweight
+from pyvws import lipschitz_bounds, reweight
 
 few = settings(max_examples=60, derandomize=True)
 tables = st.integers(1, 12).flatmap(

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.weights.truncation import downscale, weighted_epsilon_weights
+from pyvws import downscale, lipschitz_bounds, weighted_epsilon_weights
 
 few = settings(max_examples=60, derandomize=True)
 bounds_of = st.sampled_from([0.0, 2.5, np.inf]) | st.integers(0, 640).map(lambda v: v / 64)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from refusals import refused
 
+from pyvws import InputError, quantile
 from pyvws.bounds.lipschitz import centre_and_spread, lipschitz_bounds
-from pyvws.errors import InputError
-from pyvws.r_numbers.rarith import quantile
 from pyvws.weights.weights import (
     lipschitz_weights,
     risk_weights,

@@ -4,8 +4,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -221,13 +219,6 @@ def test_a_size_is_a_number_of_records():
     noisy = of_counts([1, 2], [0.0, 1.0, 2.0])
     with refused("not-a-whole-number", name="size"):
         synthesize_from_histogram(noisy, 0, np.random.default_rng(1))
-
-
-def test_columns_of_any_kind(with_noise):
-    with_noise(1, 0)
-    for column in (lambda v: pd.Series(v, index=[5, 5, 1]), pl.Series, tuple):
-        noisy = perturbed_histogram(column(THREE), epsilon=1.0, range=(0.0, 8.0), bins=2)
-        assert noisy.counts.tolist() == [3, 1]
 
 
 @given(

@@ -20,6 +20,7 @@ from pyvws.r import bridge
 from pyvws.tables.design import model_matrix as design
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.factors import number_label
+from pyvws.tables.schema.formula import read_formula
 
 pytestmark = pytest.mark.r
 
@@ -115,8 +116,9 @@ ATOMS = st.sampled_from(
 
 def combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     operators = st.sampled_from([" + ", " + ", ":", " * ", " / ", " - "])
-    pairs = st.tuples(inner, operators, inner)
-    return pairs.map(lambda p: f"({p[0]}{p[1]}{p[2]})") | inner.map(lambda e: f"({e})^2")
+    pairs = st.tuples(inner, operators, inner).map(lambda p: f"({p[0]}{p[1]}{p[2]})")
+    # Of a sum without a term, (x - x) * z, R leaves nothing and formulaic leaves z.
+    return pairs.filter(lambda e: read_formula(f"~ {e}").terms) | inner.map(lambda e: f"({e})^2")
 
 
 @given(

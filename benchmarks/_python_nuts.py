@@ -1,6 +1,6 @@
 """The sampler of a table under one clamp with steps in Python, beside the compiled one.
 
-Both make the same moves from the same kernels (`pyvws/engines/joint_nuts.py`); here Python takes
+Both make the same moves from the same kernels (`pyvws/engines/nuts.py`); here Python takes
 the steps and calls each kernel. Here the variances are renewed at the end of a window alone.
 """
 

@@ -24,7 +24,7 @@ from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from pyvws import SamplerSettings, Synthesizer
 from pyvws.release.posterior import fitted_run
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.tables.files.read import read_table
 

@@ -32,9 +32,8 @@ from benchmarks.tables import SURVEY
 from pyvws import Censored, Nominal, SamplerSettings, Schema, Synthesizer
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
-from pyvws.engines import joint_nuts
-from pyvws.engines.joint_nuts import diagnosed, sample_joint
-from pyvws.engines.nuts import NativeEngine
+from pyvws.engines import nuts
+from pyvws.engines.nuts import NativeEngine, diagnosed, sample_joint
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
@@ -145,9 +144,7 @@ class _Measured:
         self, target: JointTarget, settings: SamplerSettings, **given: Any
     ) -> Posterior:
         """As the native engine; NUTS moves all columns where rows are not asked for."""
-        none: Any = patch.object(
-            joint_nuts, "rows_of", lambda target: (None,) * len(target.columns)
-        )
+        none: Any = patch.object(nuts, "rows_of", lambda target: (None,) * len(target.columns))
         with one_core(), nullcontext() if self.by_rows else none:
             sample_joint(target, _BRIEF, seed=1)  # Compiles.
             began = time.process_time()

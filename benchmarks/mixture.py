@@ -20,7 +20,7 @@ from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from pyvws import LipschitzWeighted, NormalMixture, SamplerSettings
 from pyvws.mechanisms.mechanism import Request
-from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.draws import diagnose
 from pyvws.tables.design.model_matrix import make_design
 from pyvws.tables.files.frame import open_frame
 

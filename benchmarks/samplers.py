@@ -25,7 +25,7 @@ from pyvws.models.model import Start
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.clamp import Clamp
-from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.draws import diagnose
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
 

@@ -33,13 +33,13 @@ from pyvws.evaluation.bootstrap import bootstrap_interval as bootstrap_interval
 from pyvws.evaluation.combining_rules import combine as combine
 from pyvws.evaluation.combining_rules import combine_formula as combine_formula
 from pyvws.evaluation.counted_cells import counted_cells as counted_cells
-from pyvws.evaluation.ecdf import ecdf_utility as ecdf_utility
-from pyvws.evaluation.interval_overlap import interval_overlap as interval_overlap
 from pyvws.evaluation.match_risk import match_risk as match_risk
+from pyvws.evaluation.one_column import ecdf_utility as ecdf_utility
 from pyvws.evaluation.one_column import utility_table as utility_table
 from pyvws.evaluation.pmse import pmse as pmse
 from pyvws.evaluation.published_table import PublishedTable as PublishedTable
 from pyvws.evaluation.published_table import tabulate as tabulate
+from pyvws.evaluation.regression_utility import interval_overlap as interval_overlap
 from pyvws.evaluation.regression_utility import regression_utility as regression_utility
 from pyvws.evaluation.table_risk import TableRisk as TableRisk
 from pyvws.evaluation.table_risk import table_risk as table_risk
@@ -60,6 +60,7 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     synthesize_from_histogram as synthesize_from_histogram,
 )
+from pyvws.mechanisms.inverse_weighted import InverseWeighted as InverseWeighted
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted as LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.noisy_counts import NoisyCounts as NoisyCounts
@@ -105,6 +106,7 @@ from pyvws.tables.schema.schema import Schema as Schema
 from pyvws.weights.reweight import reweight as reweight
 from pyvws.weights.truncation import downscale as downscale
 from pyvws.weights.truncation import weighted_epsilon_weights as weighted_epsilon_weights
+from pyvws.weights.weights import inverse_weights as inverse_weights
 from pyvws.weights.weights import lipschitz_weights as lipschitz_weights
 from pyvws.weights.weights import risk_weights as risk_weights
 from pyvws.weights.weights import scalar_weights as scalar_weights
@@ -168,6 +170,9 @@ def synthesize(
     g: float | None = None,
     by_column: bool | None = None,
     map: str | None = None,
+    t: float | None = None,
+    power: float | None = None,
+    search_t: bool | None = None,
     radius: float | None = None,
     radius_kind: str | None = None,
     known: Sequence[str] | None = None,

@@ -80,3 +80,8 @@ def _sentences() -> dict[str, str]:
     for file in Path(__file__).parent.glob("*/refusals.toml"):
         sentences |= tomllib.loads(file.read_text(encoding="utf-8"))
     return sentences
+
+
+def add_sentences(file: Path) -> None:
+    """Let `InputError.by` know the sentences of a package that stands beside this one."""
+    _sentences().update(tomllib.loads(file.read_text(encoding="utf-8")))

@@ -63,6 +63,13 @@ mapped_run <- function(outcome, mean, log_scale, datasets, map, c, g) {
   figures_of_run(weights * terms, weights, datasets, 1)
 }
 
+# Quantity: a run under the inverse map of pyvws at a public t. Without a weight below 1 nothing is claimed.
+inverse_run <- function(outcome, mean, log_scale, datasets, t, power) {
+  terms <- largest_terms(log_densities(outcome, mean, log_scale))
+  weights <- pmin(1, (t / terms)^power)
+  figures_of_run(weights * terms, weights, datasets, if (any(weights < 1)) 1 else 0)
+}
+
 # Quantity: an SW run, whose one weight is LW's bound over the unweighted one.
 scalar_run <- function(outcome, mean, log_scale, datasets) {
   terms <- largest_terms(log_densities(outcome, mean, log_scale))

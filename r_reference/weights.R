@@ -82,6 +82,15 @@ lipschitz_weights <- function(log_lik, c = 1, g = 0, threshold = 1, map = "linea
   weights_from_bounds(bounds, c, g, map)
 }
 
+# A map of pyvws, of none of the papers: alpha_i = min(1, (t / f_i)^power), for a public t.
+inverse_weights <- function(by_record, t, power = 1) {
+  weights <- numeric(length(by_record))
+  for (i in seq_along(by_record)) {
+    weights[i] <- min(1, (t / by_record[i])^power)
+  }
+  weights
+}
+
 # Section 3, SW: one weight for all n records, the bound to meet over the unweighted bound.
 scalar_weights <- function(n, target, unweighted) {
   rep(min(1, target / unweighted), n)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.release.posterior import FittedRun, fitted_run
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings_by_name import arranged
 

@@ -125,6 +125,7 @@ GOOD = {
     "from_log_lik": ([LOG_LIK, ALPHA], {"log_lik": "plain"}),
     "identification_risk": ([Y, [Y]], {"radius": 0.2, "radius_kind": "fixed", "known": ALPHA}),
     "interval_overlap": ([(0.0, 4.0), (3.0, 5.0)], {}),
+    "inverse_weights": ([DELTA], {"t": 2.0, "power": 0.5}),
     "joint_bounds": ([[LOG_LIK, LOG_LIK]], {"weights": ALPHA}),
     "lipschitz_bounds": ([LOG_LIK], {"method": "direct", "threshold": 0.5}),
     "lipschitz_weights": ([LOG_LIK], {"c": 1.0, "g": 0.0, "threshold": 1.0, "map": "linear"}),

@@ -91,9 +91,9 @@ def test_values_of_types_that_cannot_be_compared_differ(tmp_path):
 def test_the_same_values_in_another_type_are_the_same(tmp_path, age):
     first = written(tmp_path, "original.csv")
     second = written(tmp_path, "synthetic.parquet", age=age)
-    _, values, patterns = read_records(first, [second], "pay", "age,town")
-    assert values[0].tolist() == TABLE["pay"]
-    assert list(patterns) == ["age", "town"]
+    linked = read_records(first, [second], "pay", "age,town")
+    assert linked.datasets[0].tolist() == TABLE["pay"]
+    assert list(linked.known) == ["age", "town"]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from pyvws import NormalMixture, SamplerSettings
 from pyvws._base import resources as _resources
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.commands.cli import app
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.r.bridge import call
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.tables.files.read import read_table

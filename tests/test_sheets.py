@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyvws.commands.output import tell
-from pyvws.sheet.html import html
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet.sheet import Sheet, html, number
 
 WORDS = st.text(st.characters(codec="ascii", categories=("L", "P", "S")), min_size=1, max_size=12)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)

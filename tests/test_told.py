@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from pyvws.commands.cli import app
 from pyvws.commands.output import console_listener
 from pyvws.errors import SearchError
-from pyvws.sheet.sheet import Sheet
-from pyvws.sheet.text import plain_console, print_sheets
+from pyvws.sheet.sheet import Sheet, plain_console, print_sheets
 
 run = CliRunner().invoke
 

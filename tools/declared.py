@@ -96,7 +96,7 @@ def settings_page() -> str:
 
 _LEAD = """# Settings
 
-In Python each setting is an argument of [synthesize][pyvws.release.synthesize.synthesize]. On the
+In Python each setting is an argument of [synthesize][pyvws.release.synthesizer.synthesize]. On the
 command line it is an option with hyphens, such as `--keep-order`, and several names or numbers have
 commas between them. In `run.toml` it is a line: `keep_order = true`.
 

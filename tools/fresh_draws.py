@@ -17,7 +17,7 @@ import polars as pl
 
 from pyvws.release.posterior import fitted_run
 from pyvws.release.synthesizer import Synthesizer
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.open_loop import open_loop
 from pyvws.weights.search import LONGER

@@ -137,20 +137,6 @@ def _replicate_violins() -> Any:
     )
 
 
-def _utility_by_guarantee() -> Any:
-    clamp = {epsilon: [0.04 + 0.03 / epsilon] for epsilon in (0.5, 1.0, 3.0, 5.0, 10.0)}
-    half = {epsilon: [0.9 / (1 + 0.1 * epsilon)] for epsilon in (1.0, 3.0, 5.0, 10.0)}
-    plain = {"LW": {7.0: [0.04]}, "SW": {7.4: [0.05]}, "Unweighted": {19.7: [0.045]}}
-    kinds = {"Deviance clamp": "dp", "Half clamp": "dp", "Unweighted": "none"}
-    return figures.utility_by_guarantee(
-        {
-            title: {"Deviance clamp": clamp, "Half clamp": half, **plain}
-            for title in ("counts", "shares")
-        },
-        {**kinds, "LW": "asymptotic-dp", "SW": "asymptotic-dp"},
-    )
-
-
 def _choices_against_epsilon() -> Any:
     rng = np.random.default_rng(9)
     weights = {
@@ -239,7 +225,6 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "whack_a_mole_scatter": _whack_a_mole,
     "contraction": _contraction,
     "replicate_violins": _replicate_violins,
-    "utility_by_guarantee": _utility_by_guarantee,
     "choices_against_epsilon": _choices_against_epsilon,
     "epsilons": _epsilons,
     "column_densities": _column_densities,

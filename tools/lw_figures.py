@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import pyvws as vws
 from pyvws.posterior.prediction import predicted
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.open_loop import open_loop
 from pyvws.synthesis.settings_by_name import arranged

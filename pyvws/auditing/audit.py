@@ -17,11 +17,10 @@ from pyvws._base.checks import Floats, positive, whole_number
 from pyvws._base.seeds import chosen_seed
 from pyvws.auditing.losses import Fitted, loss
 from pyvws.auditing.records import Chosen, chosen_records
-from pyvws.errors import InputError, PyvwsError
+from pyvws.errors import ConvergenceError, InputError, PyvwsError
 from pyvws.release.posterior import FittedRun, fitted_run
-from pyvws.sheet.html import InSheets
-from pyvws.sheet.sheet import Sheet
-from pyvws.synthesis.checked_table import check_table
+from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
@@ -162,8 +161,8 @@ def audit(
     Raises
     ------
     InputError
-        Before any other run, for a mechanism that fits no model or clamps its terms, for fits that
-        were made elsewhere, without a schema, for priors that follow from the table, and where the
+        Before any other run, for a mechanism that fits no model, for fits that were made elsewhere,
+        without a schema, for priors that follow from the table, and where the
         audit would take too long.
 
     Examples
@@ -202,8 +201,6 @@ def _refuse(run: RunSettings) -> None:
     """Raise InputError for settings whose runs this audit cannot compare."""
     if not run.facts.fits_model:
         raise InputError.by("audit-without-fit", mechanism=run.chosen_mechanism.name)
-    if run.facts.clamps:
-        raise InputError.by("audit-of-clamp", mechanism=run.chosen_mechanism.name)
     if run.program is not None or run.existing_fit is not None:
         raise InputError.by("audit-of-outside-fit")
     if run.schema is None:
@@ -245,11 +242,15 @@ def _row(
     figures = dict.fromkeys(("loss", "median", "median_without", "delta"), float("nan"))
     try:
         other = _run(run, whole.filter(left.tolist()), seed)
+    except ConvergenceError:
+        why = "Not estimated: the chains of the run without it fail their diagnostics."
+        infinite = {"standard_error": float("inf"), "stated": float("nan")}
+        return AuditedRecord(chosen.kind, record, **figures, **infinite, why=why)
     except PyvwsError as error:
-        told = dict.fromkeys(figures, float("inf")) | {"delta": 1.0, "standard_error": 0.0}
+        figures = dict.fromkeys(figures, float("inf")) | {"delta": 1.0, "standard_error": 0.0}
         key = error.key if isinstance(error, InputError) else ""
         why = f"The run without it is refused ({key or type(error).__name__})."
-        return AuditedRecord(chosen.kind, record, **told, stated=float("nan"), why=why)
+        return AuditedRecord(chosen.kind, record, **figures, stated=float("nan"), why=why)
     own = other.statement.epsilon_per_dataset
     between = _between(first, other, left)
     found = loss(fitted, Fitted.of(other), max(stated, own), rng, between=between)
@@ -276,7 +277,11 @@ def _between(
     def fit(share: float) -> Fitted:
         weights: Floats = (1.0 - share) * start + share * end
         posterior, _, _ = first.loop.source.sample(
-            weights, first.settings.sampler, seed=first.seed, progress=None
+            weights,
+            first.settings.sampler,
+            seed=first.seed,
+            progress=None,
+            clamp=first.final.clamp,
         )
         return Fitted.weighted(first, weights, posterior)
 

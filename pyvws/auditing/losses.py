@@ -20,11 +20,12 @@ from scipy.special import expit, gammaln
 
 from pyvws._base.checks import Floats
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.sequence import Conditional, draws_of
+from pyvws.models.sequence import Conditional, TableCells, TableModel, draws_of
+from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
-from pyvws.posterior.log_likelihood import log_likelihood_blocks
+from pyvws.posterior.log_likelihood import log_likelihood_blocks, shifted_blocks
 from pyvws.release.posterior import FittedRun
-from pyvws.tables.design.units import by_record
+from pyvws.tables.design.units import Units, by_record
 
 _DRAWS = 4_000  # Of a closed form, from each side.
 _TAIL = 0.99
@@ -37,11 +38,17 @@ Between = Callable[[float], "Fitted"]
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The weighted posterior that a run drew from: K conditionals, and weights (N,) or (N, K)."""
+    """The weighted posterior that a run drew from.
 
-    columns: tuple[Conditional, ...]
+    Its weights (N,) or (N, K) are of the records, in its K conditionals. Under a clamp they are of
+    the units, (H,), where a run has any, and `model` and `cells` have the terms that are clamped.
+    """
+
+    model: TableModel
+    cells: TableCells | Units
     weights: Floats
     posterior: Posterior
+    clamp: Clamp | None
 
     @classmethod
     def of(cls, run: FittedRun) -> Fitted:
@@ -51,14 +58,23 @@ class Fitted:
     @classmethod
     def weighted(cls, run: FittedRun, weights: Floats, posterior: Posterior) -> Fitted:
         """A fit of a run's table under other weights of its records, or units."""
-        own = by_record(weights, run.loop.source.units)
-        exponents = 1.0 if run.table.exponents is None else run.table.exponents
-        return cls(run.loop.model.columns, (own.T * exponents).T, posterior)
+        clamp, exponents = run.final.clamp, run.table.exponents
+        if clamp is None:
+            weights = by_record(weights, run.loop.source.units)
+        if exponents is not None:
+            weights = (weights.T * exponents).T
+        return cls(run.loop.model, run.loop.cells, weights, posterior, clamp)
+
+    @property
+    def columns(self) -> tuple[Conditional, ...]:
+        """The K conditionals."""
+        return self.model.columns
 
     @property
     def exact(self) -> bool:
-        """Whether each conditional is a table, whose posterior is known."""
-        return all(isinstance(column.model, ConditionalTable) for column in self.columns)
+        """Whether each conditional is a table, whose posterior is known without a clamp."""
+        tables = all(isinstance(column.model, ConditionalTable) for column in self.columns)
+        return tables and self.clamp is None
 
     @property
     def parameters(self) -> list[Floats]:
@@ -75,8 +91,17 @@ class Fitted:
         return self.columns[place].own(weights)
 
     def weighted_sums(self, posterior: Posterior) -> Floats:
-        """sum_j alpha_j l_j (S,) of this run's records at any draws, in nats."""
+        """sum_j alpha_j l_j (S,) of this run's records at any draws, in nats; of clamped terms."""
         sums = np.zeros(posterior.n_draws)
+        if self.clamp is not None:
+            of_record = np.column_stack([self.cells.cell_of_record, self.weights])
+            pairs, counts = np.unique(of_record, axis=0, return_counts=True)
+            cell, low, high = pairs[:, 0].astype(np.intp), *self.clamp.window
+            for rows, cells, block in shifted_blocks(self.model, posterior, self.cells, self.clamp):
+                own = (cells.start <= cell) & (cell < cells.stop) & (pairs[:, 1] > 0.0)
+                terms = block()[:, cell[own] - cells.start] * pairs[own, 1]
+                sums[rows] += np.clip(terms, low, high) @ counts[own]
+            return sums
         for place, column in enumerate(self.columns):
             several = len(self.columns) > 1
             draws = draws_of(posterior.draws, column.column) if several else posterior.draws

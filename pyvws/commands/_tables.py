@@ -227,9 +227,18 @@ def synthetic_files(paths: Sequence[Path]) -> list[Path]:
     ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkedRecords:
+    """The outcome `y` (N,) and `datasets` of it in the same order, and `known` columns (N,)."""
+
+    y: Floats
+    datasets: list[Floats]
+    known: dict[str, NDArray[Any]] | None
+
+
 def read_records(
     original: Path, synthetic: Sequence[Path], outcome: str, known: str | None
-) -> tuple[Floats, list[Floats], dict[str, Any] | None]:
+) -> LinkedRecords:
     """Outcomes of files that hold the same records in the same order, and the known columns.
 
     A path may be the folder of a run; the function then lines the run's datasets up with the
@@ -262,7 +271,8 @@ def read_records(
                     original=original.name,
                     other=positions(other),
                 )
-    return y, values, {n: c.astype(object).to_numpy() for n, c in patterns.items()} or None
+    columns = {name: own.astype(object).to_numpy() for name, own in patterns.items()}
+    return LinkedRecords(y, values, columns or None)
 
 
 def _check_columns_of_run(path: Path, outcome: str, known: Sequence[str]) -> None:
@@ -271,10 +281,8 @@ def _check_columns_of_run(path: Path, outcome: str, known: Sequence[str]) -> Non
     columns = {column.name: column for column in reported if column.synthetic}
     numbers = [name for name, column in columns.items() if column.levels is None]
     if outcome in columns and outcome not in numbers:
-        raise InputError(
-            f"{outcome!r} is a category of {path}, and a radius needs a number. "
-            + (f"Name one of {', '.join(map(repr, numbers))}." if numbers else "It has none.")
-        )
+        hint = f"Name one of {', '.join(map(repr, numbers))}." if numbers else "It has none."
+        raise InputError.by("risk-of-category", outcome=outcome, path=path, hint=hint)
     for name in known:
         if name in columns and name != outcome:
             raise InputError.by("known-is-synthetic", name=name, path=path)
@@ -291,7 +299,7 @@ def _in_an_order(synthetic: Sequence[Path]) -> Iterator[tuple[Path, RowNumbers |
             yield path, None
 
 
-def _outcome(frame: Any, outcome: str, path: Path) -> Floats:
+def _outcome(frame: nw.DataFrame[Any], outcome: str, path: Path) -> Floats:
     check_columns(frame, [outcome], role=f"{path.name}: outcome")
     if not frame[outcome].dtype.is_numeric():
         kind = str(frame[outcome].dtype).partition("(")[0]
@@ -299,7 +307,7 @@ def _outcome(frame: Any, outcome: str, path: Path) -> Floats:
     return numeric_column(frame, outcome, role=path.name)
 
 
-def _different(first: Any, second: Any) -> NDArray[np.bool_]:
+def _different(first: nw.Series[Any], second: nw.Series[Any]) -> NDArray[np.bool_]:
     """The rows where two columns differ; two file formats may type the same values differently."""
     if first.dtype != second.dtype:
         numeric = first.dtype.is_numeric() and second.dtype.is_numeric()

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -188,11 +189,11 @@ def _take_signals() -> None:
     sys.unraisablehook = _pass_on
 
 
-def _interrupt(_signal: int, _frame: Any) -> None:
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _pass_on(lost: Any) -> None:
+def _pass_on(lost: sys.UnraisableHookArgs) -> None:
     """Raise an interrupt again at once if Python lost the interrupt in a finalizer."""
     if not issubclass(lost.exc_type, KeyboardInterrupt) or not hasattr(signal, "setitimer"):
         sys.__unraisablehook__(lost)

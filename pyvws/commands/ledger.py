@@ -166,7 +166,7 @@ def _names(places: list[Path], folder: Path) -> list[str]:
     return [path.as_posix() if path.parts else folder.resolve().name for path in named]
 
 
-def _formatted(value: Any) -> str:
+def _formatted(value: float | None) -> str:
     known = value is not None and value != float("inf")
     return f"{value:.6g}" if known else ""
 

@@ -52,7 +52,9 @@ class PlainCommand(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._write_help(ctx, formatter, shown=None)
 
-    def _write_help(self, ctx: Any, formatter: Any, *, shown: tuple[str, ...] | None) -> None:
+    def _write_help(
+        self, ctx: typer.Context, formatter: Any, *, shown: tuple[str, ...] | None
+    ) -> None:
         """Write the options named in `shown`, in its order, or all of them by their panels."""
         self.format_usage(ctx, formatter)
         self.format_help_text(ctx, formatter)
@@ -96,7 +98,7 @@ class DeclaredCommand(PlainCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._write_help(ctx, formatter, shown=_OF_A_FIRST_RUN)
 
-    def all_help(self, ctx: Any) -> str:
+    def all_help(self, ctx: typer.Context) -> str:
         """The help with every option."""
         formatter = ctx.make_formatter()
         self._write_help(ctx, formatter, shown=None)
@@ -167,7 +169,7 @@ def _parameter(name: str, alike: list[Setting]) -> inspect.Parameter:
     )
 
 
-def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+def _keyword(name: str, annotation: object, default: object) -> inspect.Parameter:
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(name, keyword, default=default, annotation=annotation)
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyvws.errors import OutputError
-from pyvws.sheet.sheet import Sheet
-from pyvws.sheet.text import plain_console, print_json, print_sheets
+from pyvws.sheet.sheet import Sheet, plain_console, print_json, print_sheets
 
 if TYPE_CHECKING:
     from rich.console import Console

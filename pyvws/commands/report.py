@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -20,6 +20,9 @@ from pyvws.commands.output import (
     print_json,
 )
 from pyvws.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from pyvws.report.output_folder import ConfidentialPart, PublicPart
 
 
 def report(
@@ -107,7 +110,9 @@ def report(
         print(f"for the board, confidential: {board_path}\nmay leave the building: {public_path}")
 
 
-def _named(out: Path, public: Any, outcome: str | None, wanted: Any) -> str | None:
+def _named(
+    out: Path, public: PublicPart, outcome: str | None, wanted: Path | str | None
+) -> str | None:
     """The synthesized number whose risks are measured; None of a table if nobody names one."""
     columns = [column.name for column in public.synthetic]
     numbers = [column.name for column in public.synthetic if column.is_number]
@@ -126,8 +131,8 @@ def _named(out: Path, public: Any, outcome: str | None, wanted: Any) -> str | No
 
 def _evidence(
     out: Path,
-    public: Any,
-    confidential: Any,
+    public: PublicPart,
+    confidential: ConfidentialPart,
     original: Path,
     outcome: str | None,
     unweighted: Path | None,
@@ -170,11 +175,11 @@ def _evidence(
         if unweighted is not None:
             output_part(unweighted, "release")
             folders.append(unweighted)
-        y, values, patterns = read_records(original, folders, outcome, known)
-        own, others = values[: len(public.files)], values[len(public.files) :]
-        settings = RiskSettings(known=patterns, **risk)
-        of_records = risk_evidence(outcome, y, own, settings, unweighted=others or None)
-        columns = [ColumnValues(outcome, None, [y, *own])] if alone else None
+        linked, here = read_records(original, folders, outcome, known), len(public.files)
+        own, others = linked.datasets[:here], linked.datasets[here:]
+        settings = RiskSettings(known=linked.known, **risk)
+        of_records = risk_evidence(outcome, linked.y, own, settings, unweighted=others or None)
+        columns = [ColumnValues(outcome, None, [linked.y, *own])] if alone else None
     if columns is None:
         data = read_original(original, public.columns)
         columns = (public.values(column, data=data[column.name]) for column in public.synthetic)

@@ -94,8 +94,9 @@ def risk(
     if outcome is None:
         raise UsageError.by("risk-without-keys")
     how: Any = {"radius": radius, "radius_kind": radius_kind, "policy": policy}
-    y, values, patterns = read_records(original, synthetic, outcome, known)
-    found = risk_evidence(outcome, y, values, RiskSettings(known=patterns, **how))
+    linked = read_records(original, synthetic, outcome, known)
+    settings = RiskSettings(known=linked.known, **how)
+    found = risk_evidence(outcome, linked.y, linked.datasets, settings)
     if out is not None:
         before, after = (found.by_record[x] for x in ("Data", "Synthetic"))
         risks_of_records = pl.DataFrame({"risk_confidential": before, "risk_synthetic": after})

@@ -8,7 +8,7 @@ import warnings
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,10 @@ from pyvws.errors import (
     MisfitWarning,
     UsageError,
 )
+
+if TYPE_CHECKING:
+    from pyvws.plan.plan import Plan
+    from pyvws.tables.files.read import TableFile
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -234,11 +238,12 @@ def _seed_of_another_run(context: typer.Context, config: Path | None) -> list[st
     ]
 
 
-def as_read(plan: Any, source: Any) -> Any:
+def as_read(plan: Plan, source: TableFile) -> Any:
     """The table of a file as a run reads it: under a strict claim cell by cell."""
     if plan.refuses_no_record:
         plan = plan.on(source.frame)
-        return source.by_cell({*plan.columns_by_cell, plan.unit} - {None})
+        names = {*plan.columns_by_cell} | ({plan.unit} if plan.unit is not None else set())
+        return source.by_cell(names)
     return source.with_codes if plan.reads_codes else source.frame
 
 

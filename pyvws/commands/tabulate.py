@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +13,7 @@ from pyvws.sheet.sheet import Sheet, number
 
 if TYPE_CHECKING:
     from pyvws.evaluation.published_table import PublishedTable
+    from pyvws.report.output_folder import CountsBeside
 
 
 def tabulate(
@@ -142,8 +143,8 @@ def tabulate(
 
 
 def _counted(
-    counts: Any,
-    of_what: Any,
+    counts: CountsBeside | None,
+    of_what: Literal["population", "table"],
     level: float,
     out: Path | None,
     overwrite: bool,

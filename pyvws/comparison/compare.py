@@ -22,13 +22,11 @@ from narwhals.typing import IntoDataFrame
 from pyvws._base.checks import choice, positive, whole_number
 from pyvws._base.folders import write_whole
 from pyvws._base.resumable_jobs import ResultFolder, open_folder
-from pyvws.comparison.advice import ComparedRow, advised
-from pyvws.comparison.choices import Point, planned, refuse_choices
-from pyvws.comparison.found import Comparison
-from pyvws.comparison.points import Seeds, point_key, run_seeds
+from pyvws.comparison.found import ComparedRow, Comparison, advised
+from pyvws.comparison.points import Point, Seeds, planned, point_key, refuse_choices, run_seeds
 from pyvws.evaluation.table_scores import Score
 from pyvws.report.page import PagePicture, picture, render
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.config import SCHEMA_FILE, config_text
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged

@@ -10,28 +10,326 @@ generator that no seed can bring back.
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from functools import cache, lru_cache
+from typing import Any, ClassVar, Final, cast
 
 import numpy as np
+import scipy  # Its parts are imported where they are first used, each for half a second.
 from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtri
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Data, Floats, Ints
 from pyvws._base.cores import usable_cores
+from pyvws._base.kernels import kernel_of_kernels
 from pyvws._base.secret_noise import contributed
 from pyvws.engines.engine import Progress
-from pyvws.engines.public_grid import public_grid, public_scores
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.whole_scores import UNITS_A_NAT, Scores, whole_scores
 from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.models.model import Model
+from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, coefficient_dimension
 from pyvws.models.regression import Regression
-from pyvws.posterior.diagnostics import independent_draws
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.clamp import Clamp, refuse_unclamped
+from pyvws.posterior.draws import Posterior, independent_draws
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
+
+Scores = NDArray[np.int64]
+
+UNITS_A_NAT: Final = 1 << 24
+LOWEST: Final = -(1 << 61)
+"""The lowest sum of the records' numbers, in units: 2^37 nats below 0."""
+
+_LARGEST_EPSILON: Final = 1024.0
+
+
+def window_units(clamp: Clamp) -> int:
+    """W, the clamp's width in units, rounded down; InputError above 1024 nats or below a unit."""
+    W = int(np.floor(min(clamp.epsilon, 2.0 * _LARGEST_EPSILON) * UNITS_A_NAT))
+    if not 1 <= W <= _LARGEST_EPSILON * UNITS_A_NAT:
+        raise InputError.by(
+            "grid-epsilon-range", it=1.0 / UNITS_A_NAT, largest_epsilon=_LARGEST_EPSILON
+        )
+    return W
+
+
+def whole_scores(
+    target: PseudoPosterior, points: Floats, progress: Callable[[float], None]
+) -> Scores:
+    """The sum over the records of their clamped terms at each point, less the window's upper end.
+
+    A float sum of many terms rounds, and the rounding depends on every term: one record could then
+    change the sum by more than the record's own term. Here each record adds a whole number of units
+    to a point's score, at least -W and at most 0, and whole numbers add up exactly. The number is a
+    function of the record, the point and public settings alone, to the bit: the term of each cell
+    is computed apart from all other cells. A sum that would fall below `LOWEST` stays there, so no
+    sum leaves 64 bits, whatever the number of records is. One more record then moves the score by a
+    part of its own number, or not at all.
+
+    Points (G, D) are unconstrained vectors; the result (G,) is in units. `progress` is called with
+    the share of the work that is done. A target without a clamp has no such scores.
+    """
+    clamp, cells, model = target.clamp, target.cells, target.model
+    assert clamp is not None
+    distinct = target.joint().distinct()
+    cell, weight, count = cells.cell_of_record[distinct.first], distinct.weight, distinct.count
+    width = model.slope_width(cells.n_coefficients)
+    high, W = clamp.window[1], window_units(clamp)
+    add = _adder(refuse_unclamped(model)[0])
+
+    def sums(pairs: NDArray[np.intp]) -> Scores:
+        total = np.zeros(len(points), dtype=np.int64)
+        for pair in pairs:
+            own = cells.part(slice(cell[pair], cell[pair] + 1))
+            data, shift = model.term_data(own), float(clamp.shift(model, own)[0])
+            number = np.int64(count[pair])
+            alpha = float(weight[pair])
+            add(
+                points, own.rows, own.row_of_cell, data, width, alpha, shift, high, W, number, total
+            )
+        return total
+
+    used = np.flatnonzero(weight > 0.0)
+    parts = np.array_split(used, max(1, min(len(used), 64)))
+    score = np.zeros(len(points), dtype=np.int64)
+    with ThreadPoolExecutor(usable_cores()) as pool:
+        for done, part in enumerate(pool.map(sums, parts), start=1):
+            score = np.maximum(score + part, LOWEST)
+            progress(done / len(parts))
+    return score
+
+
+def whole_prior(log_prior: Floats) -> Scores:
+    """A log prior (G,), in nats, in units below its largest value: none is below `LOWEST`."""
+    with np.errstate(invalid="ignore"):
+        units = np.rint((log_prior - log_prior.max()) * UNITS_A_NAT)
+    if not (units >= LOWEST).all():  # Nor is a value that is not a number.
+        raise InputError.by("grid-prior-underflows")
+    return units.astype(np.int64)
+
+
+@cache
+def _adder(terms: Callable[..., None]) -> Callable[..., None]:
+    """The compiled loop over the points of one cell, for a family's kernel of terms."""
+    units = float(UNITS_A_NAT)
+
+    def add(
+        points: Floats,
+        rows: Floats,
+        row_of_cell: Ints,
+        data: Data,
+        width: int,
+        weight: float,
+        shift: float,
+        high: float,
+        W: np.int64,
+        count: int,
+        total: Ints,
+    ) -> None:
+        log_lik, by_eta, by_extra = np.empty(1), np.empty(1), np.empty((1, width))
+        for g in range(len(points)):
+            terms(points[g], rows, row_of_cell, data, (log_lik, by_eta, by_extra))
+            term = (weight * (log_lik[0] - shift) - high) * units
+            fall = W  # A term that is not a number counts as the lowest.
+            if term > -W:
+                fall = np.int64(np.rint(-min(term, 0.0)))
+            if fall > 0 and count > (total[g] - LOWEST) // fall:
+                total[g] = LOWEST
+            else:
+                total[g] -= count * fall
+
+    return kernel_of_kernels(add)
+
+
+MOST_PARAMETERS: Final = 3
+MOST_POINTS: Final = 1_000_000
+
+_OF_COEFFICIENT: Final = (-10.0, 10.0)
+_OF_LOGARITHM: Final = (-6.0, 4.0)
+_USUAL_POINTS: Final = 200_000
+_STEPS_OF_LOGARITHM: Final = 200  # Beside one coefficient, which takes the other points.
+_STEPS_OF_ONE: Final = 20_000
+_NODES_OF_ONE: Final = 1 << 10
+_NODES: Final = 1 << 13
+_NODES_AT_ONCE: Final = 64
+_FARTHEST_LOGARITHM: Final = 700.0  # exp(709) is the largest float.
+_SMALL: Final = 0.05
+_SERIES: Final = [(-1) ** (n + 1) * 2 * n / (2 * n + 1) for n in range(1, 9)]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicGrid:
+    """The middles of equal cells, one axis a parameter: G points in all, the last axis fastest.
+
+    Nothing of it reads a record: the settings and the family decide the grid. The coefficients'
+    scales and correlations have no part in a likelihood, so the grid has no axis for them and the
+    prior is summed over them. With beta_k = s_k v_k, v ~ N(0, Omega), Omega ~ LKJ(6) and s_k ~
+    half-t(3, 0, 1) [lkj2009], a cell has prior probability E_v prod_k P(s_k v_k in the cell's side
+    k). The mean over v is one over a fixed set of evenly spread points, and P is exact.
+
+    `ends` are the lower and upper ends of each axis, of the `coefficients` (K) and then of the
+    family's own entries of q, whose prior is `own_prior`. `shape` has the number of cells of each
+    axis.
+    """
+
+    ends: tuple[float, ...]
+    shape: tuple[int, ...]
+    coefficients: int
+    own_prior: tuple[Callable[[float, float], tuple[float, float]], float] | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """`grid_range` and `grid_steps` of this grid, as a statement names them."""
+        return {"grid_range": list(self.ends), "grid_steps": list(self.shape)}
+
+    @property
+    def edges(self) -> tuple[Floats, ...]:
+        """Ends of the cells of each axis."""
+        sides = zip(self.ends[::2], self.ends[1::2], self.shape, strict=True)
+        return tuple(np.linspace(low, high, n + 1) for low, high, n in sides)
+
+    @property
+    def middles(self) -> list[Floats]:
+        """The middles of the cells of each axis."""
+        return [0.5 * ends[:-1] + 0.5 * ends[1:] for ends in self.edges]
+
+    def points(self) -> Floats:
+        """Unconstrained vectors (G, D) of the middles; entries for scales of the prior are 0."""
+        columns = [axis.ravel() for axis in np.meshgrid(*self.middles, indexing="ij")]
+        K = self.coefficients
+        between = np.zeros((len(columns[0]), coefficient_dimension(K) - K))
+        return np.ascontiguousarray(np.column_stack([*columns[:K], between, *columns[K:]]))
+
+    def log_prior(self) -> Floats:
+        """Log prior probability (G,) of each cell, up to a constant, in nats; not finite out of
+        range.
+        """
+        K = self.coefficients
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            log_masses = np.log(coefficient_masses(self.edges[:K]))
+            own = self.middles[K:]
+        for axis in own:
+            assert self.own_prior is not None
+            density, scale = self.own_prior
+            log_masses = np.add.outer(
+                log_masses, np.array([density(float(u), scale)[0] for u in axis])
+            )
+        return log_masses.ravel()
+
+
+def public_grid(settings: SamplerSettings, model: Model, K: int) -> PublicGrid:
+    """The grid that the settings and the family decide, for K coefficients, or InputError."""
+    if not isinstance(model, Regression) or (model.own_entries and model.own_prior is None):
+        raise InputError.by("grid-no-regression", model=model.name)
+    own = model.own_entries
+    P = K + own
+    if P > MOST_PARAMETERS:
+        raise InputError.by(
+            "grid-too-many-parameters",
+            most_parameters=MOST_PARAMETERS,
+            k=K,
+            model=model.name,
+            own=own,
+        )
+    ends = settings.grid_range or (*_OF_COEFFICIENT * K, *_OF_LOGARITHM * own)
+    steps = settings.grid_steps or _usual_steps(K, own)
+    for name, given, needed in (("grid_range", ends, 2 * P), ("grid_steps", steps, P)):
+        if len(given) != needed:
+            raise InputError.by(
+                "grid-setting-length",
+                name=name,
+                needed=needed,
+                k=K,
+                own=own,
+                model=model.name,
+                given=len(given),
+            )
+    if any(abs(end) > _FARTHEST_LOGARITHM for end in ends[2 * K :]):
+        raise InputError.by("grid-range-of-logarithm", farthest_logarithm=_FARTHEST_LOGARITHM)
+    if math.prod(steps) > MOST_POINTS:
+        raise InputError.by("grid-too-many-points", prod=math.prod(steps), most_points=MOST_POINTS)
+    return PublicGrid(tuple(ends), tuple(steps), K, model.own_prior)
+
+
+@lru_cache(maxsize=4)
+def public_scores(grid: PublicGrid) -> Scores:
+    """The whole prior (G,) of a grid's points, as of `whole_prior`; the array is not writable."""
+    scores = whole_prior(grid.log_prior())
+    scores.flags.writeable = False
+    return scores
+
+
+def check_grid(settings: SamplerSettings, model: Model, K: int, clamps: Sequence[Clamp]) -> None:
+    """Raise InputError for what engine grid takes for no table: its grid, prior and windows."""
+    public_scores(public_grid(settings, model, K))
+    for clamp in clamps:
+        window_units(clamp)
+
+
+def _usual_steps(K: int, own: int) -> tuple[int, ...]:
+    if K == 1 and own < 2:
+        return (
+            (_USUAL_POINTS // _STEPS_OF_LOGARITHM, _STEPS_OF_LOGARITHM) if own else (_STEPS_OF_ONE,)
+        )
+    P = K + own
+    return (int(_USUAL_POINTS ** (1.0 / P)),) * P
+
+
+def coefficient_masses(edges: tuple[Floats, ...]) -> Floats:
+    """Prior probability of each cell of K axes, given by their ends (G_k + 1,): (G_1, ..., G_K)."""
+    K = len(edges)
+    v = _standard_coefficients(K)
+    shape = tuple(len(ends) - 1 for ends in edges)
+    total = np.zeros((math.prod(shape[:-1]), shape[-1]))
+    for at in range(0, len(v), _NODES_AT_ONCE):
+        part = v[at : at + _NODES_AT_ONCE]
+        sides = [_sides(ends, part[:, k]) for k, ends in enumerate(edges)]
+        left = np.ones((len(part), 1))
+        for side in sides[:-1]:
+            left = (left[:, :, None] * side[:, None, :]).reshape(len(part), -1)
+        total += left.T @ sides[-1]
+    return total.reshape(shape) / len(v)
+
+
+def _standard_coefficients(K: int) -> Floats:
+    """Evenly spread points v (M, K) of N(0, Omega), Omega ~ LKJ(6)."""
+    pairs = K * (K - 1) // 2
+    nodes = _NODES_OF_ONE if K == 1 else _NODES
+    even = scipy.stats.qmc.Sobol(K + pairs, scramble=False).random(nodes) + 0.5 / nodes
+    x = ndtri(even[:, :K])
+    v = np.empty((nodes, K))
+    partials = np.empty((nodes, pairs))
+    columns = [j for i in range(K) for j in range(i)]
+    for at, j in enumerate(columns):
+        shape = LKJ_SHAPE + 0.5 * (K - 2 - j)  # (1 + z_ij) / 2 ~ Beta(shape, shape)
+        partials[:, at] = np.arctanh(2.0 * betaincinv(shape, shape, even[:, K + at]) - 1.0)
+    for m in range(nodes):
+        v[m] = cholesky_factor(partials[m], 0, K) @ x[m]
+    return v
+
+
+def _sides(ends: Floats, v: Floats) -> Floats:
+    """P(s v in each cell) for s ~ half-t(3, 0, 1): ends (G + 1,) and v (m,) to (m, G)."""
+    placed = ends[None, :] / v[:, None]
+    beyond = _half_t_beyond(np.maximum(placed, 0.0))
+    return np.abs(np.diff(beyond, axis=1))
+
+
+def _half_t_beyond(x: Floats) -> Floats:
+    """P(s > x) for s ~ half-t(3, 0, 1) and x of at least 0."""
+    with np.errstate(divide="ignore"):
+        y = math.sqrt(3.0) / x
+    near = np.arctan(y) - 1.0 / (y + 1.0 / y)
+    # Far out both terms are nearly y, so their difference is the sum over n of its power series,
+    # (-1)^(n + 1) 2n / (2n + 1) y^(2n + 1).
+    small = np.minimum(y, _SMALL)
+    far = small**3 * np.polynomial.polynomial.polyval(small**2, _SERIES)
+    return np.asarray(np.where(y < _SMALL, far, near) * (2.0 / math.pi))
+
 
 _SCORED = 0.5  # Share of the progress that the scores make up; draws are the rest.
 _COARSE = 0.5  # Share of the probability on one step, from which a grid is coarse.

@@ -18,6 +18,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -28,17 +29,14 @@ from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import quietly, share_out, steady_sums
-from pyvws.engines.engine import Progress
+from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.remedies import failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.model import SampledScale
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.sampled_scale import sampled_scale
-from pyvws.posterior.diagnostics import resampled_draws
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Posterior, resampled_draws
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
@@ -91,7 +89,7 @@ class LaplaceEngine:
         S = settings.chains * settings.draws
         starts = target.starts()
         scale = sampled_scale(starts[0])
-        density = _on_scale(target, scale)
+        density = partial(scale.density, target.density_and_gradient())
         with steady_sums(), np.errstate(all="ignore"):
             step = _STEP if target.clamp is None else _STEP_IN_WINDOW
             peaks = _peaks(density, [scale.inverse(start.centre) for start in starts], step)
@@ -216,20 +214,7 @@ class _Peak:
 
 
 _Density = Callable[[Floats, Floats], tuple[float, Floats]]
-
-
-def _on_scale(target: PseudoPosterior, scale: SampledScale) -> _Density:
-    """A function of z (D,) and q (D,), which it fills: the log density at z, and its gradient."""
-    evaluate = target.density_and_gradient()
-    restore, pull_back = scale.kernels
-
-    def density(z: Floats, q: Floats) -> tuple[float, Floats]:
-        jacobian, state = restore(z, *scale.data, q)
-        value, gradient = evaluate(q)
-        pull_back(state, q, *scale.data, gradient)
-        return value + jacobian, gradient
-
-    return density
+"""A function of z (D,) and q (D,), which it fills: the log density at z, and its gradient."""
 
 
 def _peaks(density: _Density, places: list[Floats], step: float) -> list[_Peak]:

@@ -5,33 +5,48 @@ target as it is, so predictors in any unit mix alike and small scales make no fu
 
 A clamped target can have several modes. Chains then start in each of the modes that
 `PseudoPosterior.starts` finds, and where the chains disagree they go on by steps that lead from one
-mode to another (`engines/_between_modes.py`).
+mode to another.
+
+A clamp of the record's whole sum ties a table's columns together, each through the records that all
+columns keep inside the window. The tie is loose, and the columns differ: one takes steps of a
+hundredth part of another's. So each iteration of a chain moves the columns in turn, given the other
+columns' terms. A conditional table moves row by row (`pyvws.engines.table_rows`), and needs no
+warm-up of its own. Another column moves by a step of NUTS, of its own size on its own sampled
+scale, whose gradient costs one column's. Each move keeps the joint target as it is.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
-from pyvws.engines._between_modes import moved_between_modes
+from pyvws._base.cores import steady_sums
 from pyvws.engines._block_chains import Chain, run_chains
 from pyvws.engines.compiled_target import CompiledTarget
-from pyvws.engines.engine import Progress
-from pyvws.engines.joint_nuts import sample_joint
-from pyvws.engines.remedies import failure_remedy
+from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.model import Draws, SampledScale, Start
+from pyvws.engines.table_rows import rows_of, with_rows
+from pyvws.models.conditional_table import ConditionalTable, patterns_of
+from pyvws.models.model import Draws, SampledScale, Start, level_places
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
-from pyvws.models.sequence import draws_of
-from pyvws.posterior.diagnostics import RHAT_LIMIT, Diagnostics, diagnose, independent_draws
-from pyvws.posterior.draws import Posterior
+from pyvws.models.sequence import draws_of, joint_draws
+from pyvws.posterior.draws import (
+    RHAT_LIMIT,
+    Diagnostics,
+    Posterior,
+    diagnose,
+    independent_draws,
+    together,
+)
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior, of_one_record
 
@@ -150,3 +165,149 @@ def _picked(drawn: Floats, scale: SampledScale, stream: np.random.SeedSequence) 
     """Points (few, D) of a previous fit's draws (S, D) on a scale, for a chain to start from."""
     picks = np.random.default_rng(stream.spawn(1)[0]).integers(len(drawn), size=_PICKS)
     return np.stack([scale.inverse(drawn[at]) for at in picks])
+
+
+_REMEDY = (
+    "Check that the weights leave enough of the data, take predictors out of columns that have "
+    "many, or choose a larger epsilon."
+)
+
+
+def sample_joint(
+    target: JointTarget, settings: SamplerSettings, *, seed: int, progress: Progress | None = None
+) -> Posterior:
+    """S = chains x draws of a table's clamped target; the same seed gives the same on any core
+    count.
+
+    One iteration moves the parameters of all columns, which are named as "income.beta". Diagnostics
+    are the worst over all columns; an iteration diverges where some column's step does. `progress`
+    is called with iterations done and in all. Raises ConvergenceError if a chain cannot start, and
+    InputError for a family whose terms cannot be clamped.
+    """
+    began = time.perf_counter()
+    rows = rows_of(target)
+    others, own = np.zeros((2, target.distinct_units))
+    columns = []
+    if None in rows:  # Tables have no scale, and start at draws of their own.
+        by_column = zip(target.given_others(others, own), target.starts(), rows, strict=True)
+        columns = [
+            CompiledTarget(given, sampled_scale(start))
+            for given, start, table in by_column
+            if table is None
+        ]
+    widths = [block.stop - block.start for block in target.blocks()]
+    streams = [
+        np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(settings.chains)
+    ]
+    chains = [
+        Chain(
+            *(columns, widths, settings, rng),
+            jitter=_JITTER_IN_WINDOW,
+            records=len(own),
+            rows=with_rows(target, rows, rng),
+        )
+        for rng in streams
+    ]
+    q = run_chains(chains, settings, progress, _REMEDY)
+    flat = q.reshape(-1, target.dimension)
+    return Posterior(
+        draws=joint_draws(
+            {
+                column.column: column.model.constrain(
+                    np.ascontiguousarray(flat[:, block]), column.cells.n_coefficients
+                )
+                for column, block in zip(target.columns, target.blocks(), strict=True)
+            }
+        ),
+        chains=settings.chains,
+        diagnostics=diagnosed(target, q, sum(chain.diverged for chain in chains)),
+        seconds=time.perf_counter() - began,
+        engine="native",
+    )
+
+
+def diagnosed(target: JointTarget, q: Floats, divergences: int) -> Diagnostics:
+    """The worst diagnostics over the columns of draws (chains, draws, D).
+
+    A conditional table's are of the log shares that some record has.
+    """
+    by_column = []
+    for at, (column, block) in enumerate(zip(target.columns, target.blocks(), strict=True)):
+        flat, cells = q[:, :, block].reshape(-1, block.stop - block.start), column.cells
+        if isinstance(column.model, ConditionalTable) and cells.n_cells:
+            shares = column.model.constrain(flat, cells.n_coefficients)["log_theta"]
+            compared = shares[:, patterns_of(cells), level_places(cells)]
+        else:
+            compared = column.model.diagnosed(flat, cells.n_coefficients)
+        by_column.append(diagnose(compared.reshape(*q.shape[:2], -1), 0 if at else divergences))
+    return together(by_column, [column.column for column in target.columns])
+
+
+_FREEDOM = 5.0  # Degrees of freedom of the components: heavier tails than a posterior has.
+_STEPS = 10  # Proposals for each draw that is kept.
+_FIRST = 100  # Draws that are dropped.
+
+
+def moved_between_modes(target: PseudoPosterior, q: Floats, seed: int) -> Floats:
+    """Draws (chains, draws, D) of the target from draws q (chains, draws, D) of separate chains.
+
+    Each chain knows the shape of its own mode, and no chain the modes' shares. So each chain goes
+    on by independence Metropolis steps: a proposal comes from a mixture with one heavy-tailed
+    component a chain, a t distribution with the chain's mean and covariance, whatever the state.
+    The steps keep the target as it is and go from one mode to another at once. In many dimensions,
+    or where a mode is far from elliptic, few proposals are accepted, which the diagnostics show.
+    """
+    chains, draws, _ = q.shape
+    density = target.density_and_gradient()
+    with steady_sums():
+        proposals = _Proposals(q)
+        moved = np.empty_like(q)
+        for chain, stream in enumerate(np.random.SeedSequence(seed).spawn(chains)):
+            rng = np.random.default_rng(stream)
+            state = q[chain, -1]
+            weight = density(state)[0] - proposals.log_density(state[None])[0]
+            for at in range(-_FIRST, draws):
+                points = proposals.draw(rng, _STEPS)
+                tests = np.log(rng.random(_STEPS))
+                likely = proposals.log_density(points)
+                for point, test, below in zip(points, tests, likely, strict=True):
+                    new = density(point)[0] - below
+                    if test < new - weight:  # Not where the density is not a number.
+                        state, weight = point, new
+                if at >= 0:
+                    moved[chain, at] = state
+    return moved
+
+
+class _Proposals:
+    """The mixture of t distributions, one component a chain of q (chains, draws, D)."""
+
+    def __init__(self, q: Floats) -> None:
+        self._means = q.mean(axis=1)
+        self._roots = np.array([_root(chain) for chain in q])
+        self._log_scales = np.log(np.diagonal(self._roots, axis1=1, axis2=2)).sum(axis=1)
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """Points (count, D)."""
+        D = self._means.shape[1]
+        mode = rng.integers(len(self._means), size=count)
+        steps = rng.standard_normal((count, D))
+        steps /= np.sqrt(rng.chisquare(_FREEDOM, size=(count, 1)) / _FREEDOM)
+        return np.asarray(self._means[mode] + np.einsum("nij,nj->ni", self._roots[mode], steps))
+
+    def log_density(self, points: Floats) -> Any:
+        """The log density of points (n, D), up to a constant."""
+        D = points.shape[1]
+        gaps = points[None] - self._means[:, None]
+        scaled = np.linalg.solve(self._roots, np.swapaxes(gaps, 1, 2))
+        squares = (scaled**2).sum(axis=1)
+        terms = -0.5 * (_FREEDOM + D) * np.log1p(squares / _FREEDOM)
+        return logsumexp(terms - self._log_scales[:, None], axis=0) - math.log(len(self._means))
+
+
+def _root(draws: Floats) -> Floats:
+    """The Cholesky factor (D, D) of the draws' covariance, never singular."""
+    spread = np.maximum(draws.std(axis=0), 1e-12 * (1.0 + np.abs(draws.mean(axis=0))))
+    standard = (draws - draws.mean(axis=0)) / spread
+    correlation = standard.T @ standard / len(draws) + 1e-6 * np.eye(len(spread))
+    return np.asarray(spread[:, None] * np.linalg.cholesky(correlation))

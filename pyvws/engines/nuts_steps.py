@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -90,6 +90,14 @@ def _turned(
     )
 
 
+class Step(NamedTuple):
+    """The log density after a step, the mean acceptance, and whether its trajectory broke off."""
+
+    value: float
+    acceptance: float
+    diverged: bool
+
+
 @kernel
 def nuts_step(
     density: Callable[..., int],
@@ -104,12 +112,12 @@ def nuts_step(
     size: float,
     both_ways: bool,
     counts: Ints,
-) -> tuple[float, float, bool]:
+) -> Step:
     """Move z (D,) with its gradient (D,) and what the density has `noted` there (M,), in place.
 
     The density notes what it finds at a point in `seen` (M,). `variances` (D,) scale the steps,
-    and `size` is in their unit. Returns the new log density, the mean acceptance, and whether the
-    trajectory broke off. Taken `both_ways`, a gain of energy counts against acceptance like a loss.
+    and `size` is in their unit. Taken `both_ways`, a gain of energy counts against acceptance like
+    a loss.
     """
     D = len(z)
     ends, momenta, slopes = np.empty((2, D)), np.empty((2, D)), np.empty((2, D))
@@ -192,7 +200,7 @@ def nuts_step(
         if turned:
             break
     counts[LEAPFROGS] += leapfrogs
-    return value, accepted / max(1, leapfrogs), diverged
+    return Step(value, accepted / max(1, leapfrogs), diverged)
 
 
 @kernel
@@ -268,12 +276,19 @@ def _sum_others(terms: Floats, total: Floats, k: int, others: Floats) -> None:
                     others[t] += terms[j, t]
 
 
+class _Words(NamedTuple):
+    """A block's words, and the last 2 M of them: the sum of the others' terms, and its own."""
+
+    own: Ints
+    others: Floats
+    seen: Floats
+
+
 @inlined_kernel
-def _words_of(words: Ints, first_word: Ints, k: int, M: int) -> tuple[Ints, Floats, Floats]:
-    """Block k's words, and the last 2 M of them: the sum of the others' terms, and its own."""
+def _words_of(words: Ints, first_word: Ints, k: int, M: int) -> _Words:
     own = words[first_word[k] : first_word[k + 1]]
     last = own[len(own) - 2 * M :].view(np.float64)
-    return own, last[:M], last[M:]
+    return _Words(own, last[:M], last[M:])
 
 
 @kernel

@@ -16,11 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.engines._bound_process import bound_command
-from pyvws.engines._chains import ChainEngine
 from pyvws.engines._pystan_process import load_module
 from pyvws.engines._stan_cache import compiled
-from pyvws.engines.stan_run import StanJob, variables
+from pyvws.engines.stan_run import ChainEngine, Densities, StanJob, bound_command, variables
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.posterior.draws import Y_REP
 
@@ -97,19 +95,15 @@ def _stored(path: Path) -> dict[str, Any]:
         return dict(stored)
 
 
-def densities(
-    program: str, data: dict[str, Any], points: Floats
-) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Log density (P,) with Stan's Jacobians up to a constant, its gradient (P, D) and the
-    constrained variables (P, ...) of a program at unconstrained points (P, D).
-    """
+def densities(program: str, data: dict[str, Any], points: Floats) -> Densities:
+    """The densities of a program at unconstrained points (P, D)."""
     module = load_module(_module_path(program))
     rows = [list(map(float, point)) for point in points]
     values = [module.log_prob(data, row, True) for row in rows]
     gradients = [module.log_prob_grad(data, row, True) for row in rows]
     written = [module.write_array(data, row, True, True) for row in rows]
     names = list(module.constrained_param_names(data))
-    return np.array(values), np.array(gradients), variables(names, np.array(written))
+    return Densities(np.array(values), np.array(gradients), variables(names, np.array(written)))
 
 
 def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
@@ -121,7 +115,7 @@ def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]
 def predictions(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:
     """y_rep (P, n) of a program at draws of it, from the same random numbers for any data."""
     points = unconstrained(program, data, draws)
-    return densities(program, data, points)[2][Y_REP]
+    return densities(program, data, points).written[Y_REP]
 
 
 def pystan_folder() -> Path | None:

@@ -1,4 +1,4 @@
-"""The code that all Stan engines share: data, first values, and columns turned into named draws.
+"""The code that Stan engines share: data, first values, chains as processes, and named draws.
 
 Stan draws parameters and nothing else. The log-likelihood comes from
 `pyvws.posterior.log_likelihood`.
@@ -6,23 +6,28 @@ Stan draws parameters and nothing else. The log-likelihood comes from
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from pyvws._base import resources as _resources
 from pyvws._base.checks import Floats
-from pyvws.engines.engine import Progress
-from pyvws.engines.remedies import failure_remedy
+from pyvws._base.cores import usable_cores
+from pyvws._base.private_folder import private_folder
+from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models.model import Model
-from pyvws.posterior.diagnostics import diagnose
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Posterior, diagnose
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
 Log = Callable[[str], None]
@@ -39,6 +44,16 @@ class StanRun:
     draws: dict[str, Floats]
     divergences: int
     seconds: float
+
+
+class Densities(NamedTuple):
+    """Of a program at P unconstrained points: log densities (P,) with Stan's Jacobians up to a
+    constant, their gradients (P, D), and the constrained variables (P, ...).
+    """
+
+    value: Floats
+    gradient: Floats
+    written: dict[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,3 +227,117 @@ def _initial(
         if np.isfinite(target.model.unconstrain(drawn)).all():
             draws = drawn
     return [{name: values[c] for name, values in draws.items()} for c in range(chains)]
+
+
+_POLL_SECONDS = 0.05
+# Asks Linux to kill this process when its parent ends, and then becomes the command.
+_BOUND = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG of prctl(2)
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+sys.exit(1)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEngine(StanEngine):
+    """A Stan engine that runs each chain as a process in the private folder of a fit.
+
+    As many run at once as there are processors, and they are killed when the caller stops.
+    """
+
+    @abstractmethod
+    def commands(self, job: StanJob, folder: Path) -> list[list[str]]:
+        """Write the chains' input files into the folder; return the command of each chain."""
+
+    @abstractmethod
+    def chain(
+        self, folder: Path, chain: int, keep: tuple[str, ...] | None
+    ) -> tuple[list[str], Floats]:
+        """Names and values (draws, columns) that a chain, counted from 1, left in the folder."""
+
+    def seconds(self, folder: Path, running: float) -> float:
+        """Seconds that sampling took, out of the seconds that the processes were running."""
+        return running
+
+    def run_job(self, job: StanJob) -> StanRun:
+        chains = job.settings.chains
+        with private_folder() as folder:
+            commands = self.commands(job, folder)
+            began = time.perf_counter()
+            codes = run_chains(commands, folder, job.settings, job.progress)
+            running = time.perf_counter() - began
+            if self.log is not None:
+                for path in sorted(folder.glob("*.log")):
+                    self.log(path.read_text(encoding="utf-8", errors="replace"))
+            if any(codes):
+                raise ConvergenceError(
+                    f"Stan failed in {sum(map(bool, codes))} of {chains} chains. Its "
+                    f"words are in the engine's log. {failure_remedy(job.data.get('X'))}"
+                )
+            read = [self.chain(folder, at + 1, job.keep) for at in range(chains)]
+            seconds = self.seconds(folder, running)
+        names, values = read[0][0], np.stack([drawn for _, drawn in read])
+        draws = variables(names, values)
+        return StanRun(
+            draws={name: draws[name] for name in draws if job.keep is None or name in job.keep},
+            divergences=int(values[..., names.index("divergent__")].sum()),
+            seconds=seconds,
+        )
+
+
+def bound_command(command: list[str]) -> list[str]:
+    """The command line that makes a command end with the thread that starts it and waits for it.
+
+    On systems other than Linux the command runs without that bond.
+    """
+    if sys.platform != "linux":
+        return command
+    return [sys.executable, "-I", "-S", "-c", _BOUND, str(os.getpid()), *command]
+
+
+def run_chains(
+    commands: list[list[str]], folder: Path, settings: SamplerSettings, progress: Progress | None
+) -> list[int]:
+    """Run one command a chain in `folder`; chain c prints to c.console.log; their exit codes.
+
+    Any exception kills the chains that still run, which also end with this process.
+    """
+    total = settings.chains * (settings.draws + settings.warmup)
+    waiting = list(enumerate(commands))
+    running: dict[int, subprocess.Popen[bytes]] = {}
+    codes: dict[int, int] = {}
+    cores = usable_cores()
+    try:
+        while waiting or running:
+            while waiting and len(running) < cores:
+                at, command = waiting.pop(0)
+                with (folder / f"{at + 1}.console.log").open("wb") as console:
+                    running[at] = subprocess.Popen(
+                        bound_command(command),
+                        cwd=folder,
+                        stdin=subprocess.DEVNULL,
+                        stdout=console,
+                        stderr=subprocess.STDOUT,
+                    )
+            time.sleep(_POLL_SECONDS)
+            for at, process in list(running.items()):
+                if process.poll() is not None:
+                    codes[at] = running.pop(at).returncode
+            if progress is not None:
+                progress(iterations_done(sorted(folder.glob("*.log"))), total)
+    finally:
+        for process in running.values():
+            process.kill()
+            process.wait()
+    return [codes[at] for at in sorted(codes)]
+
+
+def iterations_done(logs: list[Path]) -> int:
+    """Iterations that the chains' console texts report, summed over chains."""
+    done = 0
+    for path in logs:
+        counts = re.findall(r"Iteration:\s+(\d+) /", path.read_text(errors="replace"))
+        done += int(counts[-1]) if counts else 0
+    return done

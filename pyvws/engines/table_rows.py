@@ -6,7 +6,7 @@ has no others. Each step proposes the shares of one pattern from it, all else gi
 by the clamped target and both proposals' densities. So each step keeps the target of
 `pyvws.posterior.joint_target` as it is. Few units cross an end of the window at once, so nearly all
 steps are accepted, and draws are nearly independent. The other columns, of any family, enter by
-each unit's sum of their terms. `pyvws.engines.joint_nuts` runs the chains.
+each unit's sum of their terms. `pyvws.engines.nuts` runs the chains.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ None is corrected for chance: of N independent records each is of the size of 1 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,14 +18,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import scipy  # Its parts are imported where they are first used, each for half a second.
-from numpy.typing import NDArray
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, finite_vector, same_length
 from pyvws.errors import InputError
+from pyvws.evaluation.original_and_datasets import Codes
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.kinds import distinct, floats_of, has_labels
-
-Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Associations:
     matrix: Floats
 
 
-def associations(table: Any, *, categories: Sequence[str] = ()) -> Associations:
+def associations(table: IntoFrame, *, categories: Sequence[str] = ()) -> Associations:
     """How strongly each two columns of a table go together [cramer1946] [kruskal1952].
 
     Two categories have Cramer's V, two numbers Spearman's rank correlation, and a category and a
@@ -86,7 +86,7 @@ def associations(table: Any, *, categories: Sequence[str] = ()) -> Associations:
     )
 
 
-def cramers_v(first: Any, second: Any) -> float:
+def cramers_v(first: ArrayLike, second: ArrayLike) -> float:
     """Cramer's V of two columns of labels or codes (N,), in [0, 1]; 0 = independent.
 
     NaN where a column has one value. Raises InputError for columns of unlike lengths.
@@ -99,7 +99,7 @@ def cramers_v(first: Any, second: Any) -> float:
     return _v(codes, others)
 
 
-def correlation_ratio(categories: Any, numbers: Any) -> float:
+def correlation_ratio(categories: ArrayLike, numbers: ArrayLike) -> float:
     """The correlation ratio eta of a category and a number, (N,) each, in [0, 1].
 
     eta^2 is the share of the number's sum of squares that lies between the categories; 0 = all
@@ -114,7 +114,7 @@ def correlation_ratio(categories: Any, numbers: Any) -> float:
     return _eta(codes, values)
 
 
-def rank_correlation(first: Any, second: Any) -> float:
+def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
     """Spearman's rank correlation of two numbers (N,), in [-1, 1]; equal values share a rank.
 
     NaN where a column has one value. Raises InputError for missing numbers and columns of unlike
@@ -159,7 +159,7 @@ def _column(column: nw.Series[Any], coded: bool) -> _Column:
     return _Column(values, scipy.stats.rankdata(values), np.isfinite(values))
 
 
-def _codes(labels: Any, name: str) -> Codes:
+def _codes(labels: ArrayLike, name: str) -> Codes:
     import pandas as pd
 
     column = np.asarray(labels)
@@ -168,7 +168,7 @@ def _codes(labels: Any, name: str) -> Codes:
     return _places(*pd.factorize(pd.Series(column)))
 
 
-def _places(places: Any, labels: Any) -> Codes:
+def _places(places: Codes, labels: Sized) -> Codes:
     """Places among the labels; an empty cell, at place -1, becomes one more."""
     return np.where(places < 0, len(labels), places).astype(np.intp)
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, dataset_list, same_length, vector
 from pyvws.errors import InputError
@@ -171,13 +172,13 @@ class _Values:
 
 
 def check_column(
-    original: Any,
+    original: ArrayLike,
     synthetic: Sequence[Any],
     *,
     levels: Sequence[str] | None = None,
-    counts: Any = None,
+    counts: ArrayLike | None = None,
     predictors: Sequence[Predictor] = (),
-    units: Any = None,
+    units: ArrayLike | None = None,
     noise: CellNoise | None = None,
     beyond_is_trouble: bool = True,
 ) -> ColumnCheck:
@@ -451,15 +452,19 @@ def _parts(p: float, q: float, records: float, rows: float, tolerance: float) ->
     return bool(abs(p - q) > _limit(p, q, math.sqrt(1 / records + 1 / rows), tolerance, _CHANCE))
 
 
-def _limit(p: Any, q: Any, chance: Any, tolerance: float, times: float) -> Any:
+def _limit(
+    p: Floats | float, q: Floats | float, chance: Floats | float, tolerance: float, times: float
+) -> Any:
     """How far two shares may differ, with chance (1/N + 1/n)^(1/2)."""
     m = (p + q) / 2
     s = np.sqrt(np.maximum(m * (1 - m), 0.0))
     return np.maximum(_LEAST, tolerance * s) + times * s * chance
 
 
-def _statistic(name: str, data: float, own: Any, trouble: str = "") -> Statistic:
-    mean, lowest, highest = (_finite(summary(own)) for summary in (np.mean, np.min, np.max))
+def _statistic(
+    name: str, data: float, own: Floats | Sequence[float], trouble: str = ""
+) -> Statistic:
+    mean, lowest, highest = (_finite(float(f(own))) for f in (np.mean, np.min, np.max))
     return Statistic(name, _finite(data), mean, lowest, highest, trouble)
 
 

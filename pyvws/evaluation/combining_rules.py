@@ -27,9 +27,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 from pyvws._base.checks import (
@@ -124,6 +126,23 @@ def rule_of(privacy: Mapping[str, Any], of: str | None = None) -> dict[str, Any]
     return {"of": (of or OF[0]) if imputed else None, **draws}
 
 
+@runtime_checkable
+class Released(Protocol):
+    """What a release has of its datasets: the statement, the schema as text, and noisy counts."""
+
+    @property
+    def datasets(self) -> Sequence[Any]: ...
+
+    @property
+    def privacy(self) -> Mapping[str, Any]: ...
+
+    @property
+    def schema(self) -> str: ...
+
+    @property
+    def public_tables(self) -> Mapping[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class SeveralDatasets:
     """Synthetic tables, and what is known of how they were made.
@@ -141,18 +160,21 @@ class SeveralDatasets:
 
     @classmethod
     def of(
-        cls, datasets: Any, schema: Schema | None, counted: Sequence[str] = (), **given: Any
+        cls,
+        datasets: Sequence[IntoFrame] | Released,
+        schema: Schema | None,
+        counted: Sequence[str] = (),
+        **given: Any,
     ) -> Self:
         """The tables of a list with what is `given`, or those of a release, which says the rest.
 
         Raises InputError for another rule than that of the release.
         """
-        privacy = getattr(datasets, "privacy", None)
-        if privacy is None:
+        if not isinstance(datasets, Released):
             return cls(datasets, schema, given, counted)
         from pyvws.tables.schema.schema import Schema
 
-        said = rule_of(privacy, given["of"])
+        said = rule_of(datasets.privacy, given["of"])
         if given["draw_of_dataset"] is not None:
             said["draw_of_dataset"] = given["draw_of_dataset"]
         known = next(filter(None, (schema, Schema.parse(datasets.schema))), None)
@@ -197,8 +219,8 @@ class CombinedCoefficients(dict[str, Combined]):
 
 
 def combine(
-    estimates: Any,
-    variances: Any,
+    estimates: ArrayLike,
+    variances: ArrayLike,
     *,
     kind: Literal["partial", "full"] = "partial",
     of: Literal["population", "table"] | None = None,
@@ -265,7 +287,7 @@ def combine(
 
 
 def combine_formula(
-    datasets: Any,
+    datasets: Sequence[IntoFrame] | Released,
     formula: str,
     *,
     kind: Literal["partial", "full"] = "partial",
@@ -321,7 +343,7 @@ def combine_formula(
     >>> combine_formula(tables, "y ~ x")["x"].estimate.__round__(10)
     1.3
     """
-    from pyvws.evaluation.least_squares import fit_formula
+    from pyvws.evaluation.regressions import fit_formula
 
     given: Any = {
         "kind": kind,
@@ -330,19 +352,19 @@ def combine_formula(
         "draw_of_dataset": draw_of_dataset,
     }
     several = SeveralDatasets.of(datasets, schema, **given)
-    datasets, draw_of_dataset = several.tables, several.rule["draw_of_dataset"]
-    if not isinstance(datasets, (list, tuple)):
+    tables, draws = several.tables, several.rule["draw_of_dataset"]
+    if not isinstance(tables, (list, tuple)):
         raise InputError.by("datasets-not-tables")
-    if len(datasets) < 2:
-        raise InputError.by("too-few-datasets", datasets=len(datasets))
-    called = [f"dataset {k}" for k in range(1, len(datasets) + 1)] if names is None else list(names)
-    if len(called) != len(datasets):
-        raise InputError.by("names-length", called=len(called), datasets=len(datasets))
-    if draw_of_dataset is not None:  # Refuse before the work.
-        _refuse_shared(_draws(draw_of_dataset, len(datasets)), kind)
+    if len(tables) < 2:
+        raise InputError.by("too-few-datasets", datasets=len(tables))
+    called = [f"dataset {k}" for k in range(1, len(tables) + 1)] if names is None else list(names)
+    if len(called) != len(tables):
+        raise InputError.by("names-length", called=len(called), datasets=len(tables))
+    if draws is not None:  # Refuse before the work.
+        _refuse_shared(_draws(draws, len(tables)), kind)
     fits = [
         fit_formula(table, formula, name, family, several.schema)
-        for table, name in zip(datasets, called, strict=True)
+        for table, name in zip(tables, called, strict=True)
     ]
     for name, fit in zip(called, fits, strict=True):
         if fit.names != fits[0].names:

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoDataFrame
 from scipy.special import ndtri
 
 from pyvws._base.checks import Floats, choice, open_unit_interval
@@ -48,7 +49,7 @@ def noise_probabilities(
 
 
 def counted_cells(
-    counts: Any,
+    counts: IntoDataFrame,
     *,
     noise: Literal["laplace", "gaussian"],
     of: Literal["population", "table"] = "population",
@@ -129,7 +130,9 @@ _RETURNED: Final = (
 )
 
 
-def _width_and_variance(scale: float, noise: Any, level: float) -> tuple[int, float]:
+def _width_and_variance(
+    scale: float, noise: Literal["laplace", "gaussian"], level: float
+) -> tuple[int, float]:
     """The q of an interval S - q to S + q, and the variance of the noise."""
     z, mass = noise_probabilities(scale, noise)
     at_least = np.cumsum(mass[z >= 0] + np.where(z[z >= 0] > 0, mass[z >= 0], 0.0))

@@ -1,4 +1,4 @@
-"""Identity and attribute disclosure by keys, without aligned rows [raab2024].
+"""Disclosure without aligned rows: by keys [raab2024], and by the closest record [gower1971].
 
 A key q is a combination of values that an intruder knows, and d_q and s_q count its records in the
 original (N_d records) and in a synthetic table (N_s). d_tq and s_tq count those with target t.
@@ -6,18 +6,24 @@ original (N_d records) and in a synthetic table (N_s). d_tq and s_tq count those
 - repU = sum of d_q over q with d_q = 1 and s_q = 1, over N_d: replicated uniques.
 - DiSCO = sum of d_tq over (t, q) with s_tq = s_q > 0, over N_d: all synthetic records with the key
   have one target, and the original record has it too.
+
+The distance of two records is the mean over the columns of what they differ in: 0 or 1 for a
+category, for a number the difference over the original's range, at most 1. Two missing values do
+not differ; a missing value and a number differ by 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pyvws._base.checks import same_length
+from pyvws._base.checks import Floats, finite_vector, same_length
 from pyvws.errors import InputError
+from pyvws.evaluation.original_and_datasets import Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ class AttributeDisclosure:
     both: float
 
 
-def replicated_uniques(original: Any, synthetic: Any) -> ReplicatedUniques:
+def replicated_uniques(original: ArrayLike, synthetic: ArrayLike) -> ReplicatedUniques:
     """Unique keys of an original (N_d,) and a synthetic table (N_s,), given as codes from 0 on.
 
     >>> replicated_uniques([0, 1, 1, 2], [0, 2, 2, 3]).replicated
@@ -70,7 +76,10 @@ def replicated_uniques(original: Any, synthetic: Any) -> ReplicatedUniques:
 
 
 def attribute_disclosure(
-    original: Any, original_target: Any, synthetic: Any, synthetic_target: Any
+    original: ArrayLike,
+    original_target: ArrayLike,
+    synthetic: ArrayLike,
+    synthetic_target: ArrayLike,
 ) -> AttributeDisclosure:
     """What keys (N_d,) and (N_s,) tell of a target; all are codes from 0 on.
 
@@ -97,7 +106,7 @@ def attribute_disclosure(
     return AttributeDisclosure(*(float(share.mean()) for share in shares))
 
 
-def _codes(values: Any, name: str) -> NDArray[np.intp]:
+def _codes(values: ArrayLike, name: str) -> NDArray[np.intp]:
     codes = np.asarray(values)
     if codes.ndim != 1 or codes.size == 0 or codes.dtype.kind not in "iu" or codes.min() < 0:
         raise InputError.by("not-counts-vector", name=name)
@@ -110,3 +119,62 @@ def _counts(
     """How often each code occurs in each."""
     width = int(max(first.max(), second.max())) + 1
     return np.bincount(first, minlength=width), np.bincount(second, minlength=width)
+
+
+_BLOCK = 200  # Records at a time.
+
+
+def closest_distances(
+    records: Plain,
+    others: Plain,
+    ranges: Mapping[str, float],
+    *,
+    itself: NDArray[np.intp] | None = None,
+) -> Floats:
+    """The distance (M,) from each of `records` to the closest of `others` (N,), in [0, 1].
+
+    `ranges` has the range of each number. `itself` (M,) is the place among `others` of each record
+    that is one of them, which is left out. Smaller = riskier.
+
+    >>> records, others = {"x": np.array([1.0, 8.0])}, {"x": np.array([2.0, 4.0])}
+    >>> closest_distances(records, others, {"x": 10.0}).tolist()
+    [0.1, 0.4]
+    """
+    size = len(next(iter(records.values())))
+    nearest = np.empty(size)
+    for start in range(0, size, _BLOCK):
+        rows = slice(start, min(start + _BLOCK, size))
+        total: Any = 0.0
+        for name, values in records.items():
+            total = total + _differences(values[rows], others[name], ranges.get(name, 1.0))
+        if itself is not None:
+            total[np.arange(len(total)), np.asarray(itself)[rows]] = np.inf
+        nearest[rows] = total.min(axis=1) / len(records)
+    return nearest
+
+
+def share_nearer(first: ArrayLike, second: ArrayLike) -> float:
+    """The share of pairs of distances (M,) and (N,) with the first one smaller; ties count half.
+
+    1/2 = alike, larger = the first ones are nearer.
+
+    >>> share_nearer([0.1, 0.2], [0.2, 0.3])
+    0.875
+    """
+    near, far = finite_vector(first, "first"), np.sort(finite_vector(second, "second"))
+    below = np.searchsorted(far, near, side="left") + np.searchsorted(far, near, side="right")
+    return float(1.0 - below.mean() / (2.0 * len(far)))
+
+
+def _differences(values: NDArray[Any], others: NDArray[Any], width: float) -> Floats:
+    if values.dtype.kind != "f":
+        return (values[:, None] != others[None, :]).astype(np.float64)
+    gone, lost = np.isnan(values), np.isnan(others)
+    x, y = np.where(gone, 0.0, values), np.where(lost, 0.0, others)
+    gap: Floats = np.minimum(np.abs(x[:, None] - y[None, :]) / (width or 1.0), 1.0)
+    if width == 0.0:
+        gap = (x[:, None] != y[None, :]).astype(np.float64)
+    if gone.any() or lost.any():
+        gap[gone[:, None] != lost[None, :]] = 1.0
+        gap[gone[:, None] & lost[None, :]] = 0.0
+    return gap

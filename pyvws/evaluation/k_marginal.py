@@ -17,16 +17,18 @@ from typing import Any, Final, Literal
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
+from pyvws.evaluation.bootstrap import second_sample, units_drawn
 from pyvws.evaluation.original_and_datasets import (
     Codes,
     OriginalAndDatasets,
     rising_edges,
     shared_codes,
 )
-from pyvws.evaluation.second_sample import second_sample, units_drawn
 from pyvws.r_numbers import rarith
 from pyvws.tables.files.frame import check_columns
 from pyvws.tables.files.kinds import distinct, floats_of
@@ -131,7 +133,7 @@ def worse_than_independent(
 
 
 def k_marginal(
-    original: Any,
+    original: IntoFrame,
     synthetic: Sequence[Any],
     *,
     columns: Sequence[str] | None = None,
@@ -270,12 +272,12 @@ def chained_k_marginal(original: Codes, *, replicates: int = 5, seed: int = 1) -
     return rarith.mean(scores)
 
 
-def pair_distances(original: Any, synthetic: Any) -> PairDistances:
+def pair_distances(original: ArrayLike, synthetic: ArrayLike) -> PairDistances:
     """Distances and score of tables of codes (N, D) and (M, D): whole numbers from 0 on."""
     return _distances(original, [synthetic])[0]
 
 
-def _distances(original: Any, synthetic: Sequence[Any]) -> list[PairDistances]:
+def _distances(original: ArrayLike, synthetic: Sequence[Any]) -> list[PairDistances]:
     """`pair_distances` of each table, and last of all of them as one."""
     first, *others = (np.asarray(table, np.intp) for table in (original, *synthetic))
     widths = np.max([table.max(axis=0) for table in (first, *others)], axis=0) + 1

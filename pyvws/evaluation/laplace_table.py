@@ -22,9 +22,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positive
 from pyvws.errors import InputError
@@ -196,13 +197,15 @@ class _Sums:
         means = np.clip(centre + quotient, low, high)
         return means[:, None], np.where(some, error, np.nan)[:, None]
 
-    def _sums(self, values: Floats, there: Any, range: tuple[float, float], name: str) -> NoisySums:
+    def _sums(
+        self, values: Floats, there: NDArray[np.bool_] | None, range: tuple[float, float], name: str
+    ) -> NoisySums:
         cells = self._records.cell
         if there is not None:
             cells = np.where(there, cells, -1)
         return noisy_sums(self._seller, name, values, cells, count=self._cells, range=range)
 
-    def _within(self, places: Any, parts: int, name: str) -> tuple[Floats, float]:
+    def _within(self, places: NDArray[np.intp], parts: int, name: str) -> tuple[Floats, float]:
         """Noisy sums of weights (C, parts) of cells cut by `places` (N,), and their noise."""
         cell = self._records.cell
         cells = np.where((cell < 0) | (places < 0), -1, cell * parts + places)
@@ -222,7 +225,12 @@ class _Sums:
         return shares, np.where(whole > 0, error / np.where(whole > 0, whole, 1.0), np.nan)
 
     def _quantiles(
-        self, asked: CellStatistic, y: Floats, there: Any, range: tuple[float, float], name: str
+        self,
+        asked: CellStatistic,
+        y: Floats,
+        there: NDArray[np.bool_],
+        range: tuple[float, float],
+        name: str,
     ) -> tuple[Floats, Floats]:
         edges = equal_edges(*range, bins=_BINS)
         places = np.minimum(np.searchsorted(edges, y, side="right") - 1, _BINS - 1)

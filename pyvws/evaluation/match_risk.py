@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, choice
 from pyvws.r_numbers import rarith
 from pyvws.risks.balls import count_inside, make_balls, outcomes
-from pyvws.risks.identification_risk import paired_outcomes, pattern_codes
+from pyvws.risks.identification_risk import Known, paired_outcomes, pattern_codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,12 @@ class MatchRisk:
 
 
 def match_risk(
-    original: Any,
+    original: ArrayLike,
     synthetic: Sequence[Any],
     *,
     radius: float | Sequence[float] = 0.2,
     radius_kind: Literal["percentage", "absolute", "fixed"] = "percentage",
-    known: Any = None,
+    known: Known = None,
     norm: Literal["box", "euclidean"] = "box",
     ball: Literal["open", "closed"] = "open",
 ) -> MatchRisk:

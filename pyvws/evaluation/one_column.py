@@ -1,6 +1,7 @@
 """One column in the original and in synthetic datasets: a number, or the levels of a category.
 
-The quantiles and means of a number are those of [risk2024].
+The quantiles and means of a number are those of [risk2024], the distances between empirical
+distribution functions those of [woo2009].
 """
 
 from __future__ import annotations
@@ -12,15 +13,13 @@ from typing import Any, Final, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
-from pyvws.evaluation.ecdf import ecdf_utility
 from pyvws.evaluation.pmse import pmse
 from pyvws.r_numbers import rarith
-from pyvws.sheet.html import InSheets
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.sheet import InSheets, Sheet
 
 _PROBABILITIES: Final = (0.1, 0.15, 0.25, 0.5, 0.75, 0.9)
 _BESIDE: Final = ("data", "average", "lowest", "highest")
@@ -167,7 +166,7 @@ def _of_number(name: str, original: Floats, datasets: Sequence[Floats]) -> Sheet
 
 
 def utility_table(
-    original: Any, synthetic: Sequence[Any], *, probabilities: Any = _PROBABILITIES
+    original: ArrayLike, synthetic: Sequence[Any], *, probabilities: ArrayLike = _PROBABILITIES
 ) -> UtilityTable:
     """Quantiles (type 7) and the mean of confidential data and of synthetic datasets.
 
@@ -219,3 +218,55 @@ def utility_table(
 
 def _row(values: Floats, levels: Floats) -> Floats:
     return np.append(rarith.quantile(values, levels), rarith.mean(values))
+
+
+@dataclass(frozen=True, slots=True)
+class EcdfUtility:
+    """Distances between distribution functions, without unit, in [0, 1]; smaller = more useful.
+
+    `maximum` is U_m, the largest absolute difference. `average` is U_a, the mean squared
+    difference. Both are averages over the synthetic datasets.
+    """
+
+    maximum: float
+    average: float
+
+
+def ecdf_utility(original: ArrayLike, synthetic: Sequence[Any]) -> EcdfUtility:
+    """U_m and U_a of synthetic datasets against the confidential data [risk2024].
+
+    For each dataset the function merges both sets of values, with duplicates, and takes
+    d = F_original - F_synthetic at every merged value. U_m = max |d| and U_a = mean(d^2). The
+    result has the means of U_m and U_a over the datasets.
+
+    Parameters
+    ----------
+    original : array_like, shape (N,)
+        Confidential outcome.
+    synthetic : sequence of array_like, each of shape (N_l,)
+        Synthetic outcomes, in the same unit. A single dataset stands in a list too.
+
+    Returns
+    -------
+    EcdfUtility
+        Smaller = closer to the confidential distribution.
+
+    Raises
+    ------
+    InputError
+        For missing or infinite values or an empty list.
+
+    Examples
+    --------
+    >>> ecdf_utility([1.0, 2.0], [[1.0, 3.0]])
+    EcdfUtility(maximum=0.5, average=0.0625)
+    """
+    y = finite_vector(original, "original")
+    largest, squared = [], []
+    for number, dataset in enumerate(dataset_list(synthetic, "synthetic"), start=1):
+        values = finite_vector(dataset, f"synthetic dataset {number}")
+        merged = np.concatenate([y, values])
+        difference = rarith.ecdf_at(y, merged) - rarith.ecdf_at(values, merged)
+        largest.append(float(np.abs(difference).max()))
+        squared.append(rarith.mean(difference**2))
+    return EcdfUtility(rarith.mean(largest), rarith.mean(squared))

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
@@ -37,6 +38,8 @@ _TENTHS: Final = np.arange(1, 10) / 10
 _HARDLY: Final = 0.1  # Of the records of either table, those whose value the other table has.
 
 Codes = NDArray[np.intp]
+Plain = Mapping[str, NDArray[Any]]
+"""Columns (N,) by name: whole numbers are codes of a category, floats numbers, NaN if missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +55,11 @@ class OriginalAndDatasets:
     @classmethod
     def read(
         cls,
-        original: Any,
-        datasets: Any,
+        original: IntoFrame | None,
+        datasets: Iterable[IntoFrame],
         *,
         schema: Schema | None = None,
-        holdout: Any = None,
+        holdout: IntoFrame | None = None,
         argument: str = "synthetic",
         role: str = "synthetic dataset",
     ) -> OriginalAndDatasets:
@@ -166,12 +169,12 @@ class OriginalAndDatasets:
                 if _spelled_apart(parts[0], parts[place], code_of, self._missing_codes(name))
             ]
             if apart:
-                columns = named(apart, self.first.columns)
-                raise InputError(
-                    f"{first} and {role} have hardly a value in common, or spell some differently: "
-                    f"{columns}. Spell values alike in both, "
-                    + ("as the schema does" if any(map(known.get, apart)) else "give a schema")
-                    + ", or leave these columns out."
+                raise InputError.by(
+                    "spelled-apart",
+                    first=first,
+                    role=role,
+                    columns=named(apart, self.first.columns),
+                    way="as the schema does" if any(map(known.get, apart)) else "give a schema",
                 )
 
     def _levels(self, name: str) -> Sequence[str | None]:
@@ -282,10 +285,8 @@ def plain_tables(
     """
     kinds = tables.kinds(columns)
     if len(kinds) < least:
-        raise InputError(
-            f"{least} or more columns must be categories or numbers that vary. Got {len(kinds)}."
-            + (" Judge a single column by pyvws utility --outcome." if kinds else "")
-        )
+        hint = " Judge a single column by pyvws utility --outcome." if kinds else ""
+        raise InputError.by("too-few-that-vary", least=least, kinds=len(kinds), hint=hint)
     given = {name: rising_edges(values, name) for name, values in (bins or {}).items()}
     asked = tables.first.columns if columns is None else list(dict.fromkeys(columns))
     check_columns(tables.first.select(asked), given, role="bins")
@@ -315,7 +316,7 @@ def plain_tables(
     )
 
 
-def rising_edges(values: Any, name: str) -> Floats:
+def rising_edges(values: ArrayLike, name: str) -> Floats:
     """Edges of bins; InputError unless they rise."""
     edges = finite_vector(values, f"bins of {name!r}")
     if not (np.diff(edges) > 0).all():

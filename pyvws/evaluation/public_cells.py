@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, open_unit_interval
@@ -142,7 +143,7 @@ def table_plan(
     )
 
 
-def read_records(table: Any, plan: TablePlan, name: str) -> CellRecords:
+def read_records(table: IntoFrame, plan: TablePlan, name: str) -> CellRecords:
     """The records of a frame by cell.
 
     Raises InputError, with the frame's name before it, for columns that the frame lacks, for cells
@@ -260,7 +261,7 @@ def _values(statistic: CellStatistic, records: CellRecords) -> Floats:
 
 
 def _estimates(
-    statistic: CellStatistic, values: Floats, design: SurveyDesign, rows: Any
+    statistic: CellStatistic, values: Floats, design: SurveyDesign, rows: NDArray[np.intp]
 ) -> Iterator[SurveyEstimate]:
     """The estimates of a statistic of the values (N,) in `rows`, a point each."""
     y = values[rows]

@@ -19,12 +19,14 @@ from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoFrame
 
 from pyvws._base.checks import Floats, open_unit_interval
 from pyvws.errors import UsageError
 from pyvws.evaluation.combining_rules import (
     Combined,
     CombiningRule,
+    Released,
     SeveralDatasets,
     combine,
     rule_named,
@@ -50,8 +52,7 @@ from pyvws.evaluation.public_cells import (
 from pyvws.evaluation.survey_estimates import (
     SurveyEstimate,
 )
-from pyvws.sheet.html import InSheets
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 
@@ -268,7 +269,7 @@ def of_capped(records: str | None) -> list[str]:
 
 
 def tabulate(
-    datasets: Any,
+    datasets: Sequence[IntoFrame] | Released,
     *,
     by: Levels | Names = (),
     count: bool = False,
@@ -286,7 +287,7 @@ def tabulate(
     counted: Sequence[str] = (),
     size_ratio: float = 1.0,
     draw_of_dataset: Sequence[Any] | None = None,
-    original: Any = None,
+    original: IntoFrame | None = None,
     epsilon: float | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> PublishedTable:
@@ -368,7 +369,7 @@ def tabulate(
         size_ratio=size_ratio,
         draw_of_dataset=draw_of_dataset,
     )
-    datasets, schema, rules = several.tables, several.schema, several.rule
+    schema, rules = several.schema, several.rule
     asked = partial(
         table_plan,
         by,
@@ -385,9 +386,8 @@ def tabulate(
     weighed = Weighing(None) if original is None else weighing(schema, weights)
     open_unit_interval(level, "level")
     frames = OriginalAndDatasets.read(
-        original, datasets, schema=schema, argument="datasets", role="dataset"
+        None, several.tables, argument="datasets", role="dataset"
     ).frames
-    confidential = frames.pop("original", None)
     combine([0.0] * len(frames), [0.0] * len(frames), **rules)  # Refuse before the work.
     cells, unit = plan.cells, getattr(schema, "unit", None)
     beside = [(np.full((len(cells), len(x.points)), np.nan),) * 2 for x in plan.statistics]
@@ -397,7 +397,7 @@ def tabulate(
         public = public_ranges(asked(weights=weighed.column), schema, ranges or {})
         most = most_records(schema)
         whole = replace(plan, weights=weighed.column, strata=None, clusters=unit)
-        held = read_records(confidential, whole, "original")
+        held = read_records(original, whole, "original")
         beside = laplace_figures(
             *(held, whole, public),
             epsilon=epsilon,
@@ -418,7 +418,7 @@ def tabulate(
                 figures.append(
                     CellFigure(
                         *(cell, statistic.kind, statistic.column, str(point)),
-                        *_joined(of_datasets, level, rules),
+                        **_joined(of_datasets, level, rules),
                         records=float(sizes.mean()),
                         empty=int((sizes == 0).sum()),
                         laplace=float(beside[place][0][row, column]),
@@ -442,7 +442,7 @@ def tabulate(
     )
 
 
-def own_figures(table: Any, *, level: float = 0.95, **asked: Any) -> Floats:
+def own_figures(table: IntoFrame, *, level: float = 0.95, **asked: Any) -> Floats:
     """Estimates of a table itself with both ends of their intervals (K, 3), as `tabulate` orders.
 
     `asked` is what `tabulate` is asked, such as `by` and `mean`. The intervals are normal.
@@ -466,14 +466,16 @@ def _counted(statistic: CellStatistic, plan: TablePlan, sets: Sequence[frozenset
 
 def _joined(
     estimates: Sequence[SurveyEstimate], level: float, rules: Mapping[str, Any]
-) -> tuple[float, float, float, float, float]:
-    """Estimate, standard error, degrees of freedom and interval; NaN as far as none are given."""
+) -> dict[str, Any]:
+    """The parts of a figure that the combining rules give; NaN as far as they give none."""
+    names = ("estimate", "standard_error", "df", "lower", "upper")
     q = np.array([estimate.estimate for estimate in estimates])
     v = np.array([estimate.variance for estimate in estimates])
     if not np.isfinite(q).all():
-        return (np.nan,) * 5
+        return dict.fromkeys(names, np.nan)
     sure = bool(np.isfinite(v).all())
     combined: Combined = combine(q, v if sure else np.zeros(len(q)), **rules)
     if not sure:
-        return (combined.estimate, *(np.nan,) * 4)
-    return combined.estimate, combined.variance**0.5, combined.df, *combined.interval(level)
+        return dict.fromkeys(names, np.nan) | {"estimate": combined.estimate}
+    parts = (combined.estimate, combined.variance**0.5, combined.df, *combined.interval(level))
+    return dict(zip(names, parts, strict=True))

@@ -9,10 +9,10 @@ clusters of the whole dataset count, and those without a record of the cell add 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from pyvws._base.checks import (
@@ -51,7 +51,9 @@ class SurveyEstimate:
     variance: float
 
 
-def survey_design(weights: Any, strata: Any = None, clusters: Any = None) -> SurveyDesign:
+def survey_design(
+    weights: ArrayLike, strata: ArrayLike | None = None, clusters: ArrayLike | None = None
+) -> SurveyDesign:
     """The design of N records with weights (N,).
 
     `strata` and `clusters` (N,) hold labels. Without clusters each record is one. Equal labels of
@@ -70,7 +72,9 @@ def survey_design(weights: Any, strata: Any = None, clusters: Any = None) -> Sur
     return SurveyDesign(w, stratum, cluster, sizes)
 
 
-def survey_total(y: Any, design: SurveyDesign, rows: Any = None) -> SurveyEstimate:
+def survey_total(
+    y: ArrayLike, design: SurveyDesign, rows: ArrayLike | None = None
+) -> SurveyEstimate:
     """The weighted total of a cell, as R's ``svytotal``.
 
     `rows` (n,) are the places of the cell's records, from 0, and y (n,) has their values. By
@@ -84,7 +88,9 @@ def survey_total(y: Any, design: SurveyDesign, rows: Any = None) -> SurveyEstima
     return SurveyEstimate(_sum(z), _variance(z, places, design))
 
 
-def survey_mean(y: Any, design: SurveyDesign, rows: Any = None) -> SurveyEstimate:
+def survey_mean(
+    y: ArrayLike, design: SurveyDesign, rows: ArrayLike | None = None
+) -> SurveyEstimate:
     """The weighted mean of a cell, as R's ``svymean``: sum w y / sum w.
 
     y and `rows` (n,) are as in `survey_total`. The mean of a cell without weight is NaN.
@@ -101,7 +107,9 @@ def survey_mean(y: Any, design: SurveyDesign, rows: Any = None) -> SurveyEstimat
     return SurveyEstimate(mean, _variance((values - mean) * shares, places, design))
 
 
-def survey_quantile(y: Any, level: float, design: SurveyDesign, rows: Any = None) -> SurveyEstimate:
+def survey_quantile(
+    y: ArrayLike, level: float, design: SurveyDesign, rows: ArrayLike | None = None
+) -> SurveyEstimate:
     """The weighted quantile of a cell, as R's ``svyquantile`` with its defaults.
 
     y and `rows` (n,) are as in `survey_total`. The quantile is the smallest value whose weighted
@@ -152,7 +160,9 @@ def _sum(values: Floats) -> float:
     return rarith.sum_in_order(values) if len(values) else 0.0
 
 
-def _inside(y: Any, design: SurveyDesign, rows: Any) -> tuple[Floats, NDArray[np.intp]]:
+def _inside(
+    y: ArrayLike, design: SurveyDesign, rows: ArrayLike | None
+) -> tuple[Floats, NDArray[np.intp]]:
     """The values of the cell's records, and the places of these records."""
     places = np.arange(len(design.weights)) if rows is None else np.asarray(rows, dtype=np.intp)
     if not len(places):
@@ -176,7 +186,9 @@ def _variance(z: Floats, rows: NDArray[np.intp], design: SurveyDesign) -> float:
     return float((n / (n - 1) * (present + absent)).sum())
 
 
-def _codes(labels: Any, default: NDArray[np.intp], weights: Floats, name: str) -> NDArray[np.intp]:
+def _codes(
+    labels: ArrayLike | None, default: NDArray[np.intp], weights: Floats, name: str
+) -> NDArray[np.intp]:
     """Codes (N,) of labels from 0, or the default without labels."""
     if labels is None:
         return default

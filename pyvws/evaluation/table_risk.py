@@ -12,24 +12,27 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import whole_number
 from pyvws.errors import InputError
-from pyvws.evaluation.closest_records import closest_distances, share_nearer
-from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
+from pyvws.evaluation.bootstrap import units_drawn
+from pyvws.evaluation.disclosure import (
+    attribute_disclosure,
+    closest_distances,
+    replicated_uniques,
+    share_nearer,
+)
 from pyvws.evaluation.original_and_datasets import (
     OriginalAndDatasets,
+    Plain,
     PlainTables,
     plain_tables,
 )
-from pyvws.evaluation.second_sample import units_drawn
-from pyvws.sheet.html import InSheets
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.sheet import InSheets, Sheet
 from pyvws.tables.files.headers import named
 from pyvws.tables.schema.schema import Schema
-
-Plain = dict[str, NDArray[Any]]
 
 _MOST: Final = 2000  # Records whose closest record is looked for.
 BLIND: Final = {
@@ -154,12 +157,12 @@ class TableRisk(InSheets):
 
 
 def table_risk(
-    original: Any,
+    original: IntoFrame,
     synthetic: Sequence[Any],
     *,
     keys: Sequence[str],
     target: Sequence[str] | str = (),
-    holdout: Any = None,
+    holdout: IntoFrame | None = None,
     schema: Schema | None = None,
     bins: Mapping[str, Any] | None = None,
     seed: int = 1,

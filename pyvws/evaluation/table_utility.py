@@ -15,15 +15,20 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from narwhals.typing import IntoFrame
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws.evaluation.associations import associations
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.bootstrap import second_sample, units_drawn
 from pyvws.evaluation.k_marginal import chained_k_marginal, coded_k_marginal
-from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, PlainTables, plain_tables
-from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
-from pyvws.evaluation.second_sample import second_sample, units_drawn
+from pyvws.evaluation.one_column import ecdf_utility
+from pyvws.evaluation.original_and_datasets import (
+    OriginalAndDatasets,
+    Plain,
+    PlainTables,
+    plain_tables,
+)
+from pyvws.evaluation.pmse import tree_score, two_way_pmse
 from pyvws.evaluation.table_scores import (
     BLIND,
     AssociationChange,
@@ -34,11 +39,9 @@ from pyvws.evaluation.table_scores import (
 from pyvws.tables.files.headers import display_names
 from pyvws.tables.schema.schema import Schema
 
-Plain = dict[str, NDArray[Any]]
-
 
 def table_utility(
-    original: Any,
+    original: IntoFrame,
     synthetic: Sequence[Any],
     *,
     schema: Schema | None = None,
@@ -191,7 +194,7 @@ class _Measured:
     """The tables that each score is computed for."""
 
     original: Plain
-    synthetic: list[Plain]
+    synthetic: Sequence[Plain]
     bootstrap: Plain
     apart: Plain
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats, finite_number, finite_vector, open_unit_interval
 from pyvws.errors import InputError
@@ -25,7 +25,7 @@ class Topcoded:
 
 
 def topcode(
-    original: Any, *, value: float | None = None, quantile: float | None = None
+    original: ArrayLike, *, value: float | None = None, quantile: float | None = None
 ) -> Topcoded:
     """Replace the values above a threshold by the threshold (section 1 of [risk2024]).
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, finite_vector, positive, same_length, whole_number
 from pyvws.errors import InputError
@@ -58,7 +58,7 @@ class TopRecords:
     risks: dict[str, Floats]
 
 
-def risk_summary(risk: Any, *, policy: float = 0.5) -> RiskSummary:
+def risk_summary(risk: ArrayLike, *, policy: float = 0.5) -> RiskSummary:
     """Maximum, type 7 interquartile range, and share of risks above `policy` (0.5 in the paper).
 
     Parameters
@@ -89,7 +89,7 @@ def risk_summary(risk: Any, *, policy: float = 0.5) -> RiskSummary:
 
 
 def whack_a_mole(
-    unweighted: Any, weighted: Any, *, rise: float = 0.25, policy: float = 0.5
+    unweighted: ArrayLike, weighted: ArrayLike, *, rise: float = 0.25, policy: float = 0.5
 ) -> WhackAMole:
     """Compare the risks of every record under two synthesizers (Figures 3 and 9 of [risk2024]).
 
@@ -127,7 +127,7 @@ def whack_a_mole(
     )
 
 
-def top_records(by: Any, risks: Mapping[str, Any], *, count: int = 10) -> TopRecords:
+def top_records(by: ArrayLike, risks: Mapping[str, Any], *, count: int = 10) -> TopRecords:
     """The records that are largest in `by`, with their risks (Tables 2 and 3 of [risk2024]).
 
     - `by` (N,): Values that rank the records: the confidential risk (Table 2) or the outcome (Table
@@ -152,7 +152,7 @@ def top_records(by: Any, risks: Mapping[str, Any], *, count: int = 10) -> TopRec
     return TopRecords(rows, columns)
 
 
-def _risks(values: Any, name: str) -> Floats:
+def _risks(values: ArrayLike, name: str) -> Floats:
     risk = finite_vector(values, name)
     if not ((risk >= 0) & (risk <= 1)).all():
         raise InputError.by("record-outside-0-to-1", name=name)

@@ -54,6 +54,8 @@ class Facts:
       bounds and weights (H,) it may then read nothing but the loop's.
     - `by_column`: Whether a record of a table has a weight for each column.
     - `names_bound`: Whether the settings name a bound to meet, which excludes a target.
+    - `public_constant`: Name of a constant of the weights that is public: no target may decide it.
+    - `needs_target`: Whether a search of its constant needs a `Request.epsilon`.
     - `protects_records`: Whether the mechanism protects the number of records too.
     """
 
@@ -84,6 +86,8 @@ class Facts:
     takes_units: bool = False
     by_column: bool = False
     names_bound: bool = False
+    public_constant: str = ""
+    needs_target: bool = False
     protects_records: bool = False
 
     def __post_init__(self) -> None:

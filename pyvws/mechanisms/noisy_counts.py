@@ -9,7 +9,7 @@ from typing import Final
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.given_columns import ALIKE, NONE
+from pyvws.mechanisms.counts.given_columns import ALIKE, NONE, NotGiven
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family
 from pyvws.mechanisms.counts.workload import Workload
@@ -158,7 +158,7 @@ class NoisyCounts(MechanismBase):
         """
         return self.workload(schema).table
 
-    def by_no_family(self, schema: Schema) -> tuple[str, str, str] | None:
+    def by_no_family(self, schema: Schema) -> NotGiven | None:
         """A column that its own family cannot give, why, and what helps; None without."""
         return by_no_family(schema, tuple(self.tables), conditionals=self._by_families)
 

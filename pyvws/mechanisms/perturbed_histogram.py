@@ -9,7 +9,7 @@ from typing import Any
 from pyvws._base.checks import Floats, choice, finite_number, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.histogram.bins import UNKNOWN_NUMBER, equal_edges
+from pyvws.mechanisms.histogram.bins import equal_edges
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     NoisyHistogram,
     perturbed_histogram,
@@ -79,7 +79,7 @@ class PerturbedHistogram(MechanismBase):
         if (self.range is None) != self.edges_from_data:
             raise InputError.by("histogram-without-range")
         if self.neighbours == "loo" and self.bins is None and not self.edges_from_data:
-            raise InputError(UNKNOWN_NUMBER)
+            raise InputError.by("bins-of-protected-number")
 
     @property
     def facts(self) -> Facts:

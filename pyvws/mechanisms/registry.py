@@ -11,6 +11,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
 from pyvws.mechanisms.given_weights import GivenWeights
+from pyvws.mechanisms.inverse_weighted import InverseWeighted
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.noisy_counts import NoisyCounts
@@ -24,6 +25,7 @@ MECHANISMS: dict[str, type[Any]] = {
     for kind in (
         Unweighted,
         LipschitzWeighted,
+        InverseWeighted,
         CountWeighted,
         MarginalWeighted,
         PairwiseWeighted,
@@ -64,6 +66,9 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
     if settings.get("match") is not None and settings.get("c") is not None:
         raise InputError.by("match-and-c")
     given = {name: value for name, value in settings.items() if value is not None}
+    constant = kind.declared.public_constant
+    if constant and "match" in given:
+        raise InputError.by("match-of-public-constant", mechanism=mechanism, name=constant)
     unused = sorted(set(given) - set(takes))
     if unused:
         raise InputError.by(
@@ -77,10 +82,11 @@ def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
         field.name for field in fields(kind) if field.default is MISSING and field.name not in given
     ]
     if needed:
-        raise InputError(
-            f"mechanism {mechanism!r} needs {', '.join(needed)}. Set it by "
-            + ", ".join(f"--{name} ({name}=... in Python)" for name in needed)
-            + "."
+        raise InputError.by(
+            "mechanism-needs",
+            mechanism=mechanism,
+            needed=", ".join(needed),
+            how=", ".join(f"--{name} ({name}=... in Python)" for name in needed),
         )
     instance: Mechanism = kind(**given)
     return instance

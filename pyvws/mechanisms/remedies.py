@@ -112,9 +112,10 @@ def remedies(mechanism: Mechanism) -> Remedies:
     shift = "Raise g (--g), or choose" if "g" in own else "Choose"
     pairs = "ame predictors and interactions that tie the columns, or release fewer columns."
     asked = facts.own_epsilon is not None or facts.takes_target
+    more = "Take a larger epsilon" if asked else "Raise t (--t)" if "t" in own else ""
     return Remedies(
         _OF_FITS,
         uneven=_CLAMPED if facts.clamps else _UNEVEN.format(shift=shift),
-        small=_SMALL.format(help="Take a larger epsilon" if asked else "Give larger weights"),
-        pairs=f"Take a larger epsilon, or n{pairs}" if asked else f"N{pairs}",
+        small=_SMALL.format(help=more or "Give larger weights"),
+        pairs=f"{more}, or n{pairs}" if more else f"N{pairs}",
     )

@@ -8,15 +8,16 @@ of it.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from pyvws._base.checks import Arrays, Floats, Ints
 from pyvws._base.kernels import inlined_kernel, kernel, summing_kernel
-from pyvws.models._exponentials import exponentials
+from pyvws.models._special_functions import exponentials
 from pyvws.models.regression import add_slope, linear
 
-FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
+_FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
 
 _BLOCK = 64
 
@@ -38,21 +39,28 @@ def _below_top(share: Floats, z: Floats, top: Floats, n: int) -> None:
     """Heights as gaps to the highest; z = 0 where a component is too far to count."""
     for i in range(n):
         gap = share[i] - top[i]
-        near = gap > FAR
-        share[i] = gap if near else 2.0 * FAR
+        near = gap > _FAR
+        share[i] = gap if near else 2.0 * _FAR
         z[i] = z[i] if near else 0.0
 
 
+class _Moments(NamedTuple):
+    """The sums of shares, of shares times z, and of shares times z^2."""
+
+    zeroth: float
+    first: float
+    second: float
+
+
 @summing_kernel
-def _moments(part: Floats, z: Floats, n: int) -> tuple[float, float, float]:
-    """The sums of part, part z and part z^2 over n cells."""
+def _moments(part: Floats, z: Floats, n: int) -> _Moments:
     zeroth, first, second = 0.0, 0.0, 0.0
     for i in range(n):
         once = part[i] * z[i]
         zeroth += part[i]
         first += once
         second += once * z[i]
-    return zeroth, first, second
+    return _Moments(zeroth, first, second)
 
 
 @inlined_kernel
@@ -74,7 +82,7 @@ def _near(y: Floats, lines: Arrays, near: Ints) -> int:
         highest[c] = log_height[c] if a < 0.0 < b else upper
     count = 0
     for c in range(C):
-        if not highest[c] - surely <= FAR:
+        if not highest[c] - surely <= _FAR:
             near[count] = c
             count += 1
     return count
@@ -134,3 +142,29 @@ def log_terms(
         for c in range(C):
             add_slope(by_beta[c], by_eta[c] * inverse[c], rows, r)
     return total
+
+
+@inlined_kernel
+def relative_shares(share: Floats) -> tuple[float, float]:
+    """Turn logarithms (C,) in place into shares of the largest; the largest and the shares' sum."""
+    largest, height = -np.inf, 0.0
+    for c in range(len(share)):
+        largest = share[c] if share[c] > largest else largest
+    for c in range(len(share)):
+        gap = share[c] - largest
+        share[c] = math.exp(gap) if gap > _FAR else 0.0
+        height += share[c]
+    return largest, height
+
+
+@kernel
+def log_shares(v: Floats) -> Floats:
+    """log pi (C,) of log sizes v (C,)."""
+    largest, total, log_shares = -np.inf, 0.0, np.empty(len(v))
+    for c in range(len(v)):
+        largest = v[c] if v[c] > largest else largest
+    for c in range(len(v)):
+        total += math.exp(v[c] - largest)
+    for c in range(len(v)):
+        log_shares[c] = v[c] - (largest + math.log(total))
+    return log_shares

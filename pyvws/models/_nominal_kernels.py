@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
-from pyvws.models._exponentials import exponentials
+from pyvws.models._special_functions import exponentials
 from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
 
 SCALE_DF: Final = 3.0
-Paths = tuple[int, Ints, Ints, Ints, Floats]  # The deepest, start, kept, column and value.
 _LEAST_TOGETHER: Final = 1e-200  # Below it, terms that count may be below the smallest number.
+
+
+class Paths(NamedTuple):
+    """What R rows add to the row before them, of the entries that are not 0.
+
+    These are the most entries that a row has, where each row's further ones start (R + 1,), how
+    many of its first ones are those of the row before (R,), and the further ones' column and value.
+    """
+
+    deepest: int
+    start: Ints
+    kept: Ints
+    column: Ints
+    value: Floats
 
 
 @kernel
@@ -188,7 +201,7 @@ def log_density(
     grad[:] = 0.0
     logp = _log_normal_prior(q, sd, grad) if sd > 0.0 else _log_prior(q, K, n, grad)
     H, L = len(kept), n + 1
-    paths = deepest, start, kept, column, value
+    paths = Paths(deepest, start, kept, column, value)
     eta, p, by_eta = np.empty((H, L)), np.empty((H, L)), np.zeros((H, L))
     top, own = np.empty(H), np.empty(L)
     _fill_relative(q, n, paths, eta, top, p)
@@ -225,7 +238,7 @@ def cell_terms(q: Floats, _rows: Floats, row_of_cell: Ints, data: Data, terms: A
     log_lik, _, by_eta = terms
     R, L = len(kept), n + 1
     eta, p, height = np.empty((R, L)), np.empty((R, L)), np.empty(R)
-    _fill_relative(q, n, (deepest, start, kept, column, value), eta, height, p)
+    _fill_relative(q, n, Paths(deepest, start, kept, column, value), eta, height, p)
     for r in range(R):
         together = 0.0
         for j in range(L):
@@ -259,7 +272,7 @@ def cell_slopes(
             own = by_row[row_of_cell[c]]
             for j in range(n):
                 own[j + 1] += weight[c] * by_eta[c, j]
-    _add_slopes(n, (deepest, start, kept, column, value), by_row, grad)
+    _add_slopes(n, Paths(deepest, start, kept, column, value), by_row, grad)
 
 
 @kernel
@@ -267,7 +280,7 @@ def log_likelihood(
     beta: Floats, n: int, paths: Paths, row_of_cell: Ints, level: Ints, log_lik: Floats
 ) -> None:
     """Fills log_lik (S, C) with log P(level) of each cell under beta (S, K n)."""
-    R, L = len(paths[2]), n + 1
+    R, L = len(paths.kept), n + 1
     eta, p, height = np.empty((R, L)), np.empty((R, L)), np.empty(R)
     for s in range(len(beta)):
         _fill_relative(beta[s], n, paths, eta, height, p)

@@ -1,4 +1,4 @@
-"""The scale on which a family models a continuous outcome, and the scale's effect on bounds.
+"""The scale and the public range of a continuous outcome, and the scale's effect on bounds.
 
 The supplement of [risk2024] models the logarithm of income; "signed-log" does the same for outcomes
 of either sign. A public centre and unit move the outcome to where the priors are. The likelihood is
@@ -8,13 +8,13 @@ of the encoded outcome and has no Jacobian of the scale.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats, choice, finite_number, positive
+from pyvws._base.checks import Floats, as_text, choice, finite_number, positive
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import about
 from pyvws.errors import ConvergenceError, InputError
@@ -150,3 +150,24 @@ def highest_normal(cells: Cells, smallest_sd: float) -> Floats:
     if smallest_sd == 0.0:
         raise InputError.by("deviance-without-least-sd")
     return np.full(cells.n_cells, -math.log(smallest_sd) - 0.5 * math.log(2.0 * math.pi))
+
+
+def known_range(given: Iterable[float]) -> tuple[float, float]:
+    """The two ends, in the outcome's unit; InputError unless they are finite and rise."""
+    try:
+        low, high = (finite_number(end, "range") for end in given)
+    except (TypeError, ValueError):
+        low, high = 0.0, 0.0
+    if not low < high or math.isinf(high - low):
+        raise InputError.by("model-range", given=as_text(given))
+    return low, high
+
+
+def check_within(outcome: Floats, column: str, known: tuple[float, float], model: str) -> None:
+    """Raise InputError, with their count, for outcomes (N,) outside the range."""
+    low, high = known
+    outside = int(((outcome < low) | (outcome > high)).sum())
+    if outside:
+        raise InputError.by(
+            "values-outside-range", column=column, outside=outside, low=low, high=high, model=model
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit, polygamma, psi
@@ -15,8 +15,8 @@ from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import ConvergenceError, InputError
-from pyvws.models._gamma import stirling_gap
-from pyvws.models._public_range import check_within, known_range
+from pyvws.models._outcome_scale import check_within, known_range
+from pyvws.models._special_functions import stirling_gap
 from pyvws.models.model import Draws, Start
 from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.regression import (
@@ -24,10 +24,10 @@ from pyvws.models.regression import (
     Regression,
     add_slope,
     linear,
+    log_sigmoid,
     predictors,
     row_totals,
     scoring_start,
-    sigmoid_parts,
 )
 from pyvws.tables.design.cells import Cells
 
@@ -52,7 +52,8 @@ def _row(eta: float, kappa: float, whole: tuple[float, float]) -> tuple[float, .
     - log Gamma(x), log Gamma(kappa) - log Gamma(a) - log Gamma(b) + a log v + b log(1 - v) is
     h(a) + h(b) - h(kappa) + kappa (m (log v - log m) + r (log(1 - v) - log r)).
     """
-    m, r, log_m, log_r = sigmoid_parts(eta)
+    log_m, r = log_sigmoid(eta)
+    log_r, m = log_sigmoid(-eta)
     gap_a, slope_a = _side_gap(m, log_m, kappa)
     gap_b, slope_b = _side_gap(r, log_r, kappa)
     by_eta = kappa * m * r * (slope_a - slope_b)
@@ -60,12 +61,19 @@ def _row(eta: float, kappa: float, whole: tuple[float, float]) -> tuple[float, .
     return m, r, log_m, log_r, gap_a + gap_b - whole[0], by_eta, by_kappa
 
 
+class _Term(NamedTuple):
+    """log Beta(v | m kappa, r kappa), and what its derivatives need: m (log v - log m) +
+    r (log(1 - v) - log r), and log(v / (1 - v)).
+    """
+
+    log_lik: float
+    miss: float
+    odds: float
+
+
 @kernel
-def _term(
-    part: tuple[float, ...], kappa: float, log_v: float, log_rest: float
-) -> tuple[float, float, float]:
-    """log Beta(v | m kappa, r kappa) from `_row`'s m, r, log m, log r and gap, and what its
-    derivatives need: m (log v - log m) + r (log(1 - v) - log r) and log(v / (1 - v)).
+def _term(part: tuple[float, ...], kappa: float, log_v: float, log_rest: float) -> _Term:
+    """A cell's term from `_row`'s m, r, log m, log r and gap.
 
     At v = 0 the term is infinite, with the sign of 1 - m kappa, or finite where m kappa is 1; at
     v = 1 likewise with r. The parts for its derivatives are then those of its finite part.
@@ -82,7 +90,7 @@ def _term(
         excess = r * kappa - 1.0
     if excess != 0.0:
         term = -math.inf if excess > 0.0 else math.inf
-    return term, miss, near - far
+    return _Term(term, miss, near - far)
 
 
 @kernel

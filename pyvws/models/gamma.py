@@ -14,8 +14,8 @@ from pyvws._base.kernels import kernel
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
-from pyvws.models._gamma import stirling_gap
 from pyvws.models._outcome_scale import OutcomeScale, representable
+from pyvws.models._special_functions import stirling_gap
 from pyvws.models.model import Draws, Start
 from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.regression import (

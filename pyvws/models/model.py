@@ -39,6 +39,15 @@ class SampledScale:
         """Fill q (D,) from z (D,); returns the log Jacobian."""
         return self.kernels[0](z, *self.data, q)[0]
 
+    def density(
+        self, evaluate: Callable[[Floats], tuple[float, Floats]], z: Floats, q: Floats
+    ) -> tuple[float, Floats]:
+        """The log density at z (D,) and its gradient there, of `evaluate` in q (D,); fills q."""
+        jacobian, state = self.kernels[0](z, *self.data, q)
+        value, gradient = evaluate(q)
+        self.kernels[1](state, q, *self.data, gradient)
+        return value + jacobian, gradient
+
 
 @dataclass(frozen=True, slots=True)
 class Start:

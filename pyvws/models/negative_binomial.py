@@ -11,9 +11,15 @@ import numpy as np
 
 from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
-from pyvws.models._counts import check_counts, count_start, highest_poisson, poisson_counts
-from pyvws.models._gamma import LARGE_COUNT, log_factorial, log_gamma, log_rising, log_rising_sum
+from pyvws.models._special_functions import (
+    LARGE_COUNT,
+    log_factorial,
+    log_gamma,
+    log_rising,
+    log_rising_sum,
+)
 from pyvws.models.model import Draws, Start
+from pyvws.models.poisson import check_counts, count_start, highest_poisson, poisson_counts
 from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
 from pyvws.models.regression import Regression, add_slope, linear, predictors, row_sums, value_sums
 from pyvws.tables.design.cells import Cells

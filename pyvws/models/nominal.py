@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -132,11 +132,11 @@ class Nominal(Family):
         seen = _by_row_and_level(cells, weights, self.n_levels)
         total = seen.sum(axis=1)
         used = np.flatnonzero(total > 0.0)
-        halves, first, second = _halves(cells.rows[used])
+        halves, numbers = _halves(cells.rows[used])
         with steady_sums():
             linear = (cells.rows.T @ seen)[:, 1:].ravel()
         paths = cells.n_coefficients, self.n_levels - 1, *_paths(halves)
-        return *paths, first, second, total[used], linear, float(self.coefficient_sd or 0.0)
+        return *paths, *numbers, total[used], linear, float(self.coefficient_sd or 0.0)
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         K, n = cells.n_coefficients, self.n_levels - 1
@@ -145,21 +145,19 @@ class Nominal(Family):
         if m > _LARGEST_DENSE:
             return Start(centre)
         with steady_sums():
-            beta, scales, precision = _rough_fit(
-                cells, weights, n, float(self.coefficient_sd or 0.0)
-            )
-            C = np.linalg.cholesky(precision)
+            rough = _rough_fit(cells, weights, n, float(self.coefficient_sd or 0.0))
+            C = np.linalg.cholesky(rough.precision)
             A = solve_triangular(C, np.eye(m), lower=True)
             both = np.ascontiguousarray(A + np.tril(A, -1).T)  # A below the diagonal, A' above.
-        centre[:m] = beta
+        centre[:m] = rough.beta
         if self.coefficient_sd:
             kernels = compiled.restore_normal, compiled.pull_back_normal
             scale = SampledScale(
                 kernels, (both, centre), lambda q: np.asarray(C.T @ (q - centre)), shaped=True
             )
             return Start(centre, scale=scale)
-        centre[m : m + K] = np.log(scales)
-        prior = np.repeat(scales**-2.0, n)
+        centre[m : m + K] = np.log(rough.scales)
+        prior = np.repeat(rough.scales**-2.0, n)
         known = np.maximum((A * A).sum(axis=0), 1e-300)  # The rough posterior's variances.
         h = np.maximum(1.0 / known - prior, 0.0)
         explained = (1.0 - np.minimum(known * prior, 1.0)).reshape(K, n).sum(axis=1)
@@ -208,7 +206,7 @@ class Nominal(Family):
         log_lik = np.empty((len(beta), cells.n_cells))
         n, *paths, level = self.term_data(cells)
         flat = beta.reshape(len(beta), -1)
-        compiled.log_likelihood(flat, n, tuple(paths), cells.row_of_cell, level, log_lik)
+        compiled.log_likelihood(flat, n, compiled.Paths(*paths), cells.row_of_cell, level, log_lik)
         return log_lik
 
     def log_shares(self, draw: Draws, design: Floats) -> Floats:
@@ -225,13 +223,6 @@ class Nominal(Family):
         return 1.0 + (below[:-1] <= rng.random(len(design)) * below[-1]).sum(axis=0)
 
 
-def _sparse(rows: Floats) -> tuple[Any, Any, Any]:
-    """Where each row's entries start (R + 1,), and the column and value of those that are not 0."""
-    row, column = np.nonzero(rows)
-    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(rows)))])
-    return start, column, rows[row, column]
-
-
 def _by_row_and_level(cells: Cells, weights: Floats, L: int) -> Floats:
     """The sums of weights (N,) by design row and level, (R, L)."""
     place = cells.row_of_cell * L + level_places(cells)
@@ -239,8 +230,8 @@ def _by_row_and_level(cells: Cells, weights: Floats, L: int) -> Floats:
     return np.asarray(sums, dtype=np.float64).reshape(-1, L)
 
 
-def _halves(X: Floats) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
-    """Half rows (H, K), and the places of the two whose sum each row of X (R, K) is.
+def _halves(X: Floats) -> tuple[Floats, list[NDArray[np.intp]]]:
+    """Half rows (H, K), and the places (R,) of the two whose sum each row of X (R, K) is.
 
     One half has the first columns, and the other the rest, so that there are few halves.
     """
@@ -253,7 +244,7 @@ def _halves(X: Floats) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
         halves.append(np.where(kept, X[places], 0.0))
         numbers.append(before + number)
         before += len(places)
-    return np.vstack(halves), numbers[0], numbers[1]
+    return np.vstack(halves), numbers
 
 
 def _numbers_of_distinct(X: Floats) -> list[int]:
@@ -266,25 +257,31 @@ def _numbers_of_distinct(X: Floats) -> list[int]:
     return numbers
 
 
-def _paths(X: Floats) -> tuple[int, Any, Any, Any, Any]:
-    """What rows X (R, K) add to the row before them, of the entries that are not 0.
-
-    Given are the most that a row has, where each row's further ones start (R + 1,), how many of its
-    first ones are those of the row before (R,), and the column and value of the further ones.
-    """
+def _paths(X: Floats) -> compiled.Paths:
+    """What rows X (R, K) add to the row before them, of the entries that are not 0."""
     used, differs = X != 0.0, np.ones(X.shape, dtype=np.bool_)
     differs[1:] = X[1:] != X[:-1]
     further = used & np.logical_or.accumulate(differs, axis=1)
     row, column = np.nonzero(further)
     start = np.concatenate([[0], np.cumsum(further.sum(axis=1))])
     kept = (used & ~further).sum(axis=1)
-    return int(used.sum(axis=1).max(initial=0)), start, kept, column, X[row, column]
+    deepest = int(used.sum(axis=1).max(initial=0))
+    return compiled.Paths(deepest, start, kept, column, X[row, column])
 
 
-def _rough_fit(cells: Cells, weights: Floats, n: int, sd: float) -> tuple[Floats, Floats, Floats]:
+class _RoughFit(NamedTuple):
     """beta (K n,) near the mode, scales s (K,), and the precision of beta, without correlations."""
+
+    beta: Floats
+    scales: Floats
+    precision: Floats
+
+
+def _rough_fit(cells: Cells, weights: Floats, n: int, sd: float) -> _RoughFit:
     K, X, R = cells.n_coefficients, cells.rows, len(cells.rows)
-    m, (start, column, value) = K * n, _sparse(X)
+    m, (row, column) = K * n, np.nonzero(X)
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=R))])
+    value = X[row, column]
     seen = _by_row_and_level(cells, weights, n + 1)
     total = seen.sum(axis=1)
     beta, variance = np.zeros((K, n)), np.full(K, sd * sd or 1.0)
@@ -326,4 +323,4 @@ def _rough_fit(cells: Cells, weights: Floats, n: int, sd: float) -> tuple[Floats
         variance = (-b + np.sqrt(b * b + 4.0 * (n + 3.0) * compiled.SCALE_DF * Q)) / (
             2.0 * (n + 3.0)
         )
-    return beta.ravel(), np.sqrt(variance), precision(shares)
+    return _RoughFit(beta.ravel(), np.sqrt(variance), precision(shares))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -157,11 +157,18 @@ class Normal(scales.Scaled, Regression):
         return self.measured.decode(drawn)
 
 
-def _moments(cells: Cells, weights: Floats) -> tuple[Floats, Floats, float]:
+class _Moments(NamedTuple):
     """Weights (R,) and weighted means (R,) of rows, and the weighted squares around the means."""
+
+    weight: Floats
+    mean: Floats
+    within: float
+
+
+def _moments(cells: Cells, weights: Floats) -> _Moments:
     weight, total = row_sums(cells, weights)
     mean = np.divide(total, weight, out=np.zeros_like(weight), where=weight > 0)
     sums = cells.weight_sums(weights)
     used = sums > 0  # At weight 0 even an infinite square counts for nothing.
     gaps = cells.outcome[used] - mean[cells.row_of_cell[used]]
-    return weight, mean, float(sums[used] @ gaps**2)
+    return _Moments(weight, mean, float(sums[used] @ gaps**2))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -18,10 +18,9 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
-from pyvws.models._gamma import log_gamma
-from pyvws.models._mixture_scale import mixture_scale
-from pyvws.models._mixture_start import rough_mixture
-from pyvws.models._mixture_terms import FAR, log_terms
+from pyvws.models._mixture_start import mixture_scale, rough_mixture
+from pyvws.models._mixture_terms import log_shares, log_terms, relative_shares
+from pyvws.models._special_functions import log_gamma
 from pyvws.models.model import Draws, Family, Start
 from pyvws.models.priors import (
     cholesky_factor,
@@ -40,19 +39,6 @@ _EMPTY = 0.1  # Records that an empty component starts with.
 _HALF_LOG_TWO_PI = 0.9189385332046727
 
 
-@inlined_kernel
-def _shares(share: Floats) -> tuple[float, float]:
-    """Turn logarithms (C,) in place into shares of the largest; the largest and the shares' sum."""
-    largest, height = -np.inf, 0.0
-    for c in range(len(share)):
-        largest = share[c] if share[c] > largest else largest
-    for c in range(len(share)):
-        gap = share[c] - largest
-        share[c] = math.exp(gap) if gap > FAR else 0.0
-        height += share[c]
-    return largest, height
-
-
 @kernel
 def _log_sizes_prior(v: Floats, log_gamma_now: float, by_v: Floats) -> tuple[float, float]:
     """Log density of log sizes v (C,) given log gamma; adds its gradient, returns that in gamma."""
@@ -69,11 +55,20 @@ def _log_sizes_prior(v: Floats, log_gamma_now: float, by_v: Floats) -> tuple[flo
     return logp, a * by_log_gamma
 
 
-@inlined_kernel
-def _places(C: int, K: int) -> tuple[int, int, int, int, int]:
+class _Places(NamedTuple):
     """Where log s, the partial correlations, log(sigma - floor), log sizes and log gamma start."""
+
+    scales: int
+    partials: int
+    sigmas: int
+    sizes: int
+    last: int
+
+
+@inlined_kernel
+def _places(C: int, K: int) -> _Places:
     sigmas = C * K + K + K * (K - 1) // 2
-    return C * K, C * K + K, sigmas, sigmas + C, sigmas + 2 * C
+    return _Places(C * K, C * K + K, sigmas, sigmas + C, sigmas + 2 * C)
 
 
 @kernel
@@ -154,7 +149,7 @@ def _add_terms(
     K = rows.shape[1]
     scales, partials, sigmas, sizes, last = _places(C, K)
     log_height = np.empty(C)
-    log_pi = _log_shares(q[sizes:last])
+    log_pi = log_shares(q[sizes:last])
     for c in range(C):
         log_height[c] = log_pi[c] + math.log(inverse[c])
     by_beta, by_log_sigma, by_log_pi = np.empty((C, K)), np.empty(C), np.empty(C)
@@ -225,7 +220,7 @@ def _records(
         for c in range(C):
             z = (y[i] - eta[row_of_cell[i], c]) / sigma[c]
             share[c] = log_height[c] - 0.5 * z * z
-        largest, height = _shares(share)
+        largest, height = relative_shares(share)
         log_lik[i] = largest + math.log(height)
 
 
@@ -236,7 +231,7 @@ def _cell_terms(
     """The log-likelihood of each cell, (C,); `_cell_slopes` computes the slopes anew."""
     y, C, floor = data
     _, _, beta, above, _ = _components(q, C, rows.shape[1], floor)
-    log_pi = _log_shares(q[len(q) - 1 - C : len(q) - 1])
+    log_pi = log_shares(q[len(q) - 1 - C : len(q) - 1])
     _records(beta, floor + above, log_pi, rows, row_of_cell, y, terms[0])
 
 
@@ -253,19 +248,6 @@ def _cell_slopes(
     y, C, floor = data
     parts = _components(q, C, rows.shape[1], floor)
     _add_terms(q, C, parts, rows, y, weight, row_of_cell, grad)
-
-
-@kernel
-def _log_shares(v: Floats) -> Floats:
-    """log pi (C,) of log sizes v (C,)."""
-    largest, total, log_shares = -np.inf, 0.0, np.empty(len(v))
-    for c in range(len(v)):
-        largest = v[c] if v[c] > largest else largest
-    for c in range(len(v)):
-        total += math.exp(v[c] - largest)
-    for c in range(len(v)):
-        log_shares[c] = v[c] - (largest + math.log(total))
-    return log_shares
 
 
 @dataclass(frozen=True, slots=True)

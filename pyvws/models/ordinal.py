@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import expit, log_expit, logit
@@ -45,9 +45,17 @@ def _cuts(gaps: Floats) -> tuple[Any, Any]:
     return cuts, inner
 
 
+class _Level(NamedTuple):
+    """Log-likelihood but for `inner`, and its derivatives in the cuts above and below."""
+
+    value: float
+    by_above: float
+    by_below: float
+
+
 @kernel
-def _level(level: int, eta: float, cuts: Floats) -> tuple[float, float, float]:
-    """Log-likelihood but for `inner`, and its derivatives in the cuts above and below.
+def _level(level: int, eta: float, cuts: Floats) -> _Level:
+    """A level's part in the log-likelihood.
 
     P(level j) = F(b) - F(a) for F logistic and a < b the cuts around level j less eta. With
     g = b - a, P is F(b) (1 - F(a)) (1 - exp(-g)): three factors whose logarithms lose no digits in
@@ -60,7 +68,7 @@ def _level(level: int, eta: float, cuts: Floats) -> tuple[float, float, float]:
         log_over, under = log_sigmoid(eta - cuts[level - 1])
         value += log_over
         by_below = -under
-    return value, by_above, by_below
+    return _Level(value, by_above, by_below)
 
 
 @kernel

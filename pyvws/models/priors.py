@@ -15,10 +15,30 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
-from pyvws.models._small_matrices import solve_lower, solve_upper
 
 LKJ_SHAPE = 6.0
 _SCALE_DF = 3.0
+
+
+@kernel
+def solve_lower(R: Floats, right: Floats) -> None:
+    """Replace right (K,) by R^-1 right, for lower-triangular R (K, K)."""
+    for i in range(len(R)):
+        total = right[i]
+        for j in range(i):
+            total -= R[i, j] * right[j]
+        right[i] = total / R[i, i]
+
+
+@kernel
+def solve_upper(R: Floats, right: Floats) -> None:
+    """Replace right (K,) by R^-T right, for lower-triangular R (K, K)."""
+    K = len(R)
+    for i in range(K - 1, -1, -1):
+        total = right[i]
+        for j in range(i + 1, K):
+            total -= R[j, i] * right[j]
+        right[i] = total / R[i, i]
 
 
 def coefficient_dimension(K: int) -> int:

@@ -136,7 +136,7 @@ def cell_probabilities(
     if family.name == _BY_RANGE:
         return _normal_shares(eta[:, None], float(draw["sigma"][0]), low, high)
     law = _law(family, draw, eta[:, None])
-    ends = np.concatenate([low, high[-1:]])
+    ends = np.concatenate([low, high[-1:]])[None, :]
     with np.errstate(over="ignore", invalid="ignore"):
         below, above = _at(law.below, ends, 0.0, 1.0), _at(law.above, ends, 1.0, 0.0)
     probabilities = np.where(below[:, :-1] > 0.5, above[:, :-1] - above[:, 1:], np.diff(below))
@@ -161,8 +161,8 @@ def _normal_shares(eta: Floats, sigma: float, low: Floats, high: Floats) -> Floa
 
 
 def _at(probability: Callable[[Floats], Floats], ends: Floats, first: float, last: float) -> Floats:
-    """A probability at ends (E,) for each row, where an infinite end needs no function."""
-    at_finite = np.asarray(probability(np.where(np.isfinite(ends), ends, 0.0)[None, :]))
+    """A probability at ends, where an infinite end needs no function."""
+    at_finite = np.asarray(probability(np.where(np.isfinite(ends), ends, 0.0)))
     return np.where(ends == -np.inf, first, np.where(ends == np.inf, last, at_finite))
 
 
@@ -199,24 +199,13 @@ def _normal_within(eta: Floats, sigma: float, low: Floats, high: Floats, u: Floa
     return np.asarray(np.clip(eta + sigma * np.where(mirrored, -z, z), low, high))
 
 
-def _bounds(law: _Law, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """P(V <= low), P(V <= high), P(V > low) and P(V > high), also at infinite ends."""
-    finite_low, finite_high = np.isfinite(low), np.isfinite(high)
-    from_low, from_high = np.where(finite_low, low, 0.0), np.where(finite_high, high, 0.0)
-    return (
-        np.where(finite_low, law.below(from_low), 0.0),
-        np.where(finite_high, law.below(from_high), 1.0),
-        np.where(finite_low, law.above(from_low), 1.0),
-        np.where(finite_high, law.above(from_high), 0.0),
-    )
-
-
 def _inverted(law: _Law, low: Floats, high: Floats, u: Floats) -> Floats:
     """Numbers by the inverse of the distribution function, of the nearer tail."""
     assert law.of_below is not None
     assert law.of_above is not None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        under, until, over, beyond = _bounds(law, low, high)
+        under, until = (_at(law.below, ends, 0.0, 1.0) for ends in (low, high))
+        over, beyond = (_at(law.above, ends, 1.0, 0.0) for ends in (low, high))
         v = np.where(
             under > 0.5,
             law.of_above(over - u * (over - beyond)),
@@ -242,7 +231,8 @@ def _among_few(law: _Law, low: Floats, high: Floats, u: Floats) -> Floats:
 def _halved(law: _Law, low: Floats, high: Floats, u: Floats) -> Floats:
     """The least whole numbers above low whose probability reaches one in the cell, by halving."""
     with np.errstate(over="ignore", invalid="ignore"):
-        under, until, over, beyond = _bounds(law, low, high)
+        under, until = (_at(law.below, ends, 0.0, 1.0) for ends in (low, high))
+        over, beyond = (_at(law.above, ends, 1.0, 0.0) for ends in (low, high))
         upper = under > 0.5
         p = np.where(upper, over - u * (over - beyond), under + u * (until - under))
 

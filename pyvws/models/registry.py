@@ -1,9 +1,9 @@
-"""Model families by the name that the command line takes."""
+"""Model families by the name that the command line takes, and by a column of a schema."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Final
 
 from pyvws._base.checks import choice, near, one_of_a_kind
 from pyvws.errors import InputError
@@ -19,6 +19,10 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 from pyvws.models.truncated_normal import TruncatedNormal
+from pyvws.tables.design.patterns import PatternDesign
+from pyvws.tables.design.public import PublicDesign
+from pyvws.tables.schema.parts import ModelledSchema
+from pyvws.tables.schema.schema import Schema
 
 _FAMILIES: tuple[Model, ...] = (
     Poisson(),
@@ -80,3 +84,54 @@ def model_settings(model: Model) -> tuple[str, ...]:
     """Names of the settings that a user of the model can give."""
     family: Any = model
     return tuple(field.name for field in fields(family) if not field.metadata.get("prepared"))
+
+
+_FEW: Final = 10
+"""Coefficients of a level up to which a table's nominal columns have the hierarchical prior."""
+
+WIDE_SD: Final = 2.0
+"""Standard deviation of the normal prior of nominal columns of a table with more coefficients."""
+
+_FIRST: Final = {"logistic": 1.0}  # Its values are 0 and 1; a table's codes start at 1.
+
+
+def family_of(
+    schema: Schema | ModelledSchema, name: str, design: PublicDesign | PatternDesign | None
+) -> Model:
+    """The family of a synthesized column; its levels and range are the schema's, so public."""
+    column = schema.columns[name]
+    given: dict[str, Any] = dict(column.settings)
+    assert column.model is not None
+    takes = model_settings(find_model(column.model))
+    if column.outcome_scale is not None:
+        given["outcome_scale"] = column.outcome_scale
+    if "levels" in takes and column.levels is not None:
+        given["levels"] = tuple(range(1, column.n_drawn + 1))
+    if "range" in takes and column.range is not None:
+        given["range"] = column.range
+    if is_wide(schema, name, design):
+        given["coefficient_sd"] = WIDE_SD
+    family = find_model(column.model, **given)
+    if isinstance(family, ConditionalTable) and isinstance(design, PatternDesign):
+        return replace(family, patterns=design.patterns)
+    return family
+
+
+def is_wide(
+    schema: Schema | ModelledSchema, name: str, design: PublicDesign | PatternDesign | None
+) -> bool:
+    """Whether a nominal column of a table has so many coefficients that its prior is normal.
+
+    A column with a `coefficient_sd` of its own keeps it. The schema alone decides, so the choice is
+    public. The hierarchical prior has a scale for each coefficient of a level and a correlation for
+    each pair.
+    """
+    column = schema.columns[name]
+    if design is None or column.model != "nominal" or "coefficient_sd" in column.settings:
+        return False
+    return design is not None and len(schema.synthesized) > 1 and len(design.names) > _FEW
+
+
+def first_code(model: Model) -> float:
+    """What a value of the family's becomes in the table's codes: value + first_code."""
+    return _FIRST.get(model.name, 0.0)

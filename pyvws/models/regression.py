@@ -66,14 +66,6 @@ def log_sigmoid(eta: float) -> tuple[float, float]:
 
 
 @kernel
-def sigmoid_parts(eta: float) -> tuple[float, float, float, float]:
-    """p = 1 / (1 + exp(-eta)), 1 - p, log p and log(1 - p)."""
-    log_p, rest = log_sigmoid(eta)
-    log_rest, p = log_sigmoid(-eta)
-    return p, rest, log_p, log_rest
-
-
-@kernel
 def _cell_slopes(
     q: Floats,
     rows: Floats,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
@@ -16,7 +16,7 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
-from pyvws.models._public_range import check_within, known_range
+from pyvws.models._outcome_scale import check_within, known_range
 from pyvws.models.model import Draws, Start
 from pyvws.models.normal import Normal
 from pyvws.models.priors import log_coefficient_prior, log_half_t
@@ -47,9 +47,19 @@ def _beyond(x: float) -> float:
     return rest
 
 
+class _Row(NamedTuple):
+    """What the cells of a design row share: side, t, the normaliser, and its slopes G and F."""
+
+    side: float
+    t: float
+    normaliser: float
+    G: float
+    F: float
+
+
 @kernel
-def _row(eta: float, sigma: float, low: float, high: float) -> tuple[float, float, float, Any]:
-    """What the cells of a design row share: side, t, the normaliser, and its slopes G and F.
+def _row(eta: float, sigma: float, low: float, high: float) -> _Row:
+    """The normaliser of a design row between low and high.
 
     With z = side (v - eta) / sigma, and side -1 where the range lies mostly below eta, so that its
     nearer end is at a: log f(v) = -log sigma - (z - t)(z + t) / 2 - normaliser, with slopes
@@ -66,7 +76,7 @@ def _row(eta: float, sigma: float, low: float, high: float) -> tuple[float, floa
         normaliser = math.log(wide) - 0.5 * moved * (middle + t)
         normaliser += math.log1p(0.5 * part * (square - 1.0))
         F = moved * (middle + t) + part * (1.0 - 2.0 * square) - 1.0
-        return side, t, normaliser, (moved - middle * part, F)
+        return _Row(side, t, normaliser, moved - middle * part, F)
     if a < _FAR:
         if a <= 0.0:
             inside = 0.5 * (math.erf(b * _ROOT_HALF) - math.erf(a * _ROOT_HALF))
@@ -76,16 +86,17 @@ def _row(eta: float, sigma: float, low: float, high: float) -> tuple[float, floa
         at_a, at_b = scale * math.exp(-0.5 * a * a), scale * math.exp(-0.5 * b * b)
         by_a = a * at_a if at_a > 0.0 else 0.0
         by_b = b * at_b if at_b > 0.0 else 0.0
-        return side, 0.0, math.log(inside) + _HALF_LOG_TWO_PI, (at_a - at_b, by_a - by_b)
+        normaliser = math.log(inside) + _HALF_LOG_TWO_PI
+        return _Row(side, 0.0, normaliser, at_a - at_b, by_a - by_b)
     over_a, over_b = _beyond(a), _beyond(b)
     ratio = (a + over_a) / (b + over_b)  # Of P(Z > b) / phi(b) to P(Z > a) / phi(a).
     fall = -0.5 * wide * (b + a)
     inside = -math.expm1(fall + math.log(ratio))
-    slopes = over_a, a * over_a
+    G, F = over_a, a * over_a
     at_b = math.exp(fall) * (a + over_a) / inside
     if at_b > 0.0:
-        slopes = over_a + at_b * (ratio - 1.0), a * over_a + at_b * (a * ratio - b)
-    return side, a, math.log(inside / (a + over_a)), slopes
+        G, F = over_a + at_b * (ratio - 1.0), a * over_a + at_b * (a * ratio - b)
+    return _Row(side, a, math.log(inside / (a + over_a)), G, F)
 
 
 @kernel
@@ -110,7 +121,7 @@ def _log_density(
         if weight == 0.0:
             continue
         eta = linear(q, rows, r)
-        side, t, normaliser, (G, F) = _row(eta, sigma, low[r], high[r])
+        side, t, normaliser, G, F = _row(eta, sigma, low[r], high[r])
         if t == 0.0:
             gap = (sums[1, r] - eta) / sigma
             steps = side * weight * gap
@@ -131,11 +142,11 @@ def _records(parts: Data, row_of_cell: Ints, data: Data, terms: Arrays) -> None:
     """log f(v) of each cell, its derivatives in eta and u = log sigma; eta by row."""
     (eta, sigma, u), (y, low, high), (log_lik, by_eta, by_extra) = parts, data, terms
     row = -1
-    side, t, normaliser, (G, F) = _row(eta[0], sigma, low[0], high[0])
+    side, t, normaliser, G, F = _row(eta[0], sigma, low[0], high[0])
     for c in range(len(y)):
         if row_of_cell[c] != row:  # Cells of a row follow each other.
             row = row_of_cell[c]
-            side, t, normaliser, (G, F) = _row(eta[row], sigma, low[row], high[row])
+            side, t, normaliser, G, F = _row(eta[row], sigma, low[row], high[row])
         if t == 0.0:
             step = side * (y[c] - eta[row]) / sigma
             square = step * step

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.models.of_schema import family_of
+from pyvws.models.registry import family_of
 from pyvws.plan.by_schema import SchemaPlan
 from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
 from pyvws.tables.design.patterns import pattern_design

@@ -16,7 +16,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import PredictsBetween
-from pyvws.models.of_schema import family_of, first_code, is_wide
+from pyvws.models.registry import family_of, first_code, is_wide
 from pyvws.models.sequence import DrawnColumn
 from pyvws.plan.coded import (
     Beside,

@@ -201,10 +201,7 @@ def refuse_same(public: Floats, y: Floats, *, warns: bool = False) -> None:
     """
     first, second = (np.sort(values, axis=0) for values in (public, y))
     if len(public) == len(y) and np.array_equal(first, second, equal_nan=True):
-        same = (
-            "it has as many records as the table, with the same outcomes. A reference is "
-            "public. Name a release of other records, such as last year's."
-        )
+        same = InputError.by("reference-is-the-table")
         if not warns:
-            raise InputError(same)
+            raise same
         warnings.warn(f"reference: {same}", DisclosureWarning, stacklevel=2)

@@ -113,13 +113,10 @@ def _beside_counts(plan: Any) -> list[str]:
     return [name for name, given in there.items() if given]
 
 
-def _by_no_family(plan: Any) -> tuple[str, str, str] | None:
+def _by_no_family(plan: Plan) -> Any:
     """The first counted column that its own family cannot give: its name, why, and what helps."""
     mechanism = plan.run.mechanism
-    refused: tuple[str, str, str] | None = None
-    if plan.run.facts.takes_table:
-        refused = mechanism.by_no_family(plan.schema)
-    return refused
+    return mechanism.by_no_family(plan.schema) if plan.run.facts.takes_table else None
 
 
 def _too_wide(plan: Plan) -> PlannedConditional | None:
@@ -285,6 +282,23 @@ OF_PLAN: Final = (
         lambda plan: plan.run.program is not None and not plan.run.is_stan,
         "A Stan program needs engine cmdstan, rstan, pystan",
         "by its name.",
+    ),
+    Refusal(
+        "target-of-public-constant",
+        lambda plan: plan.run.epsilon is not None and plan.run.facts.public_constant,
+        "{it} of mechanism {asked.run.mechanism.name} is public. A search for epsilon would let "
+        "one record move {it}, and with it all weights.",
+        "Give {it} alone, and the run states the epsilon that comes of it. Or give search_{it} "
+        "(--search-{it}) in its place.",
+    ),
+    Refusal(
+        "search-without-target",
+        lambda plan: (
+            plan.run.facts.needs_target and (plan.run.epsilon is None or plan.run.downscale)
+        ),
+        "A search of the weights' constant ends at an epsilon, and downscale takes epsilon for "
+        "itself.",
+        "Give epsilon (--epsilon) without downscale, or the constant itself.",
     ),
     Refusal(
         "of-other-mechanisms",

@@ -7,8 +7,8 @@ docs/studies/figures.csv lists which function draws which figure.
 
 from __future__ import annotations
 
-from pyvws.plots.choices import choices_against_epsilon
 from pyvws.plots.datasets import (
+    choices_against_epsilon,
     densities,
     intervals,
     parameter_densities,

@@ -13,7 +13,9 @@ from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from scipy.stats import gaussian_kde
 
 # Okabe and Ito's palette without its yellow, which is too pale for lines on white.
 _GREY, _BLUE, _ORANGE_RED, _GREEN = "#7F7F7F", "#0072B2", "#D55E00", "#009E73"
@@ -120,7 +122,7 @@ def legend_below(
     )  # fmt: skip
 
 
-def log_scales(panel: Any, values: Sequence[float]) -> None:
+def log_scales(panel: Axes, values: Sequence[float]) -> None:
     """A logarithmic axis of epsilon, and one of `values` that differ by more than a factor of 4.
 
     Each says so in its name, and has ticks at 1, 2 and 5 times the powers of ten.
@@ -137,7 +139,7 @@ def log_scales(panel: Any, values: Sequence[float]) -> None:
 
 
 def violins(
-    axis: Any,
+    axis: Axes,
     values: Mapping[str, Floats],
     *,
     bar: str = "median",
@@ -154,8 +156,8 @@ def violins(
         drawn = axis.violinplot(
             [thinned(column)], positions=[place], widths=0.8, showextrema=False, points=200
         )
-        (body,) = drawn["bodies"]
-        body.set(facecolor=colour[label], edgecolor=colour[label], alpha=0.45, linewidth=1)
+        bodies: Any = drawn["bodies"]
+        bodies[0].set(facecolor=colour[label], edgecolor=colour[label], alpha=0.45, linewidth=1)
         middle = float(np.median(column) if bar == "median" else np.mean(column))
         axis.plot([place - 0.2, place + 0.2], [middle] * 2, color=colour[label], linewidth=2.2)
         axis.plot([place] * 2, [column.min(), column.max()], color=colour[label], linewidth=0.8)
@@ -165,7 +167,7 @@ def violins(
     axis.tick_params(axis="x", labelsize=9, labelrotation=25 if crowded else 0)
 
 
-def curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
+def curves(axis: Axes, columns: Mapping[str, Floats], name: str) -> None:
     """Draw kernel densities on one grid, and a vertical line where all values are equal."""
     from scipy.stats import gaussian_kde
 
@@ -185,7 +187,7 @@ def curves(axis: Any, columns: Mapping[str, Floats], name: str) -> None:
     axis.legend(frameon=False)
 
 
-def _bandwidth(kernels: Any) -> float:
+def _bandwidth(kernels: gaussian_kde) -> float:
     """R's bandwidth (bw.nrd0) in standard deviations; one outlier does not flatten the curve."""
     values = kernels.dataset[0]
     lower, upper = rarith.quantile(values, np.array([0.25, 0.75]))

@@ -200,12 +200,9 @@ def unit_steps(
     left = units
     for _ in range(_UNIT_TRIES + units // AT_ONCE):
         batch = min(left, AT_ONCE)
-        kept_values, unit, possible = _units(own, rng, drawn, batch)
-        kept = possible[unit]
-        kept_values = {name: values[kept] for name, values in kept_values.items()}
-        kept_values[drawn.schema.unit or ""] = (np.cumsum(possible) + units - left)[unit[kept]]
-        yield kept_values
-        left -= int(possible.sum())
+        values, possible = _units(own, rng, drawn, batch, units - left)
+        yield values
+        left -= possible
         if not left:
             return
     raise InputError.by("impossible-after-tries", unit_tries=_UNIT_TRIES)
@@ -216,29 +213,35 @@ def _units(
     rng: np.random.Generator,
     drawn: UnitsDrawn,
     units: int,
-) -> tuple[dict[str, Floats], RowNumbers, Any]:
-    """Values by column of members (M,), their units (M,), and which units are possible (units,)."""
+    before: int,
+) -> tuple[dict[str, Floats], int]:
+    """Values by column of the members (M,) of those among some new units that are possible.
+
+    Also how many these are. Their ids begin after the number `before`.
+    """
     members, known = drawn.members, drawn.schema.columns
     nobody = np.zeros(units, dtype=np.intp)  # Without predictors one record is like another.
     of_unit, bad = _kept(columns[: drawn.of_unit], rng, nobody, nobody, {})
     sizes = members.sizes[0] + of_unit[members.size] - 1.0
-    before, possible = members.start(units, known), np.ones(units, dtype=np.bool_)
+    past, possible = members.start(units, known), np.ones(units, dtype=np.bool_)
     possible[bad] = False
     parts, numbers = [], []
     for place in range(members.sizes[1]):
         unit = np.flatnonzero(sizes > place)
-        given = {name: x[unit] for name, x in (of_unit | before).items()}
+        given = {name: x[unit] for name, x in (of_unit | past).items()}
         rows = nobody[: len(unit)]
         values, bad = _kept(
             columns[drawn.of_unit :], rng, rows, rows, given, lambda x: members.breaking(x, known)
         )
         possible[unit[bad]] = False
-        own_before = {name: x[unit] for name, x in before.items()}
-        for name, x in members.after(own_before, values, known).items():
-            before[name][unit] = x
+        own_past = {name: x[unit] for name, x in past.items()}
+        for name, x in members.after(own_past, values, known).items():
+            past[name][unit] = x
         parts.append(values)
         numbers.append(unit)
     number = np.concatenate(numbers)
     order = np.argsort(number, kind="stable")
-    ordered = {name: np.concatenate([part[name] for part in parts])[order] for name in parts[0]}
-    return ordered, number[order], possible
+    kept = order[possible[number[order]]]
+    ordered = {name: np.concatenate([part[name] for part in parts])[kept] for name in parts[0]}
+    ordered[drawn.schema.unit or ""] = (np.cumsum(possible) + before)[number[kept]]
+    return ordered, int(possible.sum())

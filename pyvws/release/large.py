@@ -33,8 +33,7 @@ from pyvws.release.datasets import Batch, draw_datasets, open_draws
 from pyvws.release.draw_source import DrawSource
 from pyvws.release.output import Output, open_output
 from pyvws.release.summary import once_a_run
-from pyvws.synthesis.checked_table import check_table, least_records
-from pyvws.synthesis.confidential_table import ConfidentialTable
+from pyvws.synthesis.confidential_table import ConfidentialTable, check_table, least_records
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.units import UnitTally
@@ -42,7 +41,6 @@ from pyvws.tables.files.frame import open_frame, refuse_names, unit_codes, units
 from pyvws.tables.files.outcome_copies import OutcomeCopies
 from pyvws.tables.files.row_order import (
     RELEASED_ROW,
-    TABLE_CHANGED,
     UNLINKED_ROW,
     RowNumbers,
     laid_out,
@@ -178,7 +176,7 @@ class _Kinds:
             return places
         own = self.units.of_record[first : first + batch.height]
         if len(own) < len(places) or (self.units.places[own] != places).any():
-            raise InputError(TABLE_CHANGED)
+            raise InputError.by("table-changed")
         return own
 
 
@@ -204,7 +202,7 @@ def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.Dat
         units.append(_places(batch, known, ids))
         places.append(_places(batch, kinds.rows, plan.modelled))
     if sum(map(len, units)) != number:
-        raise InputError(TABLE_CHANGED)
+        raise InputError.by("table-changed")
     whole = (np.concatenate(parts).astype(np.intp) for parts in (units, places))
     tally = UnitTally.of(*whole, in_order=plan.members is not None)
     return replace(kinds, units=tally)
@@ -292,12 +290,12 @@ def _public_rows(
         become = rows[read : read + batch.height]
         read += batch.height
         if len(become) < batch.height:
-            raise InputError(TABLE_CHANGED)
+            raise InputError.by("table-changed")
         of_kind = {name: values[kind] for name, values in per_kind.items()}
         records(pl.DataFrame({**({row_name: become} if run.linked else {}), **of_kind}))
         yield pl.DataFrame([pl.Series(_PLACE, kind), *batch.select(plan.public)])
     if read < len(rows):
-        raise InputError(TABLE_CHANGED)
+        raise InputError.by("table-changed")
     for copies, _ in searches:
         copies.judge(refuses=not plan.refuses_no_record)
 
@@ -316,5 +314,5 @@ def _places(batch: pl.DataFrame, rows: pl.DataFrame, columns: list[str]) -> Any:
     how: Any = {"how": "left", "maintain_order": "left", "nulls_equal": True}
     place = batch.join(rows, on=columns, **how)[_PLACE]
     if place.null_count():
-        raise InputError(TABLE_CHANGED)
+        raise InputError.by("table-changed")
     return place.to_numpy()

@@ -2,7 +2,8 @@
 
 What is bought of the seller is all that a release learns of the confidential table. What follows
 reads what a release holds: the schema, the settings, the noisy counts and the public seed.
-`imputed_values` is that function, and `pyvws reproduce` calls it too.
+`imputed_values` is that function, and `pyvws reproduce` calls it too. What is bought stands in the
+order of `measured`, each step of which reads what was bought before it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, cast
 
 import numpy as np
@@ -24,22 +25,30 @@ from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
     fine_column,
+    most_cells,
     most_fine_cells,
+    recoded,
     within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
-from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.measurements import (
+    Measurements,
+    bought_cells,
+    bought_number,
+    bought_tables,
+    of_cells,
+    of_set,
+)
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
 from pyvws.mechanisms.counts.workload import CountedRecords, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
-from pyvws.privacy.budget import deviation_of
+from pyvws.privacy.budget import Noise, deviation_of
 from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import DrawSource, shared_facts
-from pyvws.release.measured_counts import measured
 from pyvws.release.summary import plain_number
 from pyvws.statement.noisy_counts import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
@@ -415,3 +424,45 @@ def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
         if (own := read(name, _CELLS)) is not None:
             fine[name] = replace(own, rounded=read(name, _ROUNDNESS))
     return fine
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredCounts:
+    """The schema with the chosen cells, and what was bought: of sets, and of fine cells."""
+
+    schema: Schema
+    noisy: Measurements
+    fine: Mapping[str, FineCounts]
+
+
+def measured(
+    workload: Workload, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
+) -> MeasuredCounts:
+    """Buy the number of records, fine cells, and the sets in the cells that these choose.
+
+    `records` is their number where neighbours have as many or it is public; else it is bought.
+    """
+    number = bought_number(seller, lambda own: len(own.codes)) if records is None else records
+    schema, table, finest = workload.schema, workload.table, workload.finest.columns
+    fine: dict[str, FineCounts] = {}
+    if finest:
+        sets = [of_set(name) for name in table.names]
+        deviation = noise.deviation(of_cells(next(iter(finest))))
+        cells = workload.fine_cells(most_fine_cells(number, deviation))
+        fine = bought_cells(
+            seller,
+            noise,
+            cells,
+            lambda own, name: recoded(finest[name], cells.columns[name], own.fine[name]),
+            lambda own, name: own.classes[name],
+        )
+        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
+        schema = cells.chosen(schema, fine, most)
+        table = workload.in_cells(schema, priced=table.names)
+
+    @cache
+    def coded(own: CountedRecords) -> CountedRecords:
+        return workload.recoded(own, table)
+
+    noisy = bought_tables(seller, noise, table, lambda own: coded(own).codes, records=number)
+    return MeasuredCounts(schema, noisy, fine)

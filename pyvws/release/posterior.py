@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -33,7 +33,6 @@ from pyvws.synthesis.fit_sources import (
     OutsideShares,
     share_outside,
 )
-from pyvws.synthesis.given_values import OWN_MODEL, brings_values, given_values
 from pyvws.synthesis.judged_fits import (
     judge_convergence,
     search_caveats,
@@ -42,8 +41,15 @@ from pyvws.synthesis.judged_fits import (
 )
 from pyvws.synthesis.loop import Listener, SynthesisLoop
 from pyvws.synthesis.open_loop import grid_settings, open_loop
-from pyvws.synthesis.outside_source import UNKNOWN, outside_caveats
-from pyvws.synthesis.program_source import UNCHECKED, program_caveats
+from pyvws.synthesis.outside_source import (
+    OWN_MODEL,
+    UNCHECKED,
+    UNKNOWN,
+    brings_values,
+    given_values,
+    outside_caveats,
+    program_caveats,
+)
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.strict_seller import rows_to_draw, seller_of
 from pyvws.tables.files.row_order import RowNumbers
@@ -60,7 +66,7 @@ class FittedRun(DrawSource):
 
     `own` is the mechanism's fit with its risks; `final` is the fit that makes the datasets, and
     `drawn` has the draw behind each of them with its random stream.
-    Searches found `constants`. `tells_nothing` says whether the clamp left only the prior;
+    `tells_nothing` says whether the clamp left only the prior;
     `outside` has the shares of terms outside its window, where there is one.
     """
 
@@ -68,7 +74,6 @@ class FittedRun(DrawSource):
     own: Weighting
     final: WeightedFit
     drawn: list[tuple[dict[str, Floats], np.random.Generator]]
-    constants: dict[str, float]
     statement: PrivacyStatement
     tells_nothing: bool
     outside: OutsideShares | None
@@ -111,7 +116,8 @@ class FittedRun(DrawSource):
         if self.loop.source.units is not None:
             parts = {**parts, **unit_figures(self.loop.source, self.final)}
         parts = {**parts, "largest_bound": self._largest_bound()}
-        return parts | columns | fit_figures(self.loop, self.final, self.statement, self.constants)
+        found = self.own.constants
+        return parts | columns | fit_figures(self.loop, self.final, self.statement, found)
 
     def _largest_bound(self) -> dict[str, Any]:
         """What makes epsilon large: the column of the largest bound, and how rare its record is.
@@ -183,7 +189,7 @@ def fitted_run(
     loop.seller = seller if strict else None
     rows = rows_to_draw(settings.records, seller)
     refuse_delta(settings, table.records if rows is None else rows)
-    weighting, final, constants = _fitted(settings, mechanism, loop, table)
+    weighting, final = _fitted(settings, mechanism, loop, table)
     drawn = loop.predictors(final, settings.datasets, settings.draws_per_release)
     nothing = tells_nothing(loop, weighting, strict=strict)
     judge_convergence(loop, strict=strict, clamped=weighting.clamp is not None)
@@ -205,7 +211,6 @@ def fitted_run(
         own=weighting,
         final=final,
         drawn=drawn,
-        constants=constants,
         tells_nothing=nothing,
         outside=outside,
     )
@@ -213,8 +218,8 @@ def fitted_run(
 
 def _fitted(
     settings: RunSettings, mechanism: Mechanism, loop: SynthesisLoop, table: ConfidentialTable
-) -> tuple[Weighting, WeightedFit, dict[str, float]]:
-    """The mechanism's own fit, the fit that makes the datasets, and the constants of searches."""
+) -> tuple[Weighting, WeightedFit]:
+    """The mechanism's own fit, with the constants of all searches, and that of the datasets."""
     target = settings.target_epsilon
     rule = None
     if settings.downscale and target is not None:
@@ -232,9 +237,9 @@ def _fitted(
     weighting = mechanism.run(loop, request)
     if not any(weighting.fit is fit for fit in loop.fits):
         raise InputError.by("own-fit-outside-loop", mechanism=mechanism.name)
-    final, constants = weighting.fit, dict(weighting.constants)
+    final = weighting.fit
     if settings.reweight:
-        final, constants["k"] = loop.reweighted(
+        final, k = loop.reweighted(
             final,
             k=settings.k,
             tolerance=settings.tolerance,
@@ -242,9 +247,10 @@ def _fitted(
             if settings.epsilon is None
             else target_window(settings.epsilon, settings.tolerance),
         )
+        weighting = replace(weighting, constants={**weighting.constants, "k": k})
     if target is not None and weighting.clamp is None:
         final = _held(settings, loop, final, target)
-    return weighting, final, constants
+    return weighting, final
 
 
 def _held(
@@ -285,7 +291,7 @@ def _statement(
     )
     unknown = any(phrase.key in (UNCHECKED, UNKNOWN) for phrase in own)
     constant = facts.weights_source == "constant"  # Public records gave its constants.
-    chosen = weighting.constants if constant else {}
+    chosen = weighting.constants if constant and not settings.reweight else {}
     words = {"title": facts.title, "explanation": facts.explanation}
     return PrivacyStatement(
         **shared_facts(settings, table),

@@ -16,8 +16,7 @@ from pyvws._base.checks import choice
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import described
 from pyvws.release.output import open_output
-from pyvws.sheet.html import html
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.sheet import Sheet, html
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame
 from pyvws.tables.files.read import FORMATS
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
@@ -149,7 +148,7 @@ class Release:
         """
         records = nw.from_native(self.records, eager_only=True)
         if RELEASED_ROW not in records.columns:
-            raise InputError(NOT_ALIGNED)
+            raise InputError.by("rows-of-no-record", why=NOT_ALIGNED)
         rows = records[RELEASED_ROW].to_numpy() - 1
         if (rows == np.arange(len(rows))).all():
             return list(self.datasets)

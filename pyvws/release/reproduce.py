@@ -29,7 +29,7 @@ from pyvws.release.noisy_counts import (
     read_fine,
 )
 from pyvws.release.output import dataset_bytes
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.contents import truth_words

@@ -8,10 +8,8 @@ from typing import Any, Final
 
 from pyvws import plots
 from pyvws.evaluation.column_checks import TROUBLES
-from pyvws.report.board_bounds import bounds_section
 from pyvws.report.board_decision import at_a_glance, checks
-from pyvws.report.board_risks import risk_section
-from pyvws.report.board_utility import utility_section
+from pyvws.report.board_sections import bounds_section, risk_section, utility_section
 from pyvws.report.epsilon_in_words import epsilon_in_words
 from pyvws.report.evidence import Evidence
 from pyvws.report.margins import DRAWN
@@ -95,7 +93,7 @@ def board_page(
     )
 
 
-def _in_four(value: Any) -> str:
+def _in_four(value: object) -> str:
     return formatted(value, number)
 
 

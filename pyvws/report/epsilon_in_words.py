@@ -52,7 +52,7 @@ def epsilon_in_words(privacy: Mapping[str, Any]) -> tuple[str, Sheet]:
     return _sentences(privacy, claimed["neighbours"]), Sheet(
         "What epsilon says of this release",
         ("released", "ε", "factor e^ε, at most", "a guess of 1 % can become"),
-        [(label, *_figures(epsilon)) for label, epsilon in costs.items()],
+        [_row(label, epsilon) for label, epsilon in costs.items()],
     )
 
 
@@ -97,9 +97,9 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
     )
 
 
-def _figures(epsilon: float | None) -> tuple[str, str, str]:
+def _row(label: str, epsilon: float | None) -> tuple[str, ...]:
     if epsilon is None or not math.isfinite(epsilon):
-        return "not finite", "no limit", _NO_BOUND
+        return label, "not finite", "no limit", _NO_BOUND
     belief = largest_belief(epsilon)
     become = _NO_BOUND if belief > _CERTAIN else f"{math.ceil(belief * 1000) / 10:g} %"
-    return number(epsilon), factor(epsilon), become
+    return label, number(epsilon), factor(epsilon), become

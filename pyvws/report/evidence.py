@@ -10,9 +10,14 @@ import numpy as np
 
 from pyvws._base.checks import Floats, positive
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
-from pyvws.evaluation.ecdf import EcdfUtility, ecdf_utility
 from pyvws.evaluation.match_risk import MatchRisk, match_risk
-from pyvws.evaluation.one_column import LevelMargin, UtilityTable, utility_table
+from pyvws.evaluation.one_column import (
+    EcdfUtility,
+    LevelMargin,
+    UtilityTable,
+    ecdf_utility,
+    utility_table,
+)
 from pyvws.evaluation.pmse import PropensityScore, logistic_pmse
 from pyvws.evaluation.table_risk import TableRisk
 from pyvws.evaluation.table_scores import TableUtility
@@ -21,8 +26,7 @@ from pyvws.r_numbers import rarith
 from pyvws.report.margins import NumberMargin, margin_of
 from pyvws.report.released_columns import ColumnValues
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.sheet.html import InSheets
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet.sheet import InSheets, Sheet, number
 
 _REPLICATES: Final = 200
 MOST_DRAWS: Final = 200_000_000  # Intervals that need more drawn values are left empty.

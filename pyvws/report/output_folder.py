@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -253,7 +253,7 @@ class CountsBeside:
     """
 
     frame: pl.DataFrame
-    noise: str
+    noise: Literal["laplace", "gaussian"]
     records: str | None
 
     @property

@@ -18,8 +18,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws.mechanisms.registry import MECHANISMS
-from pyvws.sheet.html import html
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet.sheet import Sheet, html, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,7 +148,7 @@ def _figure(value: float) -> str:
     return f"{value:.7g}" if value < 1e6 else str(value)
 
 
-def formatted(value: Any, figure: Callable[[float], str] = _figure) -> str:
+def formatted(value: object, figure: Callable[[float], str] = _figure) -> str:
     """A value of the statement as a reader sees it, with every digit of a figure rounded up."""
     if value is None:
         return "none"

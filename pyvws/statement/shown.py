@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyvws.sheet.html import InSheets
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.sheet import InSheets, Sheet
 
 _SENTENCES = ("caveats", "trust_assumptions")
 _APART = ("ledger", *_SENTENCES, "caveat_keys", "trust_keys")  # The keys are for programs.

@@ -1,10 +1,10 @@
-"""A confidential table as a run sees it: its parts, and how synthetic tables are made of them."""
+"""A confidential table as a run sees it: checked, its parts, and the synthetic tables of them."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import narwhals as nw
@@ -13,13 +13,23 @@ from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
+from pyvws.errors import InputError
 from pyvws.models.model import Model
 from pyvws.plan.coded import CodedTable
 from pyvws.plan.plan import Plan
-from pyvws.synthesis.reference import Reference
-from pyvws.tables.files.frame import OutcomeKind, open_frame, with_columns
+from pyvws.plan.reading import read_roles, within_cap
+from pyvws.synthesis.reference import Reference, read_reference
+from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.files.frame import (
+    OutcomeKind,
+    narwhal_view,
+    open_frame,
+    with_columns,
+    written_as_text,
+)
 from pyvws.tables.files.hidden_values import with_sorted_levels, without_notes
 from pyvws.tables.files.row_order import RowNumbers
+from pyvws.tables.files.steps import LargeTable, lazy_source, named_errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,3 +132,77 @@ class ConfidentialTable(CodedTable):
             without_notes(with_columns(frame, self.written(own, frame.implementation)))
             for own in values
         ]
+
+
+def check_table(
+    table: IntoFrame,
+    settings: RunSettings,
+    *,
+    plan: Plan | None = None,
+    counts: Floats | None = None,
+    units: NDArray[np.intp] | None = None,
+    released: IntoFrame | None = None,
+) -> ConfidentialTable:
+    """The checked table; InputError if the method cannot take the table.
+
+    `plan` is that of the whole header where the table is a tally, which lacks the columns that are
+    only released. `counts` (N,) are the records that each row of a tally stands for, and `units`
+    (N,) the kinds of units that the rows belong to, where there are units. Where `released` has the
+    same cells as text, types here follow from the cells, so that no type of a released column may
+    follow from them. By a schema, and under a strict claim, that holds for every table.
+    """
+    frame = open_frame(table, least=least_records(settings) if counts is None else 1)
+    plan = (plan or settings.plan.on(frame)).designed(frame)
+    written = () if released is None else written_as_text(frame, released)
+    by_schema = frame.columns if plan.types_are_public else written
+    file = frame if released is None else open_frame(released, least=0)
+    file = file if plan.unit in file.columns else frame
+    roles = read_roles(frame, plan, file, counts, units)
+    if settings.facts.cap is not None and roles.units is not None:
+        kept = within_cap(roles.units, settings.facts.cap)
+        if not kept.all():
+            frame, roles = frame.filter(kept.tolist()), replace(roles, units=roles.units[kept])
+    coded = plan.coded(frame, counts, roles.units, by_schema)
+    return ConfidentialTable(
+        **{part.name: getattr(read, part.name) for read in (coded, roles) for part in fields(read)},
+        plan=plan,
+        released=plan.released,
+        implementation=frame.implementation,
+        reference=read_reference(plan, frame, coded),
+    )
+
+
+def least_records(settings: RunSettings) -> int:
+    """The least number of records that a run takes.
+
+    Where a strict claim hides how many there are, a refusal at 1 would tell of a second one. A fit
+    needs one record, so it tells an empty table from others.
+    """
+    if settings.facts.protects_records or settings.facts.takes_table:
+        return 0
+    hides = settings.records is not None or settings.plan.unit is not None
+    return 1 if settings.plan.refuses_no_record and hides else 2
+
+
+def collected(table: IntoFrame, plan: Plan) -> tuple[nw.DataFrame[Any], bool]:
+    """A view of a table in memory; of a lazy frame the columns that the run reads, loaded once.
+
+    The function also says whether the rows have an order of their own. If the frame's engine
+    promises no order, the function sorts the rows by their values, public columns first, so that
+    the same seed gives the same release. Raises InputError for members without an order.
+    """
+    frame = narwhal_view(table)
+    if not isinstance(frame, nw.LazyFrame):
+        return frame, True
+    source = lazy_source(frame, keep_order=plan.run.keep_order)
+    plan = plan.on(source)
+    columns = [name for name in source.columns if name in {*plan.read, *plan.ids}]
+    ordered = isinstance(source, LargeTable)
+    if not ordered and plan.members is not None:
+        raise InputError.by("members-in-order", source=source.name)
+    with named_errors(source.name, columns, source.columns):
+        rows = frame.select(columns).collect()
+        if not ordered:
+            units = [] if plan.unit is None else [plan.unit]
+            rows = rows.sort(list(dict.fromkeys([*plan.public, *units, *plan.modelled])))
+        return rows, ordered

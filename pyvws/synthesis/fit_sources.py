@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,8 +29,7 @@ from pyvws.models.sequence import (
     whole_model,
 )
 from pyvws.posterior.clamp import Clamp
-from pyvws.posterior.diagnostics import together
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Posterior, together
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.log_likelihood import column_terms, shifted_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -44,6 +43,14 @@ class FitProgress(Protocol):
     """Called while a fit runs: iterations done, in all, and the columns that are being sampled."""
 
     def __call__(self, done: int, total: int, doing: Sequence[str] = (), /) -> None: ...
+
+
+class SampledFit(NamedTuple):
+    """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats."""
+
+    posterior: Posterior
+    bounds: LipschitzBounds
+    maxima: Floats
 
 
 class FitSource(Protocol):
@@ -67,11 +74,10 @@ class FitSource(Protocol):
         progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
-        """Draws, bounds of alpha_i l_i, and max_s |l_i| (N,), in nats.
+    ) -> SampledFit:
+        """With a `clamp` the source clamps each term, in the fit and in the fit's bounds.
 
-        With a `clamp` the source clamps each term, in the fit and in the fit's bounds. The chains
-        start from `previous`, a fit under other weights.
+        The chains start from `previous`, a fit under other weights.
         """
 
 
@@ -106,7 +112,7 @@ class ModelSource:
         progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+    ) -> SampledFit:
         """As `FitSource.sample`; draws of several conditionals are named "column.parameter"."""
         columns = self.whole.columns
         if clamp is None or (len(columns) == 1 and self.units is None):
@@ -121,7 +127,7 @@ class ModelSource:
                 own = draws_of(posterior.draws, columns[0].column)
                 posterior = replace(posterior, draws=own)
         bounds, maxima = self.bounded(posterior, weights, clamp)
-        return posterior, bounds if clamp is None else clamp.bounds(bounds), maxima
+        return SampledFit(posterior, bounds if clamp is None else clamp.bounds(bounds), maxima)
 
     def bounded(
         self, posterior: Posterior, weights: Floats, clamp: Clamp | None = None

@@ -21,7 +21,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.statement.words import forecast_words
 from pyvws.synthesis.cost import Cost, expected_cost, expected_of_counts
-from pyvws.synthesis.left_out import loses_much
+from pyvws.synthesis.loop import loses_much
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.design.units import Units
@@ -172,7 +172,8 @@ def _of_fits(run: RunSettings, plan: Any, outcomes: Any, N: int, units: Any) -> 
     """The notes on the fits of a run to N records, of `units` (N,), and on their epsilon."""
     columns = tuple(outcome.conditional(None) for outcome in outcomes)
     cost = expected_cost(run, columns, N)
-    total, first, _ = _bounds(outcomes, np.ones(N), units)
+    first = _bounds(outcomes, np.ones(N), units)
+    total = np.sum([*first.values()], axis=0)
     bounded = np.isfinite(total)
     weights = bounded.astype(np.float64)
     if bounded.any() and np.ptp(total[bounded]) > 0.0:
@@ -183,7 +184,9 @@ def _of_fits(run: RunSettings, plan: Any, outcomes: Any, N: int, units: Any) -> 
             records = Units.of(records, units, places)
         if loses_much(TableModel(columns), records, weights == 0.0):  # As in a run.
             weights = weights_from_bounds(total, g=KEEPING_SHIFT)
-    total, each, terms = _bounds(outcomes, weights if units is None else weights[units], units)
+    each = _bounds(outcomes, weights if units is None else weights[units], units)
+    total = np.sum([*each.values()], axis=0)
+    terms = np.sum([own > 0.0 for own in each.values()], axis=0)
     weighted = weights * np.where(weights > 0.0, total, 0.0)
     record = int(weighted.argmax())
     epsilon = 2.0 * float(weighted[record])
@@ -281,16 +284,15 @@ def _advice(
     return Phrase(key, {"delta": delta, "high": _HIGH})
 
 
-def _bounds(outcomes: Any, weights: Floats, units: Any) -> tuple[Floats, dict[str, Floats], Floats]:
-    """Bounds of the records, or of their units, in all and by column, and how many terms each has.
+def _bounds(outcomes: Any, weights: Floats, units: Any) -> dict[str, Floats]:
+    """Bounds by column of the records, or of their units, 0 without a term.
 
     The rough fits are under `weights` (N,), and the bounds are of unweighted terms.
     """
     each = {outcome.name: _rough(outcome, weights) for outcome in outcomes}
-    if units is not None:  # The terms of a unit's records add up.
-        each = {name: np.asarray(np.bincount(units, own), float) for name, own in each.items()}
-    own_bounds = [*each.values()]
-    return np.sum(own_bounds, axis=0), each, np.sum([own > 0.0 for own in own_bounds], axis=0)
+    if units is None:
+        return each
+    return {name: np.asarray(np.bincount(units, own), float) for name, own in each.items()}
 
 
 def _rough(outcome: Any, weights: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from pyvws._base.phrase import counted
-from pyvws.engines.remedies import design_remedy
+from pyvws.engines.engine import design_remedy
 from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import WeightedFit, Weighting
 from pyvws.statement.accounting import PrivacyStatement
@@ -32,11 +32,6 @@ _STOPPED = (
     + _OF_CLAMPS.format(more=f" {_REMEDY}")
     + " --accept-unconverged (accept_unconverged=True in Python) releases them with the guarantee "
     "none."
-)
-_PRIOR = (
-    "epsilon clamps every record at every draw, so the posterior is the prior and the synthetic "
-    "data say nothing of the table. Ask for a larger epsilon. (A count near y has a log-likelihood "
-    "of size 0.5 log(2 pi y) or more whatever the parameters.)"
 )
 
 
@@ -72,9 +67,10 @@ def tells_nothing(loop: SynthesisLoop, weighting: Weighting, *, strict: bool) ->
         loop.model, loop.cells, fit.posterior, fit.weights, clamp
     ):
         return False
+    refusal = InputError.by("posterior-is-prior")
     if not strict:
-        raise InputError(_PRIOR)
-    warnings.warn(_PRIOR, ConvergenceWarning, stacklevel=5)
+        raise refusal
+    warnings.warn(str(refusal), ConvergenceWarning, stacklevel=5)
     return True
 
 

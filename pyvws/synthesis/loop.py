@@ -6,12 +6,13 @@ Nothing numerical lives here: the loop orders the steps, counts the fits and sea
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
@@ -26,14 +27,69 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.privacy.seller import Seller
 from pyvws.statement.released_draws import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
-from pyvws.synthesis.left_out import MANY, Out, left_out, loses_much, lost_levels
 from pyvws.synthesis.reference import Reference
 from pyvws.synthesis.strict_seller import draw_name
-from pyvws.tables.design.cells import Cells
+from pyvws.tables.design.cells import Cells, Records
 from pyvws.tables.design.units import Units
 from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
 from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
+
+MANY: Final = 0.01  # More of the records than this share are many.
+
+Places = NDArray[np.intp]
+Out = NDArray[np.bool_]
+
+
+def left_out(records: Records, out: Out) -> int:
+    """How many records of the whole table, or units, `out` (N,) has."""
+    return round(records.mean(out.astype(np.float64)) * records.total_records)
+
+
+def loses_much(
+    model: Model | TableModel, records: Records, out: Out, column: int | None = None
+) -> bool:
+    """Whether `out` (N,) has a whole level of a category, or many records and more than one.
+
+    With `column` the levels are those of a table's conditional alone.
+    """
+    number = left_out(records, out)
+    if number > max(1, MANY * records.total_records):
+        return True
+    return number > 0 and any(
+        column in (None, place) for place, _ in lost_levels(model, records, out)
+    )
+
+
+def lost_levels(model: Model | TableModel, records: Records, out: Out) -> Iterator[tuple[int, str]]:
+    """Place and name of each category that has a level all of whose records are in `out` (N,).
+
+    A family without a table has no name: the name is empty.
+    """
+    if isinstance(records, Units):
+        out, records = out[records.of_record], records.records
+    cell = records.cell_of_record
+    gone = np.bincount(cell[out], minlength=records.n_cells)
+    every = np.bincount(cell, minlength=records.n_cells)
+    for place, (name, own, cells, of_cell) in enumerate(_conditionals(model, records)):
+        if own.categorical:
+            has = of_cell >= 0
+            level = cells.value_of_cell[of_cell[has]]
+            lost, all_of = (np.bincount(level, weights=x[has]) for x in (gone, every))
+            if ((lost == all_of) & (lost > 0)).any():
+                yield place, name
+
+
+def _conditionals(
+    model: Model | TableModel, records: Any
+) -> Iterator[tuple[str, Any, Cells, Places]]:
+    """Name, model and cells of each conditional, and the cell of each distinct record in them."""
+    if isinstance(records, Cells):
+        yield "", model, records, np.arange(records.n_cells)
+        return
+    for column, of_cell in zip(records.columns, records.places.T, strict=True):
+        yield column.column, column.model, column.cells, of_cell
+
 
 _LW = (1.0, 0.0, False, "linear")  # c, g, by_column and map of the papers' LW fit.
 _LARGEST_C = 1e6
@@ -123,7 +179,7 @@ class SynthesisLoop:
         With a `clamp` the source keeps each record's term in the clamp's window. The chains start
         from draws of the latest fit, and have `longer` times the settings' draws.
         """
-        posterior, bounds, maxima = self.source.sample(
+        made = self.source.sample(
             weights,
             replace(self.settings, draws=longer * self.settings.draws),
             seed=self._next_seed(),
@@ -131,7 +187,7 @@ class SynthesisLoop:
             clamp=clamp,
             previous=self.fits[-1].posterior if self.fits else None,
         )
-        self.fits.append(WeightedFit(label, weights, posterior, bounds, maxima, clamp=clamp))
+        self.fits.append(WeightedFit(label, weights, *made, clamp=clamp))
         return self.fits[-1]
 
     def _next_seed(self) -> int:
@@ -163,12 +219,12 @@ class SynthesisLoop:
         public = self._reference
         if public is None:
             raise InputError.by("reference-not-in-loop")
-        posterior, _, _ = public.source.sample(
+        posterior = public.source.sample(
             np.ones(public.records.cells.n_records),
             public.settings,
             seed=self._next_seed(),
             progress=self._listener.fit("reference"),
-        )
+        ).posterior
         problems = posterior.diagnostics.problems()
         if problems:
             warnings.warn(

@@ -10,15 +10,20 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.engines.engine import Engine
-from pyvws.engines.public_grid import public_grid
+from pyvws.engines.grid import public_grid
 from pyvws.engines.registry import find_engine, find_stan_engine
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.fit_sources import FitSource, ModelSource
-from pyvws.synthesis.given_values import brings_values, check_given, refuse_own_outcome
 from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
-from pyvws.synthesis.outside_source import OutsideSource, fits_by_column
-from pyvws.synthesis.program_source import ProgramSource
+from pyvws.synthesis.outside_source import (
+    OutsideSource,
+    ProgramSource,
+    brings_values,
+    check_given,
+    fits_by_column,
+    refuse_own_outcome,
+)
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.design.cells import Records
 from pyvws.tables.design.units import Units
@@ -36,7 +41,9 @@ def open_loop(
     log: Log = lambda _text: None,
 ) -> SynthesisLoop:
     """A loop on a checked table, before any fit; `log` gets what an engine prints."""
-    model, cells, source = _modelled(settings, table, multiplicity, log)
+    columns = tuple(outcome.conditional(multiplicity) for outcome in table.outcomes)
+    model, cells = TableModel(columns), TableCells.of(columns, table.records, multiplicity)
+    source = _source(settings, table, model, cells, log)
     reference = _reference(settings, table, log)
     return SynthesisLoop(
         model,
@@ -50,13 +57,11 @@ def open_loop(
     )
 
 
-def _modelled(
-    settings: RunSettings, table: ConfidentialTable, multiplicity: Floats | None, log: Log
-) -> tuple[Any, Any, FitSource]:
-    """The model, the cells and the source of fits of all conditionals together."""
-    columns = tuple(outcome.conditional(multiplicity) for outcome in table.outcomes)
-    model = TableModel(columns)
-    cells = TableCells.of(columns, table.records, multiplicity)
+def _source(
+    settings: RunSettings, table: ConfidentialTable, model: TableModel, cells: TableCells, log: Log
+) -> FitSource:
+    """The source of fits of all conditionals together."""
+    columns = model.columns
     if brings_values(settings):
         for outcome_column in table.outcomes:
             check_given(outcome_column)
@@ -64,10 +69,10 @@ def _modelled(
         fits = fits_by_column(settings.existing_fit, [outcome.name for outcome in table.outcomes])
         for outcome in table.outcomes:
             refuse_own_outcome(outcome, fits[outcome.name].y_rep)
-        return model, cells, OutsideSource(fits, settings.threshold)
+        return OutsideSource(fits, settings.threshold)
     if settings.program is not None:
         (outcome,), own = table.outcomes, columns[0].cells
-        program = ProgramSource(
+        return ProgramSource(
             settings.program,
             find_stan_engine(str(settings.engine), log=log),
             outcome.encoded,
@@ -76,20 +81,12 @@ def _modelled(
             settings.threshold,
             lambda draws: outcome.model.log_likelihood(draws, own)[:, own.cell_of_record],
         )
-        return model, cells, program
     places = [(column.places(table.records), column.cells.n_cells) for column in columns]
     units = _units(table, cells, places)
     sampler = _sampler(settings, log)
-    source = ModelSource(
-        model,
-        cells,
-        sampler,
-        settings.threshold,
-        units,
-        table.exponents,
-        settings.accounting,
+    return ModelSource(
+        model, cells, sampler, settings.threshold, units, table.exponents, settings.accounting
     )
-    return model, cells, source
 
 
 def _units(

@@ -1,29 +1,45 @@
-"""A fit made elsewhere as the one fit of a run: its bounds, and its weights as a mechanism."""
+"""Fits that no family of a run makes: its own Stan program, or a fit made elsewhere.
+
+Such a fit brings its bounds. It may bring synthetic values as y_rep, in the place of a family's
+prediction. The weights of one made elsewhere are the mechanism.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
-from pyvws.bounds.lipschitz import LipschitzBounds
+from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
+from pyvws.engines.stan_run import StanEngine
+from pyvws.engines.user_program import (
+    CHECKING_ENGINES,
+    UserFit,
+    UserProgram,
+    parameter_names,
+    program_data,
+)
+from pyvws.errors import InputError, MisfitWarning
 from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.unweighted import Unweighted
-from pyvws.models.sequence import joint_draws
+from pyvws.models.model import Draws
+from pyvws.models.sequence import DrawnColumn, draws_of, joint_draws
+from pyvws.plan.coded import OutcomeColumn
 from pyvws.posterior.clamp import Clamp
-from pyvws.posterior.diagnostics import diagnose
-from pyvws.posterior.draws import Y_REP, Posterior
+from pyvws.posterior.draws import Y_REP, Posterior, diagnose
 from pyvws.synthesis.existing_fit import ExistingFit
-from pyvws.synthesis.fit_sources import FitProgress
+from pyvws.synthesis.fit_sources import FitProgress, SampledFit
+from pyvws.tables.files.row_order import RowNumbers
 
 Fits = ExistingFit | Mapping[str, ExistingFit]
 
@@ -124,7 +140,7 @@ class OutsideSource:
         progress: FitProgress | None,
         clamp: Clamp | None = None,
         previous: Posterior | None = None,
-    ) -> tuple[Posterior, LipschitzBounds, Floats]:
+    ) -> SampledFit:
         """As `FitSource.sample`, but only under the weights that the fits have."""
         first = next(iter(self.fits.values()))
         own = np.ones(first.log_lik.shape[1]) if first.weights is None else first.weights
@@ -142,7 +158,7 @@ class OutsideSource:
         maxima = np.zeros(len(own))
         used = own > 0
         maxima[used] = bounds.by_record[used] / own[used]
-        return self._posterior(), bounds, maxima
+        return SampledFit(self._posterior(), bounds, maxima)
 
     def _posterior(self) -> Posterior:
         draws = {
@@ -171,3 +187,213 @@ def _terms(log_lik: Floats) -> ColumnTerms:
         cell_of_record=np.arange(N),
         n_cells=N,
     )
+
+
+_COMPARED: Final = 8  # Draws at which the program's likelihood is compared with the family's.
+_ROUNDING: Final = 1e-6  # Of a record's log-likelihood; another likelihood moves by whole nats.
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSource:
+    """A user's Stan program, whose log_lik gives the bounds.
+
+    Its y_rep are the synthetic values, or its draws predict like a family. `predicts_from` names
+    the parameters that the family's predictive draw reads, beta among them, and `family` gives the
+    family's log-likelihood (S, N) at draws, to compare. The class raises InputError if the
+    program's parameters block lacks such a name: a quantity that the program computes elsewhere
+    under the name may tell more of the records than the records' weighted terms let through. It
+    also raises it for a parameter that the prediction would leave out without being asked.
+    """
+
+    program: UserProgram
+    engine: StanEngine
+    y: Floats
+    design: Floats
+    predicts_from: tuple[str, ...]
+    threshold: float = 1.0
+    family: Callable[[Draws], Floats] | None = None
+    units: None = None
+
+    def __post_init__(self) -> None:
+        if self.program.predicts:
+            return
+        declared = parameter_names(self.program.text)
+        missing = [name for name in self.predicts_from if name not in declared]
+        if missing:
+            raise InputError.by("program-parameter-undeclared", missing=", ".join(missing))
+        read = {*self.predicts_from, *self.program.unread}
+        unread = [name for name in declared if name not in read]
+        if unread:
+            raise InputError.by(
+                "program-parameters-unread", unread=", ".join(unread), unread2=",".join(unread)
+            )
+
+    def sample(
+        self,
+        weights: Floats,
+        settings: SamplerSettings,
+        *,
+        seed: int,
+        progress: FitProgress | None,
+        clamp: Clamp | None = None,
+        previous: Posterior | None = None,
+    ) -> SampledFit:
+        """As `FitSource.sample`; a record of weight 0 has a bound of 0.
+
+        A user's program starts at Stan's own starting point and ignores `previous`.
+        """
+        if clamp is not None:
+            raise InputError.by("own-program-censored")
+        fit = self.program.fit(
+            self.engine,
+            program_data(self.y, self.design, weights),
+            settings,
+            seed=seed,
+            progress=progress,
+        )
+        weighted = fit.log_lik.copy()
+        used = weights > 0
+        weighted[:, ~used] = 0.0
+        if self.program.log_lik == "plain":
+            weighted[:, used] *= weights[used]
+        if not self.program.predicts:
+            self._compare(fit.draws, weighted[:, used] / weights[used], used)
+        bounds = lipschitz_bounds(weighted, threshold=self.threshold)
+        maxima = np.zeros(len(weights))
+        maxima[used] = bounds.by_record[used] / weights[used]
+        return SampledFit(_posterior(fit, self.engine.name), bounds, maxima)
+
+    def _compare(self, draws: Draws, log_lik: Floats, used: NDArray[np.bool_]) -> None:
+        """Refuse a likelihood (S, n) of the used records that is not the family's.
+
+        Two likelihoods of one family differ by what no parameter moves, such as a constant left
+        out. A user who named unread parameters gets a warning in place of the refusal.
+        """
+        if self.family is None:
+            return
+        rows = np.unique(np.linspace(0, len(log_lik) - 1, _COMPARED).astype(int))
+        own = self.family({name: values[rows] for name, values in draws.items()})[:, used]
+        with np.errstate(invalid="ignore"):
+            apart = own - log_lik[rows]
+            moved = np.abs(apart - apart[0])
+        allowed = _ROUNDING * np.maximum(1.0, np.abs(log_lik[rows]))
+        if (np.nan_to_num(moved, nan=0.0, posinf=0.0) <= allowed).all():
+            return
+        words = (
+            "The likelihood of the Stan program is not that of the model whose prediction is used, "
+            "so synthetic values are not those of the program."
+        )
+        if self.program.unread:
+            warnings.warn(words, MisfitWarning, stacklevel=2)
+            return
+        raise InputError.by("y-rep-cannot-be-made", words=words)
+
+
+def program_caveats(program: UserProgram | None, engine: object) -> tuple[Phrase, ...]:
+    """What a statement says of a program's own predictions and of data that it was given."""
+    if program is None:
+        return ()
+    caveats = []
+    if program.predicts:
+        caveats.append(Phrase("own-predictions" if engine in CHECKING_ENGINES else UNCHECKED))
+    if program.data:
+        caveats.append(Phrase("program-data", {"names": ", ".join(sorted(program.data))}))
+    return tuple(caveats)
+
+
+UNCHECKED: Final = "unchecked-predictions"
+"""Key of the caveat on predictions that nothing compared, under which no guarantee is claimed."""
+
+
+def _posterior(fit: UserFit, engine: str) -> Posterior:
+    """The program's draws, with diagnostics of every variable that varies but y_rep."""
+    S = len(fit.log_lik)
+    parameters = [value for name, value in fit.draws.items() if name != Y_REP]
+    flat = np.concatenate([value.reshape(S, -1) for value in parameters], axis=1)
+    varying = flat[:, np.ptp(flat, axis=0) > 0]
+    return Posterior(
+        draws=fit.draws,
+        chains=fit.chains,
+        diagnostics=diagnose(varying.reshape(fit.chains, S // fit.chains, -1), fit.divergences),
+        seconds=fit.seconds,
+        engine=engine,
+    )
+
+
+OWN_MODEL: Final = "own"
+"""The statement's word for the family of a fit that brings its synthetic values along."""
+
+
+def given_values(
+    columns: Sequence[DrawnColumn], draw: Draws, rows: RowNumbers | int
+) -> dict[str, Floats]:
+    """Synthetic values by column, in the table's coding, from y_rep of one draw (S = 1).
+
+    Row j stands for record rows[j]; a number stands for all records in their order. Raises
+    InputError for values that the column cannot have: nothing can draw them again.
+    """
+    values: dict[str, Floats] = {}
+    for column in columns:
+        own = (draws_of(draw, column.column) or draw)[Y_REP][0]
+        drawn = own if isinstance(rows, int) else own[rows]
+        finish = column.finish
+        finite = bool(np.isfinite(drawn).all())
+        if not finite or (
+            column.model is not None
+            and column.model.whole_numbers
+            and (drawn != np.floor(drawn)).any()
+        ):
+            kind = "whole numbers" if finite else "finite numbers"
+            raise InputError.by("y-rep-values", column=column.column, kind=kind)
+        drawn = drawn + column.first
+        if finish is not None:
+            drawn = finish.rounded(drawn)
+            if np.any(finish.refused(drawn, values)):
+                raise InputError.by("y-rep-breaks-rules", column=column.column)
+            drawn = finish.settled(drawn, values)
+        values[column.column] = drawn
+    return values
+
+
+def check_given(outcome: OutcomeColumn) -> None:
+    """Raise InputError where the family would put the outcome on another scale than y_rep's."""
+    if not np.array_equal(outcome.encoded, outcome.y - outcome.first):
+        raise InputError.by("y-rep-unit", outcome=outcome.name)
+
+
+def refuse_own_outcome(outcome: OutcomeColumn, y_rep: Floats | None) -> None:
+    """Raise InputError where y_rep (S, N) has the records' own outcomes at most draws.
+
+    Draws from parameters repeat no whole column, unless all of its values are one.
+    """
+    if y_rep is None or y_rep.shape[1] != len(outcome.y) or np.ptp(outcome.y) == 0.0:
+        return
+    if (y_rep == outcome.y - outcome.first).all(axis=1).mean() > 0.5:
+        raise InputError.by("y-rep-is-the-data", outcome=outcome.name)
+
+
+def brings_values(run: Any) -> bool:
+    """Whether the fit brings synthetic values along, so that no family's prediction is used."""
+    return run.existing_fit is not None or (run.program is not None and run.program.predicts)
+
+
+def refuse_beside_given(run: Any) -> None:
+    """Raise InputError for settings of a prediction that a run with y_rep does not make."""
+    if not brings_values(run):
+        return
+    fewer = run.draws_per_release is not None and run.draws_per_release < run.datasets
+    asked = {
+        "draws_per_release": fewer,
+        "records": run.records is not None,
+        "sampling": run.sampling != "independent",
+    }
+    given = [name for name, holds in asked.items() if holds]
+    if given:
+        raise InputError.by("y-rep-with-setting", given=", ".join(given))
+
+
+def refuse_without_order(run: Any) -> None:
+    """Raise InputError for a run whose settings have an entry for each record, in their order."""
+    program = run.program is not None and any(np.ndim(value) for value in run.program.data.values())
+    if program or run.existing_fit is not None or run.facts.weights_source == "outside":
+        raise InputError.by("arrays-in-steps")

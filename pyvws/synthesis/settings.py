@@ -23,8 +23,7 @@ from pyvws.engines.registry import (
 )
 from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.user_program import UserProgram
-from pyvws.engines.weighted_terms import CHECKING_ENGINES
+from pyvws.engines.user_program import CHECKING_ENGINES, UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.mechanism import Facts, Mechanism, data_weights
 from pyvws.mechanisms.noisy_counts import COUNT_MODELS
@@ -42,8 +41,7 @@ from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.privacy.budget import noise_scale
 from pyvws.statement.releases import refuse_other_units
 from pyvws.synthesis.earlier_releases import read_earlier
-from pyvws.synthesis.given_values import refuse_beside_given
-from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of
+from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of, refuse_beside_given
 from pyvws.synthesis.total_of_draws import sharing
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.schema import Schema
@@ -353,7 +351,7 @@ class RunSettings:
             and self.is_exact
             and not conditional.family.prepared_from_data
         ):
-            from pyvws.engines.public_grid import check_grid
+            from pyvws.engines.grid import check_grid
 
             check_grid(self.settings, conditional.family, conditional.K, self.facts.windows)
         return plan

@@ -17,6 +17,7 @@ from pyvws._base.checks import (
     choice,
     finite_number,
     non_negative,
+    positions,
     positive,
     vector,
     weight_vector,
@@ -141,6 +142,63 @@ def scaled_bounds(
         raise InputError.by("bounds-without-spread")
     risk[finite] = 1.0 / (1.0 + _exp(-_STEEPNESS * (f - centre) / spread))
     return risk
+
+
+def inverse_weights(by_record: ArrayLike, *, t: float, power: float = 1.0) -> Floats:
+    """Weights that fall with one over a record's bound above a public t; a map of this package.
+
+    alpha_i = min(1, (t / Delta_i)^power). Each weight depends on the record's own bound and on
+    constants alone. The least and the largest bound, by which LW scales, do not enter.
+
+    Parameters
+    ----------
+    by_record : array_like, shape (N,)
+        Delta_i of the unweighted fit, in nats; infinity for a record without a finite one.
+    t : float
+        In nats, above 0: the bound up to which a weight is 1. Larger = less protected. No search on
+        the table may give it: one record would then move all weights.
+    power : float
+        Above 0. Larger = bounds above t are more protected. At 1 no alpha_i Delta_i exceeds t.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Weights in [0, 1], which fall as the bounds rise: 1 at a bound of 0, and 0 at infinity.
+
+    Raises
+    ------
+    InputError
+        If a bound is negative or missing, no bound is finite, or t or power is not a finite number
+        above 0.
+
+    Examples
+    --------
+    >>> inverse_weights([0.5, 2.0, 8.0], t=2.0).tolist()
+    [1.0, 1.0, 0.25]
+    >>> inverse_weights([0.5, 2.0, 8.0], t=2.0, power=0.5).tolist()
+    [1.0, 1.0, 0.5]
+    """
+    bounds, level, exponent = (
+        vector(by_record, "by_record"),
+        positive(t, "t"),
+        positive(power, "power"),
+    )
+    wrong = ~(bounds >= 0)
+    if wrong.any():
+        raise InputError.by("by-record-values", wrong=positions(wrong))
+    if not np.isfinite(bounds).any():
+        raise InputError.by("no-finite-record")
+    weights = np.ones_like(bounds)
+    above = bounds > level
+    weights[above] = _power(level / bounds[above], exponent)
+    return weights
+
+
+def _power(values: Floats, exponent: float) -> Floats:
+    """Each value to a power, as R takes it: a product at 2, and else by the C library."""
+    if exponent == 2.0:
+        return values * values
+    return np.array([math.pow(value, exponent) for value in values.tolist()])
 
 
 def _exp(values: Floats) -> Floats:

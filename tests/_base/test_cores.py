@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from pyvws._base import cores as _cores
 from pyvws._base.cores import one_core, share_out, steady_sums, usable_cores
-from pyvws.engines import _chains
+from pyvws.engines import stan_run
 from pyvws.engines.sampler_settings import SamplerSettings
 
 _COUNT = "from pyvws._base.cores import usable_cores; print(usable_cores())"
@@ -46,7 +46,7 @@ def test_stan_s_chains_are_no_more_at_once_than_processors(tmp_path):
     )
     settings = SamplerSettings(draws=4, warmup=100, chains=3)
     with one_core():
-        codes = _chains.run_chains(
+        codes = stan_run.run_chains(
             [[sys.executable, "-c", program]] * 3, tmp_path, settings, progress=None
         )
     assert codes == [0, 0, 0]

@@ -32,6 +32,7 @@ ROOMS = (
     "release",
     "report",
     "r",
+    "auditing",
     "comparison",
     "commands",
     "judge",

@@ -15,7 +15,7 @@ LONGEST = 25  # Words of a sentence.
 @pytest.fixture(scope="module")
 def sentences(root):
     """The sentences by room and key."""
-    files = (root / "pyvws").glob("*/refusals.toml")
+    files = [file for at in ("pyvws", "validation") for file in (root / at).glob("*/refusals.toml")]
     return {file.parent.name: tomllib.loads(file.read_text("utf-8")) for file in files}
 
 

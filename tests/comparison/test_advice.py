@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 import pyvws as vws
-from pyvws.comparison.advice import Advice, ComparedRow, advised
-from pyvws.comparison.choices import Point, read_choice
+from pyvws.comparison.found import Advice, ComparedRow, advised
+from pyvws.comparison.points import Point, read_choice
 from pyvws.evaluation.table_scores import Score
 
 pytestmark = pytest.mark.runs

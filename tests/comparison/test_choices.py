@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from refusals import refused
 
-from pyvws.comparison.choices import planned, read_choice, refuse_choices
+from pyvws.comparison.points import planned, read_choice, refuse_choices
 
 pytestmark = pytest.mark.runs
 

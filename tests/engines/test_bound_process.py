@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pyvws.engines import _bound_process
+from pyvws.engines.stan_run import bound_command
 
 _RUN = """
 import sys
 from pathlib import Path
-from pyvws.engines._chains import run_chains
+from pyvws.engines.stan_run import run_chains
 from pyvws.engines.sampler_settings import SamplerSettings
 chain = [sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)"]
 run_chains([chain, chain], Path(sys.argv[1]), SamplerSettings(chains=2), None)
@@ -46,9 +46,9 @@ def test_chains_end_with_a_killed_run(tmp_path: Path, end: str) -> None:
 
 
 def test_a_command_whose_parent_is_gone_is_not_started() -> None:
-    script = [sys.executable, _bound_process.__file__, str(os.getppid())]
-    done = subprocess.run([*script, sys.executable, "-c", "print(1)"], capture_output=True)
+    command = bound_command([sys.executable, "-c", "print(1)"])
+    orphan = [str(os.getppid()) if word == str(os.getpid()) else word for word in command]
+    done = subprocess.run(orphan, capture_output=True)
     assert (done.returncode, done.stdout) == (1, b"")
-    script[-1] = str(os.getpid())
-    done = subprocess.run([*script, sys.executable, "-c", "print(1)"], capture_output=True)
+    done = subprocess.run(command, capture_output=True)
     assert (done.returncode, done.stdout.strip()) == (0, b"1")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pyvws import Normal, SamplerSettings
-from pyvws.engines._between_modes import moved_between_modes
-from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.nuts import NativeEngine, moved_between_modes
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells

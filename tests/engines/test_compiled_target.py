@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from pyvws_validation._stan_case import CLAMPED, SAMPLED, seeded_target
 
-from pyvws.engines._packed_arguments import PackedArguments
-from pyvws.engines.compiled_target import CompiledTarget
+from pyvws.engines.compiled_target import CompiledTarget, PackedArguments
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.clamp import Clamp
 

@@ -20,11 +20,21 @@ from scipy.stats import t as student
 
 import pyvws as vws
 from pyvws import Censored, ConvergenceWarning, InputError, MissingDependencyError, SamplerSettings
-from pyvws.engines.grid import GridEngine, noisy_maximum, noisy_maximum_measurement
+from pyvws.engines.grid import (
+    LOWEST,
+    UNITS_A_NAT,
+    GridEngine,
+    PublicGrid,
+    coefficient_masses,
+    noisy_maximum,
+    noisy_maximum_measurement,
+    public_grid,
+    whole_prior,
+    whole_scores,
+    window_units,
+)
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.public_grid import PublicGrid, coefficient_masses, public_grid
 from pyvws.engines.registry import ENGINES, find_engine, is_exact
-from pyvws.engines.whole_scores import LOWEST, UNITS_A_NAT, whole_prior, whole_scores, window_units
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.regression import Regression
 from pyvws.posterior.clamp import Clamp

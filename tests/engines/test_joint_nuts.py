@@ -11,7 +11,7 @@ from test_nuts import FarOut, interrupted
 from pyvws import ConvergenceError, Logistic, Normal, SamplerSettings
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
-from pyvws.engines.joint_nuts import sample_joint
+from pyvws.engines.nuts import sample_joint
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget

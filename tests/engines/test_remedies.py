@@ -8,11 +8,11 @@ import pytest
 
 import pyvws as vws
 from pyvws import ConvergenceError, SamplerSettings
-from pyvws.engines import _chains, cmdstan
+from pyvws.engines import cmdstan, stan_run
 from pyvws.engines._block_chains import Chain
 from pyvws.engines.cmdstan import CmdStanEngine
+from pyvws.engines.engine import design_remedy, failure_remedy
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.remedies import design_remedy, failure_remedy
 from pyvws.models.registry import MODELS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
@@ -58,7 +58,7 @@ def test_stan_that_stops_says_the_same(
 ) -> None:
     pytest.importorskip("cmdstanpy")
     monkeypatch.setattr(cmdstan, "built", lambda _: "none")
-    monkeypatch.setattr(_chains, "run_chains", lambda *_: [1])
+    monkeypatch.setattr(stan_run, "run_chains", lambda *_: [1])
     settings = SamplerSettings(draws=10, warmup=100, chains=1)
     with pytest.raises(ConvergenceError, match=said):
         CmdStanEngine().run("model {}", {"X": _design(K, size)}, settings, seed=1)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pyvws.engines._chains import iterations_done
-from pyvws.engines.stan_run import stan_data, stan_seed, variables
+from pyvws.engines.stan_run import iterations_done, stan_data, stan_seed, variables
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.evaluation.closest_records import closest_distances, share_nearer
+from pyvws.evaluation.disclosure import closest_distances, share_nearer
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 8) | st.just(math.nan)), min_size=2, max_size=12

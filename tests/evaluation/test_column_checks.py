@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from refusals import refused
 from scipy.special import ndtri
 
+from pyvws.evaluation.bootstrap import second_sample
 from pyvws.evaluation.column_checks import TROUBLES, Predictor, check_column
 from pyvws.evaluation.sample_errors import CellNoise, SampleErrors
-from pyvws.evaluation.second_sample import second_sample
 
 few = settings(max_examples=80, derandomize=True)
 _CELLS = st.one_of(st.none(), st.integers(-3, 5), st.sampled_from([0.5, 2.25, 1e6]))

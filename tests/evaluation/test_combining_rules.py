@@ -13,7 +13,7 @@ from refusals import refused
 from scipy import stats
 
 from pyvws.evaluation.combining_rules import RULES, combine, combine_formula
-from pyvws.evaluation.least_squares import fit_formula, least_squares
+from pyvws.evaluation.regressions import fit_formula, least_squares
 
 few = settings(max_examples=60, derandomize=True)
 results = st.integers(2, 12).flatmap(

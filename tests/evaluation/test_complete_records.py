@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from refusals import refused
 
 import pyvws as vws
-from pyvws.evaluation.least_squares import fit_formula
 from pyvws.evaluation.original_and_datasets import complete_records
 from pyvws.evaluation.regression_utility import regression_utility
+from pyvws.evaluation.regressions import fit_formula
 
 pytestmark = pytest.mark.runs  # seconds of work
 

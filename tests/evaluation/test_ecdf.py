@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 
 few = settings(max_examples=60, derandomize=True)
 values = st.lists(st.integers(-20, 20).map(lambda v: v / 4), min_size=1, max_size=20)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from refusals import refused
 
-from pyvws.evaluation.glm import glm, independent_columns
+from pyvws.evaluation.regressions import glm, independent_columns
 
 few = settings(max_examples=40, derandomize=True)
 

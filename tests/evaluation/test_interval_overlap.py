@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.evaluation.interval_overlap import interval_overlap
+from pyvws.evaluation.regression_utility import interval_overlap
 
 few = settings(max_examples=60, derandomize=True)
 intervals = st.tuples(st.integers(-20, 20), st.integers(1, 20)).map(

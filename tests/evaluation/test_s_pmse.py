@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyvws.evaluation.s_pmse import tree_score, two_way_pmse
+from pyvws.evaluation.pmse import tree_score, two_way_pmse
 
 pytestmark = pytest.mark.runs  # seconds of work
 

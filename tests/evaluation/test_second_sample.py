@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from refusals import refused
 
 import pyvws as vws
+from pyvws.evaluation.bootstrap import second_sample, units_drawn
 from pyvws.evaluation.k_marginal import coded_k_marginal, k_marginal
-from pyvws.evaluation.second_sample import second_sample, units_drawn
 from pyvws.evaluation.table_utility import table_utility
 from pyvws.tables.files.frame import open_frame
 

@@ -20,7 +20,7 @@ from pyvws.mechanisms.counts.sets import CountedTable, counted_table, usual_shar
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.discrete_gaussian import composed_delta
 from pyvws.privacy.seller import Seller
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 
 _KEPT = 0.985  # The least share of a claim that the worst neighbours must reach.

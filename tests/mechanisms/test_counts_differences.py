@@ -21,7 +21,7 @@ from pyvws.mechanisms.counts.measurements import bought_tables, count_noise
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.privacy.budget import Budget
 from pyvws.privacy.seller import Seller
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 
 GAP = "headage - age"

@@ -13,7 +13,7 @@ import pytest
 from refusals import refused
 
 import pyvws as vws
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
 

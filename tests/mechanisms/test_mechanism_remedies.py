@@ -24,6 +24,7 @@ class _Own(MechanismBase):
 
 
 _NEEDED: dict[str, Any] = {
+    "inverse": {"t": 2.0},
     "perturbed-histogram": {"epsilon": 1.0, "range": (0.0, 9.0)},
     **{key: {"epsilon": 1.0} for key in ("weighted-epsilon", "censored", "noisy-counts")},
 }

@@ -21,10 +21,11 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.statement.words import NOT_COVERED
 
 NAMES = (
-    "unweighted, lw, cw, marginal, pairwise, sw, weighted-epsilon, censored, perturbed-histogram, "
-    "noisy-counts"
+    "unweighted, lw, inverse, cw, marginal, pairwise, sw, weighted-epsilon, censored, "
+    "perturbed-histogram, noisy-counts"
 )
-WITH_EPSILON = {
+NEEDED = {
+    "inverse": {"t": 2.0},
     "weighted-epsilon": {"epsilon": 5.0},
     "censored": {"epsilon": 5.0},
     "perturbed-histogram": {"epsilon": 5.0, "range": (0.0, 1.0)},
@@ -33,7 +34,7 @@ WITH_EPSILON = {
 
 
 def test_names_and_the_papers_defaults():
-    plain = {name: kind for name, kind in MECHANISMS.items() if name not in WITH_EPSILON}
+    plain = {name: kind for name, kind in MECHANISMS.items() if name not in NEEDED}
     assert {name: kind() for name, kind in plain.items()} == {
         "unweighted": Unweighted(),
         "lw": LipschitzWeighted(c=1.0, g=None),  # The papers' 0, where it loses no kind of records.
@@ -65,7 +66,7 @@ def test_made_by_name_with_the_settings_that_apply():
 def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
     said = {}
     for name, kind in MECHANISMS.items():
-        made = kind(**WITH_EPSILON.get(name, {}))
+        made = kind(**NEEDED.get(name, {}))
         if made.facts.claim == "asymptotic-dp" and not made.facts.clamps:
             said[name] = [caveat.key for caveat in made.facts.caveats]
     by_bound, by_risk = ["not-sparse-by-bound"], ["not-sparse-by-risk"]
@@ -73,6 +74,7 @@ def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
         **dict.fromkeys(("lw", "weighted-epsilon"), by_bound),
         **dict.fromkeys(("cw", "marginal", "pairwise"), by_risk),
         "sw": ["scalar"],
+        "inverse": ["inverse-map", "public-t"],
     }
     assert {key for keys in said.values() for key in keys} <= set(NOT_COVERED)
     both = [caveat.key for caveat in LipschitzWeighted(by_column=True).facts.caveats]
@@ -85,7 +87,7 @@ def test_what_rests_on_the_theorem_says_what_its_condition_is_worth():
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_settings_stay_as_they_were_made(name):
     kind = MECHANISMS[name]
-    given = WITH_EPSILON.get(name, {})
+    given = NEEDED.get(name, {})
     made = kind(**given)
     assert hash(made) == hash(kind(**given))
     with pytest.raises((dataclasses.FrozenInstanceError, AttributeError, TypeError)):

@@ -21,8 +21,7 @@ from pyvws.mechanisms.weighing import Downscaling, Request, target_window
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.models.registry import MODELS
 from pyvws.posterior.clamp import Clamp
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights

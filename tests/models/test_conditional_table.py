@@ -15,8 +15,7 @@ from scipy.special import digamma, polygamma
 import pyvws as vws
 from pyvws import Column, InputError, Schema
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
-from pyvws.models.of_schema import family_of
-from pyvws.models.registry import MODELS
+from pyvws.models.registry import MODELS, family_of
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.public import public_design
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from pyvws.models._gamma import log_gamma, log_rising, log_rising_sum, stirling_gap
+from pyvws.models._special_functions import log_gamma, log_rising, log_rising_sum, stirling_gap
 
 COUNTS = [1, 2, 3, 7, 40, 999, 20000]
 SHAPES = [1e-300, 1e-8, 1e-3, 0.3, 1.0, 4.75, 9.999, 10.0, 10.001, 57.0]

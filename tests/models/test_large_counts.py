@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from pyvws.models._gamma import LARGE_COUNT, log_factorial
+from pyvws.models._special_functions import LARGE_COUNT, log_factorial
 from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells

@@ -16,11 +16,10 @@ from scipy.special import logsumexp
 import pyvws as vws
 from pyvws.engines.nuts import NativeEngine
 from pyvws.models import _mixture_start
-from pyvws.models._mixture_scale import mixture_scale
-from pyvws.models._mixture_start import rough_mixture
+from pyvws.models._mixture_start import mixture_scale, rough_mixture
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
-from pyvws.posterior.diagnostics import diagnose
+from pyvws.posterior.draws import diagnose
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import Cells, make_cells
 

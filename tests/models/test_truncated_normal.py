@@ -31,7 +31,7 @@ def test_a_wide_range_is_the_normal_family():
 )
 def test_slopes_of_a_row_are_moments_of_its_law(eta, u, low, wide):
     """G is the mean of z less t, and F + 1 + t^2 the mean of z^2, of z on the nearer side."""
-    side, t, normaliser, (mean, square) = _row(eta, np.exp(u), low, low + wide)
+    side, t, normaliser, mean, square = _row(eta, np.exp(u), low, low + wide)
     sigma = np.exp(u)
     a, b = (low - eta) / sigma, (low + wide - eta) / sigma
     if side < 0:
@@ -100,7 +100,7 @@ def test_draws_between_ends_by_record_have_their_law(eta, sigma, intervals, seed
     made = family.predict_between(draw, np.ones((len(ends), 1)), ends, np.random.default_rng(seed))
     assert ((ends[:, 0] <= made) & (made <= ends[:, 1])).all()
     for (low, wide), own in zip(intervals, made.reshape(-1, 400), strict=True):
-        side, t, _, (G, F) = _row(eta, sigma, low, low + max(wide, 1e-300))
+        side, t, _, G, F = _row(eta, sigma, low, low + max(wide, 1e-300))
         if wide > 1e-6:
             nearer = low if side > 0 else low + wide
             mean = nearer + side * sigma * G if t else eta + side * sigma * G
@@ -114,7 +114,7 @@ def test_draws_lie_in_the_range_wherever_the_mean_is(eta):
     draw = {"beta": np.array([[eta]]), "sigma": np.array([1.5])}
     made = family.predict(draw, np.ones((20_000, 1)), np.random.default_rng(3))
     assert ((made >= 0) & (made <= 2)).all()
-    side, t, _, (G, _) = _row(eta, 1.5, 0.0, 2.0)
+    side, t, _, G, _ = _row(eta, 1.5, 0.0, 2.0)
     mean = (0.0 if side > 0 else 2.0) + side * 1.5 * G if t else eta + side * 1.5 * G
     assert made.mean() == pytest.approx(mean, abs=4.0 * made.std() / 20_000**0.5)
 

@@ -29,7 +29,7 @@ def _change(module: ModuleType) -> None:
     if module.__name__ == "pyvws.engines.stan_run":
         module.stan_seed = _shifted(module.stan_seed, None)  # type: ignore[attr-defined]
         return
-    if module.__name__ == "pyvws.engines.joint_nuts":
+    if module.__name__ == "pyvws.engines.nuts":
         module.sample_joint = _shifted(module.sample_joint, "seed")  # type: ignore[attr-defined]
         return
     made = module.NativeEngine  # type: ignore[attr-defined]

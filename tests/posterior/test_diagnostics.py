@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from pyvws.posterior.diagnostics import (
+from pyvws.posterior.draws import (
     Diagnostics,
     diagnose,
     independent_draws,

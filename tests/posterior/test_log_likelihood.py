@@ -10,8 +10,7 @@ from pyvws_validation._stan_case import SAMPLED, seeded_target
 from pyvws._base.cores import one_core
 from pyvws.bounds.lipschitz import blockwise_bounds
 from pyvws.posterior import log_likelihood
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.posterior.log_likelihood import log_likelihood_blocks, record_log_likelihood
 from pyvws.tables.design.cells import make_cells
 

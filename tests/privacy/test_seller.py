@@ -24,9 +24,9 @@ from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.histogram import laplace_sums
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.seller import PricedMeasurement, Seller
-from pyvws.release.measured_counts import measured
+from pyvws.release.noisy_counts import measured
 from pyvws.synthesis import loop as fits
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 
 pytestmark = pytest.mark.runs
@@ -282,7 +282,7 @@ def _draw_beside(sells: Any, name: str, width: float, made: Any) -> Any:
 BESIDE: dict[str, tuple[tuple[str, ...], str, Any]] = {
     "the number of records": (
         ("noisy-counts", "noisy-counts, delta", "noisy-counts, units"),
-        "pyvws.release.measured_counts.bought_number",
+        "pyvws.release.noisy_counts.bought_number",
         _exact_number,
     ),
     "exact counts": (

@@ -19,7 +19,7 @@ from pyvws import Column, ConvergenceWarning, MisfitWarning, Schema
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")

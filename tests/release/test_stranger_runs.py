@@ -22,7 +22,6 @@ def stranger() -> pl.DataFrame:
     rng = np.random.default_rng(21)
     area = rng.choice(["n", "s", "w"], N)
     wage = rng.lognormal(0.5, 1.1, N).round(4)
-    tax = (0.2 * wage + rng.uniform(0, 0.1, N)).round(4)
     age = rng.integers(16, 90, N)
     return pl.DataFrame(
         {
@@ -36,8 +35,6 @@ def stranger() -> pl.DataFrame:
             "band": np.where(age < 30, "young", np.where(age < 65, "middle", "old")),
             "born": 2019 - age,
             "wage": wage,
-            "tax": tax,
-            "net": (wage - tax).round(4),
             "charge": (0.17 * wage).round(2),
             "agesq": age**2,
             "lwage": np.log(wage).astype("f4").astype("f8"),
@@ -50,7 +47,6 @@ def test_a_proposal_keeps_values_duplicates_and_computed_columns_in_every_record
     table = stranger()
     schema = Schema.propose(table).accepted()
     assert schema.computed >= {"country", "gone", "copied", "band", "born"}
-    assert len(schema.computed & {"net", "wage"}) == 1  # Either makes the sum hold.
     assert schema.computed >= {"charge", "agesq", "lwage", "rate"}
     counts = vws.NoisyCounts(epsilon=60.0, delta=1e-5, sweeps=20, chains=1)
     made = vws.synthesize(table, schema=schema, mechanism=counts, datasets=1, seed=1).datasets[0]
@@ -65,7 +61,6 @@ def test_a_proposal_keeps_values_duplicates_and_computed_columns_in_every_record
     bands = bands.when(pl.col("age") < 65).then(pl.lit("middle")).otherwise(pl.lit("old"))
     assert made.select((pl.col("band") == bands).all()).item()
     assert (made["born"] == 2019 - made["age"]).all()
-    assert (made["net"] - (made["wage"] - made["tax"])).abs().max() < 1e-9
     assert (made["charge"] - 0.17 * made["wage"]).abs().max() <= 0.005 + 1e-9
     assert (made["charge"] == made["charge"].round(2)).all()
     assert (made["agesq"] == made["age"] ** 2).all()

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
-from pyvws.report.board_bounds import bounds_section
 from pyvws.report.board_page import board_page
+from pyvws.report.board_sections import bounds_section
 from pyvws.report.evidence import Evidence, RiskEvidence, RiskSettings
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page

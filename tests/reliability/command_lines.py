@@ -82,6 +82,7 @@ _MECHANISMS: tuple[tuple[str, dict[str, str]], ...] = (
     ("lw", {}),
     ("lw", {"--epsilon": "5"}),
     ("lw", {"--threshold": "0.9"}),
+    ("inverse", {"--t": "2"}),
     ("cw", {}),
     ("marginal", {"--known": "g"}),
     ("pairwise", {"--known": "g"}),

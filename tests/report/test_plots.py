@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(5)
 A, B = RNG.uniform(0.1, 0.9, 40), RNG.uniform(0.1, 0.9, 40)
 SECRET = 8_675_309.0
-OF_STUDIES = ("contraction", "epsilons", "replicate_violins", "utility_by_guarantee")
+OF_STUDIES = ("contraction", "epsilons", "replicate_violins")
 
 
 def _violins(axis: Any) -> int:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pyvws as vws
-from pyvws.comparison.advice import KINDS
+from pyvws.comparison.found import KINDS
 from pyvws.statement.guarantees import STRICT, claim_of, if_public
 from pyvws.statement.releases import costs_together, has_costs
 from pyvws.statement.schema import GUARANTEES, SCHEMA

@@ -39,8 +39,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import joint_draws
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.r.interface import frame as r_frame
 from pyvws.r.interface import received
 from pyvws.release.synthesizer import Synthesizer

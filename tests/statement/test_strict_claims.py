@@ -42,8 +42,7 @@ from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import joint_draws
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public

@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 
 from pyvws import Censored, ConvergenceError, DisclosureWarning, Synthesizer
 from pyvws.commands.cli import app
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page
 

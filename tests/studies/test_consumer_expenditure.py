@@ -13,7 +13,6 @@ from pyvws_studies import consumer_expenditure as study
 from pyvws_studies.command import app as command
 from pyvws_studies.consumer_expenditure_exhibits import PUBLISHED_7, exhibits, value_range
 from pyvws_studies.consumer_expenditure_findings import findings
-from pyvws_studies.consumer_expenditure_fits import education_groups
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -61,11 +60,6 @@ def shown_exhibits(result):
 
 def _table(file):
     return pl.read_csv(file).with_columns(Age=1 + (pl.col("Age") >= 40).cast(pl.Int64))
-
-
-def test_education_falls_into_four_groups():
-    codes = np.array([0.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0])
-    assert education_groups(codes).tolist() == [1, 1, 1, 2, 3, 3, 4, 4]
 
 
 @pytest.mark.draws

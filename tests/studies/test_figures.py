@@ -1,4 +1,4 @@
-"""The figures that studies alone draw: violins over replicates, kinds of guarantee, costs."""
+"""The figures that studies alone draw: violins over replicates, and costs."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection
 from pyvws_studies import figures
-from refusals import refused
 
 from pyvws.errors import InputError
 
@@ -33,26 +32,6 @@ def test_contraction_and_replicates() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["global bound"]
     with pytest.raises(InputError, match="not drawn: CW"):
         figures.contraction({"LW": {"100": A}}, {"CW": 1.0})
-
-
-def test_utility_by_guarantee_colours_the_kind_and_carries_the_unprotected_across() -> None:
-    lines = {"Clamp": {5.0: [1.0, 3.0], 1.0: [4.0, 6.0]}, "Half": {5.0: [9.0]}, "S": {20.0: [1.5]}}
-    kinds = {"Clamp": "dp", "Half": "dp", "S": "none"}
-    figure = figures.utility_by_guarantee({"counts": lines}, kinds)
-    (axis,) = figure.axes
-    clamp, half, plain, across = axis.get_lines()
-    assert (clamp.get_xdata().tolist(), clamp.get_ydata().tolist()) == ([1.0, 5.0], [5.0, 2.0])
-    assert clamp.get_color() == half.get_color() != plain.get_color() == across.get_color()
-    assert clamp.get_linestyle() != half.get_linestyle()
-    assert list(across.get_ydata()) == [1.5, 1.5]
-    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
-    assert all("(log scale)" in name for name in (axis.get_xlabel(), axis.get_ylabel()))
-    with pytest.raises(InputError, match="no guarantee of 'S'"):
-        figures.utility_by_guarantee({"counts": lines}, {"Clamp": "dp", "Half": "dp"})
-    with refused("not-a-choice", name="guarantees['S']"):
-        figures.utility_by_guarantee({"counts": lines}, {**kinds, "S": "sure"})
-    with refused("not-above-0", name="epsilon"):
-        figures.utility_by_guarantee({"counts": {"S": {0.0: [1.0]}}}, kinds)
 
 
 def test_epsilons_of_densities_have_no_window() -> None:

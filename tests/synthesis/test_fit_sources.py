@@ -15,13 +15,12 @@ from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
 from pyvws.models.registry import MODELS
 from pyvws.posterior.censoring import censored_share
 from pyvws.posterior.clamp import CLAMPS, Clamp
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import ModelSource, clamps_everything, share_outside
 from pyvws.synthesis.judged_fits import judge_convergence
-from pyvws.synthesis.program_source import ProgramSource
+from pyvws.synthesis.outside_source import ProgramSource
 from pyvws.tables.design.cells import make_cells
 
 _PROGRAM = """

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws.models.sequence import Conditional, TableCells
-from pyvws.synthesis.left_out import loses_much, lost_levels
+from pyvws.synthesis.loop import loses_much, lost_levels
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.units import Units
 

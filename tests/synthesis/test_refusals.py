@@ -85,6 +85,8 @@ REFUSED: dict[str, dict[str, Any]] = {
     "grid-unconverged": {**CLAMPED, "engine": "grid", "accept_unconverged": True},
     "grid-settings": {**CLAMPED, "settings": SamplerSettings(grid_steps=(9,))},
     "program-engine": {**Y, "mechanism": "lw", "program": PROGRAM["program"]},
+    "target-of-public-constant": {**Y, "mechanism": vws.InverseWeighted(t=2.0), "epsilon": 4.0},
+    "search-without-target": {**Y, "mechanism": vws.InverseWeighted(search_t=True)},
     "of-other-mechanisms": {"outcome": "y", **HISTOGRAM, "draws_per_release": 1},
     "beside-counts": counts(sex=SEX, town=TOWN),
     "cap-and-unit": counts(sex=SEX, cap=2),

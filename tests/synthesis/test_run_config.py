@@ -301,6 +301,7 @@ def test_the_seed_of_a_file_beside_other_settings_is_warned_of_before_a_fit(
 
 MECHANISMS: list[Any] = [
     vws.LipschitzWeighted(c=0.5, g=0.1),
+    vws.InverseWeighted(t=2.0, power=0.5),
     vws.PairwiseWeighted(known=("a", "b"), match="lw"),
     vws.WeightedEpsilon(epsilon=5.0),
     vws.Censored(epsilon=5.0, weights="none"),

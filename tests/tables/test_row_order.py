@@ -314,12 +314,12 @@ def test_a_folder_without_a_link_has_no_risk(folder: Path, tmp_path: Path) -> No
 def test_the_board_s_risks_are_those_of_lined_up_rows(folder: Path) -> None:
     from pyvws.commands._tables import read_records
 
-    y, values, _ = read_records(folder / "table.csv", [folder / "out"], "income", None)
+    linked = read_records(folder / "table.csv", [folder / "out"], "income", None)
     table = pl.read_csv(folder / "table.csv")
-    np.testing.assert_array_equal(y, table["income"])
+    np.testing.assert_array_equal(linked.y, table["income"])
     rows = pl.read_parquet(folder / "out/confidential/records.parquet")[RELEASED_ROW].to_numpy() - 1
     first = pl.read_csv(folder / "out/release/synthetic-01.csv")
-    np.testing.assert_array_equal(values[0], first["income"].to_numpy()[rows])
+    np.testing.assert_array_equal(linked.datasets[0], first["income"].to_numpy()[rows])
     assert first["urban"][rows].to_list() == table["urban"].to_list()
     result = pyvws("report", folder / "out", "--original", folder / "table.csv", "--unweighted",
                    folder / "kept", "--known", "urban")  # fmt: skip

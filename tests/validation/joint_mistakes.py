@@ -104,7 +104,7 @@ def a_stage_too_wide(weights: Any) -> Any:
 SAMPLE = "pyvws.engines.grid:GridEngine.sample"
 PRIOR = "pyvws.engines.grid:public_scores"
 SCORES = "pyvws.engines.grid:whole_scores"
-UNITS = "pyvws.engines.whole_scores:window_units"
+UNITS = "pyvws.engines.grid:window_units"
 PREDICTORS = "pyvws.synthesis.loop:SynthesisLoop.predictors"
 STAGE = "pyvws.mechanisms.censored:weights_from_stage"
 

@@ -14,6 +14,7 @@ from pyvws_validation.cases import CASES
 from statement_mistakes import Wrong
 
 from pyvws.evaluation.combining_rules import Combined
+from pyvws.weights.weights import weights_from_bounds
 
 _STATEMENT = "pyvws.statement"
 _COMBINE = "pyvws.evaluation.combining_rules:combine"
@@ -108,7 +109,7 @@ def half_of_each(terms: Any) -> Any:
     return lambda log_lik, *given, **named: terms(0.5 * log_lik, *given, **named)
 
 
-@_wrong("pyvws.synthesis.existing_fit:arviz_variables", "statement/weights-arviz")
+@_wrong("pyvws.synthesis.existing_fit:_arviz_variables", "statement/weights-arviz")
 def half_of_what_is_read(read: Any) -> Any:
     def wrong(data: Any, *given: Any, **named: Any) -> Any:
         terms, predicted = read(data, *given, **named)
@@ -267,6 +268,18 @@ def of_the_first_draw(predictors: Any) -> Any:
         return [(fit.posterior.draw(0), rng) for _, rng in found]
 
     return wrong
+
+
+@_wrong("pyvws.mechanisms.inverse_weighted:inverse_weights", "statement/weights-inverse")
+def by_least_and_largest(_inverse: Any) -> Any:
+    """LW's map in the place of the inverse: one record moves the weights of all others."""
+    return lambda by_record, **_named: weights_from_bounds(by_record)
+
+
+@_wrong("pyvws.mechanisms.inverse_weighted:inverse_weights", "statement/weights-inverse")
+def t_of_the_table(inverse: Any) -> Any:
+    """t is half of the largest bound, which is a record's own."""
+    return lambda by_record, *, t, power: inverse(by_record, t=0.5 * max(by_record), power=power)
 
 
 @_wrong("pyvws.synthesis.loop:weights_from_bounds", "statement/weights-map")

@@ -127,7 +127,7 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
     ),
     (
         "a wider window of chains",
-        ("pyvws.engines.joint_nuts:with_rows", doubled_window),
+        ("pyvws.engines.nuts:with_rows", doubled_window),
         "statement/table-chains",
     ),
 )

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from pyvws_validation import document, errata, provenance, runner
-from pyvws_validation._figures import figures
 from pyvws_validation.report import Measurement, Row
 from pyvws_validation.uncovered import LEFT_OPEN
 from run_here import Ended, run_here
@@ -222,66 +220,6 @@ def test_hashes_are_those_of_the_files_and_cover_every_program() -> None:
     content = (_resources.folder("r_reference") / "weights.R").read_bytes()
     assert found["r_reference/weights.R"] == sha256(content).hexdigest()
     assert re.fullmatch(r"pyvws/ \(\d+ Python files\)", list(found)[-1])
-
-
-def test_every_figure_has_words_that_hold_its_numbers() -> None:
-    made = {figure.title: figure for figure in figures(ALL)}
-    assert list(made) == [
-        "Differences from R",
-        "Quantities that are allowed a difference",
-        "Posteriors against Stan",
-        "Printed figures beside recomputed ones",
-    ]
-    for figure in made.values():
-        svg = ElementTree.fromstring(figure.svg)
-        assert svg.get("role") == "img"
-        assert svg.get("aria-label") == figure.text
-    assert "0 ulp: 1, 1 to 3 ulp: 1, 4 to 15 ulp: 0, 16 to 255 ulp: 1" in (
-        made["Differences from R"].text
-    )
-    assert "the largest is 0.57 of its limit" in made["Posteriors against Stan"].text
-    assert figures([SKIPPED]) == []
-
-
-@pytest.mark.parametrize("tolerance", [1, 16, 4096, 1 << 20, 1 << 30, 1 << 52])
-def test_no_label_of_an_axis_covers_another(tolerance: int) -> None:
-    row = dataclasses.replace(ALLOWED, tolerance=tolerance, largest_difference=1)
-    density = dataclasses.replace(POSTERIOR, level="density")
-    for figure in figures([row, POSTERIOR, PRINTED, density]):
-        by_line: dict[str, list[tuple[float, float]]] = {}
-        for text in ElementTree.fromstring(figure.svg).iter("text"):
-            if text.get("text-anchor") == "middle":
-                width = 7.0 * len(str(text.text))  # Of 12 pixels a character is narrower.
-                middle = float(str(text.get("x")))
-                ends = (middle - width / 2, middle + width / 2)
-                by_line.setdefault(str(text.get("y")), []).append(ends)
-        for labels in by_line.values():
-            ordered = sorted(labels)
-            assert all(a[1] < b[0] for a, b in pairwise(ordered)), figure.title
-
-
-def test_a_difference_beyond_its_limit_is_a_cross_right_of_the_line() -> None:
-    found = tuple(Measurement("x", value, 0.0, 4.0) for value in (0.04, 40.0, float("nan")))
-    (figure,) = figures([dataclasses.replace(POSTERIOR, measurements=found)])
-    svg = ElementTree.fromstring(figure.svg)
-    assert [group.get("class") for group in svg.iter("g")] == ["pass", "fail", "fail"]
-    # 0.01 of the limit: 6 of the 9 powers of ten from 10^-8 to 10.
-    circle = next(svg.iter("circle"))
-    assert float(str(circle.get("cx"))) == pytest.approx(330 + 6 / 9 * 530, abs=0.06)
-
-
-def test_a_printed_figure_outside_is_a_cross_at_the_edge() -> None:
-    outside = dataclasses.replace(
-        PRINTED, verdict="fail", measurements=(Measurement("printed", 120.0, 97.0, 99.0),)
-    )
-    (figure,) = figures([outside, PRINTED])
-    assert figure.text.startswith("1 of 2 printed figures lie inside")
-    svg = ElementTree.fromstring(figure.svg)
-    kinds = [group.get("class") for group in svg.iter("g")]
-    assert kinds == ["fail", "pass"]
-    # 98.7 in [97, 99]: 0.7 half widths above the middle of a scale from -1.9 to 1.9.
-    circle = next(svg.iter("circle"))
-    assert float(str(circle.get("cx"))) == pytest.approx(330 + (0.7 / 1.9 + 1) / 2 * 530, abs=0.06)
 
 
 def test_junit_counts_skips_as_skipped() -> None:

@@ -21,11 +21,21 @@ from pyvws_validation._privacy_loss import (
 )
 from pyvws_validation._stan_case import UNSATURATED
 from pyvws_validation._stochastic_tester import epsilon_at_least
-from pyvws_validation._weights_loss import LOSSES, WEIGHTS, median_loss, shapes
+from pyvws_validation._weights_loss import (
+    AT_PUBLIC_T,
+    AT_SEARCHED_T,
+    LEAST_OF_SEARCH,
+    LOSSES,
+    MOST_AT_PUBLIC_T,
+    WEIGHTS,
+    loss,
+    shapes,
+)
 from pyvws_validation._window_loss import WindowLoss
 from pyvws_validation.cases import CASES, MeasuredCase, guarantee, searched
 from pyvws_validation.cases.guarantee import ComputedLoss, SampledLoss
 from pyvws_validation.report import Row
+from release_mistakes import by_least_and_largest, t_of_the_table
 from statement_mistakes import (
     PLANTED,
     Wrong,
@@ -131,14 +141,30 @@ def test_weights_found_anew_lose_what_the_caveat_says() -> None:
     found = [one.value for one in row_of(WEIGHTS).measurements if one.what.startswith("loss")]
     stated = [figure for losses in LOSSES.values() for figure in losses]
     assert row_of(WEIGHTS).verdict == "pass"
-    for loss, figure in zip(found, stated, strict=True):
-        assert figure / 1.1 < loss < 1.1 * figure
+    for lost, figure in zip(found, stated, strict=True):
+        assert figure / 1.1 < lost < 1.1 * figure
         assert f"{figure:,.0f}" in said
     one, epsilon = shapes((500, 499, 1))
     none, epsilon_without = shapes((500, 499, 0))
     assert (epsilon, epsilon_without) == (16.7, 1.3)
     held = one - np.array([0.0, 0.0, 0.5])  # Its own record alone leaves.
-    assert median_loss(one, held) < 2.0 < 40.0 < median_loss(one, none)
+    assert loss(one, held) < 2.0 < 40.0 < loss(one, none)
+
+
+def test_weights_at_a_public_t_lose_little_and_at_a_searched_t_much() -> None:
+    """The figures of both caveats; a map by the least and the largest bound is seen."""
+    said = caveat(Phrase("public-t", {"t": 2.0}))
+    assert f"{MOST_AT_PUBLIC_T:g} nats" in said
+    assert [row_of(case).verdict for case in (*AT_PUBLIC_T, AT_SEARCHED_T)] == ["pass"] * 3
+    searched = caveat(Phrase("searched-t"))
+    assert all(f"{least:,.0f}" in searched for least in LEAST_OF_SEARCH.values())
+
+
+@pytest.mark.parametrize("wrong", [by_least_and_largest, t_of_the_table])
+def test_a_map_that_one_record_moves_is_seen(monkeypatch: pytest.MonkeyPatch, wrong: Wrong) -> None:
+    plant(monkeypatch, "pyvws.mechanisms.inverse_weighted:inverse_weights", wrong)
+    few = [dataclasses.replace(case, said={1_000: case.said[1_000]}) for case in AT_PUBLIC_T]
+    assert [row_of(case).verdict for case in few] == ["fail"] * 2
 
 
 @pytest.mark.parametrize("case", [CENSORED, HISTOGRAM, *WINDOWS], ids=lambda case: case.id)

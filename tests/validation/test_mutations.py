@@ -314,6 +314,7 @@ WRONG: dict[str, Wrong] = {
     "without_earlier_releases": lambda costs_together: (
         lambda statements: costs_together(statements[-1:])
     ),
+    "at_power_one": lambda _function: lambda values, _exponent: values,
     "always_left_out": lambda _: lambda _statements: "leave-one-out",
     "pairwise_extended_sum": lambda _: (
         lambda x: np.longdouble(np.sum(np.asarray(x, dtype=np.float64)))
@@ -447,6 +448,7 @@ LW, FROM_BOUNDS = (
     "pyvws.weights.weights:weights_from_bounds",
 )
 SCALED = "pyvws.weights.weights:scaled_bounds"
+INVERSE = "pyvws.weights.weights:inverse_weights"
 CW, SW = "pyvws.weights.weights:risk_weights", "pyvws.weights.weights:scalar_weights"
 COUNT = "pyvws_validation.cases.weights:count_weights"
 ATTRIBUTE = "pyvws_validation.cases.attribute_risk:attribute_risk"
@@ -459,8 +461,8 @@ MIXED = "pyvws_validation.cases.r_numbers:mixed"
 BOOTSTRAP = "pyvws_validation.cases.evaluation:bootstrap_interval"
 COMBINE = "pyvws.evaluation.combining_rules:combine"
 COMBINED = "pyvws_validation.cases.evaluation:"
-SQUARES = "pyvws.evaluation.least_squares:least_squares"
-OVERLAP = "pyvws.evaluation.interval_overlap:interval_overlap"
+SQUARES = "pyvws.evaluation.regressions:least_squares"
+OVERLAP = "pyvws.evaluation.regression_utility:interval_overlap"
 PROPENSITY = "pyvws.evaluation.pmse:logistic_pmse"
 TOPCODE = "pyvws.evaluation.topcoding:topcode"
 MOLES = "pyvws.evaluation.whack_a_mole:whack_a_mole"
@@ -484,7 +486,7 @@ TRUNCATED, DOWN = (
     "pyvws.weights.truncation:weighted_epsilon_weights",
     "pyvws.weights.truncation:downscale",
 )
-UTILITY = "pyvws.evaluation.ecdf:ecdf_utility"
+UTILITY = "pyvws.evaluation.one_column:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
 SHARE_LOGS = "pyvws_validation.cases.conditional_table:log_likelihood"
@@ -492,9 +494,9 @@ WORSE = "pyvws_validation.cases.k_marginal:"
 TABLES, SCORES = "pyvws_validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
 TWO_WAY = TABLES + "two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
-GLM = "pyvws.evaluation.glm:"
+GLM = "pyvws.evaluation.regressions:"
 TABLE_RISK = "pyvws_validation.cases.table_risk:"
-CLOSEST = "pyvws.evaluation.closest_records:"
+CLOSEST = "pyvws.evaluation.disclosure:"
 SURVEY, LINEAR = "pyvws_validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
 UTILITY_TABLE = "pyvws.evaluation.one_column:utility_table"
 CORPUT = "pyvws.posterior.systematic_draws:van_der_corput"
@@ -544,6 +546,8 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
     (COUNT, "pyvws.weights.weights:_scaled", "unclipped"),
     (COUNT, "pyvws.risks.identification_risk:count_inside", "open_ball"),
     (SW, SW, "unlimited_scalar"),
+    (INVERSE, INVERSE, one_ulp_more),
+    (INVERSE, "pyvws.weights.weights:_power", "at_power_one"),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", without_the_weights_own_sum),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", "prior_added_to_logs"),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", "every_weight_one"),
@@ -630,7 +634,7 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
         WORSE + "worse_than_independent",
         "worse_from_a_tie_on",
     ),
-    (TWO_WAY, "pyvws.evaluation.s_pmse:combinations", "main_effects_only"),
+    (TWO_WAY, "pyvws.evaluation.pmse:combinations", "main_effects_only"),
     (ASSOCIATIONS + "cramers_v", ASSOCIATIONS + "_v", "squared"),
     (ASSOCIATIONS + "correlation_ratio", ASSOCIATIONS + "_eta", "squared"),
     (ASSOCIATIONS + "rank_correlation", "scipy.stats:rankdata", "values_as_ranks"),

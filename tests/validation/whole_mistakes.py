@@ -171,7 +171,7 @@ WHOLE_MISTAKES: tuple[tuple[str, tuple[tuple[str, Wrong], ...], str], ...] = (
     ),
     (
         "exponents over the largest",
-        (("pyvws.synthesis.checked_table:read_roles", over_the_largest),),
+        (("pyvws.synthesis.confidential_table:read_roles", over_the_largest),),
         "statement/release-survey",
     ),
     (

@@ -16,6 +16,7 @@ from rich.console import Console
 from pyvws.commands.options import names, read_numbers, with_options
 from pyvws.commands.output import counted_progress
 from pyvws_studies.registry import STUDIES
+from pyvws_studies.replicates import ReplicatedStudy
 
 _INTERRUPTED = 130
 
@@ -71,7 +72,7 @@ def _registered(name: str) -> Callable[[], Any]:
 
 
 def _run_replicates(
-    study: Any,
+    study: ReplicatedStudy,
     *,
     out: Annotated[Path, typer.Option(help="Folder for the replicates and the tables.")],
     replicates: Annotated[
@@ -245,7 +246,7 @@ def _tables(
     others: _Others = None,
 ) -> _Asked:
     """Whole tables at one joint epsilon, beside separate runs, by the k-marginal score."""
-    from pyvws.release.synthesize import synthesize
+    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import whole_tables as study
 
     own = {"strict": strict, "exact": exact, "copies": copies, "sampling": sampling}
@@ -267,7 +268,7 @@ def _noisy_counts(
     others: _Others = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
-    from pyvws.release.synthesize import synthesize
+    from pyvws.release.synthesizer import synthesize
     from pyvws_studies import noisy_counts as study
 
     chosen = None if epsilon is None else read_numbers(epsilon, "--epsilon", two=False)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.evaluation.whack_a_mole import risk_summary, top_records
 from pyvws.r_numbers import rarith
 from pyvws_studies.consumer_expenditure_findings import findings
@@ -282,7 +283,7 @@ def _role(result: ExpenditureStudy, name: str) -> str:
     return "predictor, known to the intruder" if name in result.known else "predictor"
 
 
-def _top(result: ExpenditureStudy, by: Any, risks: Mapping[str, Any]) -> Rows:
+def _top(result: ExpenditureStudy, by: Floats, risks: Mapping[str, Any]) -> Rows:
     compared = (SYNTHESIZER, MARGINAL, TOPCODING)
     top = top_records(by, {name: risks[name] for name in (_DATA, *compared)})
     rows = []

@@ -20,13 +20,13 @@ from typing import Any, Final
 import narwhals as nw
 import numpy as np
 
-from pyvws._base.checks import Floats, finite_number, non_negative, positive, whole_number
+from pyvws._base.checks import Floats, Ints, finite_number, non_negative, positive, whole_number
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
 from pyvws.evaluation.bootstrap import bootstrap_interval
 from pyvws.evaluation.combining_rules import Combined, combine
-from pyvws.evaluation.ecdf import EcdfUtility, ecdf_utility
-from pyvws.evaluation.least_squares import LeastSquares, least_squares
+from pyvws.evaluation.one_column import EcdfUtility, ecdf_utility
+from pyvws.evaluation.regressions import LeastSquares, least_squares
 from pyvws.evaluation.topcoding import Topcoded, topcode
 from pyvws.evaluation.whack_a_mole import WhackAMole, whack_a_mole
 from pyvws.mechanisms.count_weighted import MarginalWeighted
@@ -109,15 +109,6 @@ class ExpenditureStudy:
     topcoded: Topcoded
     topcoded_risk: Floats
     problems: list[str]
-
-
-def education_groups(codes: Floats) -> Floats:
-    """The group, 1 to 4, of each of the survey's education codes.
-
-    Codes below 12 (no high school diploma) are group 1, 12 (diploma) is 2, 13 and 14 (some college
-    or associate's degree) are 3, 15 and above (bachelor's degree or more) are 4.
-    """
-    return _group_numbers(codes, (12.0, 13.0, 15.0))
 
 
 def _group_numbers(values: Floats, firsts: Sequence[float]) -> Floats:
@@ -235,7 +226,7 @@ def run(
 
 
 def _fits(
-    loop: SynthesisLoop, y: Floats, codes: Any, *, radius: float, c: float, g: float
+    loop: SynthesisLoop, y: Floats, codes: Ints, *, radius: float, c: float, g: float
 ) -> dict[str, WeightedFit]:
     """A fit for each synthesizer, the unweighted one first."""
     # A mechanism refuses a record that is alone in its pattern; here its weight is 0.
@@ -268,10 +259,7 @@ def _grouped(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFram
         except ValueError:
             firsts = []
         if not firsts or not np.isfinite(firsts).all() or (np.diff(firsts) <= 0).any():
-            raise InputError(
-                f"group {condition!r} must be COLUMN=NUMBER,NUMBER, with rising numbers that begin "
-                "the groups after the first."
-            )
+            raise InputError.by("group-no-condition", condition=condition)
         numbers = _group_numbers(numeric_column(frame, name, role="group"), firsts)
         column = nw.new_series(name, numbers, nw.Float64, backend=frame.implementation)
         frame = frame.with_columns(column)
@@ -287,10 +275,8 @@ class _Regression:
 
     def __post_init__(self) -> None:
         if self.coefficient not in self.design.names:
-            raise InputError(
-                f"coefficient {self.chosen!r} is not in the regression. It has: "
-                f"{', '.join(self.design.names)}."
-            )
+            names = ", ".join(self.design.names)
+            raise InputError.by("coefficient-unknown", name=self.chosen, names=names)
 
     @property
     def coefficient(self) -> str:

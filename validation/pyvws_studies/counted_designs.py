@@ -7,7 +7,7 @@ file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -75,11 +75,15 @@ class CountedDesign:
 def ten_columns(whole: pl.DataFrame, copies: int) -> CountedDesign:
     """Ten columns, age by five years, with each record `copies` times."""
     design = DESIGNS["ma2019"]
-    if not set(design.source) <= set(whole.columns):
-        raise InputError("The file lacks columns of ma2019.csv. Name a copy of NIST's file.")
+    _check(design.source, whole)
     frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
     income = ("PINCP_DECILE",)
     return CountedDesign(frame, design.schema(), tuple(frame.columns), by_family=income)
+
+
+def _check(names: Iterable[str], whole: pl.DataFrame) -> None:
+    if {*names} - {*whole.columns}:
+        raise InputError.by("not-ma2019")
 
 
 def all_columns(whole: pl.DataFrame, copies: int) -> CountedDesign:
@@ -87,8 +91,7 @@ def all_columns(whole: pl.DataFrame, copies: int) -> CountedDesign:
     texts = whole.with_columns(pl.all().cast(pl.String))
     incomes = texts.with_columns(pl.col("PINCP").str.replace(r"\.0$", ""))
     schema = Schema(_columns(incomes))
-    if {*schema.columns} - {*whole.columns}:
-        raise InputError("The file lacks columns of ma2019.csv. Name a copy of NIST's file.")
+    _check(schema.columns, whole)
     scored = tuple(name for name in incomes.columns if name not in (*_WEIGHTS, "DENSITY"))
     bins = {"AGEP": _AGES, "PINCP": _INCOMES, "POVPIP": (*_POVERTY, _TOP)}
     return CountedDesign(pl.concat([incomes] * copies), schema, scored, bins)
@@ -131,7 +134,7 @@ def _columns(frame: pl.DataFrame) -> dict[str, Column]:
     }
 
 
-def _category(levels: Any, rule: str | None = None, missing: str = "N") -> Column:
+def _category(levels: Iterable[object], rule: str | None = None, missing: str = "N") -> Column:
     ruled: dict[str, Any] = {} if rule is None else {"missing": missing, "rule": rule}
     return Column(model="nominal", levels=tuple(map(str, levels)), **ruled)
 

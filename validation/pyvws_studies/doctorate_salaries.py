@@ -21,10 +21,10 @@ import numpy as np
 from pyvws._base.checks import Floats, positive
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import InputError
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
 from pyvws.models.beta import Beta
-from pyvws.synthesis.checked_table import check_table
+from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.frame import open_frame
@@ -34,16 +34,6 @@ from pyvws_studies._tables import terminal_table
 from pyvws_studies.five_mechanisms import statistics
 from pyvws_studies.five_synthesizers import HISTOGRAM, LABELS, FiveSynthesizers, seeded_histogram
 from pyvws_studies.row_filters import filtered
-
-WHERE: Final = (
-    "The Survey of Doctorate Recipients is not part of this package. Download the public use file "
-    "of 2017 from https://ncsesdata.nsf.gov/datadownload/ (NCSES), save it as csv or parquet, and "
-    "give it with --file. The study needs salary, gender, age and weeks worked. It also needs "
-    "columns to filter by: positions at 4-year colleges or universities, and the field mathematics "
-    "and statistics. That leaves 1601 records on the slides. The file's codebook has the names and "
-    "codes of its columns: --outcome SALARY --formula '~ GENDER + ...' --range L,U --filter "
-    "COLUMN=VALUE."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +103,9 @@ def run(
     use.
     """
     if file is None:
-        raise InputError(WHERE)
+        raise InputError.by("salaries-not-given")
     if formula is None or range is None:
-        raise InputError(
-            "The study needs --formula, the predictors by the file's own names, and --range L,U, "
-            "public bounds of the outcome that are not read off the file."
-        )
+        raise InputError.by("salaries-without-range")
     target = positive(epsilon, "epsilon")
     (chosen,) = check_table(
         filtered(open_frame(read_table(Path(file)).frame), filters).to_native(),

@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.beta import Beta

@@ -42,10 +42,6 @@ LABELS = {
 }
 """The mechanisms in the slides' order, under the slides' names; those of no slide come last."""
 
-NOT_DOWNSCALED = (HISTOGRAM, DEVIANCE, COUNTS)
-
-NAMES = tuple(LABELS)
-
 
 @dataclass(frozen=True, slots=True)
 class Made:

@@ -16,7 +16,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.mechanisms.count_weighted import CountWeighted
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.weighing import Request, WeightedFit, Weighting

@@ -108,7 +108,7 @@ def run(
     """
     whole_number(runs, "runs", least=1)
     if others is not None and columns != "ten":
-        raise InputError("Other tools get a table of categories alone. Give --columns ten.")
+        raise InputError.by("others-get-ten-columns")
     design = COLUMNS[choice(columns, "columns", tuple(COLUMNS))](read_table(file).frame, copies)
     frame, rng = design.table, np.random.default_rng(seed)
     own = design.judged(frame)

@@ -10,9 +10,9 @@ mechanisms is free of the spread between samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,25 +61,24 @@ def half_unit(value: str) -> float:
     return 0.5 * 10.0 ** -len(value.partition(".")[2])
 
 
-def prediction_interval(
-    mean: float, deviation: float, runs: int, *, rounding: float = 0.0
-) -> tuple[float, float]:
-    """The interval of one further run, from the mean and sd (divisor `runs` - 1) of `runs` runs."""
+class PredictionInterval(NamedTuple):
+    """The mean of runs, and the ends of the interval of one further run."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def interval_of(values: ArrayLike, *, rounding: float = 0.0) -> PredictionInterval:
+    """Mean of the runs' values (R,) and the interval of a further run."""
     from scipy.stats import t
 
-    whole_number(runs, "replicates", least=2)
+    figures = np.asarray(values, dtype=np.float64)
+    runs = whole_number(figures.size, "replicates", least=2)
+    mean, deviation = float(figures.mean()), float(np.std(figures, ddof=1))
     half = float(t.ppf(0.5 + LEVEL / 2, runs - 1)) * deviation * math.sqrt(1 + 1 / runs)
     half += rounding * (1 + 1e-9)
-    return mean - half, mean + half
-
-
-def interval_of(values: Sequence[float], *, rounding: float = 0.0) -> tuple[float, float, float]:
-    """Mean of the runs' values and their `prediction_interval`."""
-    figures = np.asarray(values, dtype=np.float64)
-    whole_number(figures.size, "replicates", least=2)
-    mean = float(figures.mean())
-    deviation = float(np.std(figures, ddof=1))
-    return (mean, *prediction_interval(mean, deviation, figures.size, rounding=rounding))
+    return PredictionInterval(mean, mean - half, mean + half)
 
 
 def replicates_of(
@@ -92,8 +91,19 @@ def replicates_of(
         return run_study(silent, place, replicates=replicates, seed=seed, jobs=jobs).results
 
 
-def printed_table(title: str, cells: Sequence[Printed]) -> Any:
-    """One table for a terminal: each printed figure, in or OUT, and the figure's interval."""
+def printed_tables(cells: Sequence[Printed], *more: str) -> Iterator[Any]:
+    """A table for a terminal for each printed one, or for each statistic of a wide one."""
+
+    def place(cell: Printed) -> tuple[str, ...]:
+        return cell.paper, cell.table, cell.column.rpartition(":")[0]
+
+    for at in dict.fromkeys(map(place, cells)):
+        own = [cell for cell in cells if place(cell) == at]
+        yield _printed_table(", ".join(filter(None, (*at, *more))), own)
+
+
+def _printed_table(title: str, cells: Sequence[Printed]) -> Any:
+    """Each printed figure, in or OUT, and the figure's interval."""
     table = terminal_table(title, left=["", *dict.fromkeys(cell.column for cell in cells)])
     table.caption = cells[0].how
     for label in dict.fromkeys(cell.row for cell in cells):

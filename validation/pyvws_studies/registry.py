@@ -46,6 +46,6 @@ STUDIES: Final[dict[str, StudyEntry]] = {
 def find_study(name: str) -> ReplicatedStudy:
     """The study of that name; InputError for a name that is not in `STUDIES`."""
     if name not in STUDIES:
-        raise InputError(f"A study is one of {', '.join(STUDIES)}. Got {name!r}.")
+        raise InputError.by("study-unknown", known=", ".join(STUDIES), name=name)
     study: ReplicatedStudy = import_module(STUDIES[name].module).STUDY
     return study

@@ -99,7 +99,7 @@ def run_study(
     sweep()
     keys = list(study.keys(count))
     if len({key_name(key) for key in keys}) < len(keys):
-        raise InputError(f"Two replicates of {study.name} have one key.")
+        raise InputError.by("replicates-share-a-key", study=study.name)
     folder = open_folder(
         out, name=study.name, settings=study.settings, seed=seed, overwrite=overwrite
     )

@@ -9,32 +9,33 @@ Monte Carlo error makes the replicates differ. The data are simulated: nothing h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
-from pyvws.evaluation.ecdf import ecdf_utility
-from pyvws.evaluation.whack_a_mole import whack_a_mole
+from pyvws.evaluation.one_column import ecdf_utility
+from pyvws.evaluation.whack_a_mole import risk_summary, whack_a_mole
 from pyvws.mechanisms.count_weighted import MarginalWeighted, PairwiseWeighted
 from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws_studies._native_loop import native_loop, one_chain
-from pyvws_studies._report import all_rows
-from pyvws_studies.printed import LEVEL, Printed, Recomputed, half_unit, interval_of, replicates_of
-from pyvws_studies.replicates import ReplicatedStudy
+from pyvws_studies._report import all_rows, write_report
+from pyvws_studies._tables import terminal_table
+from pyvws_studies.printed import Recomputed, paired_table, printed_tables, replicates_of
+from pyvws_studies.replicates import ReplicatedStudy, Report
 from pyvws_studies.risk_efficient_comparison import (
-    PUBLISHED,
+    Rows,
+    compare,
     differences,
-    replicated,
     simulate,
     statistics,
 )
-from pyvws_studies.risk_efficient_report import report
 
 SETTINGS: Mapping[str, Any] = {
     "n": 1000,
@@ -129,6 +130,141 @@ class _Rows:
             self.made.append({**place, **size, **of_sets, **of_risk, **of_fit})
 
 
+def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
+    """Write tables.csv, pairs.csv, risks.csv and the figures; show the tables."""
+    rows = all_rows(results)
+    seeds = settings["data_seeds"]
+    replicates = len({row["replicate"] for row in rows})
+    cells = {seed: compare(rows, seed) for seed in seeds}
+    risks = _risk_rows(settings, rows)
+    lines = [
+        {"data_seed": seed, **asdict(cell), "inside": cell.inside}
+        for seed, of_seed in cells.items()
+        for cell in of_seed
+    ]
+    pairs = {seed: differences(rows, seed) for seed in seeds}
+    differing = [
+        {"data_seed": seed, **asdict(pair), "told_apart": pair.excludes_zero}
+        for seed, of_seed in pairs.items()
+        for pair in of_seed
+    ]
+    shown = [
+        table
+        for seed, of_seed in cells.items()
+        for table in printed_tables(of_seed, f"data of R's seed {seed}")
+    ]
+    apart = [
+        paired_table(f"What the replicates tell apart, data of R's seed {seed}", of_seed)
+        for seed, of_seed in pairs.items()
+        if replicates > 1
+    ]
+    return write_report(
+        out,
+        [*shown, *apart, _risk_table(risks, replicates)],
+        tables={"tables.csv": lines, "risks.csv": risks, "pairs.csv": differing},
+        pictures=_figures(settings, results),
+    )
+
+
+def _risk_rows(settings: Mapping[str, Any], rows: Rows) -> Rows:
+    """Risks of the data, and the synthesizers' means over replicates, by data, r and mechanism."""
+    lines: Rows = []
+    for seed in settings["data_seeds"]:
+        y = simulate(settings, seed)
+        for r in settings["radii"]:
+            risk = identification_risk(y, radius=r)
+            of_data = risk_summary(risk)
+            place = {"data_seed": seed, "radius": r}
+            first = {"risk_mean": rarith.mean(risk), "risk_iqr": of_data.iqr}
+            lines.append({**place, "mechanism": "data", **first, "risk_max": of_data.maximum})
+            for name in ("synthesizer", "marginal", "pairwise"):
+                own = [
+                    row
+                    for row in rows
+                    if (row["data_seed"], row["mechanism"], row["radius"]) == (seed, name, r)
+                    and row["datasets"] == settings["datasets"]
+                ]
+                if own:
+                    means = {
+                        column: rarith.mean([float(row[column]) for row in own])
+                        for column in (
+                            *("risk_mean", "risk_iqr", "risk_max"),
+                            *("rose", "rose_much", "largest_rise"),
+                        )
+                    }
+                    lines.append({**place, "mechanism": name, **means})
+    return lines
+
+
+def _risk_table(risks: Rows, replicates: int) -> Any:
+    headings = ("seed", "r", "", "mean", "IQR", "max", "rose", "by 0.25", "largest rise")
+    table = terminal_table("Identification risks; larger = riskier", right=headings)
+    for row in risks:
+        table.add_row(
+            *(str(row["data_seed"]), f"{row['radius']:.0%}", row["mechanism"]),
+            *(f"{row[name]:.3f}" for name in ("risk_mean", "risk_iqr", "risk_max")),
+            *(f"{row[name]:.1f}" if name in row else "" for name in ("rose", "rose_much")),
+            f"{row['largest_rise']:.3f}" if "largest_rise" in row else "",
+            end_section=row["mechanism"] == "pairwise",
+        )
+    table.caption = (
+        f"means over {replicates} replicates; rose: records whose risk is above the synthesizer's"
+    )
+    return table
+
+
+def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict[str, Any]:
+    """Draw the paper's figures of the first replicate and dataset."""
+    from pyvws import plots
+
+    seed = settings["data_seeds"][0]
+    first = next(result for key, result in results.items() if key[1:] == (seed, 1))
+    risks = first.extra["risks"]
+    y, figures = simulate(settings, seed), {}
+    violins = {}
+    for r in settings["radii"]:
+        own = {"D": identification_risk(y, radius=r)}
+        for label, name in (("S", "synthesizer"), ("M", "marginal"), ("P", "pairwise")):
+            if f"{name} {r:g}" in risks:
+                own[label] = np.array(risks[f"{name} {r:g}"])
+        violins[f"r = {r:.0%}"] = own
+    figures["risks.png"] = plots.risk_violins(violins)
+    r = settings["pairwise_radius"]
+    pair = violins[f"r = {r:.0%}"]
+    figures["whack-a-mole.png"] = plots.whack_a_mole_scatter(
+        pair["S"], {"Marginal": pair["M"], "Pairwise": pair["P"]}
+    )
+    figures["figure-4.png"] = plots.densities({"simulated data": y})
+    by_radius = {title.removeprefix("r = "): own["M"] for title, own in violins.items()}
+    figures["figure-6.png"] = plots.risk_violins({"Marginal": by_radius})
+    data = _intervals(statistics(settings, [y]))
+    estimates = {
+        (row["mechanism"], row["radius"]): _intervals(row)
+        for row in first.rows
+        if row["datasets"] == settings["datasets"]
+    }
+    synthesizer = {"Synthesizer": estimates["synthesizer", r]}
+    by_label = synthesizer | {f"{r:.0%}": estimates["marginal", r] for r in settings["radii"]}
+    figures["figure-7.png"] = plots.intervals(_by_statistic(by_label), data)
+    by_label = synthesizer | {x.title(): estimates[x, r] for x in ("marginal", "pairwise")}
+    figures["supplement-figure-4.png"] = plots.intervals(_by_statistic(by_label), data)
+    return figures
+
+
+def _intervals(row: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:
+    """(estimate, lower, upper) of the mean and the median."""
+    return {
+        name: (row[name], row[f"{name}_lower"], row[f"{name}_upper"]) for name in ("mean", "median")
+    }
+
+
+def _by_statistic(estimates: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {label: entries[name] for label, entries in estimates.items()}
+        for name in ("mean", "median")
+    }
+
+
 STUDY = ReplicatedStudy(
     name="risk-efficient",
     settings=SETTINGS,
@@ -152,13 +288,5 @@ def risk_efficient_tables(
     """Recompute each printed figure of the three tables; `settings` replace the study's."""
     own = {**SETTINGS, **(settings or {}), "data_seeds": [PAPERS_SEED]}
     study = replace(STUDY, settings=own, keys=partial(keys, own))
-    results = replicates_of(study, replicates=replicates, seed=seed, jobs=jobs)
-    rows = all_rows(results)
-    how = f"{replicates} fits of the paper's data; {LEVEL:.0%} interval"
-    cells = []
-    for published in PUBLISHED:
-        values = replicated(rows, PAPERS_SEED, published)
-        interval = interval_of(values.tolist(), rounding=half_unit(published.value))
-        place = (published.table, published.row, published.column)
-        cells.append(Printed("risk2024", *place, published.value, *interval, how))
-    return Recomputed(cells, differences(rows, PAPERS_SEED))
+    rows = all_rows(replicates_of(study, replicates=replicates, seed=seed, jobs=jobs))
+    return Recomputed(compare(rows, PAPERS_SEED), differences(rows, PAPERS_SEED))

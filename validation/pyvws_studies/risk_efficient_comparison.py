@@ -1,14 +1,11 @@
-"""Compare the paper's figures for its simulated counts with replicates: inside or outside.
-
-A published figure comes from one run. Where the paper and the replicates sample alike, the figure
-falls outside the range of R replicates with probability 2 / (R + 1), whatever the distribution.
-"""
+"""The risk-efficient paper's printed figures for its simulated counts, beside replicates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +14,14 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.r_numbers import rarith
 from pyvws.r_numbers.r_random import RRandom
-from pyvws_studies.printed import PairedDifference, half_unit, paired_difference
+from pyvws_studies.printed import (
+    LEVEL,
+    PairedDifference,
+    Printed,
+    half_unit,
+    interval_of,
+    paired_difference,
+)
 from pyvws_studies.simulated_data import risk_efficient_counts
 
 
@@ -33,11 +37,6 @@ class Published:
     radius: float
     datasets: int
     statistic: str
-
-    @property
-    def key(self) -> tuple[str, float, int, str]:
-        """The measured quantity; figures of two tables may share one key."""
-        return self.mechanism, self.radius, self.datasets, self.statistic
 
 
 _UTILITY: Final = (("U_m", "u_m"), ("U_a", "u_a"))
@@ -115,46 +114,16 @@ PAIRS = (
 """Pairs of rows whose figures the paper compares: table, first row, second row."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedCell:
-    """A published figure and the replicates' smallest, mean and largest value on one dataset;
-    `inside` allows for rounding, and `deviation` is in standard deviations over the replicates.
-    """
-
-    published: Published
-    data_seed: int
-    low: float
-    mean: float
-    high: float
-    deviation: float
-
-    @property
-    def inside(self) -> bool:
-        value, half = float(self.published.value), half_unit(self.published.value) * (1 + 1e-9)
-        return self.low - half <= value <= self.high + half
-
-    @property
-    def range_text(self) -> str:
-        """Smallest and largest value with the published decimals; U_a has one decimal more."""
-        decimals = len(self.published.value.partition(".")[2])
-        decimals += self.published.statistic == "u_a"
-        return f"[{self.low:.{decimals}f}, {self.high:.{decimals}f}]"
-
-
-def compare(rows: Rows, data_seed: int) -> list[ComparedCell]:
-    """Compare every published figure with the replicates on the data of one seed."""
+def compare(rows: Rows, data_seed: int) -> list[Printed]:
+    """Each published figure beside the interval of a further run on the data of one seed."""
     cells = []
     for published in PUBLISHED:
         values = replicated(rows, data_seed, published)
-        if len(values):
-            mean = rarith.mean(values)
-            spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-            away = (float(published.value) - mean) / spread if spread else float("nan")
-            cells.append(
-                ComparedCell(
-                    published, data_seed, float(values.min()), mean, float(values.max()), away
-                )
-            )
+        if len(values) > 1:
+            how = f"{len(values)} fits of the data of R's seed {data_seed}; {LEVEL:.0%} interval"
+            interval = interval_of(values, rounding=half_unit(published.value))
+            place = (published.table, published.row, published.column)
+            cells.append(Printed("risk2024", *place, published.value, *interval, how))
     return cells
 
 
@@ -175,15 +144,9 @@ def differences(rows: Rows, data_seed: int) -> list[PairedDifference]:
 
 def replicated(rows: Rows, data_seed: int, published: Published) -> Floats:
     """The replicates' values (R,) of one published figure on the data of one seed."""
-    mechanism, radius, datasets, statistic = published.key
-    return np.array(
-        [
-            row[statistic]
-            for row in rows
-            if (row["data_seed"], row["mechanism"]) == (data_seed, mechanism)
-            and (row["radius"], row["datasets"]) == (radius, datasets)
-        ]
-    )
+    wanted = (data_seed, published.mechanism, published.radius, published.datasets)
+    of_row = itemgetter("data_seed", "mechanism", "radius", "datasets")
+    return np.array([row[published.statistic] for row in rows if of_row(row) == wanted])
 
 
 def simulate(settings: Mapping[str, Any], data_seed: int) -> Floats:

@@ -30,28 +30,23 @@ def filtered(frame: nw.DataFrame[Any], conditions: Sequence[str]) -> nw.DataFram
     for condition in conditions:
         match = _CONDITION.fullmatch(condition)
         if match is None:
-            raise InputError(
-                f"filter {condition!r} is no condition. Write COLUMN=VALUE,VALUE or "
-                "COLUMN>=NUMBER, with one of = != < <= > >=."
-            )
+            raise InputError.by("filter-no-condition", condition=condition)
         name, sign, text = match.groups()
         check_columns(frame, [name], role="filter")
         frame = frame.filter(_meets(frame[name], sign, text))
     if len(frame) == 0:
-        raise InputError("No row meets the filter. Check its values against the file's codebook.")
+        raise InputError.by("filter-leaves-no-row")
     return frame
 
 
-def _meets(column: Any, sign: str, text: str) -> Any:
+def _meets(column: nw.Series[Any], sign: str, text: str) -> Any:
     parts: list[Any] = [part.strip() for part in text.split(",")]
     numeric = column.dtype.is_numeric()
     if numeric:
         try:
             parts = [float(part) for part in parts]
         except ValueError:
-            raise InputError(
-                f"filter on {column.name!r} needs numbers, as the column has them."
-            ) from None
+            raise InputError.by("filter-needs-numbers", column=column.name) from None
     else:
         column = column.cast(nw.String)
     if sign in ("=", "!="):
@@ -60,9 +55,7 @@ def _meets(column: Any, sign: str, text: str) -> Any:
         kept = within if sign == "=" else ~within
         return (kept & ~column.is_null()).fill_null(False)
     if not numeric or len(parts) > 1:
-        raise InputError(
-            f"filter on {column.name!r}: {sign} needs a numeric column and one number."
-        )
+        raise InputError.by("filter-needs-one-number", column=column.name, sign=sign)
     (limit,) = parts
     compared = {
         "<": column < limit,

@@ -21,7 +21,6 @@ from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.frame import numeric_column, open_frame
 from pyvws.tables.files.read import read_table
 from pyvws_studies import negative_binomial_mixture as six_fits
-from pyvws_studies.doctorate_salaries import WHERE
 from pyvws_studies.row_filters import filtered
 
 SAMPLED: Final = 1000
@@ -46,11 +45,11 @@ def run(
 ) -> SampledSalaries:
     """Fit the six mechanisms to 1000 records of a file, or to all records of a smaller file."""
     if file is None:
-        raise InputError(WHERE)
+        raise InputError.by("salaries-not-given")
     frame = filtered(open_frame(read_table(file).frame), filters)
     salaries = np.rint(numeric_column(frame, outcome, role="outcome"))
     if (salaries < 0).any():
-        raise InputError(f"Column {outcome!r} has negative values. Filter them out.")
+        raise InputError.by("salaries-negative", column=outcome)
     if len(salaries) > SAMPLED:
         salaries = np.random.default_rng(seed).choice(salaries, SAMPLED, replace=False)
     fits = six_fits.run(seed=seed, y=salaries, settings=settings, listener=listener)

@@ -46,7 +46,7 @@ def _part(exhibit: Shown) -> Any:
     return Sheet(exhibit.title, headings, rows)
 
 
-def _text(value: Any) -> str:
+def _text(value: float | str | None) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else number(value)

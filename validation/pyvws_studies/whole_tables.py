@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -30,14 +30,13 @@ from pyvws.errors import (
     MisfitWarning,
     SearchError,
 )
-from pyvws.evaluation.k_marginal import k_marginal
+from pyvws.evaluation.k_marginal import KMarginal, k_marginal
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_studies._report import save_pictures
 from pyvws_studies._tables import terminal_table
 from pyvws_studies.other_tools import Tool, installed, made_by
 
@@ -119,7 +118,7 @@ class TableStudy:
     problems: list[str]
 
 
-def _nominal(levels: Any) -> Column:
+def _nominal(levels: Iterable[object]) -> Column:
     settings = {"coefficient_sd": _COEFFICIENT_SD}
     return Column(model="nominal", levels=tuple(map(str, levels)), settings=settings)
 
@@ -223,7 +222,7 @@ def run(
     frame = pl.concat([design.prepare(whole.select(design.source))] * copies)
     levels = {name: column.levels for name, column in schema.columns.items()}
     if others is not None and not all(levels.values()):
-        raise InputError("Other tools get a table of categories alone. Run the study without them.")
+        raise InputError.by("others-get-categories")
     tools, left_out = ([], []) if others is None else installed(others)
     sampler = settings or SamplerSettings(draws=250, warmup=250)
     how = {"draws": sampler.draws, "warmup": sampler.warmup, "chains": sampler.chains}
@@ -249,7 +248,7 @@ def run(
     for tool in tools:
         study.add_tool(tool)
     scale = study.scored([])
-    return TableStudy(len(frame), study.rows, scale[1], scale[2], study.left_out)
+    return TableStudy(len(frame), study.rows, scale.independent, scale.bootstrap, study.left_out)
 
 
 def _clamp(epsilon: float, c: float) -> Mechanism:
@@ -262,9 +261,7 @@ def _design(columns: list[str]) -> StudyDesign:
     for design in DESIGNS.values():
         if set(design.source) <= set(columns):
             return design
-    raise InputError(
-        f"The file has the columns of no design that this study knows: {', '.join(DESIGNS)}."
-    )
+    raise InputError.by("file-of-no-design", known=", ".join(DESIGNS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,17 +276,16 @@ class _Study:
     rows: list[DesignRow]
     left_out: list[str]
 
-    def scored(self, datasets: list[Any]) -> tuple[float, float, float]:
-        """The score of datasets, of independent columns, and of a bootstrap."""
+    def scored(self, datasets: list[Any]) -> KMarginal:
+        """The score of datasets, beside those of independent columns and of a bootstrap."""
         table = self.frame.select(list(self.design.columns))
-        score = k_marginal(table, datasets or [table], bins=self.design.bins)
-        return score.score, score.independent, score.bootstrap
+        return k_marginal(table, datasets or [table], bins=self.design.bins)
 
     def add(self, name: str, mechanism: str | Mechanism, **settings: Any) -> DesignRow:
         """The row of one run on the whole table, added to the rows."""
         given = {**self.given, "mechanism": mechanism, **settings}
         datasets, measured = in_own_process(_one_run, self.synthesize, self.frame, given)
-        return self._added(DesignRow(name=name, score=self.scored(datasets)[0], **measured))
+        return self._added(DesignRow(name=name, score=self.scored(datasets).score, **measured))
 
     def add_unless_failed(self, name: str, mechanism: str | Mechanism, **settings: Any) -> None:
         """As `add`; where a search or its chains fail, a line says so in the row's place."""
@@ -319,7 +315,7 @@ class _Study:
             name=tool.name,
             guarantee=tool.guarantee,
             epsilon=tool.epsilon,
-            score=self.scored(datasets)[0],
+            score=self.scored(datasets).score,
             processor_seconds=seconds,
             gigabytes=gigabytes,
         )
@@ -387,22 +383,4 @@ def _formatted(value: float | None, form: str) -> str:
 
 def write(result: TableStudy, folder: Path) -> list[str]:
     pl.DataFrame([asdict(row) for row in result.rows]).write_csv(folder / "table.csv")
-    save_pictures({"tables.svg": _figure(result)}, folder)
-    return ["table.csv", "tables.svg"]
-
-
-def _figure(result: TableStudy) -> Any:
-    """The score against epsilon; a run without an epsilon is a line, as the scale's bounds are."""
-    from pyvws_studies.figures import utility_by_guarantee
-
-    costly = [row for row in result.rows if row.epsilon is not None]
-    levels = {row.name: row.score for row in result.rows if row.epsilon is None}
-    levels |= {"independent columns": result.independent, "bootstrap": result.bootstrap}
-    title = f"{result.n:,} records"
-    return utility_by_guarantee(
-        {title: {row.name: {row.epsilon: [row.score]} for row in costly if row.epsilon}},
-        {row.name: row.guarantee for row in costly},
-        levels=levels,
-        name="k-marginal score",
-        against="ε of a dataset; (ε, δ) of all datasets",
-    )
+    return ["table.csv"]

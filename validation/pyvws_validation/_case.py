@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base import resources as _resources
 from pyvws._base.references import REFERENCES
@@ -75,15 +75,15 @@ class Case:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise InputError(f"Case {self.id}: kind must be one of {', '.join(KINDS)}.")
+            raise InputError.by("case-kind", case=self.id, kinds=", ".join(KINDS))
         if self.paper not in REFERENCES:
-            raise InputError(f"Case {self.id}: {self.paper} is not in pyvws._base.references.")
+            raise InputError.by("case-paper", case=self.id, paper=self.paper)
         if len(set(self.seeds)) < _LEAST_SEEDS or len(set(self.shapes)) < _LEAST_SHAPES:
-            raise InputError(
-                f"Case {self.id} needs at least {_LEAST_SEEDS} seeds and {_LEAST_SHAPES} shapes."
+            raise InputError.by(
+                "case-too-few", case=self.id, seeds=_LEAST_SEEDS, shapes=_LEAST_SHAPES
             )
         if (self.tolerance or self.expect == "differs") and not self.why:
-            raise InputError(f"Case {self.id}: a tolerance or a difference needs a why.")
+            raise InputError.by("case-why", case=self.id)
 
     @property
     def level(self) -> str:
@@ -147,11 +147,11 @@ def _arguments(row: dict[str, Any], module: str) -> Arguments:
     return arguments
 
 
-def in_steps(figures: Any, steps: float = 2.0**30) -> NDArray[np.float64]:
+def in_steps(figures: ArrayLike, steps: float = 2.0**30) -> NDArray[np.float64]:
     """Figures in whole steps, as the last digits depend on how code computes a density."""
     return np.asarray(np.rint(np.asarray(figures) * steps) / steps)
 
 
-def numbers(value: Any) -> NDArray[np.float64]:
+def numbers(value: ArrayLike) -> NDArray[np.float64]:
     """A result as float64 of at least one dimension; truth values become 0 and 1."""
     return np.atleast_1d(np.asarray(value, dtype=np.float64))

@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from pyvws._base.checks import Floats
@@ -33,7 +33,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan import reading
 from pyvws.privacy import seller
 from pyvws.release.release import Release
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._privacy_loss import Losses, Runs, word
@@ -128,7 +128,7 @@ def _seen_counts() -> Iterator[list[SeenCounts]]:
     """What each call of the noise was handed. Every table gets the same answers."""
     seen: list[SeenCounts] = []
 
-    def answered(counts: Any, *, scale: float) -> Any:
+    def answered(counts: ArrayLike, *, scale: float) -> Any:
         given = np.asarray(counts)
         answers = (7 * np.arange(len(given)) + 6) % 9 - 2  # Some of them are negative.
         answers = answers.astype(np.int64)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from pyvws._base.checks import Floats
 
 
 class Draws:
@@ -62,24 +62,16 @@ class Draws:
 
 def digest(arguments: dict[str, Any]) -> str:
     """SHA-256 of the arguments' names, types, shapes and bits."""
-    sink = hashlib.sha256()
-    _feed(sink, arguments)
-    return sink.hexdigest()
+    return hashlib.sha256(_bytes(arguments)).hexdigest()
 
 
-def _feed(sink: Any, value: Any) -> None:
+def _bytes(value: object) -> bytes:
     if isinstance(value, dict):
-        for name in sorted(value):
-            sink.update(f"[{name}]".encode())
-            _feed(sink, value[name])
-    elif isinstance(value, (list, tuple)):
-        sink.update(f"list {len(value)};".encode())
-        for item in value:
-            _feed(sink, item)
-    elif isinstance(value, np.ndarray):
-        sink.update(f"{value.dtype.str} {value.shape};".encode())
-        sink.update(np.ascontiguousarray(value).tobytes())
-    elif isinstance(value, float):
-        sink.update(f"float {value.hex()};".encode())
-    else:
-        sink.update(f"{type(value).__name__} {value!r};".encode())
+        return b"".join(f"[{name}]".encode() + _bytes(value[name]) for name in sorted(value))
+    if isinstance(value, (list, tuple)):
+        return f"list {len(value)};".encode() + b"".join(map(_bytes, value))
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.str} {value.shape};".encode() + value.tobytes()
+    if isinstance(value, float):
+        return f"float {value.hex()};".encode()
+    return f"{type(value).__name__} {value!r};".encode()

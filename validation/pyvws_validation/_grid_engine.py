@@ -17,11 +17,10 @@ from scipy.special import logsumexp
 
 from pyvws._base.checks import Floats
 from pyvws.engines import grid as grid_engine
+from pyvws.engines.grid import UNITS_A_NAT, Scores
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.whole_scores import UNITS_A_NAT, Scores
 from pyvws.models.sequence import Conditional, joint_draws
-from pyvws.posterior.diagnostics import Diagnostics
-from pyvws.posterior.draws import Posterior
+from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 

@@ -35,7 +35,7 @@ class MeasuredRow(ABC):
     @property
     def function(self) -> str:
         """What the case runs, as "module:function"."""
-        return "pyvws.release.synthesize:synthesize"
+        return "pyvws.release.synthesizer:synthesize"
 
     @abstractmethod
     def found(self) -> Findings:

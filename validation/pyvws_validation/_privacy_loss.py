@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.engines.engine import Engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.histogram.bins import bin_counts
@@ -33,8 +34,7 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.release.synthesize import synthesize
-from pyvws.release.synthesizer import Synthesizer
+from pyvws.release.synthesizer import Synthesizer, synthesize
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -104,7 +104,7 @@ def neighbourhood(base: Outcomes, extremes: Sequence[Record]) -> tuple[list[Outc
 class Runs(ABC):
     """Runs of `function` on every base and on all its neighbours."""
 
-    function: ClassVar[str] = "pyvws.release.synthesize:synthesize"
+    function: ClassVar[str] = "pyvws.release.synthesizer:synthesize"
     bases: tuple[Outcomes, ...]
     extremes: Outcomes
 
@@ -144,7 +144,7 @@ class _Clamped(Runs):
         self,
         outcomes: Outcomes,
         epsilon: float,
-        engine: Any,
+        engine: Engine,
         *,
         settings: SamplerSettings | None = None,
         own: Mapping[str, Any] | None = None,

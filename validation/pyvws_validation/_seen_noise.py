@@ -15,12 +15,13 @@ from unittest.mock import patch
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.censored import Censored
 from pyvws.privacy import discrete_laplace
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._grid_engine import KnownDraws
@@ -37,7 +38,7 @@ def _seen_noise() -> Iterator[list[Floats]]:
     seen: list[Floats] = []
 
     def laplace(scale: float) -> Callable[[Any], Any]:
-        def measured(values: Any) -> Any:
+        def measured(values: ArrayLike) -> Any:
             seen.append(np.asarray(values, dtype=np.float64) / scale)
             return values
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,14 +29,22 @@ _DECIMALS: Final = 9
 _COMPUTED: Final = "shift"
 
 
+class Densities(NamedTuple):
+    """Log densities (P,), gradients (P, D), and log_lik (P, N), or (P, 0) where unasked."""
+
+    value: Floats
+    gradient: Floats
+    log_lik: Floats
+
+
 class Answers(Protocol):
     """Who answers: `most` is the largest number of points to ask about at once, None for any."""
 
     @property
     def most(self) -> int | None: ...
 
-    def densities(self, *question: Any, log_lik: bool = True) -> tuple[Floats, Floats, Floats]:
-        """Log densities (P,), gradients (P, D) and, if asked for, log_lik (P, N) else (P, 0)."""
+    def densities(self, *question: Any, log_lik: bool = True) -> Densities:
+        """What Stan says of a question: program, data and points (P, D)."""
 
     def number(self, make: Callable[[], float]) -> float:
         """A number that belongs to a question: made now, or as it was when Stan was asked."""
@@ -50,10 +58,11 @@ class LiveStan:
     def __init__(self, engine: str) -> None:
         self._engine = engine
 
-    def densities(self, *question: Any, log_lik: bool = True) -> tuple[Floats, Floats, Floats]:
+    def densities(self, *question: Any, log_lik: bool = True) -> Densities:
         stan = import_module(f"pyvws.engines.{self._engine}")
         value, gradient, written = stan.densities(*question)
-        return value, gradient, written["log_lik"] if log_lik else np.empty((len(value), 0))
+        terms = written["log_lik"] if log_lik else np.empty((len(value), 0))
+        return Densities(value, gradient, terms)
 
     def number(self, make: Callable[[], float]) -> float:
         return make()
@@ -68,7 +77,7 @@ class Recorder(LiveStan):
         super().__init__(engine)
         self.entry: dict[str, Any] = {"program_sha256": "", "numbers": [], "answers": []}
 
-    def densities(self, *question: Any, log_lik: bool = True) -> tuple[Floats, Floats, Floats]:
+    def densities(self, *question: Any, log_lik: bool = True) -> Densities:
         answers = super().densities(*question, log_lik=log_lik)
         self.entry["program_sha256"] = _program_digest(question[0])
         answer = [_question_digest(*question[1:]), *map(encode, answers)]
@@ -96,14 +105,13 @@ class StoredStan:
         self._program = entry["program_sha256"]
         self._numbers, self._answers = iter(entry["numbers"]), iter(entry["answers"])
 
-    def densities(self, *question: Any, log_lik: bool = True) -> tuple[Floats, Floats, Floats]:
+    def densities(self, *question: Any, log_lik: bool = True) -> Densities:
         if self._program != _program_digest(question[0]):
             raise StaleError(f"The Stan program has changed since Stan was asked. {REFRESH}")
         asked, *answer = next(self._answers, ("",))
         if asked != _question_digest(*question[1:]):
             raise StaleError(f"The data or points have changed since Stan was asked. {REFRESH}")
-        value, gradient, written = map(decode, answer)
-        return value, gradient, written
+        return Densities(*map(decode, answer))
 
     def number(self, make: Callable[[], float]) -> float:
         return float.fromhex(next(self._numbers))
@@ -135,7 +143,7 @@ def _question_digest(data: dict[str, Any], points: Floats) -> str:
     return digest({name: _rounded(value) for name, value in (asked | {"points": points}).items()})
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(value: object) -> Any:
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         return np.round(value, _DECIMALS) + 0.0  # No -0.0.
     return value

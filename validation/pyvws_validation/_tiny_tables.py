@@ -6,8 +6,9 @@ sums over a grid of angles give the target's moments, and its distribution by in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +128,9 @@ class Copies:
         self._given = entries, copied, distinct.window
         self._rare = np.arange(P), np.zeros(P, np.intp), np.full(P, rows.rare[2][0])
 
-    def moved(self, move: Any, others: Floats, *, cells: bool) -> tuple[Floats, float]:
+    def moved(
+        self, move: Callable[..., int], others: Floats, *, cells: bool
+    ) -> tuple[Floats, float]:
         """The shares (P,) after a move, of single `cells` or whole rows, that takes the other
         columns' terms to be `others` (M, P); and the part of the copies that moved.
         """

@@ -6,8 +6,9 @@ two runs' densities is known at any draw. No figure of a statement covers it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -15,45 +16,48 @@ from scipy.special import gammaln
 
 from pyvws._base.checks import Floats
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._expected_warnings import OF_TABLES, expected
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation.report import Measurement
 
-_LEVELS: Final = ("a", "b", "c")
+_LEVELS: Final = ("a", "b", "c", "d")
 _SEED: Final = 2**60 + 1
 _DRAWS: Final = 40_000
 _APART: Final = 1.1
 
 LOSSES: Final = {1_000: (43.0, 59.0), 10_000: (425.0, 589.0), 100_000: (4_248.0, 5_889.0)}
 """By the number of records, the losses in nats that the caveat on weights states."""
+MOST_AT_PUBLIC_T: Final = 2.5
+"""The loss in nats that 99 in 100 draws stay below, by the caveat on a public t."""
+LEAST_OF_SEARCH: Final = {1_000: 30.0, 10_000: 350.0, 100_000: 2_500.0}
+"""By the number of records, what half of the draws lose by the caveat on a searched t, in nats."""
 
 
-def shapes(counts: tuple[int, ...]) -> tuple[Floats, float]:
-    """The Dirichlet shapes (L,) of a default LW run on these counts, and its stated epsilon."""
+def shapes(counts: tuple[int, ...], **settings: Any) -> tuple[Floats, float]:
+    """The Dirichlet shapes (L,) of a run on these counts, and its stated epsilon; LW by default."""
     levels = np.repeat(np.arange(len(counts)), counts)
     outcome = np.array(_LEVELS)[levels].tolist()
+    known = _LEVELS[: len(counts)]
     with expected(*OF_TABLES):
         release = synthesize(
             pl.DataFrame({"y": outcome}),
-            schema=Schema({"y": Column(model="table", levels=_LEVELS)}),
-            mechanism="lw",
-            datasets=1,
-            seed=_SEED,
+            schema=Schema({"y": Column(model="table", levels=known)}),
+            **{"mechanism": "lw", "datasets": 1, "seed": _SEED, **settings},
         )
     weights = release.records["weight_final"].to_numpy()
-    sums = weighted_counts(np.zeros(len(levels)), levels, weights, 1, len(_LEVELS))[0]
-    prior = ConditionalTable(levels=_LEVELS).concentration / len(_LEVELS)
+    sums = weighted_counts(np.zeros(len(levels)), levels, weights, 1, len(known))[0]
+    prior = ConditionalTable(levels=known).concentration / len(known)
     return prior + sums, release.privacy["epsilon_per_dataset"]
 
 
-def median_loss(own: Floats, other: Floats) -> float:
-    """The median log ratio of two Dirichlet densities over draws of the first, in nats."""
+def loss(own: Floats, other: Floats, share: float = 0.5) -> float:
+    """The log ratio of two Dirichlet densities below which a share of the first one's draws lie."""
     draws = np.log(np.random.default_rng(1).dirichlet(own, _DRAWS))
     ratio = draws @ (own - other) + _log_scale(own) - _log_scale(other)
-    return float(np.median(ratio))
+    return float(np.quantile(ratio, share))
 
 
 def _log_scale(shape: Floats) -> float:
@@ -62,32 +66,68 @@ def _log_scale(shape: Floats) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsLoss(MeasuredRow):
-    """Losses of a level's only record under LW's defaults, with weights found anew.
+    """Losses of a level's only record, with weights found anew.
 
-    The tables hold n/2 records a, n/2 - 1 records b, and with or without one record c.
+    The tables hold levels by `shares` with one record less of the last, and with or without one
+    record of a further level. A loss that a share `of_draws` stay below lies in the two ranges
+    `said`, by the number of records. With `above_stated` both exceed the epsilons that runs state.
     """
 
     outside: ClassVar[str] = "Not what the caveat on weights says"
     source: ClassVar[str] = "the caveat on weights"
     digits: ClassVar[str] = ",.4g"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    shares: tuple[float, ...] = (0.5, 0.5)
+    of_draws: float = 0.5
+    said: Mapping[int, tuple[tuple[float, float], tuple[float, float]]]
+    above_stated: bool = True
 
     def found(self) -> Findings:
         measured = []
-        for n, stated in LOSSES.items():
-            one, epsilon_with = shapes((n // 2, n // 2 - 1, 1))
-            none, epsilon_without = shapes((n // 2, n // 2 - 1, 0))
-            found = median_loss(one, none), median_loss(none, one)
-            words = "with c", "without c"
+        for n, ranges in self.said.items():
+            first = [round(n * share) for share in self.shares]
+            first[-1] -= 1
+            one, epsilon_with = shapes((*first, 1), **self.settings)
+            none, epsilon_without = shapes((*first, 0), **self.settings)
+            found = loss(one, none, self.of_draws), loss(none, one, self.of_draws)
+            last = _LEVELS[len(first)]
+            words = f"with {last}", f"without {last}"
             measured += [
-                Measurement(f"loss {word} at {n:,} records", loss, said / _APART, said * _APART)
-                for word, loss, said in zip(words, found, stated, strict=True)
+                Measurement(f"loss {word} at {n:,} records", lost, low, high)
+                for word, lost, (low, high) in zip(words, found, ranges, strict=True)
             ]
-            epsilons = epsilon_with, epsilon_without
-            measured += [
-                Measurement(f"stated epsilon {word} at {n:,}", epsilon, 0.0, min(stated))
-                for word, epsilon in zip(words, epsilons, strict=True)
-            ]
+            if self.above_stated:
+                measured += [
+                    Measurement(f"stated epsilon {word} at {n:,}", epsilon, 0.0, min(found))
+                    for word, epsilon in zip(words, (epsilon_with, epsilon_without), strict=True)
+                ]
         return Findings(tuple(measured))
 
 
-WEIGHTS: Final = WeightsLoss(id="guarantee/weights-recomputed", paper="vws2024, Algorithm 1")
+_AT_T: Final = {"mechanism": "inverse", "t": 2.0}
+_FOUR: Final = (0.6, 0.3, 0.1)
+
+WEIGHTS: Final = WeightsLoss(
+    id="guarantee/weights-recomputed",
+    paper="vws2024, Algorithm 1",
+    said={n: ((a / _APART, a * _APART), (b / _APART, b * _APART)) for n, (a, b) in LOSSES.items()},
+)
+AT_PUBLIC_T: Final = tuple(
+    WeightsLoss(
+        id=f"guarantee/inverse-recomputed-{len(shares) + 1}-levels",
+        paper="vws2024, section 2.1, under a map of pyvws",
+        settings=_AT_T,
+        shares=shares,
+        of_draws=0.99,
+        said=dict.fromkeys(LOSSES, ((0.0, MOST_AT_PUBLIC_T),) * 2),
+        above_stated=False,
+    )
+    for shares in ((0.5, 0.5), _FOUR)
+)
+AT_SEARCHED_T: Final = WeightsLoss(
+    id="guarantee/inverse-searched-recomputed",
+    paper="vws2024, section 2.1, under a map of pyvws",
+    settings={"mechanism": "inverse", "search_t": True, "epsilon": 4.0},
+    shares=_FOUR,
+    said={n: ((least, np.inf),) * 2 for n, least in LEAST_OF_SEARCH.items()},
+)

@@ -18,7 +18,7 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import PyvwsError
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._expected_warnings import OF_DRAWS, OF_TABLES, expected

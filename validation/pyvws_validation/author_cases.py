@@ -14,11 +14,11 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation.bootstrap import bootstrap_interval
-from pyvws.evaluation.ecdf import ecdf_utility
+from pyvws.evaluation.one_column import ecdf_utility
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
@@ -88,7 +88,7 @@ _RADII: Final = (0.2, 0.15, 0.3, 0.25, 0.1)
 _SCALES: Final = ((1.0, 0.0), (1.7, 0.3), (0.8, -0.25), (0.9, 0.05), (1.5, 0.0))
 
 
-def _frame(y: Any, index: Any = None) -> pd.DataFrame:
+def _frame(y: ArrayLike, index: Ints | None = None) -> pd.DataFrame:
     return pd.DataFrame({"outcome": np.asarray(y)}, index=index)
 
 
@@ -268,7 +268,9 @@ _BOOTSTRAP: Final = "pyvws.evaluation.bootstrap:bootstrap_interval"
 _INTERVAL: Final = "section 2.3.1"
 
 
-def _case(name: str, cites: str, function: str, python: str, case: Any, **more: Any) -> AuthorCase:
+def _case(
+    name: str, cites: str, function: str, python: str, case: Compared, **more: Any
+) -> AuthorCase:
     return AuthorCase(
         id=f"authors/{name}",
         cites=cites,
@@ -289,7 +291,13 @@ def written_and_edited(case: AuthorCase, edit: Edit | InputEdit) -> tuple[Author
 
 
 def _twice(
-    name: str, cites: str, function: str, python: str, case: Any, edit: Any, **more: Any
+    name: str,
+    cites: str,
+    function: str,
+    python: str,
+    case: Compared,
+    edit: Edit | InputEdit,
+    **more: Any,
 ) -> tuple[AuthorCase, AuthorCase]:
     return written_and_edited(_case(name, cites, function, python, case, **more), edit)
 
@@ -315,7 +323,7 @@ CASES: Final[tuple[AuthorCase, ...]] = (
         _PAIRWISE,
         _pairwise_scaled,
     ),
-    _case("ecdf", _INTERVAL, "calculate_ECDF", "pyvws.evaluation.ecdf:ecdf_utility", _ecdf),
+    _case("ecdf", _INTERVAL, "calculate_ECDF", "pyvws.evaluation.one_column:ecdf_utility", _ecdf),
     _case("bootstrap-mean", _INTERVAL, "boot_stat", _BOOTSTRAP, _bootstrap("mean")),
     _case("bootstrap-median", _INTERVAL, "boot_stat", _BOOTSTRAP, _bootstrap("median")),
     _case("bootstrap-quantile", _INTERVAL, "boot_quantile", _BOOTSTRAP, _bootstrap("quantile")),

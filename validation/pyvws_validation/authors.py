@@ -158,7 +158,7 @@ def _r_files(checkout: Path) -> list[Path]:
     """All R files at any depth, sorted; InputError if there is no R file."""
     files = sorted(path for path in checkout.rglob("*") if path.suffix in (".R", ".r"))
     if not files:
-        raise InputError(f"There is no R file in {checkout}. Give the checkout of the scripts.")
+        raise InputError.by("checkout-without-r", folder=checkout)
     return files
 
 
@@ -173,9 +173,11 @@ def _papers_of(checkout: Path) -> set[str]:
             papers.add(paper)
         absences.append(f"Of {source} it does not define {', '.join(absent)}.")
     if not papers:
-        raise InputError(
-            f"{checkout} is no checkout of {' nor of '.join(_SOURCES.values())}. "
-            f"{' '.join(absences)} Give the folder of one of these repositories."
+        raise InputError.by(
+            "checkout-of-none",
+            folder=checkout,
+            sources=" nor of ".join(_SOURCES.values()),
+            absences=" ".join(absences),
         )
     return papers
 
@@ -300,7 +302,7 @@ def _written(functions: tuple[str, ...], text: str) -> Finder:
     return find
 
 
-_SYNTHESIS: Final = "pyvws.release.synthesize:synthesize"
+_SYNTHESIS: Final = "pyvws.release.synthesizer:synthesize"
 SLIPS: Final = (
     _Slip(
         "authors/driver-source", "driver-sources-missing-file", "risk2024, section 2.4",
@@ -322,7 +324,7 @@ SLIPS: Final = (
     ),
     _Slip(
         "authors/diagnostics-undefined", "diagnostics-undefined", "risk2024, section 2",
-        "pyvws.posterior.diagnostics:diagnose",
+        "pyvws.posterior.draws:diagnose",
         _loose("gen_synthetic_data", "free", ("posterior", "np")), "gen_synthetic_data",
     ),
     _Slip(

@@ -76,7 +76,7 @@ def validate(
         return
     for option, path in (("--authors", authors), ("--listings", listings)):
         if path is not None and not path.exists():
-            raise InputError(f"{option}: {path} does not exist. Check its name.")
+            raise InputError.by("path-not-there", option=option, path=path)
     if report_folder is not None:
         check_folder(report_folder, overwrite=overwrite)
     jobs: list[runner.Job] = []

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from pyvws._base.folders import whole_folder
 from pyvws_validation import errata, provenance
-from pyvws_validation._figures import figures
 from pyvws_validation.report import Row, allowed, template, to_json
 from pyvws_validation.uncovered import LEFT_OPEN, uncovered
 
@@ -97,7 +96,6 @@ def to_html(report: dict[str, Any], rows: Sequence[Row]) -> str:
         **report,
         titles=_LEVELS,
         groups=groups,
-        figures=figures(rows),
         not_installed=provenance.NOT_INSTALLED,
         duration=_duration(report["seconds"]),
         span=_span,
@@ -157,7 +155,7 @@ def _counted(rows: Sequence[Row]) -> dict[str, int]:
     return {"rows": len(rows), **{name: verdicts[name] for name in _VERDICTS}, "equal_bits": equal}
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """The value with infinities and NaN as text, at any depth, because JSON has no such numbers."""
     if isinstance(value, dict):
         return {name: _finite(entry) for name, entry in value.items()}

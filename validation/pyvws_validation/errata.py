@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rich.console import Console
 from rich.text import Text
@@ -63,6 +63,9 @@ class Convention:
     package: str
     quotes: tuple[str, ...] = ()
     test: str = ""
+
+
+Entry = TypeVar("Entry", Erratum, Convention)
 
 
 def errata() -> tuple[Erratum, ...]:
@@ -126,7 +129,7 @@ def _content() -> dict[str, Any]:
     return content
 
 
-def _entry(kind: Any, table: dict[str, Any]) -> Any:
+def _entry(kind: type[Entry], table: dict[str, Any]) -> Entry:
     """An entry of the list; the entry must have exactly its kind's fields, and known sources."""
     known = {field.name for field in fields(kind)}
     strange = set(table) - known | set(table["sources"]) - _SOURCES
@@ -134,7 +137,8 @@ def _entry(kind: Any, table: dict[str, Any]) -> Any:
         raise PyvwsError(
             f"validation/errata.toml, {table.get('id')}: {', '.join(sorted(strange))} is unknown."
         )
+    given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
     try:
-        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in table.items()})
+        return kind(**given)
     except TypeError as error:
         raise PyvwsError(f"validation/errata.toml, {table.get('id')}: {error}.") from None

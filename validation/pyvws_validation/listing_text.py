@@ -98,10 +98,7 @@ def read_papers(path: Path) -> list[Paper]:
         for key in [key for key, pattern in _TITLES if pattern.search(text)][:1]
     ]
     if not papers:
-        raise InputError(
-            f"No paper with listings is in {path}. Give the text, HTML or LaTeX source of the "
-            "papers on vector-weighted mechanisms, as a file or a folder."
-        )
+        raise InputError.by("papers-without-listings", path=path)
     return papers
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from pyvws._base.checks import Floats
@@ -152,7 +153,7 @@ _YES: Final[_Kind] = {"type": "binom", "outcome": "yes", "terms": ("x",), "centr
 _THIRD: Final[_Kind] = {"type": "norm", "outcome": "other", "terms": ("z",), "centres": (1.0, 0.1)}
 
 
-def _log_density(kind: _Kind, draws: pd.DataFrame, values: Any, rows: pd.DataFrame) -> Floats:
+def _log_density(kind: _Kind, draws: pd.DataFrame, values: ArrayLike, rows: pd.DataFrame) -> Floats:
     """log f (S, M) of `values` (M,) under the predictors of `rows` (M,)."""
     eta = np.add.outer(draws["b0"].to_numpy(), np.zeros(len(rows)))
     for k, term in enumerate(kind["terms"], start=1):

@@ -125,7 +125,7 @@ def to_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return [{name: _plain(value) for name, value in asdict(row).items()} for row in rows]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 

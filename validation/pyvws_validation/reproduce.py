@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from pyvws_studies.printed import Recomputed, paired_table, printed_table
+from pyvws_studies.printed import Recomputed, paired_table, printed_tables
 from rich.console import Console
 
 _WIDTH = 200
@@ -26,12 +26,8 @@ def main(
     recomputed = recompute(**chosen)
     seconds = time.perf_counter() - began
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
-    for table in dict.fromkeys(cell.table for cell in recomputed.cells):
-        own = [cell for cell in recomputed.cells if cell.table == table]
-        # Eight intervals in a row are wider than a page, so print a table for each statistic.
-        for part in dict.fromkeys(cell.column.partition(":")[0] for cell in own):
-            chosen_cells = [cell for cell in own if cell.column.partition(":")[0] == part]
-            console.print(printed_table(f"{own[0].paper}, {table}", chosen_cells))
+    for table in printed_tables(recomputed.cells):
+        console.print(table)
     if recomputed.pairs:
         console.print(paired_table("What the replicates tell apart", recomputed.pairs))
     outside = sum(not cell.inside for cell in recomputed.cells)

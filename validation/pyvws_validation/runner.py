@@ -95,7 +95,7 @@ def jobs(
             for case in kept
         ]
     if not chosen and not measured:
-        raise InputError(f"No case is of level {', '.join(wanted)}.")
+        raise InputError.by("level-without-case", levels=", ".join(wanted))
     missing, live = "", ""
     if source != "cached":
         available, missing = bridge.r_available()

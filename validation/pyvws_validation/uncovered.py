@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from types import FrameType
+from typing import Final
 
 from pyvws._base import resources as _resources
 from pyvws_validation._privacy_loss import Losses
@@ -125,7 +126,7 @@ def functions_seen() -> Iterator[set[tuple[str, str]]]:
     """The files and qualified names of the Python functions that any thread calls meanwhile."""
     seen: set[tuple[str, str]] = set()
 
-    def note(frame: Any, event: str, _argument: Any) -> None:
+    def note(frame: FrameType, event: str, _argument: object) -> None:
         if event == "call":
             seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
 

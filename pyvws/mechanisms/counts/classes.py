@@ -43,7 +43,7 @@ from pyvws.mechanisms.counts.profiles import ProfilePrior
 from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
 from pyvws.posterior.cell_family import FamilyChain
-from pyvws.posterior.diagnostics import Diagnostics, diagnose, together
+from pyvws.posterior.draws import Diagnostics, diagnose, together
 
 _FREE: Final = 30  # Sweeps of the parameters alone, before records move.
 _SINGLE: Final = 5  # Single columns of a record that a sweep tries to move.

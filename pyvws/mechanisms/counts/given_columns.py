@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,9 +66,32 @@ class GivenColumn:
     family: CellFamily | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RuledColumns:
+    """The counted columns in their order, what rules fix them at, and what gives some of them.
+
+    - `alike`: The columns of `alike_columns`, with those that give each.
+    - `apart`: Those of them that a difference gives.
+    """
+
+    columns: Mapping[str, CountedColumn]
+    skips: Mapping[str, Skip]
+    given: Mapping[str, GivenColumn]
+    alike: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    apart: Mapping[str, Difference] = field(default_factory=dict)
+
+
+class NotGiven(NamedTuple):
+    """A column that its own family cannot give, why, and what helps."""
+
+    name: str
+    why: str
+    help: str
+
+
 def grouped(
     schema: Schema, columns: Mapping[str, CountedColumn], skips: Mapping[str, Skip]
-) -> tuple[dict[str, CountedColumn], dict[str, Skip], dict[str, GivenColumn]]:
+) -> RuledColumns:
     """Columns of many levels under the public groups that a lookup puts their levels in.
 
     The group is counted as a column in front of them, and the rules of the column fix it. Within
@@ -103,7 +126,7 @@ def grouped(
             forced = np.where(skip.forced < 0, np.int32(-1), group_codes[skip.forced])
             barred = tuple(sorted({int(group_codes[code]) for code in skip.barred}))
             kept[group.name] = replace(skip, forced=forced, barred=barred)
-    return wider, kept, given
+    return RuledColumns(wider, kept, given)
 
 
 def in_front(
@@ -136,14 +159,10 @@ def conditionals_of(
 
 
 def not_given(
-    schema: Schema,
-    tables: Sequence[str],
-    columns: Mapping[str, CountedColumn],
-    given: Mapping[str, GivenColumn],
-    *,
-    conditionals: bool,
-) -> tuple[str, str, str] | None:
+    schema: Schema, tables: Sequence[str], ruled: RuledColumns, *, conditionals: bool
+) -> NotGiven | None:
     """The first column that its own family would have to give and cannot, why, and what helps."""
+    columns, given = ruled.columns, ruled.given
     alone = [[*named_set(word, columns, "tables").cuts] for word in tables]
     asked = {names[0] for names in alone if len(names) == 1}
     for name, column in columns.items():
@@ -153,10 +172,10 @@ def not_given(
         gone = sorted({*wanted} - {*columns})
         if gone:
             why = f"it follows from {gone[0]!r}, which is computed and has no public cells"
-            return name, why, "Name the columns that this is computed from as predictors"
+            return NotGiven(name, why, "Name the columns that it follows from as predictors")
         reason = by_no_family(schema, name, _ends_of(column))
         if reason is not None:
-            return name, *reason
+            return NotGiven(name, *reason)
     return None
 
 

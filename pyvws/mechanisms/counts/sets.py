@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, Final
 
 import numpy as np
@@ -29,6 +29,8 @@ from pyvws.mechanisms.counts.given_columns import (
     ALIKE,
     NONE,
     GivenColumn,
+    NotGiven,
+    RuledColumns,
     alike_columns,
     conditionals_of,
     differences,
@@ -163,9 +165,8 @@ def counted_table(
     Raises InputError for what cannot be counted, for two sets of one name, and for sets and tables
     of too many cells.
     """
-    columns, skips, given, alike, apart = _whole(schema, tables, conditionals=conditionals)
-    by_group = {n for n, own in given.items() if own.redrawn and columns[n].size > MOST_LEVELS}
-    sets = _sets(schema, columns, measure, alike, apart, by_group, priced)
+    ruled = _whole(schema, tables, conditionals=conditionals)
+    sets = _sets(schema, measure, ruled, priced)
     names = [OF_ALL, *(crossed.name for crossed in sets)]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -176,12 +177,14 @@ def counted_table(
         raise InputError.by(
             "sets-too-many-cells", cells=cells, size=largest.size, largest=largest.name
         )
-    allowed = {crossed: _possible(crossed, columns, skips) for crossed in sets}
+    allowed = {crossed: _possible(crossed, ruled) for crossed in sets}
     cliques = tuple(crossed for crossed, own in allowed.items() if own.any())
     offsets = np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64)
     possible = np.concatenate([allowed[crossed] for crossed in cliques])
     weights = tuple(sets[crossed] for crossed in cliques)
-    return CountedTable(columns, skips, given, cliques, weights, offsets, possible)
+    return CountedTable(
+        ruled.columns, ruled.skips, ruled.given, cliques, weights, offsets, possible
+    )
 
 
 def in_own_cells(
@@ -191,24 +194,21 @@ def in_own_cells(
 
     Words cut them, or they are alike, or a family draws them within the cells of the schema.
     """
-    columns, _, given, alike, _ = _whole(schema, tables, conditionals=conditionals)
+    ruled = _whole(schema, tables, conditionals=conditionals)
     drawn = {
         name
-        for name, own in given.items()
+        for name, own in ruled.given.items()
         if own.family is not None and schema.columns[name].cuts is not None
     }
     words = [word for word in measure if word not in (PAIRS, PREDICTORS)] + _own(tables)
-    cuts = [named_set(word, columns).cuts for word in words]
+    cuts = [named_set(word, ruled.columns).cuts for word in words]
     cut = {name for own in cuts for name, at in own.items() if at}
-    return {*drawn, *cut, *alike, *(name for others in alike.values() for name in others)}
+    return {*drawn, *cut, *ruled.alike, *chain.from_iterable(ruled.alike.values())}
 
 
-def by_no_family(
-    schema: Schema, tables: Sequence[str], *, conditionals: bool
-) -> tuple[str, str, str] | None:
-    """A column of `counted_table` that its own family cannot give, why, and what helps."""
-    columns, _, given = _placed(schema)
-    return not_given(schema, _own(tables), columns, given, conditionals=conditionals)
+def by_no_family(schema: Schema, tables: Sequence[str], *, conditionals: bool) -> NotGiven | None:
+    """A column of `counted_table` that its own family cannot give."""
+    return not_given(schema, _own(tables), _grouped(schema), conditionals=conditionals)
 
 
 def _own(tables: Sequence[str]) -> list[str]:
@@ -216,46 +216,35 @@ def _own(tables: Sequence[str]) -> list[str]:
     return [word for word in tables if word not in (ALIKE, NONE)]
 
 
-def _whole(
-    schema: Schema, tables: Sequence[str], *, conditionals: bool
-) -> tuple[
-    dict[str, CountedColumn],
-    dict[str, Skip],
-    dict[str, GivenColumn],
-    dict[str, tuple[str, ...]],
-    dict[str, Difference],
-]:
+def _whole(schema: Schema, tables: Sequence[str], *, conditionals: bool) -> RuledColumns:
     """The columns with differences among them, what fixes and gives them, and which are alike."""
-    columns, skips, given = _placed(schema)
+    ruled = _grouped(schema)
+    columns, given = ruled.columns, dict(ruled.given)
     if conditionals:
         given = conditionals_of(schema, columns, given)
     given |= named_given(schema, _own(tables), columns, given)
     alike = alike_columns(schema, columns, given) if ALIKE in tables else {}
-    apart = differences(alike, columns, given, skips)
+    apart = differences(alike, columns, given, ruled.skips)
     columns = in_front(columns, apart)
-    return columns, skips, given | given_by_tables(alike, apart, columns), alike, apart
+    given |= given_by_tables(alike, apart, columns)
+    return RuledColumns(columns, ruled.skips, given, alike, apart)
 
 
-def _placed(
-    schema: Schema,
-) -> tuple[dict[str, CountedColumn], dict[str, Skip], dict[str, GivenColumn]]:
+def _grouped(schema: Schema) -> RuledColumns:
     columns = counted_columns(schema)
     return grouped(schema, columns, skips_of(schema, columns))
 
 
 def _sets(
-    schema: Schema,
-    columns: Mapping[str, CountedColumn],
-    measure: Sequence[str],
-    alike: Mapping[str, tuple[str, ...]],
-    apart: Mapping[str, Difference],
-    by_group: set[str],
-    priced: Collection[str] | None,
+    schema: Schema, measure: Sequence[str], ruled: RuledColumns, priced: Collection[str] | None
 ) -> dict[Clique, float]:
     """The sets, and the share of each times that of its number of cells.
 
-    Columns `by_group` are in no pair, as their groups are.
+    A column of many levels whose group is counted is in no pair, as its group is.
     """
+    columns, apart = ruled.columns, ruled.apart
+    many = {name for name, one in columns.items() if one.size > MOST_LEVELS}
+    by_group = {name for name, own in ruled.given.items() if own.redrawn} & many
 
     def is_set(pair: Clique) -> bool:
         return pair.size <= MOST_OF_PAIR if priced is None else pair.name in priced
@@ -264,7 +253,7 @@ def _sets(
     paired = [name for name in released if name not in by_group]
     own = [name for name in released if not schema.columns[name].is_computed]
     sets: dict[tuple[str, tuple[str, ...]], tuple[Clique, float]] = {}
-    for name, others in alike.items():
+    for name, others in ruled.alike.items():
         counted, share = {name, *others}, _OF_ALIKE
         if name in apart:
             counted, share = (
@@ -291,16 +280,14 @@ def _sets(
     return {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
 
 
-def _possible(
-    crossed: Clique, columns: Mapping[str, CountedColumn], skips: Mapping[str, Skip]
-) -> NDArray[np.bool_]:
+def _possible(crossed: Clique, table: RuledColumns) -> NDArray[np.bool_]:
     """Whether the cells (C_q,) of a set keep the rules that its columns alone decide.
 
     A cell of groups is possible where a combination of their codes is.
     """
-    fine = clique(columns, crossed.columns)
+    fine = clique(table.columns, crossed.columns)
     among = {*crossed.columns}
-    ruled = {n: skip for n, skip in skips.items() if {n, *skip.rows.columns} <= among}
+    ruled = {n: skip for n, skip in table.skips.items() if {n, *skip.rows.columns} <= among}
     if not ruled or fine.size > MOST_CELLS:
         return np.ones(crossed.size, dtype=np.bool_)
     codes = {name: own.astype(np.int32) for name, own in fine.codes.items()}

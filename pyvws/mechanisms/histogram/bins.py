@@ -7,7 +7,7 @@ the last bin holds both ends.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from pyvws._base.checks import Floats, finite_number, finite_vector, whole_number
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
-
-UNKNOWN_NUMBER: Final = (
-    "Under 'loo' neighbours the number of records is protected, so no rule may read it. Give bins "
-    "as a number (--bins). perturbed_histogram also takes public_n, a number of records that is "
-    "public anyway."
-)
 
 
 def public_edges(
@@ -97,7 +91,7 @@ def _number(bins: int | str | None, public_n: int | None, n: int | None) -> int:
         return whole_number(bins, "bins", least=1)
     known = n if public_n is None else whole_number(public_n, "public_n", least=1)
     if known is None:
-        raise InputError(UNKNOWN_NUMBER)
+        raise InputError.by("bins-of-protected-number")
     return cube_root_bins(known)
 
 

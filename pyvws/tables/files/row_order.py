@@ -20,10 +20,6 @@ NOT_ALIGNED: Final = (
     "no record has a risk. Run again on a file or on a table in memory, under replace neighbours "
     "and without records."
 )
-TABLE_CHANGED: Final = (
-    "The table changed while it was read: it has other records than its tally. Run again on a "
-    "table that stays as it is."
-)
 
 _STREAM: Final = "order of rows"  # Joins the seed; no other stream begins so.
 

@@ -1,4 +1,4 @@
-"""Propose computed columns: copies, sums and other forms of numbers, and bands of one.
+"""Propose computed columns: copies and other forms of numbers, and bands of one.
 
 Each is proposed where all records have it, ten different values or more show it, and each band has
 several units. The records chose it, so it stands in `review`.
@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.headers import named
-from pyvws.tables.proposal.forms import LEAST_DIFFERENT, VARIED, Forms, with_values
+from pyvws.tables.proposal.forms import LEAST_DIFFERENT, Forms, with_values
 from pyvws.tables.proposal.numbers import rounded_outwards
 from pyvws.tables.proposal.often import Often
 from pyvws.tables.proposal.spelling import (
@@ -25,7 +24,6 @@ from pyvws.tables.proposal.spelling import (
     formatted_value,
     number_between,
 )
-from pyvws.tables.proposal.sums import by_rule, fitting, is_kept, summed
 from pyvws.tables.schema.column import Column
 
 Values = Mapping[str, Floats]
@@ -33,12 +31,13 @@ Values = Mapping[str, Floats]
 _UNITS_A_BAND: Final = 5
 _SOME: Final = 200  # So many records refuse most bands.
 _UNITS_OF_A_COPY: Final = 10.0  # That do not have its most frequent level.
-_PAIR: Final = 3  # Numbers of the sum of a pair.
-_NEARLY: Final = 0.9  # Times the largest deviation of a sum's numbers, and one is as wide.
-_MAKES_UP: Final = (
-    "{} give it in all records, and no rule computes it: of parts that are drawn apart it would "
-    "vary far more. Write the rule where records must add up"
-)
+_MOST_NUMBERS: Final = 40  # Numbers before a column, of which it may follow.
+_NO_FAMILY: Final[dict[str, Any]] = {
+    "model": None,
+    "mass": (),
+    "outcome_scale": None,
+    "settings": {},
+}
 
 
 def computed_columns(
@@ -50,119 +49,30 @@ def computed_columns(
     `values` (N,) by name are the records as `Schema.coded` gives them; `often` has
     the unit of each record.
     """
-    ordered = _below(columns, values, often)
-    computed = _by_earlier(ordered, values, often)
-    order, drawn = _solved(computed, columns, values)
-    if order == list(computed) and not drawn:
-        return computed
-    other = _below({name: columns[name] for name in order}, values, often)
-    solved = _by_earlier(other, values, often, drawn)
-    ruled, of_solved = (sum(bool(x.rule) for x in y.values()) for y in (computed, solved))
-    return computed if of_solved + len(drawn) < ruled else solved
+    return _by_earlier(_below(columns, values, often), values, often)
 
 
-def _solved(
-    computed: Mapping[str, Column], columns: Mapping[str, Column], values: Values
-) -> tuple[list[str], dict[str, str]]:
-    """The columns in an order where each sum computes one of its widest numbers, and what none may.
-
-    A sum can be solved for any of its numbers. What counts tell of the others blurs the one that is
-    computed. So a narrow one, as a change with most records at 0, is better drawn, and the rule
-    then keeps it. Of those nearly as wide as the widest the total of numbers that are never below 0
-    is computed, else the number that stands last, else any total.
-
-    Synthetic parts are not as near each other as the records'. So where one of many parts has to
-    make up for all others, as the last share of 1, none is computed: it would vary far more.
-    """
-    order, settled, drawn = list(computed), set[str](), dict[str, str]()
-    for name, column in computed.items():
-        if column.categorical or not column.is_computed:
-            continue
-        of = [name, *column.rules[0].columns]
-        free = [x for x in of[1:] if x not in settled and not _is_settled(computed[x])]
-        known = {**computed, name: columns[name]}
-        made = {x: summed(x, [y for y in of if y != x], known, values) for x in free}
-        solved = {name: column} | {x: one for x, one in made.items() if one is not None}
-        many = len(of) > _PAIR
-        if len(of) < _PAIR or not (many or len(solved) > 1):
-            continue
-        chosen = _widest(solved, columns, values)
-        settled |= {*of}
-        spread = {x: float(np.nanvar(values[x])) for x in of}
-        if many and spread[chosen] < VARIED * (sum(spread.values()) - spread[chosen]):
-            drawn[name] = _MAKES_UP.format(named(of[1:], [*columns]))
-        elif chosen != name:
-            order.remove(chosen)
-            order.insert(order.index(name) + 1, chosen)
-    return order, drawn
-
-
-def _is_settled(column: Column) -> bool:
-    return column.is_computed or column.categorical
-
-
-def _widest(solved: Mapping[str, Column], columns: Mapping[str, Column], values: Values) -> str:
-    """Which of a sum's numbers, each as the sum is `solved` for it, is computed.
-
-    The first of `solved` is the one that stands last.
-    """
-    spread = {name: float(np.nanstd(values[name])) for name in solved}
-    widest = max(spread, key=lambda name: spread[name])
-    near = [name for name in solved if spread[name] >= _NEARLY * spread[widest]]
-    totals = [name for name in near if _is_total(solved[name])]
-    above = [
-        name
-        for name in totals
-        if all((columns[x].range or (-1.0,))[0] >= 0.0 for x in solved[name].rules[0].columns)
-    ]
-    last = [name for name in near if name == next(iter(solved))]
-    return [*above, *last, *totals, widest][0]
-
-
-def _is_total(column: Column) -> bool:
-    """Whether a number is a sum of others without a sign or a constant."""
-    names = map(formatted_name, column.rules[0].columns)
-    return column.rule == f"= {' + '.join(names)}"
-
-
-def _by_earlier(
-    columns: Mapping[str, Column],
-    values: Values,
-    often: Often,
-    drawn: Mapping[str, str] | None = None,
-) -> dict[str, Column]:
-    """The columns, in their order, with rules by which earlier ones compute some.
-
-    No sum computes the columns `drawn`, which get a note.
-    """
+def _by_earlier(columns: Mapping[str, Column], values: Values, often: Often) -> dict[str, Column]:
+    """The columns, in their order, with rules by which earlier ones compute some."""
     proposed, forms = dict(columns), Forms(columns, values)
     numbers: list[str] = []
     categories: list[str] = []
-    earlier: list[str] = []
     for name, column in columns.items():
         if column.role != "synthesize":
             continue
-        if column.categorical:
-            if copied := _copy(name, categories, columns, values, often):
-                proposed[name] = copied
-                continue
+        if not column.categorical:
+            proposed |= _formed(name, numbers, forms, proposed, values)
+            numbers.append(name)
+        elif copied := _copy(name, categories, columns, values, often):
+            proposed[name] = copied
+        else:
             categories.append(name)
             for other in numbers:
                 rules = _bands(name, other, columns, values, often)
-                banded = _by_text(column, rules) if rules else None
-                if banded is not None and is_kept(name, banded, columns, values):
+                banded = _with_rule(column, rules) if rules else None
+                if banded is not None and _is_kept(name, banded, columns, values):
                     proposed[name] = banded
                     break
-            continue
-        if note := (drawn or {}).get(name):
-            proposed[name] = replace(column, note=column.note or note)
-            numbers.append(name)
-        elif made := summed(name, numbers, proposed, values):
-            proposed[name] = made
-        else:
-            numbers.append(name)
-            proposed |= _formed(name, earlier, forms, proposed, values)
-        earlier.append(name)
     return proposed
 
 
@@ -174,16 +84,19 @@ def _formed(
     The columns that it follows from stand beside it, where their ranges change; none without it.
     """
     column = columns[name]
-    for text in forms.rules_of(name, fitting(column, earlier, columns), columns, values):
+    own = len(column.missing_codes)
+    near = earlier[-_MOST_NUMBERS:]
+    fitting = [x for x in near if len(columns[x].missing_codes) <= own <= 1]
+    for text in forms.rules_of(name, fitting, columns, values):
         found = with_values(text, columns, values)
         if found is None:
             continue
         rule, parts = found
         low, high = rule.arithmetic.range_in(parts)
-        own = column.range or (low, high)
-        ends = rounded_outwards(min(low, own[0]), max(high, own[1]))
-        made = by_rule(column, text, range=ends)
-        if made is not None and is_kept(name, made, {**columns, **parts}, values):
+        before = column.range or (low, high)
+        ends = rounded_outwards(min(low, before[0]), max(high, before[1]))
+        made = _with_rule(column, text, **_NO_FAMILY, range=ends)
+        if made is not None and _is_kept(name, made, {**columns, **parts}, values):
             return {**parts, name: made}
     return {}
 
@@ -234,12 +147,33 @@ def _may_be_bands(codes: Floats, x: Floats) -> bool:
     return int(np.count_nonzero(np.diff(along))) < len(np.unique(codes))
 
 
-def _by_text(column: Column, rules: tuple[str, ...]) -> Column | None:
-    """The column with rules; None where a rule cannot spell a name or a level."""
+def _with_rule(column: Column, rule: str | tuple[str, ...], **instead: Any) -> Column | None:
+    """The column with rules; `instead` are its other entries where one takes a family's place.
+
+    None where a rule cannot spell a name or a level.
+    """
+    gone = {*_NO_FAMILY, *column.settings} if instead else set()
+    kept = tuple(x for x in column.review if x not in gone)
     try:
-        return replace(column, rule=rules, review=(*column.review, "rule"))
+        return replace(column, **instead, rule=rule, review=(*kept, "rule"))
     except InputError:
         return None
+
+
+def _is_kept(name: str, column: Column, columns: Mapping[str, Column], values: Values) -> bool:
+    """Whether rules, read again, hold in all records: names and labels can be odd."""
+    try:
+        judged = [
+            rule.judged(name, None, values, {**columns, name: column}) for rule in column.rules
+        ]
+    except (InputError, KeyError):
+        return False
+    fixed = np.zeros(len(values[name]), dtype=np.bool_)
+    for holds, broken in judged:
+        if (broken & ~(holds & fixed)).any():
+            return False
+        fixed |= holds
+    return bool(fixed.all()) or column.is_computed
 
 
 def _copy(
@@ -258,8 +192,8 @@ def _copy(
             continue
         if units.sum() - units.max() < _UNITS_OF_A_COPY:
             continue
-        copied = by_rule(column, f"= {formatted_name(other)}")
-        if copied is not None and is_kept(name, copied, columns, values):
+        copied = _with_rule(column, f"= {formatted_name(other)}", **_NO_FAMILY)
+        if copied is not None and _is_kept(name, copied, columns, values):
             return copied
     return None
 

@@ -28,9 +28,6 @@ Values = Mapping[str, Floats]
 LEAST_DIFFERENT: Final = 10
 """So many different values show a rule, and so many of what each column of it gives."""
 
-VARIED: Final = 0.5
-"""Of the variance that a product or a sum would have if its parts were independent."""
-
 _OF_ONE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "{}": lambda x: x,
     "{} ** 2": lambda x: x**2,
@@ -45,6 +42,7 @@ _OF_TWO: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "{} / {}": lambda x, y: x / y,
     "{} / {} ** 2": lambda x, y: x / y**2,
 }
+_VARIED: Final = 0.5  # Of the variance of a product or a ratio of independent parts.
 _NEAR: Final = 40  # Numbers of a product or a ratio stand so near each other.
 _SOME: Final = 64  # So many records refuse most forms.
 _PARTS: Final = 4.0  # A form has the errors of so many numbers.
@@ -82,7 +80,7 @@ class _Form:
             each = [(x, y), (x, np.ones(1)), (np.ones(1), y)]
             logs = np.array([np.log(np.abs(self.function(*pair))) for pair in each])
             own, *apart = logs[:, np.isfinite(logs).all(axis=0)].var(axis=1)
-        return bool(own >= VARIED * sum(apart))
+        return bool(own >= _VARIED * sum(apart))
 
     def of(self, values: Values) -> Floats:
         """The form (N,) of the values (N,) by name; NaN where it has none."""
@@ -218,7 +216,7 @@ def _factors(own: Floats, room: Floats, numbers: Floats) -> tuple[Any, Any]:
     return np.where(no, np.inf, low).max(axis=0), np.where(no, -np.inf, high).min(axis=0)
 
 
-def shortest(low: float, high: float) -> float:
+def _shortest(low: float, high: float) -> float:
     """The number of fewest digits from `low` to `high`."""
     middle = 0.5 * (low + high)
     rounded = (round(middle, digits) for digits in _DIGITS)
@@ -227,7 +225,7 @@ def shortest(low: float, high: float) -> float:
 
 def _multiple(text: str, low: float, high: float) -> str:
     """A text times, or over, the shortest number that makes a factor from `low` to `high`."""
-    factor, divisor = shortest(low, high), shortest(1.0 / high, 1.0 / low)
+    factor, divisor = _shortest(low, high), _shortest(1.0 / high, 1.0 / low)
     if factor == 1.0:
         return text
     if len(label_of(divisor)) < len(label_of(factor)):
@@ -260,7 +258,7 @@ def _line(own: Floats, x: Floats, column: Column) -> tuple[float, float] | None:
         for slope in np.arange(first, last + 1.0) / 10.0**digits:
             least, largest = (y - room - slope * x).max(), (y + room - slope * x).min()
             if slope and least <= largest:
-                return float(slope), shortest(float(least), float(largest)) + 0.0
+                return float(slope), _shortest(float(least), float(largest)) + 0.0
     return None
 
 

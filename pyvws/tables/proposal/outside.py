@@ -19,7 +19,7 @@ _ALL: Final = (-1e300, 1e300)
 
 
 def as_they_are(columns: Mapping[str, Column]) -> dict[str, Column]:
-    """The columns with all numbers within their ranges, so that sums of them hold in each record.
+    """The columns with all numbers within their ranges, as what is computed of them needs.
 
     Dates keep their ranges.
     """

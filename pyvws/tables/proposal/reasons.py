@@ -16,7 +16,6 @@ from pyvws._base.phrase import counted
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.proposal.often import Often
 from pyvws.tables.proposal.rules import Told, coded_parts
-from pyvws.tables.proposal.sums import nearly_summed
 from pyvws.tables.proposal.units import units_of_records
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.decided import is_decided
@@ -100,29 +99,20 @@ def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[s
         column = schema.columns[name]
         if name in schema.computed:
             continue
-        coded, nearly = (
-            coded_parts(name, column, values),
-            list[tuple[float, tuple[str, ...], int]](),
-        )
+        coded = coded_parts(name, column, values)
         if coded is not None and all(rule.bars for rule in column.rules):
-            nearly += _by_column(coded[0], earlier, schema, values, often)
-        if not column.categorical:
-            numbers = [x for x in earlier if not schema.columns[x].categorical]
-            sums = nearly_summed(values[name], numbers, values, _BROKEN)
-            nearly += [(float(len(often.units)), *rule) for rule in sums if rule[1]]
+            nearly = list(_by_column(coded[0], earlier, schema, values, often))
+            if nearly:
+                _, other, broken = max(nearly, key=lambda rule: rule[0])
+                held = f"a rule by {shown[other]} holds but for {counted(broken, 'record')}"
+                lines.append(f"{shown[name]}: {held}.")
         earlier.append(name)
-        if nearly:
-            _, others, broken = max(nearly, key=lambda rule: rule[0])
-            read = " and ".join(shown[other] for other in others)
-            lines.append(
-                f"{shown[name]}: a rule by {read} holds but for {counted(broken, 'record')}."
-            )
     return lines
 
 
 def _by_column(
     codes: Any, earlier: list[str], schema: Schema, values: Mapping[str, Floats], often: Often
-) -> Iterator[tuple[float, tuple[str, ...], int]]:
+) -> Iterator[tuple[float, str, int]]:
     """Conditions on one earlier column under which nearly all records have one code (N,)."""
     told, L = Told(codes, often), int(codes.max()) + 1
     for other in earlier:
@@ -140,4 +130,4 @@ def _by_column(
                 continue
             units = float(often.each[holds].sum())
             if units * told.nats(code, ~holds) >= _CHANCE and told.apart(code, holds):
-                yield units, (other,), int(broken[whole].sum())
+                yield units, other, int(broken[whole].sum())

@@ -16,8 +16,7 @@ from pyvws._base.checks import Floats, as_text, near, positive, whole_number
 from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_value
 from pyvws.errors import InputError
-from pyvws.sheet.html import html
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet.sheet import Sheet, html
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
 from pyvws.tables.schema.acceptance import why_not_accepted

@@ -23,7 +23,7 @@ from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
@@ -44,7 +44,9 @@ def reweighted_weights(**data: Any) -> Floats:
 
 def records_statement(records: str, noise: float, **data: Any) -> Floats:
     """The statement of a censored run whose number of rows is "public" or "noisy", in numbers."""
-    rows = {"records": 7} if records == "public" else {"records": "noisy", "records_epsilon": noise}
+    rows: dict[str, Any] = {"records": 7}
+    if records == "noisy":
+        rows = {"records": "noisy", "records_epsilon": noise}
     return censored_statement(weights="none", **rows, **data)
 
 
@@ -63,7 +65,7 @@ def draws_by_delta(epsilon: float, stage: float, noise: float, **data: Any) -> F
     given: dict[str, Any] = {"weights": "none"}
     if stage:
         given = {"weights": "staged", "stage_epsilon": stage}
-    rows = {"records": "noisy", "records_epsilon": noise} if noise else {}
+    rows: dict[str, Any] = {"records": "noisy", "records_epsilon": noise} if noise else {}
     release, _ = _run(Censored(epsilon=epsilon, clamp="half", **given), **rows, **data)
     privacy = release.privacy
     figures = list(privacy["epsilon_total_by_delta"].values())
@@ -81,8 +83,7 @@ def after_statement(epsilon: float, before: float, **data: Any) -> Floats:
     earlier, _ = _run(Censored(epsilon=before, **given), **data)
     with TemporaryDirectory() as folder:
         path = earlier.write(Path(folder, "out"))
-        own = {"records": 7, "after": str(path)}
-        release, _ = _run(Censored(epsilon=epsilon, **given), **own, **data)
+        release, _ = _run(Censored(epsilon=epsilon, **given), records=7, after=str(path), **data)
     together = release.privacy["costs_together"]
     figures = together["strict"]
     return np.array([together["releases"]["strict"], figures["epsilon"], figures["zcdp"]])
@@ -113,13 +114,13 @@ def table_statement(**data: Any) -> Floats:
 def table_run(
     mechanism: Mechanism,
     *,
-    outcome: Any,
-    mean: Any,
-    log_scale: Any,
-    second: Any,
-    intercept: Any,
-    slope: Any,
-    log_scale_2: Any,
+    outcome: Floats,
+    mean: Floats,
+    log_scale: Floats,
+    second: Floats,
+    intercept: Floats,
+    slope: Floats,
+    log_scale_2: Floats,
     half_width: float,
     datasets: int,
 ) -> Release:
@@ -137,7 +138,7 @@ def table_run(
     )
 
 
-def normal_draws(mean: Any, log_scale: Any) -> Floats:
+def normal_draws(mean: Floats, log_scale: Floats) -> Floats:
     """Draws (S, 3) of a normal model without predictors."""
     return np.column_stack([mean, np.zeros(len(mean)), log_scale])
 
@@ -149,7 +150,7 @@ def released(table: pl.DataFrame, **given: Any) -> Release:
 
 
 def _run(
-    mechanism: Mechanism, *, outcome: Any, mean: Any, log_scale: Any, **options: Any
+    mechanism: Mechanism, *, outcome: Floats, mean: Floats, log_scale: Floats, **options: Any
 ) -> tuple[Release, KnownDraws]:
     """A whole run of a normal model without predictors; each fit has the same draws."""
     engine = KnownDraws([normal_draws(mean, log_scale)])

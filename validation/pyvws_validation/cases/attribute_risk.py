@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.risks import attribute_risk as package
 from pyvws_validation._draws import Draws
 
 
-def attribute_risk(log_guesses: Any, **options: Any) -> package.AttributeRisk:
+def attribute_risk(log_guesses: list[Floats], **options: Any) -> package.AttributeRisk:
     """The risk from a matrix (S, G) for each record, since no array of three dimensions crosses."""
     return package.attribute_risk(np.stack(log_guesses, axis=1), **options)
 

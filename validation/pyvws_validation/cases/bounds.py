@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.bounds import lipschitz
 from pyvws.bounds.lipschitz import LipschitzBounds
 from pyvws_validation._draws import Draws
 
 
-def weighted_bounds(log_lik: Any, weights: Any, threshold: float) -> LipschitzBounds:
+def weighted_bounds(log_lik: Floats, weights: Floats, threshold: float) -> LipschitzBounds:
     """Bounds of a weighted fit: of the log pseudo likelihood alpha_i l_i(theta_s)."""
     return lipschitz.lipschitz_bounds(log_lik * weights, threshold=threshold)
 

@@ -18,7 +18,7 @@ from pyvws_validation.cases.accounting import outcomes_and_draws
 _SEARCHED_STEPS: Final = 2.0**20
 
 
-def saturated(model: str, outcome: Any, **settings: Any) -> Floats:
+def saturated(model: str, outcome: Floats, **settings: Any) -> Floats:
     """Of a family's outcomes (N,). `levels` is the number of levels, where a family has them."""
     if "levels" in settings:
         settings["levels"] = tuple(range(1, 1 + settings["levels"]))
@@ -29,7 +29,12 @@ def saturated(model: str, outcome: Any, **settings: Any) -> Floats:
 
 
 def deviance_terms(
-    outcome: Any, mean: Any, log_scale: Any, weights: Any, epsilon: float, smallest_sd: float
+    outcome: Floats,
+    mean: Floats,
+    log_scale: Floats,
+    weights: Floats,
+    epsilon: float,
+    smallest_sd: float,
 ) -> Floats:
     """The clamped terms (S, N) of a normal target, each the density less the prior's."""
     model = find_model("normal", smallest_sd=smallest_sd)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Ints
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.tables.design.cells import make_cells
+from pyvws.tables.design.cells import Cells, make_cells
 from pyvws_validation._draws import Draws
 
 
@@ -30,23 +30,27 @@ def _records(seed: int, N: int) -> dict[str, Any]:
     }
 
 
-def log_likelihood(pattern: Any, level: Any, share: Any) -> Floats:
+def log_likelihood(pattern: Ints, level: Ints, share: Floats) -> Floats:
     """log p (N,) of each record, from one draw of each pattern's shares (P, L)."""
     P, L = share.shape
     model = ConditionalTable(levels=tuple(map(str, range(L))), patterns=P)
-    cells = make_cells(1.0 + np.asarray(level), np.asarray(pattern, dtype=np.float64)[:, None])
+    cells = _cells(pattern, level)
     log_lik = model.log_likelihood({"log_theta": np.log(share)[None]}, cells)
     return np.asarray(log_lik[0, cells.cell_of_record])
 
 
+def _cells(pattern: Ints, level: Ints) -> Cells:
+    return make_cells(1.0 + level.astype(np.float64), pattern.astype(np.float64)[:, None])
+
+
 def clamped_density(
-    pattern: Any,
-    level: Any,
-    share: Any,
-    other_pattern: Any,
-    other_level: Any,
-    other_share: Any,
-    weights: Any,
+    pattern: Ints,
+    level: Ints,
+    share: Floats,
+    other_pattern: Ints,
+    other_level: Ints,
+    other_share: Floats,
+    weights: Floats,
     epsilon: float,
     concentration: float,
 ) -> Floats:
@@ -58,11 +62,8 @@ def clamped_density(
     ):
         levels = tuple(map(str, range(own.shape[1])))
         model = ConditionalTable(levels, concentration, patterns=len(own))
-        design = np.asarray(places, dtype=np.float64)[:, None]
-        columns.append(
-            Conditional(str(len(columns)), model, make_cells(1.0 + np.asarray(codes), design))
-        )
-    target = JointTarget(tuple(columns), np.asarray(weights), Clamp(epsilon, "deviance"))
+        columns.append(Conditional(str(len(columns)), model, _cells(places, codes)))
+    target = JointTarget(tuple(columns), weights, Clamp(epsilon, "deviance"))
     q = np.concatenate([np.log(share).ravel(), np.log(other_share).ravel()])
     return np.array([target.density_and_gradient()(q)[0]])
 

@@ -34,7 +34,7 @@ _RULED: Final = Column(
 )
 
 
-def pair_counts(first: Any, second: Any, third: Any, sizes: Any) -> Floats:
+def pair_counts(first: Floats, second: Floats, third: Floats, sizes: Floats) -> Floats:
     """The counts of all pairs of three columns of codes (N,), one pair behind the other."""
     columns = {
         f"c{k}": Column(model="nominal", levels=tuple(map(str, range(int(size)))))
@@ -45,7 +45,7 @@ def pair_counts(first: Any, second: Any, third: Any, sizes: Any) -> Floats:
     return np.asarray(table.counts(codes), dtype=np.float64)
 
 
-def two_counts_delta(u: float, multiples: Any, epsilon: float) -> float:
+def two_counts_delta(u: float, multiples: Floats, epsilon: float) -> float:
     """delta at epsilon in whole steps of 2^-40: a transform adds 1e-13 for its own rounding."""
     exact = composed_delta(u, [int(w) for w in multiples], epsilon) - 1e-13
     return float(np.round(exact * 2.0**40) / 2.0**40)
@@ -53,12 +53,12 @@ def two_counts_delta(u: float, multiples: Any, epsilon: float) -> float:
 
 def state_means(
     n: int,
-    first: Any,
-    second: Any,
-    drawn: Any,
-    noisy: Any,
-    noisy_first: Any,
-    scales: Any,
+    first: Floats,
+    second: Floats,
+    drawn: Floats,
+    noisy: Floats,
+    noisy_first: Floats,
+    scales: Floats,
     laplace: bool,
 ) -> Floats:
     """1 and the mean share of the n imputed records in each state, of a long chain."""
@@ -82,17 +82,17 @@ def state_means(
     return 1.0 + np.array([(state == place).mean() for place in places])
 
 
-def logistic_means(n: int, noisy: Any, scale: float) -> Floats:
+def logistic_means(n: int, noisy: Floats, scale: float) -> Floats:
     """1 and half the mean share of the n imputed records at each level of a `logistic` column."""
     return _family_means(_FIRST, n, noisy, scale, _OF_LEVELS)
 
 
-def cell_means(n: int, noisy: Any, scale: float, family: str) -> Floats:
+def cell_means(n: int, noisy: Floats, scale: float, family: str) -> Floats:
     """The same of the three cells of a number."""
     return _family_means(_NUMBERS[family], n, noisy, scale, _OF_NUMBERS)
 
 
-def _family_means(column: Column, n: int, noisy: Any, scale: float, sweeps: int) -> Floats:
+def _family_means(column: Column, n: int, noisy: Floats, scale: float, sweeps: int) -> Floats:
     table = counted_table(Schema({"b": column}), ("pairs",), conditionals=True)
     counts = np.asarray(noisy, dtype=np.int64)
     noisy_tables = Measurements(

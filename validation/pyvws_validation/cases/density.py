@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,15 @@ RECORDS: Final = 60
 COLUMNS: Final = (1, 3, 8)
 _SAME: Final[Mapping[str, str]] = {}
 
+
+class Gaps(NamedTuple):
+    """Largest differences from Stan: relative ones, and of log-likelihoods in ulp of a term."""
+
+    value: float
+    gradient: float
+    pointwise: float
+
+
 LargestTerms = Callable[[dict[str, Floats], Floats, Floats], Floats]
 """From P draws, outcomes (N,) and design (N, K) to the largest term of each record, (P, N)."""
 
@@ -67,7 +76,7 @@ def _judgement(
 ) -> Judgement:
     asked = answers or LiveStan(engine)
 
-    def at(K: int) -> tuple[float, float, float]:
+    def at(K: int) -> Gaps:
         target = seeded_target(model, RECORDS, K, seed=K)
         points = seeded_points(target, 2 * K)
         return differences(target, engine, points, asked, program=program, names=names)
@@ -80,7 +89,7 @@ def _judgement(
 
 
 def judgement(
-    gaps: Iterable[tuple[float, float, float]],
+    gaps: Iterable[Gaps],
     *,
     pointwise_limit: float,
     value_limit: float = VALUE_LIMIT,
@@ -108,7 +117,7 @@ def differences(
     program: str | None = None,
     names: Mapping[str, str] = _SAME,
     largest: LargestTerms | None = None,
-) -> tuple[float, float, float]:
+) -> Gaps:
     """Largest differences from Stan's `answers` over points (P, D), or the first of them.
 
     They are of log densities up to one constant and of gradients, both relative to Stan's, and of
@@ -128,11 +137,8 @@ def differences(
     value = np.abs(apart - np.median(apart)) / np.abs(theirs)
     gap = np.abs(np.array([gradient for _, gradient in pairs]) - their_gradients)
     gradient = gap.max(axis=1) / np.maximum(1.0, np.abs(their_gradients).max(axis=1))
-    return (
-        float(value.max()),
-        float(gradient.max()),
-        _pointwise(target, points, log_lik, largest or partial(largest_terms, family)),
-    )
+    pointwise = _pointwise(target, points, log_lik, largest or partial(largest_terms, family))
+    return Gaps(float(value.max()), float(gradient.max()), pointwise)
 
 
 def _pointwise(

@@ -22,7 +22,7 @@ from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.release.release import Release
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._draws import Draws

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
+from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation import bootstrap, whack_a_mole
 from pyvws.evaluation.combining_rules import combine, combine_formula
 from pyvws.r_numbers import rarith
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
+
+Kind = Literal["partial", "full"]
 
 # Match risks
 
@@ -84,18 +87,18 @@ def _pooled(seed: int, records: int) -> dict[str, Any]:
 # Combining rules: both kinds, intervals, and a regression
 
 
-def interval(estimates: Any, variances: Any, level: float, **options: Any) -> Floats:
+def interval(estimates: Floats, variances: Floats, level: float, **options: Any) -> Floats:
     """Both ends of the combined interval."""
     return np.array(combine(estimates, variances, **options).interval(level))
 
 
-def by_draw(estimates: Floats, variances: Floats, draws: Any) -> Floats:
+def by_draw(estimates: Floats, variances: Floats, draws: Ints) -> Floats:
     """Estimate, T and degrees of freedom, with the draw behind each dataset given."""
     combined = combine(estimates, variances, draw_of_dataset=list(draws))
     return np.array([combined.estimate, combined.variance, combined.df])
 
 
-def regression(outcomes: list[Floats], x: Floats, group: Any, kind: Any) -> Floats:
+def regression(outcomes: list[Floats], x: Floats, group: Ints, kind: Kind) -> Floats:
     """Combined coefficients of outcome ~ x + group, then their combined variances."""
     import pandas as pd
 
@@ -207,13 +210,13 @@ def _tabled(seed: int, records: int) -> dict[str, Any]:
 # Records whose risk rose
 
 
-def summary(risk: Any, policy: float) -> Floats:
+def summary(risk: Floats, policy: float) -> Floats:
     """The three numbers of a summary."""
     numbers = whack_a_mole.risk_summary(risk, policy=policy)
     return np.array([numbers.maximum, numbers.iqr, numbers.share_above])
 
 
-def top(by: Any, risk: Any, count: int) -> Floats:
+def top(by: Floats, risk: Floats, count: int) -> Floats:
     """Places of the largest records, then their risks."""
     records = whack_a_mole.top_records(by, {"risk": risk}, count=count)
     return np.concatenate([records.records, records.risks["risk"]])

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.synthesis import existing_fit as package
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 
 
-def terms_of_files(terms: Any, chains: int, kind: str) -> Floats:
+def terms_of_files(terms: Floats, chains: int, kind: str) -> Floats:
     """The terms (S, N) of CmdStan's files of these chains; R reads them of a `kind` of object."""
     assert kind in ("stanfit", "array", "several")
     names = ["lp__", *(f"log_lik.{i + 1}" for i in range(terms.shape[1]))]
@@ -26,7 +27,7 @@ def terms_of_files(terms: Any, chains: int, kind: str) -> Floats:
         return package.from_cmdstan_csv(files).log_lik
 
 
-def weighted_terms(terms: Any, weights: Any, chains: int) -> Floats:
+def weighted_terms(terms: Floats, weights: Floats, chains: int) -> Floats:
     """The terms (S, N), weights included, of a fit whose terms lack the weights."""
     return package.from_log_lik(terms, weights, log_lik="plain", chains=chains).log_lik
 

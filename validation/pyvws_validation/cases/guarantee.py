@@ -18,8 +18,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
-from pyvws.release.synthesize import synthesize
-from pyvws.release.synthesizer import Synthesizer
+from pyvws.release.synthesizer import Synthesizer, synthesize
 from pyvws.statement.guarantees import STRICT
 from pyvws_validation._adversarial import (
     CLAIMED,
@@ -37,7 +36,7 @@ from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation._privacy_loss import HistogramRuns, Runs, Word, word
 from pyvws_validation._stochastic_tester import epsilon_at_least
 from pyvws_validation._unit_losses import UNITS
-from pyvws_validation._weights_loss import WEIGHTS, WeightsLoss
+from pyvws_validation._weights_loss import AT_PUBLIC_T, AT_SEARCHED_T, WEIGHTS, WeightsLoss
 from pyvws_validation._window_loss import WINDOWS, WindowLoss
 from pyvws_validation.report import Measurement
 
@@ -278,4 +277,6 @@ CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss | WeightsLoss, ...]] 
     ),
     *WINDOWS,
     WEIGHTS,
+    *AT_PUBLIC_T,
+    AT_SEARCHED_T,
 )

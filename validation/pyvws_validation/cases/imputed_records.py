@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
 
+from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation.combining_rules import combine, combine_formula
 from pyvws.evaluation.published_table import tabulate
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 from pyvws_validation.cases.evaluation import _partial
+
+Of = Literal["population", "table"]
 
 _estimates: Final = _partial
 
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
 
 
-def imputed_estimate(estimates: Any, variances: Any, of: Any) -> Floats:
+def imputed_estimate(estimates: Floats, variances: Floats, of: Of) -> Floats:
     """Estimate, T and degrees of freedom."""
     found = combine(estimates, variances, of=of)
     return np.array([found.estimate, found.variance, found.df])
 
 
-def imputed_regression(outcomes: list[Floats], x: Floats, group: Any, of: Any) -> Floats:
+def imputed_regression(outcomes: list[Floats], x: Floats, group: Ints, of: Of) -> Floats:
     """The same of the coefficients of outcome ~ x + group, part after part."""
     tables = [
         pl.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
@@ -35,7 +38,7 @@ def imputed_regression(outcomes: list[Floats], x: Floats, group: Any, of: Any) -
     )
 
 
-def imputed_table(y: Any, cell: Any, datasets: int, of: Any, level: float) -> Floats:
+def imputed_table(y: Floats, cell: Ints, datasets: int, of: Of, level: float) -> Floats:
     """Counts and means by cell of a table of datasets, part after part."""
     each = len(y) // datasets
     records = pl.DataFrame({"y": y, "cell": cell})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.evaluation.k_marginal import worse_than_independent
 from pyvws_validation._draws import Draws
 
@@ -27,7 +28,9 @@ def _scores(seed: int, scores: int) -> dict[str, Any]:
     return {**{kind: 988.0 + draws.whole(scores, 15) for kind in kinds}, "best": 1000.0}
 
 
-def each_worse_than_independent(score: Any, independent: Any, bootstrap: Any, best: float) -> Any:
+def each_worse_than_independent(
+    score: Floats, independent: Floats, bootstrap: Floats, best: float
+) -> Floats:
     """`worse_than_independent` of each place."""
     places = zip(score, independent, bootstrap, strict=True)
     return np.array([worse_than_independent(*scores, best=best) for scores in places], np.float64)

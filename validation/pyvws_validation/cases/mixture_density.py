@@ -20,7 +20,14 @@ from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws_validation._stan_answers import Answers, LiveStan
 from pyvws_validation._stan_case import Judgement, StanCase, seeded_target
-from pyvws_validation.cases.density import COLUMNS, RECORDS, differences, judgement, seeded_points
+from pyvws_validation.cases.density import (
+    COLUMNS,
+    RECORDS,
+    Gaps,
+    differences,
+    judgement,
+    seeded_points,
+)
 from pyvws_validation.cases.posterior import compared
 
 # A log-likelihood is the log of a sum of exponentials of squared residuals over sigma, and
@@ -39,7 +46,7 @@ def _density(engine: str, answers: Answers | None = None) -> Judgement:
     """The mixture's density, gradient and record log-likelihoods against one Stan."""
     asked = answers or LiveStan(engine)
 
-    def at(K: int) -> tuple[float, float, float]:
+    def at(K: int) -> Gaps:
         target = seeded_target(NormalMixture(components=_COMPONENTS), RECORDS, K, seed=K)
         points = seeded_points(target, (_COMPONENTS + 1) * K)
         return differences(target, engine, points, asked, largest=_largest_terms)

@@ -20,7 +20,7 @@ from pyvws._base.checks import Floats
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.privacy.discrete_gaussian import composed_delta, delta_of_rho
 from pyvws.release.release import Release
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._counted_losses import (

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.mechanisms.histogram.bins import bin_counts, bin_probabilities, equal_edges
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.r_numbers.r_random import RRandom
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 
 _EPSILONS: Final = (5.0, 4.0, 3.0, 0.7, 1e-3)
 
@@ -28,13 +29,13 @@ class _Uniform:
         return self._stream.runif(size)
 
 
-def probabilities_with_noise(outcome: Any, lower: float, upper: float, noise: Any) -> Floats:
+def probabilities_with_noise(outcome: Floats, lower: float, upper: float, noise: Floats) -> Floats:
     """Probabilities of equal bins of [lower, upper], one bin for each entry of `noise`."""
     counts = bin_counts(outcome, equal_edges(lower, upper, bins=len(noise)))
     return bin_probabilities(counts + noise)
 
 
-def synthesized(counts: Any, edges: Any, size: int, seed: int) -> Floats:
+def synthesized(counts: Floats, edges: Floats, size: int, seed: int) -> Floats:
     """Records that the uniform numbers of R's stream draw from noisy counts."""
     cuts = np.asarray(edges, dtype=np.float64)
     noisy = NoisyHistogram(

@@ -10,22 +10,23 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation.published_table import tabulate
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
 _AREA: Final = {"area": ["a"]}
 
 
 def published_figures(
-    y: Any,
-    group: Any,
-    cell: Any,
-    weights: Any,
-    strata: Any,
-    clusters: Any,
+    y: Floats,
+    group: Ints,
+    cell: Ints,
+    weights: Floats,
+    strata: Ints,
+    clusters: Ints,
     datasets: int,
     level: float,
 ) -> Floats:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.r_numbers.r_random import RRandom
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 
 # R's sum, mean, var, quantile and ecdf
 

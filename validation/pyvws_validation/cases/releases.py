@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Ints
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
@@ -43,15 +43,15 @@ _OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
 
 def table_release(
     *,
-    first: Any,
-    second: Any,
-    log_odds: Any,
-    mean: Any,
-    log_scale: Any,
-    intercept: Any,
-    at_missing: Any,
-    slope: Any,
-    log_scale_2: Any,
+    first: Floats,
+    second: Floats,
+    log_odds: Floats,
+    mean: Floats,
+    log_scale: Floats,
+    intercept: Floats,
+    at_missing: Floats,
+    slope: Floats,
+    log_scale_2: Floats,
     half_width: float,
     datasets: int,
     **of_records: Any,
@@ -74,7 +74,7 @@ def table_release(
 
 
 def number_release(
-    *, outcome: Any, mean: Any, log_scale: Any, datasets: int, **of_records: Any
+    *, outcome: Floats, mean: Floats, log_scale: Floats, datasets: int, **of_records: Any
 ) -> Floats:
     """An LW run on one number, with units and survey weights."""
     engine = KnownByWidth([normal_draws(mean, log_scale)])
@@ -85,12 +85,12 @@ def number_release(
 
 def tallied_release(
     *,
-    outcome: Any,
-    mean: Any,
-    log_scale: Any,
-    unit: Any,
+    outcome: Floats,
+    mean: Floats,
+    log_scale: Floats,
+    unit: Ints,
     datasets: int,
-    survey: Any,
+    survey: Floats,
     mean_weight: float,
 ) -> Floats:
     """The same of a file that is read in steps, whose equal units are counted, without weights."""
@@ -113,16 +113,16 @@ def tallied_release(
 
 
 def members_release(
-    level: Any,
-    amount: Any,
-    unit: Any,
-    log_odds: Any,
-    mean: Any,
-    log_scale: Any,
-    intercept: Any,
-    slope: Any,
-    at_second: Any,
-    log_scale_2: Any,
+    level: Floats,
+    amount: Floats,
+    unit: Ints,
+    log_odds: Floats,
+    mean: Floats,
+    log_scale: Floats,
+    intercept: Floats,
+    slope: Floats,
+    at_second: Floats,
+    log_scale_2: Floats,
     half_width: float,
     datasets: int,
 ) -> Floats:
@@ -148,7 +148,7 @@ def members_release(
 
 
 def truncated_release(
-    outcome: Any, mean: Any, log_scale: Any, low: float, high: float, datasets: int
+    outcome: Floats, mean: Floats, log_scale: Floats, low: float, high: float, datasets: int
 ) -> Floats:
     """An LW run on a number within a public range."""
     engine = KnownByWidth([normal_draws(mean, log_scale)])
@@ -158,12 +158,12 @@ def truncated_release(
 
 def bounded_release(
     *,
-    mean: Any,
-    log_scale: Any,
+    mean: Floats,
+    log_scale: Floats,
     low: float,
     high: float,
     datasets: int,
-    least: Any,
+    least: Floats,
     **values: Any,
 ) -> Floats:
     """An LW run on a whole number that two public numbers of its record bound."""
@@ -184,12 +184,12 @@ def bounded_release(
 
 
 def clamped_release(
-    count: Any,
-    amount: Any,
-    log_mean: Any,
-    intercept: Any,
-    slope: Any,
-    log_scale: Any,
+    count: Floats,
+    amount: Floats,
+    log_mean: Floats,
+    intercept: Floats,
+    slope: Floats,
+    log_scale: Floats,
     half_width: float,
     epsilon: float,
     smallest_sd: float,
@@ -232,8 +232,8 @@ def _run(
     columns: dict[str, Column],
     engine: KnownByWidth,
     *,
-    unit: Any = (),
-    survey: Any = (),
+    unit: Ints | tuple[()] = (),
+    survey: Floats | tuple[()] = (),
     mean_weight: float = 0.0,
     members: Members | None = None,
     **given: Any,
@@ -262,7 +262,7 @@ def _figures(release: Release, engine: KnownByWidth) -> Floats:
 
 
 def _numbers(
-    exact: dict[str, Any], stated: dict[str, Any], of_records: Any, engine: KnownByWidth
+    exact: dict[str, Any], stated: dict[str, Any], of_records: pl.DataFrame, engine: KnownByWidth
 ) -> Floats:
     records = [of_records[name].to_numpy() for name in _OF_RECORDS]
     fitted = [_fitted(engine, q) for q in engine.draws]

@@ -13,7 +13,7 @@ from pyvws.errors import SearchError
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws_validation._draws import Draws
 from pyvws_validation._grid_engine import KnownDraws
 from pyvws_validation._measured_case import Findings, MeasuredRow

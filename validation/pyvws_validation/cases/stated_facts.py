@@ -20,11 +20,12 @@ from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted
 from pyvws.mechanisms.given_weights import GivenWeights
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.models.normal_mixture import NormalMixture
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.statement.words import caveat_keys
 from pyvws.synthesis.existing_fit import from_log_lik
 from pyvws.tables.schema.column import Column
@@ -115,7 +116,7 @@ def _histogram(**given: Any) -> dict[str, Any]:
     return {"outcome": "pay", "mechanism": PerturbedHistogram(**own)}
 
 
-def _fitted(mechanism: Any, draws: Floats = _DRAWN, **given: Any) -> dict[str, Any]:
+def _fitted(mechanism: Mechanism, draws: Floats = _DRAWN, **given: Any) -> dict[str, Any]:
     """A run of a normal model without predictors whose fits have these draws."""
     of_run = {"engine": KnownDraws([draws]), "draws": len(draws), "chains": 1}
     return {"outcome": "pay", "model": "normal", "mechanism": mechanism, **of_run, **given}

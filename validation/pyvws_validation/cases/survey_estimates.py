@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation.survey_estimates import (
     SurveyDesign,
     SurveyEstimate,
@@ -16,14 +17,14 @@ from pyvws.evaluation.survey_estimates import (
     survey_quantile,
     survey_total,
 )
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 
 _Statistic = Callable[[Any, SurveyDesign, Any], SurveyEstimate]
 
 
-def shares(y: Any, cell: Any, **design: Any) -> Floats:
+def shares(y: Floats, cell: Ints, **design: Any) -> Floats:
     """The share of values above 0 among all records, then its standard error."""
-    return means(y=np.asarray(y > 0, np.float64), cell=np.zeros(len(y)), **design)
+    return means(y=np.asarray(y > 0, np.float64), cell=np.zeros(len(y), np.int64), **design)
 
 
 def quantiles(level: float, **sample: Any) -> Floats:
@@ -32,7 +33,7 @@ def quantiles(level: float, **sample: Any) -> Floats:
 
 
 def _by_cell(
-    statistic: _Statistic, *, y: Any, cell: Any, weights: Any, strata: Any, clusters: Any
+    statistic: _Statistic, *, y: Floats, cell: Ints, weights: Floats, strata: Ints, clusters: Ints
 ) -> Floats:
     """A statistic of the cells that hold a record, then its standard errors."""
     design = survey_design(weights, strata, clusters)

@@ -11,7 +11,7 @@ from pyvws.posterior import systematic_draws
 from pyvws_validation._draws import Draws
 
 
-def uniforms(design: Any, ties: Any, shift: float) -> Floats:
+def uniforms(design: Floats, ties: Floats, shift: float) -> Floats:
     """The numbers (n,) of design rows (n, K), from a stream that gives `ties` and `shift`."""
     stream: Any = _Given(ties, shift)
     return systematic_draws.systematic_uniforms(design, stream)

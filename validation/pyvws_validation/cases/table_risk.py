@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyvws.evaluation.closest_records import closest_distances
-from pyvws.evaluation.disclosure import attribute_disclosure, replicated_uniques
+from pyvws._base.checks import Floats, Ints
+from pyvws.evaluation.disclosure import attribute_disclosure, closest_distances, replicated_uniques
 from pyvws.evaluation.table_risk import table_risk
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 
 
-def unique_shares(original: Any, synthetic: Any) -> Floats:
+def unique_shares(original: Ints, synthetic: Ints) -> Floats:
     """UiO, UiS, UiOiS and repU."""
     return np.array(astuple(replicated_uniques(original, synthetic)))
 
@@ -27,11 +27,11 @@ def attribute_shares(**codes: Any) -> Floats:
 
 
 def closest_of(
-    codes: Any, numbers: Any, other_codes: Any, other_numbers: Any, ranges: Any
+    codes: Ints, numbers: Floats, other_codes: Ints, other_numbers: Floats, ranges: Floats
 ) -> Floats:
     """Distances of tables given as matrices of codes and of numbers."""
 
-    def plain(codes: Any, numbers: Any) -> dict[str, Any]:
+    def plain(codes: Ints, numbers: Floats) -> dict[str, Any]:
         parts = [*np.asarray(codes).T, *np.asarray(numbers).T]
         return {f"x{place}": part for place, part in enumerate(parts)}
 
@@ -39,7 +39,7 @@ def closest_of(
     return closest_distances(plain(codes, numbers), plain(other_codes, other_numbers), width)
 
 
-def copied_share(original: Any, synthetic: Any) -> float:
+def copied_share(original: Ints, synthetic: Ints) -> float:
     """Copies of unique records, of tables given as matrices (N, K) of codes."""
     levels = tuple(str(code) for code in range(1 + int(max(original.max(), synthetic.max()))))
     names = [f"x{place}" for place in range(original.shape[1])]

@@ -6,28 +6,30 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from pyvws.evaluation import s_pmse
+from pyvws._base.checks import Floats, Ints
+from pyvws.evaluation import pmse
 from pyvws.evaluation.pmse import PropensityScore
 from pyvws.evaluation.table_utility import table_utility
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 
 # S_pMSE: categories, and numbers of which some are missing
 
 
 def two_way_pmse(
-    original_codes: Any, original_numbers: Any, synthetic_codes: Any, synthetic_numbers: Any
+    original_codes: Ints, original_numbers: Floats, synthetic_codes: Ints, synthetic_numbers: Floats
 ) -> PropensityScore:
     """The score of tables given as matrices of codes and of numbers."""
 
-    def plain(codes: Any, numbers: Any) -> dict[str, Any]:
+    def plain(codes: Ints, numbers: Floats) -> dict[str, Any]:
         parts = [*np.asarray(codes).T, *np.asarray(numbers).T]
         return {f"x{place}": part for place, part in enumerate(parts)}
 
     tables = plain(original_codes, original_numbers), plain(synthetic_codes, synthetic_numbers)
-    return s_pmse.two_way_pmse(*tables).score
+    return pmse.two_way_pmse(*tables).score
 
 
 def _tables(seed: int, records: int) -> dict[str, Any]:
@@ -75,7 +77,9 @@ def _two_numbers(seed: int, records: int) -> dict[str, Any]:
 # Margins and missing cells
 
 
-def _scores(original: Any, synthetic: Any, categorical: Any) -> dict[str, float]:
+def _scores(
+    original: Floats, synthetic: Floats, categorical: NDArray[np.bool_]
+) -> dict[str, float]:
     """The scores of tables given as matrices (N, K), with `categorical` (K,), by name."""
     known = np.concatenate([original, synthetic])
     codes = [str(code) for code in range(1 + int(np.nanmax(known[:, categorical])))]
@@ -91,12 +95,12 @@ def _scores(original: Any, synthetic: Any, categorical: Any) -> dict[str, float]
     return {"missing": 0.0, **{score.name: score.value for score in scored.scores}}
 
 
-def margins(original: Any, synthetic: Any, categorical: Any) -> float:
+def margins(original: Floats, synthetic: Floats, categorical: NDArray[np.bool_]) -> float:
     """The mean distance of the margins."""
     return _scores(original, synthetic, categorical)["margins"]
 
 
-def missing(original: Any, synthetic: Any) -> float:
+def missing(original: Floats, synthetic: Floats) -> float:
     """The largest change of what is missing together, in tables of numbers."""
     categorical = np.array([True, *[False] * (original.shape[1] - 1)])
     return _scores(original, synthetic, categorical)["missing"]

@@ -179,7 +179,7 @@ class FollowingValues(_Drawn):
         )
 
 
-def _categories(shares: Any) -> Any:
+def _categories(shares: Sequence[float] | Floats) -> Any:
     return stats.rv_discrete(values=(np.arange(1, len(shares) + 1), shares))
 
 

@@ -8,24 +8,28 @@ settings name the total of all draws.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
 from scipy import stats
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, Ints
+from pyvws.engines.engine import Engine
 from pyvws.errors import MissingDependencyError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
 from pyvws.mechanisms.given_weights import GivenWeights
+from pyvws.mechanisms.inverse_weighted import InverseWeighted
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
+from pyvws.mechanisms.mechanism import Mechanism
 from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.release.release import Release
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.synthesis.existing_fit import ExistingFit, from_arviz, from_log_lik
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -44,12 +48,19 @@ from pyvws_validation.cases.accounting import (
     table_run,
 )
 
+Holds = Literal["plain", "weighted"]
+
 _OF_RECORDS: Final = ("weight_final", "lipschitz_bound_final")
 
 
 def mapped_run(map: str, c: float, g: float, **data: Any) -> Floats:
     """An LW run under a map of bounds to risks."""
     return _figures(_run(LipschitzWeighted(map=map, c=c, g=g), **data))
+
+
+def inverse_run(t: float, power: float, **data: Any) -> Floats:
+    """A run under the inverse map at a public t."""
+    return _figures(_run(InverseWeighted(t=t, power=power), **data))
 
 
 def scalar_run(**data: Any) -> Floats:
@@ -62,19 +73,19 @@ def downscaled_run(epsilon: float, **data: Any) -> Floats:
     return _figures(_run(LipschitzWeighted(g=0.0), epsilon=epsilon, downscale=True, **data))
 
 
-def given_run(weights: Any, **data: Any) -> Floats:
+def given_run(weights: Floats, **data: Any) -> Floats:
     """A run under weights (N,) that are given."""
     return _figures(_run(GivenWeights(weights), **data))
 
 
-def outside_run(holds: Any, **data: Any) -> Floats:
+def outside_run(holds: Holds, **data: Any) -> Floats:
     """The release of a fit made elsewhere, whose matrix holds its weights or lacks them."""
     terms, weights = _terms(holds, **data)
     fit = from_log_lik(terms, weights, log_lik=holds, **_predicted(terms))
     return _figures(_outside(fit, **data))
 
 
-def arviz_run(holds: Any, **data: Any) -> Floats:
+def arviz_run(holds: Holds, **data: Any) -> Floats:
     """The same of a fit that arviz holds, in two chains."""
     if find_spec("xarray") is None:
         raise MissingDependencyError("xarray is missing. Install it: pip install xarray")
@@ -88,14 +99,14 @@ def arviz_run(holds: Any, **data: Any) -> Floats:
     return _figures(_outside(fit, **data))
 
 
-def risk_run(radius: float, pattern: Any, c: float, marginal: bool, **data: Any) -> Floats:
+def risk_run(radius: float, pattern: Ints, c: float, marginal: bool, **data: Any) -> Floats:
     """A CW or a marginal run whose records have patterns by a known column."""
     kind = MarginalWeighted if marginal else CountWeighted
     mechanism = kind(c=c, radius=radius, radius_kind="absolute", known=("group",))
     return _figures(_run(mechanism, keep=["group"], columns={"group": pattern}, **data))
 
 
-def pairwise_run(radius: float, pattern: Any, c: float, **data: Any) -> Floats:
+def pairwise_run(radius: float, pattern: Ints, c: float, **data: Any) -> Floats:
     """A run under pairwise weights, with patterns of two records and more."""
     own: Any = {"radius_kind": "absolute", "known": ("group",)}
     mechanism = PairwiseWeighted(c=c, radius=radius, **own)
@@ -103,7 +114,13 @@ def pairwise_run(radius: float, pattern: Any, c: float, **data: Any) -> Floats:
 
 
 def table_risk_run(
-    outcome: Any, label: Any, mean: Any, log_scale: Any, log_odds: Any, radius: float, datasets: int
+    outcome: Floats,
+    label: Ints,
+    mean: Floats,
+    log_scale: Floats,
+    log_odds: Floats,
+    radius: float,
+    datasets: int,
 ) -> Floats:
     """A CW run on a table of a category and a number."""
     shares = np.column_stack([-np.logaddexp(0.0, log_odds), -np.logaddexp(0.0, -log_odds)])
@@ -129,13 +146,13 @@ def shifted_run(c: float, **data: Any) -> Floats:
 
 
 def reference_run(
-    public: Any,
-    public_mean: Any,
-    public_log_scale: Any,
+    public: Floats,
+    public_mean: Floats,
+    public_log_scale: Floats,
     epsilon: float,
     weights: str,
-    mean: Any,
-    log_scale: Any,
+    mean: Floats,
+    log_scale: Floats,
     **data: Any,
 ) -> Floats:
     """A censored run whose weights come from a fit to public records; both fits have own draws."""
@@ -150,7 +167,7 @@ def reference_run(
     return _figures(release)
 
 
-def public_run(column: Any, epsilon: float, c: float, g: float, **data: Any) -> Floats:
+def public_run(column: Floats, epsilon: float, c: float, g: float, **data: Any) -> Floats:
     """A censored run whose weights come from a public column, which is not released."""
     own: Any = {"weights": "public", "weight_column": "w", "clamp": "half", "c": c, "g": g}
     mechanism = Censored(epsilon=epsilon, **own)
@@ -170,8 +187,10 @@ def total_run(
     total: float, delta: float, draws: int, datasets: int, stage: float, noise: float, **data: Any
 ) -> Floats:
     """Epsilon of a dataset, and of all, of a strict run whose settings name the total."""
-    staged = {"weights": "staged", "stage_epsilon": stage} if stage else {"weights": "none"}
-    rows = {"records": "noisy", "records_epsilon": noise} if noise else {}
+    staged: dict[str, Any] = {"weights": "none"}
+    if stage:
+        staged = {"weights": "staged", "stage_epsilon": stage}
+    rows: dict[str, Any] = {"records": "noisy", "records_epsilon": noise} if noise else {}
     release = _run(
         "censored",
         clamp="half",
@@ -188,13 +207,13 @@ def total_run(
 
 
 def _run(
-    mechanism: Any,
+    mechanism: Mechanism | str,
     *,
-    outcome: Any,
-    mean: Any,
-    log_scale: Any,
-    engine: Any = None,
-    columns: Any = None,
+    outcome: Floats,
+    mean: Floats,
+    log_scale: Floats,
+    engine: Engine | None = None,
+    columns: Mapping[str, Floats | Ints] | None = None,
     **given: Any,
 ) -> Release:
     """A whole run of a normal model without predictors; every fit has the same draws."""
@@ -210,7 +229,7 @@ def _run(
 
 
 def _terms(
-    holds: Any, *, outcome: Any, mean: Any, log_scale: Any, weights: Any, **_: Any
+    holds: Holds, *, outcome: Floats, mean: Floats, log_scale: Floats, weights: Floats, **_: Any
 ) -> tuple[Floats, Floats]:
     """Log-likelihoods (S, N) of a fit made elsewhere, and its weights (N,)."""
     terms = stats.norm.logpdf(outcome, mean[:, None], np.exp(log_scale)[:, None])
@@ -221,7 +240,7 @@ def _predicted(terms: Floats) -> dict[str, Any]:
     return {"y_rep": np.ones_like(terms), "y_rep_from": "parameters"}
 
 
-def _outside(fit: ExistingFit, *, outcome: Any, datasets: int, **_: Any) -> Release:
+def _outside(fit: ExistingFit, *, outcome: Floats, datasets: int, **_: Any) -> Release:
     with expected(*OF_DRAWS):
         return synthesize(
             pl.DataFrame({"y": outcome}),

@@ -6,24 +6,25 @@ from typing import Any, Final
 
 import numpy as np
 
+from pyvws._base.checks import Floats
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.weights import weights as package
-from pyvws_validation._draws import Draws, Floats
+from pyvws_validation._draws import Draws
 
 
-def count_weights(original: Any, radius: float, c: float, g: float) -> Floats:
+def count_weights(original: Floats, radius: float, c: float, g: float) -> Floats:
     """CW weights straight from the outcome: Algorithm 2, steps 1 to 4."""
     risk = identification_risk(original, radius=radius)
     return package.risk_weights(risk, c=c, g=g)
 
 
-def reference_weights(sizes: Any, public: Any, c: float, g: float) -> Floats:
+def reference_weights(sizes: Floats, public: Floats, c: float, g: float) -> Floats:
     """Weights from sizes (N,), on the scale of the sizes (M,) of public records."""
     finite = public[np.isfinite(public)]
     return package.fixed_scale_weights(sizes, low=finite.min(), high=finite.max(), c=c, g=g)
 
 
-def staged_weights(log_lik: Any, saturated: Any, scale: float, c: float, g: float) -> Floats:
+def staged_weights(log_lik: Floats, saturated: Floats, scale: float, c: float, g: float) -> Floats:
     """Weights from the log-likelihood (N,) at one draw of a first stage, and its suprema (N,)."""
     sizes = np.abs(np.minimum(log_lik - saturated, 0.0))
     return package.fixed_scale_weights(sizes, high=scale, c=c, g=g)
@@ -58,6 +59,15 @@ def _scalar(seed: int, *shape: int) -> dict[str, Any]:
     target, gap = Draws(seed).uniform(2, 2.0, 6.0)
     unweighted = target - 0.25 * gap if seed == 1 else target + gap
     return {"n": shape[0], "target": float(target), "unweighted": float(unweighted)}
+
+
+def _inverse(seed: int, records: int) -> dict[str, Any]:
+    """Bounds on either side of t; one equals t, one is 0, one is infinite, and two are equal."""
+    draws, t = Draws(seed), 0.5 * seed
+    bounds = draws.uniform(records, 0.01, 9.0)
+    if records > 4:
+        bounds[:5] = t, 0.0, np.inf, 7.0, 7.0
+    return {"by_record": bounds, "t": t, "power": (1.0, 0.5, 2.0, 1.5, 0.3)[seed - 1]}
 
 
 # Strict weights inside a clamp

@@ -10,7 +10,7 @@ import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.bounds.joint import joint_bounds
-from pyvws.release.synthesize import synthesize
+from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
@@ -21,7 +21,7 @@ from pyvws_validation.cases.accounting import SEED
 _NEIGHBOURS: Final = ("leave-one-out", "replace-one")
 
 
-def window_widths(first: Any, second: Any, third: Any, weights: Any) -> Floats:
+def window_widths(first: Floats, second: Floats, third: Floats, weights: Floats) -> Floats:
     """The widths (N,) of three columns' records, of which the second is a log density; Delta."""
     bounds = joint_bounds(
         [first, second, third], weights=weights, probabilities=[True, False, True]
@@ -30,7 +30,13 @@ def window_widths(first: Any, second: Any, third: Any, weights: Any) -> Floats:
 
 
 def _figures(
-    *, counts: Any, log_mean: Any, numbers: Any, mean: Any, log_scale: Any, **settings: Any
+    *,
+    counts: Floats,
+    log_mean: Floats,
+    numbers: Floats,
+    mean: Floats,
+    log_scale: Floats,
+    **settings: Any,
 ) -> Floats:
     """The statement's figures in the order of `figures` in window.R, from a whole run."""
     S, places = len(log_mean), np.arange(len(counts))

@@ -19,7 +19,8 @@ from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.models.nominal import Nominal
 from pyvws.models.normal import Normal
 from pyvws.posterior.draws import Posterior
-from pyvws.release.synthesize import synthesize
+from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws.release.synthesizer import synthesize
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -37,7 +38,7 @@ class _Zeros(KnownDraws):
     def __init__(self) -> None:
         super().__init__([])
 
-    def sample(self, target: Any, *given: Any, **named: Any) -> Posterior:
+    def sample(self, target: PseudoPosterior, *given: Any, **named: Any) -> Posterior:
         self.fits = [np.zeros((_DRAWS, target.dimension))]
         return super().sample(target, *given, **named)
 

@@ -1,0 +1,187 @@
+"""The audit of a whole run: its losses against closed forms, and what it leaves out and refuses."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import refused
+from runs import SEED, command
+from scipy.special import gammaln
+
+import pyvws as vws
+from pyvws.auditing import audit as audits
+from pyvws.auditing import losses
+from pyvws.auditing.audit import ITSELF
+
+LEVELS = vws.Schema({"y": vws.Column(model="table", levels=["a", "b", "c"])})
+FEW: dict[str, Any] = {"seed": SEED, "schema": LEVELS, "draws": 400}
+
+
+def lone(n: int = 1000) -> pl.DataFrame:
+    """Half a, half b less one, and one c."""
+    return pl.DataFrame({"y": ["a"] * (n // 2) + ["b"] * (n // 2 - 1) + ["c"]})
+
+
+def of(found: vws.Audit, record: int) -> Any:
+    """The row of a record."""
+    return next(row for row in found.rows if row.record == record)
+
+
+@pytest.mark.parametrize("n", [1000, 10_000])
+def test_the_jump_of_lw_and_the_inverse_map_beside_it(n: int) -> None:
+    """One record of its own level moves all weights of LW, and its own alone of the inverse map."""
+    by_lw = of(vws.audit(lone(n), mechanism="lw", records=3, **FEW), n)
+    expected = {1000: (43.0, 59.0), 10_000: (425.0, 589.0)}[n]
+    assert by_lw.median == pytest.approx(expected[0], rel=0.1)
+    assert by_lw.median_without == pytest.approx(expected[1], rel=0.1)
+    assert by_lw.loss > by_lw.stated
+    inverse = vws.audit(lone(n), mechanism="inverse", t=2.0, records=3, **FEW)
+    assert of(inverse, n).loss <= 2.0 <= inverse.stated
+    assert inverse.largest == of(inverse, n).loss
+
+
+def test_weights_held_fixed_would_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted error of an audit that compares posteriors under the first run's weights."""
+    weighted = losses.Fitted.weighted.__func__  # type: ignore[attr-defined]
+    held = {}
+
+    def wrong(cls: Any, run: Any, weights: Any, posterior: Any) -> Any:
+        held.setdefault("weights", weights)
+        return weighted(cls, run, held["weights"][: len(weights)], posterior)
+
+    monkeypatch.setattr(losses.Fitted, "weighted", classmethod(wrong))
+    found = vws.audit(lone(), mechanism="lw", records=1, **FEW)
+    assert of(found, 1000).median < 2.0
+
+
+def by_hand(a: Any, b: Any, log_theta: Any) -> Any:
+    """log Dirichlet(a) - log Dirichlet(b) at log shares."""
+    norm = gammaln(a.sum()) - gammaln(a).sum() - gammaln(b.sum()) + gammaln(b).sum()
+    return norm + log_theta @ (a - b)
+
+
+@pytest.mark.quick
+@given(st.lists(st.floats(0.1, 200.0), min_size=2, max_size=5), st.data())
+def test_the_ratio_of_normalizers_is_that_of_dirichlets(first: list[float], data: Any) -> None:
+    """From draws alone, and their error covers the difference where draws of the two meet."""
+    a = np.array(first)
+    b = a * np.array([data.draw(st.floats(0.7, 1.4)) for _ in first])
+    rng = np.random.default_rng(len(first))
+    draws = [np.log(rng.dirichlet(own, 4000) + 1e-300) for own in (a, b)]
+    at = [(each @ (a - b)) for each in draws]
+    ratio, error = losses.log_ratio(*at, 4000.0, 4000.0)
+    truth = gammaln(a).sum() - gammaln(a.sum()) - gammaln(b).sum() + gammaln(b.sum())
+    assert abs(ratio - truth) <= 6.0 * error + 1e-6
+
+
+@pytest.mark.quick
+def test_draws_that_do_not_meet_are_not_told() -> None:
+    apart = np.full(100, 400.0), np.full(100, -400.0)
+    assert losses.log_ratio(*apart, 100.0, 100.0)[1] > 1e6
+    assert losses.log_ratio(np.array([np.inf]), np.array([0.0]), 1.0, 1.0)[1] == math.inf
+
+
+TWO = vws.Schema(
+    {
+        "x": vws.Column(model="table", levels=["u", "v"]),
+        "y": vws.Column(model="table", levels=["a", "b", "c"], predictors=["x"]),
+    }
+)
+PAIRS = pl.DataFrame({"x": ["u"] * 250 + ["v"] * 255, "y": ["a"] * 300 + ["b"] * 203 + ["c"] * 2})
+
+
+@pytest.mark.draws
+@pytest.mark.parametrize("mechanism", ["unweighted", "lw", "sw"])
+def test_the_path_of_weights_comes_to_the_closed_form(
+    mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"schema": TWO, "mechanism": mechanism, "seed": SEED, "draws": 2000}
+    exact = vws.audit(PAIRS, records=4, **settings)
+    monkeypatch.setattr(losses.Fitted, "exact", property(lambda self: False))
+    along = vws.audit(PAIRS, records=4, **settings)
+    for one, other in zip(exact.rows, along.rows, strict=True):
+        assert (one.kind, one.record) == (other.kind, other.record)
+        assert other.median == pytest.approx(one.median, abs=0.1)
+        assert other.loss == pytest.approx(one.loss, rel=0.2, abs=0.1)
+    assert along.rows[0].loss == 0.0
+
+
+@pytest.mark.draws
+def test_a_strict_claim_stays_below_its_figure() -> None:
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"y": np.append(rng.poisson(5, 300), 30)})
+    schema = vws.Schema({"y": vws.Column(model="poisson", range=(0, 40))})
+    given: dict[str, Any] = {"epsilon": 2.0, "weights": "none", "draws": 2000, "seed": SEED}
+    found = vws.audit(table, records=4, schema=schema, mechanism="censored", **given)
+    assert found.rows[0].loss == 0.0
+    assert all(row.standard_error <= 0.5 for row in found.rows)
+    assert 0.0 < found.largest < found.stated == 2.0
+    assert {row.kind for row in found.rows} >= {ITSELF, "largest bound", "extreme", "random"}
+
+
+def test_all_records_of_a_unit_are_left_out() -> None:
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame({"home": np.repeat(np.arange(80), 3), "y": rng.choice([*"aab"], 240)})
+    table = table.with_columns(y=pl.when(pl.col("home") == 7).then(pl.lit("c")).otherwise("y"))
+    schema = vws.Schema({"home": vws.Column(role="id"), **LEVELS.columns}, unit="home")
+    found = vws.audit(table, records=4, schema=schema, mechanism="lw", seed=SEED, draws=400)
+    assert found.unit == "all records of one home"
+    assert found.rows[0].loss == 0.0
+    assert of(found, 22).loss > 1.0  # The first record of home 7.
+
+
+def test_a_record_is_left_out_once_and_kinds_take_turns() -> None:
+    table = pl.DataFrame({"y": [*"aaabbc"]})
+    found = vws.audit(table, mechanism="unweighted", records=99, **FEW)
+    records = [row.record for row in found.rows[1:]]
+    assert sorted(records) == [1, 2, 3, 4, 5, 6]
+    assert [row.kind for row in found.rows[1:4]] == ["largest bound", "lone level", "random"]
+
+
+def test_a_run_that_is_refused_without_a_record_loses_all() -> None:
+    found = vws.audit(pl.DataFrame({"y": ["a", "b"]}), mechanism="unweighted", records=1, **FEW)
+    assert found.largest == math.inf
+    assert found.rows[1].delta == 1.0
+    assert "refused" in found.rows[1].why
+
+
+@pytest.mark.parametrize(
+    ("key", "given"),
+    [
+        ("audit-without-fit", {"mechanism": "noisy-counts", "epsilon": 1.0}),
+        ("audit-too-long", {"mechanism": "lw", "minutes": 1e-9}),
+        ("not-a-whole-number", {"mechanism": "lw", "records": 0}),
+        ("audit-without-schema", {"mechanism": "lw", "schema": None, "outcome": "y"}),
+    ],
+)
+def test_what_an_audit_refuses(key: str, given: dict[str, Any]) -> None:
+    more = {"model": "table"} if "outcome" in given else {}
+    with refused(key):
+        vws.audit(lone(), **{**FEW, **given, **more})
+
+
+def test_a_schema_from_the_table_is_refused() -> None:
+    proposed = vws.Schema.propose(lone())
+    with refused("audit-prior-from-data"):
+        vws.audit(lone(), **{**FEW, "schema": proposed, "mechanism": "lw"})
+
+
+def test_the_command_prints_what_the_function_finds(tmp_path: Path) -> None:
+    lone(200).write_csv(tmp_path / "t.csv")
+    (tmp_path / "s.toml").write_text(LEVELS.text)
+    words = ("audit", tmp_path / "t.csv", "--schema", tmp_path / "s.toml", "--mechanism", "lw")
+    said = command(*words, "--records", 2, "--seed", SEED, "--draws", 200)
+    assert "The largest loss found is" in said
+    assert "proves nothing" in " ".join(said.split())
+    told = json.loads(command(*words, "--records", 2, "--seed", SEED, "--draws", 200, "--json"))
+    found = vws.audit(lone(200), records=2, mechanism="lw", **{**FEW, "draws": 200})
+    assert told["largest"] == found.largest
+    assert [row["kind"] for row in told["rows"]] == [row.kind for row in found.rows]
+    assert repr(found) == "Audit(2 left out)"
+    assert audits.PROVES_NOTHING in found.sheets[0].notes

@@ -1,7 +1,5 @@
 """The inverse map: weights by a record's own bound and a public t, and what it refuses."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

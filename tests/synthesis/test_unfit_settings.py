@@ -125,6 +125,7 @@ _NEEDED: dict[str, dict[str, Any]] = {
     "perturbed-histogram": {"epsilon": 1.0, "range": (0.0, 1.0)},
     "censored": {"epsilon": 1.0, "weights": "none"},
     "weighted-epsilon": {"epsilon": 1.0},
+    "inverse": {"t": 1.0},
 }
 _BESIDE: dict[str, dict[str, Any]] = {
     "records": {"records": "noisy"},

@@ -1,5 +1,6 @@
 """Bad input of risks, weights, utility, inference: what is wrong, which column, what to do."""
 
+import dataclasses
 from contextlib import suppress
 
 import numpy as np
@@ -91,50 +92,19 @@ def test_known_tables_are_their_columns():
 
 
 @pytest.mark.parametrize(
-    ("call", "refusal"),
+    ("datasets", "formula", "key"),
     [
-        (lambda: vws.ecdf_utility(Y, None), refused("not-a-list-of-datasets")),
-        (lambda: vws.ecdf_utility(Y, [["a", "b"]]), refused("values-not-numeric")),
-        *((lambda m=m: vws.combine(m, m), refused("too-few-estimates")) for m in (1.0, [1.0])),
-        (lambda: vws.combine_formula([TABLE], "y ~ x"), refused("too-few-datasets")),
-        (lambda: vws.combine_formula(TABLE, "y ~ x"), refused("datasets-not-tables")),
-        (lambda: vws.combine_formula([TABLE, 3], "y ~ x"), refused("in-fit", name="dataset 2")),
-        (lambda: vws.combine_formula([TABLE, TABLE], "y ~ z"), refused("columns-lacking")),
-        (lambda: vws.combine_formula([TABLE, TABLE], "z ~ x"), refused("columns-lacking")),
-        (
-            lambda: vws.combine_formula([TABLE, TABLE.drop(columns="x")], "y ~ x"),
-            refused("columns-lacking"),
-        ),
-        (
-            lambda: vws.combine_formula([TABLE.fillna(np.inf), TABLE], "y ~ k"),
-            refused("column-missing-at-rows"),
-        ),
-        (lambda: vws.combine_formula([TABLE, TABLE], "g ~ x"), refused("in-fit", name="dataset 1")),
-        (
-            lambda: vws.combine_formula([TABLE, TABLE.assign(g=list("acac"))], "y ~ g"),
-            refused("designs-differ"),
-        ),
-        (lambda: vws.whack_a_mole([0.1, 0.2], [0.1]), refused("unequal-lengths")),
-        (
-            lambda: vws.whack_a_mole([0.1, np.nan], [0.1, 0.2]),
-            refused("values-missing-or-infinite"),
-        ),
-        (
-            lambda: vws.bootstrap_interval([Y], "mean", n=3, seed=1),
-            refused("statistic-not-a-function"),
-        ),
-        *(
-            (
-                lambda wrong=wrong: vws.bootstrap_interval([Y], wrong, n=3, seed=1),
-                refused("statistic-not-finite"),
-            )
-            for wrong in (lambda _: "a", lambda x: x, lambda _: None, lambda _: np.inf)
-        ),
+        (TABLE, "y ~ x", "datasets-not-tables"),
+        ([TABLE, TABLE], "y ~ z", "columns-lacking"),
+        ([TABLE, TABLE.drop(columns="x")], "y ~ x", "columns-lacking"),
+        ([TABLE.fillna(np.inf), TABLE], "y ~ k", "column-missing-at-rows"),
+        ([TABLE, TABLE], "g ~ x", "in-fit"),
+        ([TABLE, 3], "y ~ x", "in-fit"),
     ],
 )
-def test_utility_and_inference(call, refusal):
-    with refusal:
-        call()
+def test_regressions_on_tables(datasets, formula, key):
+    with refused(key):
+        vws.combine_formula(datasets, formula)
 
 
 LOG_LIK = [[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]]
@@ -174,6 +144,160 @@ GOOD = {
     "weighted_epsilon_weights": ([ALPHA, DELTA], {"epsilon": 5.0}),
     "whack_a_mole": ([ALPHA, ALPHA], {"rise": 0.25, "policy": 0.5}),
 }
+NESTED = {"attribute_risk", "interval_overlap", "from_log_lik", "scalar_weights"}
+
+
+def called(name, changes):
+    """What the function gives where some good arguments, by place or name, are others."""
+    positional, named = GOOD[name]
+    changes = dict(changes)
+    given = [changes.pop(k, value) for k, value in enumerate(positional)]
+    if name == "bootstrap_interval":
+        given.insert(1, changes.pop("statistic", lambda sample: float(sample[0])))
+    return getattr(vws, name)(*given, **{**named, **changes})
+
+
+NAN, INF = np.nan, np.inf
+NOT_EPSILON = "own-epsilon-not-positive"
+REFUSED = [
+    ("bootstrap_interval", {0: []}, "no-dataset"),
+    ("bootstrap_interval", {0: Y}, "not-a-list-of-datasets"),
+    ("bootstrap_interval", {0: [Y, [NAN]]}, "values-missing-or-infinite"),
+    ("bootstrap_interval", {"n": 0}, "not-a-whole-number"),
+    ("bootstrap_interval", {"replicates": 0}, "not-a-whole-number"),
+    ("bootstrap_interval", {"level": 1.0}, "not-strictly-between-0-and-1"),
+    ("bootstrap_interval", {"statistic": "mean"}, "statistic-not-a-function"),
+    *(
+        ("bootstrap_interval", {"statistic": wrong}, "statistic-not-finite")
+        for wrong in (lambda _: "a", lambda x: x, lambda _: None, lambda _: INF, lambda _: NAN)
+    ),
+    *(("censored_share", {"epsilon": wrong}, NOT_EPSILON) for wrong in (0.0, NAN, -INF)),
+    ("censored_share", {1: [1.0, 0.5]}, "unequal-lengths"),
+    ("censored_share", {1: [1.0, 1.5, 0.0]}, "outside-0-to-1"),
+    ("censored_share", {"saturated": [0.0, 0.0]}, "unequal-lengths"),
+    ("censored_share", {"saturated": [0.0, 0.0, INF]}, "values-missing-or-infinite"),
+    ("clamp_log_likelihood", {0: Y}, "log-lik-shape"),
+    ("clamp_log_likelihood", {1: [1.0, 0.5]}, "unequal-lengths"),
+    ("clamp_log_likelihood", {1: [1.0, 1.5, 0.0]}, "outside-0-to-1"),
+    ("clamp_log_likelihood", {"saturated": [0.0, 0.0]}, "unequal-lengths"),
+    ("clamp_log_likelihood", {"saturated": [0.0, 0.0, INF]}, "values-missing-or-infinite"),
+    ("clamp_log_likelihood", {"epsilon": "five"}, "not-a-number"),
+    ("combine", {0: 1.0, 1: 1.0}, "too-few-estimates"),
+    ("combine", {0: [1.0], 1: [1.0]}, "too-few-estimates"),
+    ("combine", {1: [1.0, -1.0, 1.0]}, "variances-negative"),
+    ("combine", {1: [1.0]}, "estimates-and-variances"),
+    ("combine", {"kind": "half"}, "not-a-choice"),
+    ("combine", {"size_ratio": 0.0}, "not-above-0"),
+    *(("downscale", {"epsilon": wrong}, NOT_EPSILON) for wrong in (0.0, NAN)),
+    ("downscale", {0: [0.5]}, "unequal-lengths"),
+    ("downscale", {0: [0.5, 2.0, 1.0]}, "outside-0-to-1"),
+    *(("downscale", {1: [1.0, wrong, 1.0]}, "by-record-values") for wrong in (-2.0, NAN)),
+    ("ecdf_utility", {1: []}, "no-dataset"),
+    *(
+        ("ecdf_utility", {1: single}, "not-a-list-of-datasets")
+        for single in (None, Y, np.ones(3), pd.Series(Y, index=[5, 6, 7]), pl.Series(Y))
+    ),
+    ("ecdf_utility", {1: [["a", "b"]]}, "values-not-numeric"),
+    ("ecdf_utility", {1: [Y, [NAN]]}, "values-missing-or-infinite"),
+    ("identification_risk", {"radius_kind": "relative"}, "not-a-choice"),
+    ("identification_risk", {"known": pl.LazyFrame({"town": list("aba")})}, "known-is-lazy"),
+    ("identification_risk", {"known": pd.Series([{"a": 1}] * 3)}, "known-of-lists"),
+    ("interval_overlap", {0: (1.0, 2.0, 3.0)}, "interval-shape"),
+    ("interval_overlap", {0: [[1.0, 2.0]], 1: [[1.0, 2.0]] * 2}, "intervals-differ-in-number"),
+    ("interval_overlap", {1: (2.0, 2.0)}, "interval-ends"),
+    ("interval_overlap", {0: (-1e308, 1e308)}, "interval-length"),
+    *(("joint_bounds", {0: wrong}, "log-liks-not-a-list") for wrong in ([], 3.0)),
+    ("joint_bounds", {0: [LOG_LIK, [[1.0]]]}, "unequal-lengths"),
+    ("joint_bounds", {0: [Y]}, "log-lik-shape"),
+    ("joint_bounds", {"weights": [0.5]}, "weights-shape"),
+    ("joint_bounds", {"weights": [[0.5] * 3] * 3}, "weights-shape"),
+    ("joint_bounds", {"weights": [0.5, 1.5, 1.0]}, "outside-0-to-1"),
+    ("joint_bounds", {"weights": [0.5, NAN, 1.0]}, "values-missing-or-infinite"),
+    ("lipschitz_bounds", {"method": "loo"}, "not-a-choice"),
+    ("lipschitz_bounds", {"threshold": 0.0}, "threshold-range"),
+    ("lipschitz_bounds", {0: [[-INF, -1.0]], "method": "leave_one_out"}, "leave-one-out-infinite"),
+    ("lipschitz_weights", {0: [[-1.0, -1.0]]}, "bounds-all-equal"),
+    ("lipschitz_weights", {0: [[-INF, NAN]]}, "no-finite-record"),
+    ("lipschitz_weights", {"c": -1.0}, "negative-number"),
+    ("lipschitz_weights", {"g": NAN}, "not-finite"),
+    ("match_risk", {"ball": "half"}, "not-a-choice"),
+    ("pairwise_weights", {"c": -1.0}, "negative-number"),
+    ("pairwise_weights", {"singletons": "drop"}, "not-a-choice"),
+    *(("quantile", {1: wrong}, "p-range") for wrong in (1.01, [0.5, -0.1])),
+    ("quantile", {0: [1.0, NAN]}, "quantile-of-missing"),
+    ("reweight", {0: [0.5]}, "unequal-lengths"),
+    ("reweight", {0: [0.5, 2.0, 1.0]}, "outside-0-to-1"),
+    ("reweight", {1: [1.0, -2.0, 1.0]}, "by-record-negative"),
+    ("reweight", {1: [1.0, INF, 1.0]}, "values-missing-or-infinite"),
+    *(("reweight", {"k": wrong}, "not-strictly-between-0-and-1") for wrong in (1.0, 0.0)),
+    ("risk_summary", {"policy": -1.0}, "not-above-0"),
+    *(("risk_weights", {0: wrong}, "risk-range") for wrong in ([0.5, 1.25], [0.5, None])),
+    ("scalar_weights", {"n": 0}, "not-a-whole-number"),
+    ("scalar_weights", {"target": 0.0}, "not-above-0"),
+    ("scalar_weights", {"unweighted": INF}, "not-finite"),
+    ("topcode", {"value": None}, "value-or-quantile"),
+    ("topcode", {"quantile": 0.5}, "value-or-quantile"),
+    ("topcode", {"value": None, "quantile": 1.0}, "not-strictly-between-0-and-1"),
+    ("topcode", {"value": INF}, "not-finite"),
+    ("utility_table", {1: []}, "no-dataset"),
+    ("utility_table", {1: Y}, "not-a-list-of-datasets"),
+    ("utility_table", {1: [Y, [NAN]]}, "values-missing-or-infinite"),
+    ("utility_table", {"probabilities": [0.5, 1.5]}, "probabilities-range"),
+    ("utility_table", {0: ["a", "b"]}, "values-not-numeric"),
+    *(("weighted_epsilon_weights", {"epsilon": wrong}, NOT_EPSILON) for wrong in (0.0, NAN)),
+    ("weighted_epsilon_weights", {1: [1.0]}, "unequal-lengths"),
+    ("weighted_epsilon_weights", {0: [0.5, 2.0, 1.0]}, "outside-0-to-1"),
+    *(
+        ("weighted_epsilon_weights", {1: [1.0, wrong, 1.0]}, "by-record-values")
+        for wrong in (-2.0, NAN)
+    ),
+    ("whack_a_mole", {0: [0.1, 1.5, 0.2]}, "record-outside-0-to-1"),
+    ("whack_a_mole", {1: [0.1]}, "unequal-lengths"),
+    ("whack_a_mole", {1: [0.1, NAN, 0.2]}, "values-missing-or-infinite"),
+    ("whack_a_mole", {"rise": 0.0}, "not-above-0"),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "key"), REFUSED)
+def test_what_a_function_refuses(name, changes, key):
+    with refused(key):
+        called(name, changes)
+
+
+KINDS = {
+    "pandas": lambda v: pd.Series(v, index=[2, 2, *range(2, len(v))]),
+    "polars": pl.Series,
+    "tuple": tuple,
+    "array": np.array,
+}
+FRAMES = {"pandas": lambda v: pd.DataFrame(v, index=[3] * len(v)), "polars": pl.DataFrame}
+FRAMES["polars"] = lambda v: pl.DataFrame(v, orient="row")
+
+
+def of_kind(value, kind):
+    """The columns within a value, and log-likelihoods (S, N), in that kind."""
+    if value == LOG_LIK:
+        return FRAMES.get(kind, np.array)(value)
+    if isinstance(value, list) and len(value) > 1 and isinstance(value[0], float):
+        return KINDS[kind](value)
+    return [of_kind(one, kind) for one in value] if isinstance(value, list) else value
+
+
+def plain(found):
+    if dataclasses.is_dataclass(found):
+        return {one.name: plain(getattr(found, one.name)) for one in dataclasses.fields(found)}
+    return np.asarray(found).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [name for name in GOOD if name not in NESTED])
+def test_columns_of_any_kind_give_the_same(name, kind):
+    positional, named = GOOD[name]
+    places = {**dict(enumerate(positional)), **named}
+    changes = {at: of_kind(value, kind) for at, value in places.items() if at != "bins"}
+    np.testing.assert_equal(plain(called(name, changes)), plain(called(name, {})))
+
+
 anything = (
     st.none()
     | st.booleans()
@@ -230,8 +354,3 @@ def test_numbers_of_any_size_are_taken_or_refused_without_a_warning(name, data):
         changed.insert(1, lambda sample: float(sample[0]))
     with suppress(InputError):
         getattr(vws, name)(*changed, **options)
-
-
-def test_known_lists_make_no_pattern():
-    with refused("known-of-lists"):
-        risk(known=pd.Series([{"a": 1}, {"a": 1}, {"a": 2}]))

@@ -501,6 +501,11 @@ def test_combine_reads_which_draw_made_each_file(tmp_path: Path) -> None:
     assert "All 5 datasets come from one draw" in run.err
 
 
+# What no table could make right.
+OF_USAGE = ("--kind must", "radius must be above", "Give one of them", "--at", "the Laplace")
+OF_USAGE += ("takes two numbers", "--levels takes")
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -515,19 +520,36 @@ def test_combine_reads_which_draw_made_each_file(tmp_path: Path) -> None:
             "radius must be above",
         ),
         (["risk", "{table}", "{out}", "--outcome", "zip", "--radius-kind", "x"], "zip"),
+        (["risk", "{table}", "{0}", "--keys", "urban", "--outcome", "visits"], "Give one of them"),
+        (["risk", "{table}", "{0}", "--keys", "agee"], "Column 'agee' is not in the table"),
+        (["utility", "{table}", "{0}", "--columns", "visits,vist"], "names column 'vist'"),
+        (["utility", "{table}", "{0}", "--schema", "nothing.toml"], "nothing.toml: cannot be"),
+        (["utility", "{table}", "{0}", "--figure", "no.xyz"], "no.xyz could not be written"),
+        (
+            ["tabulate", "{0}", "{1}", "--mean", "visits", "--by", "urban"],
+            "needs its public levels",
+        ),
+        (["tabulate", "{0}", "{1}", "--quantile", "visits", "--at", "half"], "--at"),
+        (["tabulate", "{0}", "{1}", "--mean", "visits", "--epsilon", "1"], "the Laplace"),
+        (["synthesize", "{table}", "--outcome", "visits", "--model", "beta"], "outside the range"),
+        (["synthesize", "{table}", "--outcome", "visits", "--range", "0"], "takes two numbers"),
+        (["synthesize", "{table}", "--outcome", "urban", "--levels", "a"], "--levels takes"),
         (["utility", "{table}", "nothing.csv", "--outcome", "visits"], "cannot be read"),
     ],
 )
 def test_bad_files_and_options_are_one_line(
-    table: Path, release: Path, command: list[str], message: str
+    table: Path, release: Path, tmp_path: Path, command: list[str], message: str
 ) -> None:
     first, other, out = (release / name for name in ("synthetic-01.csv", "synthetic-02.csv", ".."))
     filled = [part.format(first, other, table=table, out=out) for part in command]
-    run = run_here(*filled)
-    assert run.code == (2 if message in ("--kind must", "radius must be above") else 1)
-    assert run.err.startswith("Error: ")
-    assert message in run.err
-    assert "Traceback" not in run.err
+    written = ["--out", tmp_path / "out"] if command[0] == "synthesize" else []
+    run = run_here(*filled, *written)
+    assert run.code == (2 if message in OF_USAGE else 1)
+    *warned, error = run.err.splitlines()
+    assert error.startswith("Error: ")
+    assert all(line.startswith("Warning: ") for line in warned)
+    assert message in error
+    assert not (tmp_path / "out").exists()
 
 
 def test_risk_needs_the_same_records(table: Path, release: Path, tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 from documents import ROOT
 
 import pyvws as vws
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
+from pyvws import Column, Schema
 
 pytestmark = [
     pytest.mark.runs,

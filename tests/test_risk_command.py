@@ -47,20 +47,6 @@ def test_risks_by_keys(files: list[str]) -> None:
     assert told["closest"]["value"] == held.closest
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "--keys COL,COL"),
-        (["--keys", "age", "--outcome", "pay"], "Give one of them"),
-        (["--keys", "agee"], "Column 'agee' is not in the table"),
-    ],
-)
-def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], message: str) -> None:
-    made = run(*files[:2], *words)
-    assert made.exit_code == 1
-    assert message in str(made.exception or "") + made.output
-
-
 def released(folder: Path, people: str) -> Path:
     """A release of one outcome and a predictor; the table has another column beside them."""
     table = pl.read_csv(people)

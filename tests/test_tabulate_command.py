@@ -155,22 +155,6 @@ def test_csv_and_page_hold_the_table_and_no_confidential_figure(
     assert run(*words, "--out", tmp_path / "out", "--overwrite", "--quiet").exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--mean", "pay", "--by", "area"], "by 'area' needs its public levels"),
-        (["--mean", "pay", "--kind", "both"], "--kind must be one of partial, full"),
-        ([], "A table needs a statistic. Give one or more of count, total, mean, share, quantile."),
-        (["--quantile", "pay", "--at", "half"], "--at"),
-        (["--mean", "pay", "--epsilon", "1"], "epsilon and ranges are for the Laplace"),
-    ],
-)
-def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], message: str) -> None:
-    made = run(*files, *words)
-    assert made.exit_code == 1
-    assert message in str(made.exception or "") + made.output
-
-
 def test_units_are_counted_by_their_first_record(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     (tmp_path / "s.toml").write_text(

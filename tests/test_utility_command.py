@@ -139,20 +139,6 @@ def test_a_schema_says_what_is_missing(files: list[str], tmp_path: Path) -> None
     assert found["left_out"] == ["pay"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--columns", "age,pey"], "columns names column 'pey'"),
-        (["--schema", "nothing.toml"], "nothing.toml: cannot be read"),
-        (["--figure", "picture.xyz"], "picture.xyz could not be written"),
-    ],
-)
-def test_what_does_not_fit_is_one_line(files: list[str], words: list[str], message: str) -> None:
-    made = run(*files, *words)
-    assert made.exit_code == 1
-    assert message in str(made.exception or "") + made.output
-
-
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_scores_of_a_table_without_a_header_show_places(tmp_path: Path, more: list[str]) -> None:
     bare = tmp_path / "bare.csv"

@@ -9,9 +9,8 @@ import pytest
 from refusals import refused
 
 import pyvws as vws
+from pyvws import InputError, PyvwsError, SamplerSettings
 from pyvws._base import checks as _checks
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError, PyvwsError
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.models.registry import find_model
 

@@ -54,14 +54,9 @@ def _branches_of(text: str) -> set[int]:
 
 def test_the_count_sees_each_kind_of_branch() -> None:
     planted = (
-        "if schema: pass",
-        "if run.schema is None: pass",
-        "x = 1 if schema is not None else 2",
-        "x = schema and schema.unit",
-        "x = not settings.public_table",
-        "while schema is None: pass",
-        "x = [y for y in z if schema]",
-        "by = schema is not None",
+        *("if schema: pass", "if run.schema is None: pass", "x = 1 if schema is not None else 2"),
+        *("x = schema and schema.unit", "x = not settings.public_table"),
+        *("while schema is None: pass", "x = [y for y in z if schema]", "by = schema is not None"),
         "x = 1 if plan.by_schema else 2",
     )
     assert [len(_branches_of(text)) for text in planted] == [1] * len(planted)

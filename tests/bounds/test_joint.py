@@ -3,17 +3,14 @@
 from itertools import product
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from refusals import refused
 
+from pyvws import lipschitz_bounds
 from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, joint_bounds, window_widths
-from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.errors import InputError
 
 few = settings(max_examples=60, derandomize=True)
 entry = st.integers(-640, 64).map(lambda v: v / 64)  # Sums of these have no rounding.
@@ -132,32 +129,6 @@ def test_a_term_that_is_not_finite_makes_a_bound_infinite_unless_its_weight_is_0
     by_column = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.0]])
     found = joint_bounds(matrices, weights=by_column)
     assert found.by_record.tolist() == [2.0, 1.0, 0.5]
-
-
-def test_frames_and_series_give_the_same():
-    matrices = [np.array([[-1.0, -2.0]]), np.array([[-3.0, 1.0], [0.5, 0.25]])]
-    expected = joint_bounds(matrices, weights=[0.5, 1.0]).by_record.tolist()
-    for frame, column in ((pd.DataFrame, pd.Series), (pl.DataFrame, pl.Series)):
-        found = joint_bounds([frame(m) for m in matrices], weights=column([0.5, 1.0]))
-        assert found.by_record.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("matrices", "weights", "message"),
-    [
-        ([], None, "log_liks must be a list"),
-        (3.0, None, "log_liks must be a list"),
-        ([[[1.0, 2.0]], [[1.0]]], None, "columns of the first"),
-        ([[1.0, 2.0]], None, "log_lik"),
-        ([[[1.0, 2.0]]], [0.5], "weights"),
-        ([[[1.0, 2.0]]], [[0.5, 0.5], [0.5, 0.5]], "weights"),
-        ([[[1.0, 2.0]]], [0.5, 1.5], "weights"),
-        ([[[1.0, 2.0]]], [0.5, np.nan], "weights"),
-    ],
-)
-def test_bad_input(matrices, weights, message):
-    with pytest.raises(InputError, match=message):
-        joint_bounds(matrices, weights=weights)
 
 
 @st.composite

@@ -1,13 +1,10 @@
 """Lipschitz bounds: by hand, by loops, in blocks of cells, and with records that are not finite."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from refusals import refused
 
 from pyvws.bounds.lipschitz import blockwise_bounds, lipschitz_bounds
 
@@ -180,21 +177,3 @@ def test_a_weight_of_zero_takes_a_record_out():
     assert maxima.tolist() == [2.0, np.inf]
     nothing, _ = in_blocks(log_lik, np.arange(2), np.zeros(2), 1.0, step=1)
     assert (nothing.database, nothing.epsilon) == (0.0, 0.0)
-
-
-def test_bad_input():
-    for arguments, key in [
-        ({"method": "loo"}, "not-a-choice"),
-        ({"threshold": 0.0}, "threshold-range"),
-    ]:
-        with refused(key):
-            lipschitz_bounds(THREE, **arguments)
-    with refused("leave-one-out-infinite"):
-        lipschitz_bounds([[-np.inf, -1.0]], method="leave_one_out")
-
-
-def test_tables_of_any_kind():
-    expected = lipschitz_bounds(THREE)
-    columns = {"a": [-1.0, -3.0], "b": [-4.0, -2.0], "c": [0.5, -0.25]}
-    same_bits(lipschitz_bounds(pd.DataFrame(columns, index=[4, 4])), expected)
-    same_bits(lipschitz_bounds(pl.DataFrame(columns)), expected)

@@ -18,11 +18,9 @@ from refusals import refused
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import Column, OutputError, Schema
 from pyvws.commands.cli import app
 from pyvws.comparison.compare import _three_digits
-from pyvws.errors import OutputError
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
+from pyvws import Normal, SamplerSettings
 from pyvws.engines.nuts import NativeEngine, moved_between_modes
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.models.normal import Normal
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells

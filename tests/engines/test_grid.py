@@ -19,6 +19,7 @@ from scipy.stats import halfcauchy, norm
 from scipy.stats import t as student
 
 import pyvws as vws
+from pyvws import Censored, ConvergenceWarning, InputError, MissingDependencyError, SamplerSettings
 from pyvws.engines.grid import (
     LOWEST,
     UNITS_A_NAT,
@@ -34,9 +35,6 @@ from pyvws.engines.grid import (
 )
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import ENGINES, find_engine, is_exact
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceWarning, InputError, MissingDependencyError
-from pyvws.mechanisms.censored import Censored
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.regression import Regression
 from pyvws.posterior.clamp import Clamp

@@ -8,13 +8,10 @@ import pytest
 from refusals import refused
 from test_nuts import FarOut, interrupted
 
+from pyvws import ConvergenceError, Logistic, Normal, SamplerSettings
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
 from pyvws.engines.nuts import sample_joint
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError
-from pyvws.models.logistic import Logistic
-from pyvws.models.normal import Normal
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget

@@ -9,10 +9,9 @@ from pyvws_validation._stan_case import FAMILIES, seeded_target
 from refusals import refused
 
 import pyvws as vws
+from pyvws import ConvergenceError, SamplerSettings
 from pyvws._base.cores import one_core
 from pyvws.engines.laplace import AutoEngine, LaplaceEngine, smoothed_weights, systematic
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError
 from pyvws.models.registry import find_model
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior

@@ -9,12 +9,10 @@ import pytest
 from pyvws_validation._stan_case import SAMPLED, seeded_target
 from refusals import refused
 
+from pyvws import ConvergenceError, Nominal, SamplerSettings
 from pyvws._base.cores import one_core
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError
 from pyvws.models.model import Start
-from pyvws.models.nominal import Nominal
 from pyvws.models.registry import MODELS
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.pseudo_posterior import PseudoPosterior

@@ -20,13 +20,11 @@ from pyvws_validation._tiny_tables import (
 )
 from scipy.stats import norm, t
 
+from pyvws import Nominal, Normal, SamplerSettings
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.table_rows import move_cells, move_rows, rows_of
-from pyvws.models.nominal import Nominal
-from pyvws.models.normal import Normal
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget

@@ -72,15 +72,10 @@ def test_a_comment_declares_nothing():
 
 
 DECLARED = (
-    "real beta;",
-    "vector[K] beta;",
-    "vector<lower=-1, upper=max({K, n})>[K]beta;",
-    "array[2] vector<offset=f((1)), multiplier=2>[K] beta;",
-    "array[2, K] real<lower=0> beta;",
-    "real<lower=0> beta[K, 2];",
-    "row_vector [K] other, beta;",
-    "cholesky_factor_corr[K] beta; // } /*",
-    "real other; /* } */ real beta;",
+    *("real beta;", "vector[K] beta;", "vector<lower=-1, upper=max({K, n})>[K]beta;"),
+    *("array[2] vector<offset=f((1)), multiplier=2>[K] beta;", "array[2, K] real<lower=0> beta;"),
+    *("real<lower=0> beta[K, 2];", "row_vector [K] other, beta;"),
+    *("cholesky_factor_corr[K] beta; // } /*", "real other; /* } */ real beta;"),
 )
 
 

@@ -1,16 +1,12 @@
 """Bootstrap intervals: by hand, by loops over R's positions, and what theory allows."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
-from pyvws.evaluation.bootstrap import bootstrap_interval
+from pyvws import RRandom, bootstrap_interval
 from pyvws.r_numbers import rarith
-from pyvws.r_numbers.r_random import RRandom
 
 whole = st.integers(-9, 9).map(float)
 
@@ -89,28 +85,3 @@ def test_special_cases_collapse():
     wide = bootstrap_interval([np.arange(9.0)], rarith.mean, n=9, seed=1, level=0.99)
     assert wide.estimate == narrow.estimate
     assert wide.length > narrow.length
-
-
-@pytest.mark.parametrize(
-    ("arguments", "refusal"),
-    [
-        ({"datasets": []}, refused("no-dataset")),
-        ({"datasets": [1.0, 2.0]}, refused("not-a-list-of-datasets")),
-        ({"datasets": [[1.0], [np.nan]]}, refused("values-missing-or-infinite")),
-        ({"n": 0}, refused("not-a-whole-number", name="n")),
-        ({"replicates": 0}, refused("not-a-whole-number", name="replicates")),
-        ({"level": 1.0}, refused("not-strictly-between-0-and-1")),
-        ({"statistic": "mean"}, refused("statistic-not-a-function")),
-        ({"statistic": lambda x: np.nan}, refused("statistic-not-finite")),
-    ],
-)
-def test_bad_input(arguments, refusal):
-    complete = {"datasets": [[1.0, 2.0]], "statistic": rarith.mean, "n": 2, "seed": 1, **arguments}
-    with refusal:
-        bootstrap_interval(**complete)
-
-
-def test_columns_of_any_kind():
-    expected = bootstrap_interval([[1.0, 2.0, 4.0]], rarith.mean, n=3, seed=1)
-    for column in (lambda v: pd.Series(v, index=[2, 2, 9]), pl.Series, tuple):
-        assert bootstrap_interval([column([1.0, 2.0, 4.0])], rarith.mean, n=3, seed=1) == expected

@@ -262,19 +262,6 @@ def test_a_call_before_the_tilde_is_the_column_computed_first():
         combine_formula(tables, "factor(region) ~ age")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        (([1.0], [1.0]), "too-few-estimates"),
-        (([1.0, 2.0], [1.0, -1.0]), "variances-negative"),
-        (([1.0, 2.0], [1.0]), "estimates-and-variances"),
-    ],
-)
-def test_bad_input(arguments, key):
-    with refused(key):
-        combine(*arguments)
-
-
 def test_bad_options():
     with refused("not-a-choice", name="kind"):
         combine([1.0, 2.0], [1.0, 1.0], kind="half")

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pyvws as vws
-from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import combine
+from pyvws import InputError, combine
 from pyvws.evaluation.counted_cells import (
     COLUMNS,
     counted_cells,

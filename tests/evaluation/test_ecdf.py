@@ -1,12 +1,9 @@
 """Distances between distribution functions: by hand, by a double loop, and their symmetries."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
 from pyvws.evaluation.one_column import ecdf_utility
 
@@ -66,30 +63,3 @@ def test_special_cases_collapse():
     y = np.random.default_rng(6).normal(size=50)
     assert pair(ecdf_utility(y, [y[::-1], y])) == (0.0, 0.0)
     assert ecdf_utility(y, [y + 100]).maximum == 1.0
-
-
-@pytest.mark.parametrize(
-    ("synthetic", "key"),
-    [
-        ([], "no-dataset"),
-        *(
-            (single, "not-a-list-of-datasets")
-            for single in (
-                [1.0, 2.0],
-                np.ones(2),
-                pd.Series([1.0, 2.0], index=[5, 6]),
-                pl.Series([1.0, 2.0]),
-            )
-        ),
-        ([[1.0], [np.nan]], "values-missing-or-infinite"),
-    ],
-)
-def test_bad_input(synthetic, key):
-    with refused(key):
-        ecdf_utility([1.0, 2.0], synthetic)
-
-
-def test_columns_of_any_kind():
-    expected = pair(ecdf_utility([1, 2, 4], [[1, 4, 4]]))
-    for column in (lambda v: pd.Series(v, index=[2, 2, 9]), pl.Series, np.array):
-        assert pair(ecdf_utility(column([1, 2, 4]), [column([1, 4, 4])])) == expected

@@ -1,12 +1,9 @@
 """Match risks: by hand, by a double loop, and open against closed balls."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
 from pyvws.evaluation.match_risk import match_risk
 
@@ -105,22 +102,3 @@ def test_special_cases_collapse():
     pairs = np.column_stack([y, y])
     same = match_risk(pairs, [pairs])
     assert same.expected.tolist() == match_risk(y, [y]).expected.tolist()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        ({"ball": "half"}, "not-a-choice"),
-        ({"radius": -1.0}, "not-above-0"),
-        ({"synthetic": []}, "no-dataset"),
-    ],
-)
-def test_bad_input(arguments, key):
-    with refused(key):
-        match_risk(**{"original": [1.0, 2.0], "synthetic": [[1.0, 2.0]], **arguments})
-
-
-def test_columns_of_any_kind():
-    for column in (lambda v: pd.Series(v, index=[2, 2, 9]), pl.Series, tuple):
-        found = match_risk(column([100.0, 110.0, 400.0]), [column([105.0, 400.0, 390.0])])
-        assert found.expected.tolist() == [1.5]

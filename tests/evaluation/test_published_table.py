@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from refusals import refused
 
 import pyvws as vws
+from pyvws import Column, Schema
 from pyvws.commands.tabulate import table_page
 from pyvws.evaluation.published_table import own_figures
 from pyvws.evaluation.survey_estimates import survey_design, survey_mean, survey_quantile
 from pyvws.mechanisms.histogram.laplace_sums import noisy_sums, seller_of_sums
 from pyvws.privacy import seller
 from pyvws.privacy.budget import Budget, noise_scale
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs  # seconds of work
 
@@ -195,17 +194,6 @@ def test_levels_and_missing_codes_of_a_schema() -> None:
     assert [one.estimate for one in found.figures] == [one.estimate for one in expected.figures]
 
 
-@pytest.mark.parametrize("asked", [{"mean": "day"}, {"total": "day"}, {"quantile": {"day": 0.5}}])
-def test_dates_of_a_schema_have_no_figures_of_numbers(asked: dict[str, Any]) -> None:
-    day = Column(role="public", days_since="2000-01-01")
-    with refused("dates-have-no-total", name="day"):
-        vws.tabulate(
-            [one.assign(day="2000-12-31") for one in datasets()],
-            schema=Schema({"day": day}),
-            **asked,
-        )
-
-
 def test_datasets_of_one_draw_are_averaged_first() -> None:
     made = datasets(4)
     found = vws.tabulate(made, mean="pay", draw_of_dataset=[1, 1, 2, 2])
@@ -240,11 +228,6 @@ def test_datasets_of_one_draw_are_averaged_first() -> None:
 def test_what_does_not_fit_is_refused(options: dict[str, Any], refusal: Any) -> None:
     with refusal:
         vws.tabulate(datasets(), **options)
-
-
-def test_one_dataset_is_refused() -> None:
-    with refused("too-few-estimates"):
-        vws.tabulate(datasets(1), mean="pay")
 
 
 # The Laplace mechanism

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
-from pyvws.errors import InputError
+from pyvws import InputError, regression_utility
 from pyvws.evaluation.k_marginal import k_marginal
-from pyvws.evaluation.regression_utility import regression_utility
 from pyvws.tables.files.labels import spelled_levels
 
 _RNG = np.random.default_rng(5)

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 from refusals import refused
 from small_tables import SMALL, small_tables
 
-from pyvws.evaluation.table_risk import table_risk
-from pyvws.evaluation.table_utility import table_utility
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
+from pyvws import Column, Schema, table_risk, table_utility
 
 pytestmark = pytest.mark.runs  # seconds of work
 

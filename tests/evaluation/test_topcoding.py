@@ -1,16 +1,11 @@
 """Topcoding: by hand, by a loop, and its risk."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
-from pyvws.evaluation.topcoding import topcode
+from pyvws import identification_risk, topcode
 from pyvws.r_numbers import rarith
-from pyvws.risks.identification_risk import identification_risk
 
 
 def test_by_hand():
@@ -58,22 +53,3 @@ def test_topcoding_leaves_the_rest_at_risk():
     risk = identification_risk(y, [released])
     assert risk[0] == identification_risk(y)[0]
     assert risk[4:].tolist() == [0.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        ({}, "value-or-quantile"),
-        ({"value": 1.0, "quantile": 0.5}, "value-or-quantile"),
-        ({"quantile": 1.0}, "not-strictly-between-0-and-1"),
-        ({"value": np.inf}, "not-finite"),
-    ],
-)
-def test_bad_input(arguments, key):
-    with refused(key):
-        topcode([1.0, 2.0], **arguments)
-
-
-def test_columns_of_any_kind():
-    for column in (lambda v: pd.Series(v, index=[2, 2, 9]), pl.Series, tuple):
-        assert topcode(column([1.0, 5.0, 9.0]), value=6.0).values.tolist() == [1.0, 5.0, 6.0]

@@ -1,12 +1,9 @@
 """Quantiles and means beside each other: by hand, by NumPy, and what must not change them."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
 from pyvws.evaluation.one_column import utility_table
 
@@ -65,26 +62,3 @@ def test_special_cases_collapse():
     assert alone.names == ("12.5%", "mean")
     assert (alone.average == alone.lowest).all()
     assert (alone.lowest == alone.highest).all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        ({"synthetic": []}, "no-dataset"),
-        ({"synthetic": [1.0, 2.0]}, "not-a-list-of-datasets"),
-        ({"synthetic": [[1.0], [np.nan]]}, "values-missing-or-infinite"),
-        ({"probabilities": [0.5, 1.5]}, "probabilities-range"),
-        ({"original": ["a", "b"]}, "values-not-numeric"),
-    ],
-)
-def test_bad_input(arguments, key):
-    with refused(key):
-        utility_table(**{"original": [1.0, 2.0], "synthetic": [[1.0, 2.0]], **arguments})
-
-
-def test_columns_of_any_kind():
-    expected = utility_table([1.0, 2.0, 4.0], [[1.0, 4.0, 4.0]])
-    for column in (lambda v: pd.Series(v, index=[2, 2, 9]), pl.Series, tuple):
-        found = utility_table(column([1.0, 2.0, 4.0]), [column([1.0, 4.0, 4.0])])
-        for part in PARTS:
-            assert (getattr(found, part) == getattr(expected, part)).all()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import Column, InputError, Schema
 from pyvws.commands.cli import app
-from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import (
     MOST_CHOSEN,
     FineCounts,
@@ -29,8 +29,6 @@ from pyvws.mechanisms.counts.chosen_cells import (
 from pyvws.mechanisms.counts.coding import counted_columns
 from pyvws.release.reproduce import ReleasedCounts
 from pyvws.report.output_folder import dataset_files
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 NUMBERS = st.sampled_from(
     [

@@ -6,6 +6,7 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyvws import Column, Schema
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     fine_cells,
@@ -15,8 +16,6 @@ from pyvws.mechanisms.counts.chosen_cells import (
 )
 from pyvws.mechanisms.counts.coding import CountedColumn, counted_columns
 from pyvws.mechanisms.counts.fine_shapes import expected_records
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 AMOUNT = Column(
     model="normal", range=(0, 90_000), outcome_scale="log", settings={"outcome_unit": 2_000}

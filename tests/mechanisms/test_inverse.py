@@ -1,7 +1,5 @@
 """The inverse map: weights by a record's own bound and a public t, and what it refuses."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -12,8 +10,7 @@ from hypothesis import strategies as st
 from test_runs import MAXIMA, labels, run
 
 import pyvws as vws
-from pyvws.errors import InputError
-from pyvws.mechanisms.inverse_weighted import InverseWeighted
+from pyvws import InputError, InverseWeighted
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.weights.weights import inverse_weights, scaled_bounds
 

@@ -4,15 +4,13 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 from scipy import stats
 
-from pyvws.errors import InputError
+from pyvws import InputError, RRandom
 from pyvws.mechanisms.histogram.perturbed_histogram import (
     NoisyHistogram,
     perturbed_histogram,
@@ -21,7 +19,6 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 )
 from pyvws.privacy import seller
 from pyvws.privacy.budget import noise_scale
-from pyvws.r_numbers.r_random import RRandom
 
 THREE = [1.0, 1.5, 7.0]
 few = settings(max_examples=60, derandomize=True)
@@ -155,80 +152,37 @@ def test_records_stay_in_bins_that_have_a_count(counts, number):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "key"),
     [
-        (
-            {},
-            "Give one of edges= and range=(L, U), fixed without the data, or edges_from_data=True, "
-            "which leaves no guarantee.",
-        ),
-        (
-            {"range": (0, 8), "edges_from_data": True},
-            "Give one of edges= and range=(L, U), fixed without the data, or edges_from_data=True, "
-            "which leaves no guarantee.",
-        ),
-        ({"edges": [0, 8], "bins": 3}, "edges fix the bins, so bins and public_n cannot be given."),
-        (
-            {"range": (0, 8), "bins": 3, "public_n": 30},
-            "public_n is for the rule 'cube-root'. Leave it out, or leave out bins.",
-        ),
-        (
-            {"range": (0, 8), "bins": "sturges"},
-            "bins must be a whole number or 'cube-root'. Got 'sturges'.",
-        ),
-        (
-            {"range": (0, 8), "neighbours": "loo"},
-            "Under 'loo' neighbours the number of records is protected, so no rule may read it. "
-            "Give bins as a number (--bins). perturbed_histogram also takes public_n, a number of "
-            "records that is public anyway.",
-        ),
-        ({"range": (0, 4, 8)}, "range must be a pair (L, U). Got 3 numbers."),
-        (
-            {"range": (0, 8), "seed": 1},
-            "Secret noise has no seed. Leave seed out, or use 'seeded-float'.",
-        ),
-        (
-            {"range": (0, 8), "noise": "seeded-float"},
-            "noise='seeded-float' needs a seed, a whole number.",
-        ),
-        (
-            {"range": (0, 8), "noise": "gaussian"},
-            "noise must be one of secret, seeded-float. Got 'gaussian'.",
-        ),
-        (
-            {"range": (0, 8), "neighbours": "add"},
-            "neighbours must be one of loo, replace. Got 'add'.",
-        ),
-        ({"range": (0, 8), "epsilon": 0.0}, "epsilon must be above 0. Got 0."),
-        (
-            {"range": (0, 8), "epsilon": 1e-308},
-            "epsilon is too small for a finite noise. Got 1e-308.",
-        ),
-        (
-            {"range": (2, 8)},
-            "2 of 3 records are outside the public range. Check the unit of the outcome, or give "
-            "a range known to hold every possible value. --allow-outside (allow_outside=True in "
-            "Python) counts them in the first and last bins.",
-        ),
+        ({}, "edges-or-range"),
+        ({"range": (0, 8), "edges_from_data": True}, "edges-or-range"),
+        ({"edges": [0, 8], "bins": 3}, "edges-and-bins"),
+        ({"range": (0, 8), "bins": 3, "public_n": 30}, "public-n-without-rule"),
+        ({"range": (0, 8), "bins": "sturges"}, "bins-words"),
+        ({"range": (0, 4, 8)}, "range-length"),
+        ({"range": (0, 8), "seed": 1}, "secret-noise-with-seed"),
+        ({"range": (0, 8), "noise": "seeded-float"}, "seeded-noise-without-seed"),
+        ({"range": (0, 8), "noise": "gaussian"}, "not-a-choice"),
+        ({"range": (0, 8), "neighbours": "add"}, "not-a-choice"),
+        ({"range": (0, 8), "epsilon": 0.0}, "not-above-0"),
+        ({"range": (0, 8), "epsilon": 1e-308}, "epsilon-too-small-for-noise"),
+        ({"range": (2, 8)}, "records-outside-range"),
     ],
 )
-def test_bad_input(arguments, message):
-    with pytest.raises(InputError) as caught:
+def test_bad_input(arguments, key):
+    with refused(key):
         perturbed_histogram(THREE, **{"epsilon": 1.0, **arguments})
-    assert str(caught.value) == message
+
+
+def test_a_number_of_bins_that_follows_from_the_records_is_refused_where_it_is_protected():
+    with pytest.raises(InputError, match="the number of records is protected, so no rule may"):
+        perturbed_histogram(THREE, epsilon=1.0, range=(0, 8), neighbours="loo")
 
 
 def test_a_size_is_a_number_of_records():
     noisy = of_counts([1, 2], [0.0, 1.0, 2.0])
     with refused("not-a-whole-number", name="size"):
         synthesize_from_histogram(noisy, 0, np.random.default_rng(1))
-
-
-def test_columns_of_any_kind(with_noise):
-    with_noise(1, 0)
-    for column in (lambda v: pd.Series(v, index=[5, 5, 1]), pl.Series, tuple):
-        noisy = perturbed_histogram(column(THREE), epsilon=1.0, range=(0.0, 8.0), bins=2)
-        assert noisy.counts.tolist() == [3, 1]
 
 
 @given(

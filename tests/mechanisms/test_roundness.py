@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
+from pyvws import Column, Schema
 from pyvws.mechanisms.counts.chosen_cells import FineCounts, fine_cells, fine_column, within_cells
 from pyvws.mechanisms.counts.coding import CountedColumn, counted_column, counted_columns
 from pyvws.mechanisms.counts.roundness import Roundness, roundness_of
 from pyvws.release.reproduce import ReleasedCounts
 from pyvws.report.output_folder import dataset_files
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 COLUMNS = st.sampled_from(
     [

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from pyvws import Column, Schema
 from pyvws.mechanisms.counts.coding import counted_columns
 from pyvws.mechanisms.counts.skips import skips_of
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,13 @@ import pytest
 from refusals import refused
 from scipy.special import expit, logsumexp
 
+from pyvws import Beta, Censored, Synthesizer
 from pyvws.engines.compiled_target import CompiledTarget
 from pyvws.engines.stan_run import clamp_data, paper_program, shipped_program, stan_data
-from pyvws.mechanisms.censored import Censored
-from pyvws.models.beta import Beta
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.tables.design.cells import make_cells
 

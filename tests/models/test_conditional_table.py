@@ -9,16 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyvws_validation._stan_case import SAMPLED
 from refusals import refused
+from runs import BRIEF
 from scipy.special import digamma, polygamma
 
 import pyvws as vws
-from pyvws.errors import InputError
+from pyvws import Column, InputError, Schema
 from pyvws.models.conditional_table import ConditionalTable, weighted_counts
 from pyvws.models.registry import MODELS, family_of
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.public import public_design
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.runs
 
@@ -29,7 +28,6 @@ SCHEMA = Schema(
         "c": Column(model="table", levels=("n", "m"), predictors=("b", "a"), missing="?"),
     }
 )
-SMALL = {"draws": 100, "warmup": 100, "chains": 2, "datasets": 2, "seed": 1}
 
 
 def table(N=120, seed=0):
@@ -120,7 +118,7 @@ def test_synthetic_levels_have_the_patterns_shares():
 @pytest.mark.parametrize("mechanism", ["unweighted", "lw", "sw", "cw"])
 def test_runs(mechanism):
     frame = table()
-    release = vws.synthesize(frame, schema=SCHEMA, mechanism=mechanism, **SMALL)
+    release = vws.synthesize(frame, schema=SCHEMA, mechanism=mechanism, **BRIEF)
     for made in release.datasets:
         assert made.schema == frame.schema
         assert set(made["c"]) <= {"n", "m", "?"}
@@ -132,7 +130,7 @@ def test_runs(mechanism):
 @pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 def test_a_column_with_chains_beside_gives_the_tables_r_hat():
     mixed = Schema(dict(SCHEMA.columns) | {"b": replace(SCHEMA.columns["b"], model="nominal")})
-    release = vws.synthesize(table(), schema=mixed, mechanism="unweighted", **SMALL)
+    release = vws.synthesize(table(), schema=mixed, mechanism="unweighted", **BRIEF)
     diagnostics = release.summary["fits"][-1]["diagnostics"]
     assert np.isfinite(diagnostics["rhat_max"])
     assert "independent" not in diagnostics
@@ -144,7 +142,7 @@ def test_what_a_table_cannot_do_is_refused_before_any_work():
         {"b": Column(role="public", range=(1, 3)), "a": Column(model="table", levels=("x", "y"))}
     )
     with refused("predictor-without-cuts", name="a"):
-        vws.synthesize(frame, schema=numbers, mechanism="lw", **SMALL)
+        vws.synthesize(frame, schema=numbers, mechanism="lw", **BRIEF)
     formula = Schema(
         {
             "b": Column(role="public", levels=("1", "2", "3")),
@@ -152,12 +150,12 @@ def test_what_a_table_cannot_do_is_refused_before_any_work():
         }
     )
     with refused("formula-of-table-model", name="a"):
-        vws.synthesize(frame, schema=formula, mechanism="lw", **SMALL)
+        vws.synthesize(frame, schema=formula, mechanism="lw", **BRIEF)
     with refused("table-without-schema"):
-        vws.synthesize(frame, outcome="a", model="table", mechanism="lw", **SMALL)
+        vws.synthesize(frame, outcome="a", model="table", mechanism="lw", **BRIEF)
     with pytest.raises(InputError):
-        vws.synthesize(frame, schema=SCHEMA, mechanism="lw", engine="pystan", **SMALL)
-    large = SMALL | {"draws": 10_000_000}
+        vws.synthesize(frame, schema=SCHEMA, mechanism="lw", engine="pystan", **BRIEF)
+    large = BRIEF | {"draws": 10_000_000}
     with refused("too-many-shares"):
         vws.synthesize(frame, schema=SCHEMA, mechanism="lw", **large)
     with refused("not-above-0", name="concentration"):

@@ -10,9 +10,7 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import multivariate_normal, norm
 
 import pyvws as vws
-from pyvws.errors import InputError
-from pyvws.models.logistic import Logistic
-from pyvws.models.nominal import Nominal
+from pyvws import InputError, Logistic, Nominal
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
 

@@ -121,22 +121,17 @@ def test_synthetic_outcomes_have_the_models_mean_and_variance(name):
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "refusal"),
     [
-        ([-1.0, 2.0], "has 1 negative values; {} takes counts. Choose another outcome or model."),
-        (
-            [0.5, 2.5, 1.0],
-            "has 2 values with a fraction; {} takes counts. Use --round (round=True in Python) to "
-            "round to whole numbers.",
-        ),
-        ([1e17], "has counts above 2^53, which floats cannot hold exactly. Rescale."),
+        ([-1.0, 2.0], refused("counts-negative", column="visits", negative=1)),
+        ([0.5, 2.5, 1.0], refused("counts-with-fraction", column="visits", fractional=2)),
+        ([1e17], refused("counts-above-floats", column="visits")),
     ],
 )
 @pytest.mark.parametrize("name", COUNTS)
-def test_outcomes_that_are_not_counts(name, values, said):
-    with pytest.raises(InputError) as caught:
+def test_outcomes_that_are_not_counts(name, values, refusal):
+    with refusal:
         find_model(name).prepare(np.array(values), "visits")
-    assert str(caught.value) == "Column 'visits' " + said.format(name)
 
 
 def test_a_normal_outcome_is_modelled_on_its_scale():
@@ -233,55 +228,19 @@ def test_ranges_that_are_none(bad):
 
 
 BAD = [
-    (
-        "logistic",
-        {},
-        [0.0, 2.0, 0.5, 1.0],
-        "has 2 values other than 0 and 1; logistic takes 0 and 1, or booleans. Recode the column, "
-        "or choose ordinal for more than two levels.",
-    ),
-    (
-        "gamma",
-        {},
-        [0.0, -2.0, 3.0],
-        "has 2 values that are not above 0; gamma takes amounts above 0. Make 0 a point "
-        "of mass in a schema (mass = [0]); for negative amounts choose normal.",
-    ),
-    (
-        "ordinal",
-        {},
-        [1.5, 2.0, 3.0],
-        "has 1 values with a fraction; ordinal takes whole numbers as levels. Recode the column "
-        "or choose another model.",
-    ),
-    (
-        "ordinal",
-        {},
-        np.arange(51.0),
-        "has 51 different values; ordinal takes 2 to 50 levels. Group them or choose another "
-        "model.",
-    ),
-    (
-        "ordinal",
-        {},
-        [3.0, 3.0],
-        "has 1 different values; ordinal takes 2 to 50 levels. Group them or choose another model.",
-    ),
-    (
-        "ordinal",
-        {"levels": (1, 2, 3)},
-        [1.0, 4.0, 2.5, 3.0],
-        "has 2 values that are not among the given levels. Give every possible level by --levels "
-        "(levels=(...) in Python).",
-    ),
+    ("logistic", {}, [0.0, 2.0, 0.5, 1.0], refused("logistic-values", column="grade")),
+    ("gamma", {}, [0.0, -2.0, 3.0], refused("gamma-values-too-low", column="grade")),
+    ("ordinal", {}, [1.5, 2.0, 3.0], refused("levels-with-fraction", column="grade")),
+    ("ordinal", {}, np.arange(51.0), refused("ordinal-levels-number", column="grade")),
+    ("ordinal", {}, [3.0, 3.0], refused("ordinal-levels-number", column="grade")),
+    ("ordinal", {"levels": (1, 2, 3)}, [1.0, 4.0, 2.5], refused("values-no-level", column="grade")),
 ]
 
 
-@pytest.mark.parametrize(("name", "settings", "values", "said"), BAD)
-def test_outcomes_that_a_family_cannot_have(name, settings, values, said):
-    with pytest.raises(InputError) as caught:
+@pytest.mark.parametrize(("name", "settings", "values", "refusal"), BAD)
+def test_outcomes_that_a_family_cannot_have(name, settings, values, refusal):
+    with refusal:
         find_model(name, **settings).prepare(np.array(values), "grade")
-    assert str(caught.value) == "Column 'grade' " + said
 
 
 def test_levels_come_from_the_user_or_from_the_data():

@@ -9,16 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.logistic import Logistic
-from pyvws.models.nominal import Nominal
-from pyvws.models.ordinal import Ordinal
+from pyvws import Column, ConditionalTable, Logistic, Nominal, Ordinal, Schema
 from pyvws.models.sequence import DrawnColumn
 from pyvws.posterior.prediction import predicted
 from pyvws.tables.design.cells import make_cells
-from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.parts import Finish
-from pyvws.tables.schema.schema import Schema
 
 L = 4
 _FAR = 5.0  # Standard errors.

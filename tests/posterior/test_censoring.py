@@ -3,20 +3,15 @@
 import math
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from pyvws_validation._stan_case import seeded_target
-from refusals import refused
 from scipy import stats
 
+from pyvws import InputError, censored_share, clamp_log_likelihood, lipschitz_bounds
 from pyvws._base.checks import half_epsilon
-from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.errors import InputError
-from pyvws.posterior.censoring import censored_share, clamp_log_likelihood
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
@@ -146,48 +141,3 @@ def test_counts_near_100_are_all_clamped_below_an_epsilon_of_about_6():
     # With weights, terms are smaller; with every weight 0 nothing is left either.
     assert not censored_share(log_lik, np.full(41, 0.5), epsilon=5.0).constant
     assert censored_share(log_lik, np.zeros(41), epsilon=5.0).constant
-
-
-@pytest.mark.parametrize("function", [clamp_log_likelihood, censored_share])
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        ((TWO_DRAWS, [1.0, 0.5]), "unequal-lengths"),
-        ((TWO_DRAWS, [1.0, 1.5, 0.0]), "outside-0-to-1"),
-        (([1.0, 2.0],), "log-lik-shape"),
-    ],
-)
-def test_bad_input(function, arguments, key):
-    with refused(key):
-        function(*arguments, epsilon=5.0)
-
-
-@pytest.mark.parametrize("function", [clamp_log_likelihood, censored_share])
-@pytest.mark.parametrize("saturated", [[0.0, 0.0], [0.0, 0.0, np.inf]])
-def test_bad_saturated(function, saturated):
-    with pytest.raises(InputError, match="saturated"):
-        function(TWO_DRAWS, epsilon=5.0, saturated=saturated)
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "key"),
-    [
-        (0.0, "own-epsilon-not-positive"),
-        (-np.inf, "own-epsilon-not-positive"),
-        (np.nan, "own-epsilon-not-positive"),
-        ("five", "not-a-number"),
-    ],
-)
-def test_bad_epsilon(epsilon, key):
-    with refused(key):
-        clamp_log_likelihood(TWO_DRAWS, epsilon=epsilon)
-
-
-def test_columns_of_any_kind():
-    expected = clamp_log_likelihood(TWO_DRAWS, [1.0, 0.5, 1.0], epsilon=5.0).tolist()
-    log_lik = pl.DataFrame(TWO_DRAWS, orient="row")
-    weights = [1.0, 0.5, 1.0]
-    for column in (lambda v: pd.Series(v, index=[9, 9, 1]), pl.Series, tuple):
-        assert clamp_log_likelihood(log_lik, column(weights), epsilon=5.0).tolist() == expected
-    frame = pd.DataFrame(TWO_DRAWS, index=[3, 3])
-    assert clamp_log_likelihood(frame, weights, epsilon=5.0).tolist() == expected

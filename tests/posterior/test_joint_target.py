@@ -10,10 +10,7 @@ from pyvws_validation._stan_case import CLAMPED, seeded_target
 from refusals import refused
 from scipy.special import expit
 
-from pyvws.models.logistic import Logistic
-from pyvws.models.normal import Normal
-from pyvws.models.ordinal import Ordinal
-from pyvws.models.poisson import Poisson
+from pyvws import Logistic, Normal, Ordinal, Poisson
 from pyvws.models.sequence import Conditional, TableCells
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.joint_target import JointTarget, add_sums_inside

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from pyvws.models.normal import Normal
-from pyvws.models.normal_mixture import NormalMixture
+from pyvws import Normal, NormalMixture
 from pyvws.models.sequence import DrawnColumn
 from pyvws.posterior import prediction
 

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.nominal import Nominal
-from pyvws.models.normal import Normal
+from pyvws import ConditionalTable, Nominal, Normal
 from pyvws.models.registry import find_model
 from pyvws.models.sequence import DrawnColumn
 from pyvws.posterior.prediction import predicted

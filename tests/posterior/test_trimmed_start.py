@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from pyvws_validation._stan_case import CLAMPED, seeded_target
 
-from pyvws.models.negative_binomial import NegativeBinomial
-from pyvws.models.normal import Normal
+from pyvws import NegativeBinomial, Normal
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells

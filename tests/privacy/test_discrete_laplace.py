@@ -12,8 +12,7 @@ from opendp.mod import OpenDPException, assert_features, disable_features, enabl
 from refusals import refused
 from scipy import stats
 
-from pyvws.errors import MissingDependencyError
-from pyvws.mechanisms.histogram.perturbed_histogram import perturbed_histogram
+from pyvws import MissingDependencyError, perturbed_histogram
 from pyvws.privacy import discrete_noise
 from pyvws.privacy.budget import noise_scale
 from pyvws.privacy.discrete_noise import add_discrete_laplace

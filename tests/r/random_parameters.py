@@ -15,15 +15,7 @@ from pyvws import RRandom
 from pyvws.r.bridge import call
 
 __all__ = [
-    "DIGESTS",
-    "HERE",
-    "MANY",
-    "PARAMETERS",
-    "SOME",
-    "UNEVEN",
-    "Call",
-    "by_r",
-    "by_us",
+    *("DIGESTS", "HERE", "MANY", "PARAMETERS", "SOME", "UNEVEN", "Call", "by_r", "by_us"),
     "digests",
 ]
 

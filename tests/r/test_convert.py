@@ -417,22 +417,8 @@ def test_what_cannot_cross_is_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     "which",
     [
-        "complex",
-        "raw",
-        "closure",
-        "cube",
-        "table",
-        "dimnames",
-        "whole_matrix_na",
-        "half_day",
-        "nanosecond",
-        "never",
-        "repeated",
-        "partly",
-        "comment",
-        "difference",
-        "invalid",
-        "bytes",
+        *("complex", "raw", "closure", "cube", "table", "dimnames", "whole_matrix_na", "half_day"),
+        *("nanosecond", "never", "repeated", "partly", "comment", "difference", "invalid", "bytes"),
     ],
 )
 def test_what_python_cannot_hold_is_refused(which: str) -> None:

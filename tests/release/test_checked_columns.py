@@ -16,16 +16,14 @@ import pytest
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import Column, MisfitWarning, Schema
 from pyvws.commands.cli import app
-from pyvws.errors import MisfitWarning
 from pyvws.evaluation.column_checks import TROUBLES, check_column
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.release import column_checks
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.synthesis.settings_by_name import arranged
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.runs,

@@ -1,7 +1,5 @@
 """Whole runs under the inverse map: a table, units, survey weights, one record, and in steps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -16,11 +16,9 @@ from runs import FEW, fitted, in_steps, release_of, report_on, synthesizer
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import Column, ConvergenceWarning, Schema
 from pyvws.commands.cli import app
-from pyvws.errors import ConvergenceWarning
 from pyvws.models.sequence import draws_of
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),

@@ -17,8 +17,7 @@ import pytest
 from refusals import refused
 
 import pyvws as vws
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import OutputError
+from pyvws import OutputError, SamplerSettings
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.models.registry import find_model
 from pyvws.release import synthesizer

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 import pyvws as vws
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
-from pyvws.mechanisms.count_weighted import CountWeighted
+from pyvws import CountWeighted, InputError, SamplerSettings
 from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW
 from pyvws.tables.files.steps import COUNT, TalliedTable
 

@@ -15,13 +15,11 @@ from refusals import refused
 from runs import FEW, SEED, fitted, in_steps, release_of, report_on, synthesizer
 
 import pyvws as vws
-from pyvws.errors import ConvergenceWarning, MisfitWarning
+from pyvws import Column, ConvergenceWarning, MisfitWarning, Schema
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.synthesis.confidential_table import check_table
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
@@ -249,18 +247,6 @@ def test_under_a_clamp_no_record_moves_the_target_by_more_than_its_window() -> N
     assert max(found) > 0.1
 
 
-def test_an_infinite_number_and_an_unnamed_code_are_counted_not_shown() -> None:
-    for changed, key in (
-        ({"tax": [np.inf, *[1.0] * 149]}, "column-missing-or-infinite"),
-        ({"income": ["secret", *["3"] * 149]}, "cells-no-code"),
-        ({"age": [777, *[20] * 149]}, "cells-outside-range"),
-    ):
-        with refused(key) as caught:
-            released(TABLE.with_columns(**{name: pl.Series(x) for name, x in changed.items()}))
-        assert "secret" not in str(caught.value)
-        assert "777" not in str(caught.value)
-
-
 CONTRADICTING: dict[str, dict[str, Any]] = {
     "a bound above the range": {
         "low": {"model": "normal", "range": (0, 9), "decimals": 0},
@@ -374,12 +360,6 @@ def test_a_column_that_no_record_has_is_one_line() -> None:
     none = TABLE.with_columns(income=pl.lit("N"))
     with refused("rules-leave-no-record", part="income"):
         released(none)
-
-
-def test_a_column_named_as_a_part_is_one_line() -> None:
-    twice = Schema({**SCHEMA.columns, "part of tax": Column(role="public", levels=("a", "b"))})
-    with refused("column-name-of-parts", name="tax", part="part of tax"):
-        released(TABLE.with_columns(pl.lit("a").alias("part of tax")), schema=twice)
 
 
 def test_tables_for_parts_cut_points_and_lookups_in_one_run() -> None:

@@ -50,18 +50,3 @@ def test_records_with_another_label_are_counted_not_named(memory: str, tmp_path:
     assert "Column 'region' has 3 values that are not among the given levels." in said
     assert "SECRET" not in said
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("levels", "message"),
-    [
-        ("north", "levels must be 2 or more different labels"),
-        ("north,north,the south", "levels must be 2 or more different labels"),
-        ("north,the south,east, far", "values that are not among the given levels"),
-    ],
-)
-def test_levels_that_cannot_be_are_refused(levels: str, message: str, tmp_path: Path) -> None:
-    code, said = run(REGIONS, tmp_path, "--levels", levels)
-    assert code == 1
-    assert message in said
-    assert not (tmp_path / "out").exists()

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from refusals import refused
+from runs import BRIEF
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -20,7 +21,6 @@ from pyvws.tables.files.row_order import UNLINKED_ROW
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 _N = 150
-_FIT = {"draws": 100, "warmup": 150, "chains": 2, "datasets": 2, "seed": 4}
 _SEX = vws.Column(role="public", levels=("f", "m"))
 
 
@@ -81,8 +81,8 @@ RUNS: dict[str, tuple[str, dict[str, Any], dict[str, vws.Column]]] = {
 @pytest.mark.parametrize("kind", RUNS)
 def test_a_column_with_entries_is_a_table_of_one_column(kind: str) -> None:
     outcome, given, columns = RUNS[kind]
-    alone = vws.synthesize(TABLE, outcome=outcome, **given, **_FIT)
-    whole = vws.synthesize(TABLE, schema=vws.Schema(columns), **_FIT)
+    alone = vws.synthesize(TABLE, outcome=outcome, **given, **BRIEF)
+    whole = vws.synthesize(TABLE, schema=vws.Schema(columns), **BRIEF)
     assert alone.privacy == whole.privacy
     for ours, theirs in zip(alone.datasets, whole.datasets, strict=True):
         assert ours.equals(theirs)
@@ -92,10 +92,10 @@ def test_a_column_with_entries_is_a_table_of_one_column(kind: str) -> None:
 @pytest.mark.runs
 def test_what_the_entries_say_holds_in_every_dataset() -> None:
     outcome, given, _ = RUNS["rule"]
-    for dataset in vws.synthesize(TABLE, outcome=outcome, **given, **_FIT).datasets:
+    for dataset in vws.synthesize(TABLE, outcome=outcome, **given, **BRIEF).datasets:
         assert (dataset.filter(pl.col("age") < 16)["visits"] == 0).all()
     outcome, given, _ = RUNS["missing"]
-    for dataset in vws.synthesize(TABLE.to_pandas(), outcome=outcome, **given, **_FIT).datasets:
+    for dataset in vws.synthesize(TABLE.to_pandas(), outcome=outcome, **given, **BRIEF).datasets:
         assert isinstance(dataset, pd.DataFrame)
         assert 0 < dataset["code"].isna().sum() < _N
 
@@ -134,7 +134,7 @@ def test_entries_are_checked_before_a_table_is_read(given: dict[str, Any], key: 
 def test_a_column_of_a_rule_is_one_that_is_released() -> None:
     with refused("rule-of-unreleased-column", hidden="age"):
         vws.synthesize(
-            TABLE, outcome="visits", model="poisson", column={"rule": "0 where age < 16"}, **_FIT
+            TABLE, outcome="visits", model="poisson", column={"rule": "0 where age < 16"}, **BRIEF
         )
 
 
@@ -159,7 +159,7 @@ def test_an_engine_without_an_order_stays_without_one() -> None:
     table = TABLE.to_arrow()
     frame = duckdb.from_arrow(table)
     release = vws.synthesize(
-        frame, outcome="pay", model="normal", column={"mass": [0], "decimals": 1}, **_FIT
+        frame, outcome="pay", model="normal", column={"mass": [0], "decimals": 1}, **BRIEF
     )
     assert UNLINKED_ROW in release.records.column_names
 

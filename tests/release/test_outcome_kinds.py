@@ -130,22 +130,3 @@ def test_the_command_line_takes_a_range(tmp_path: Path):
     assert (
         json.loads((tmp_path / "out" / "release" / "privacy.json").read_text())["model"] == "beta"
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--model", "beta"], "values outside the range from 0 to 1"),
-        (["--model", "beta", "--range", "0"], "--range takes two numbers"),
-        (["--model", "poisson", "--range", "0,5"], "does not take range"),
-        (["--model", "ordinal", "--levels", "1,b"], "--levels takes numbers"),
-        (["--model", "normal", "--outcome-scale", "log"], "not above 0"),
-    ],
-)
-def test_the_command_line_says_what_is_wrong(tmp_path: Path, options, message):
-    pl.DataFrame({"share": [-0.5, 2.0, 3.0]}).write_csv(tmp_path / "table.csv")
-    words = ("--outcome", "share", "--out", tmp_path / "out", *options)
-    run = run_here("synthesize", tmp_path / "table.csv", *words)
-    assert run.code in (1, 2)
-    assert message in " ".join(run.err.split())
-    assert not (tmp_path / "out").exists()

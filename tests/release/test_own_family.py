@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from refusals import refused
+from runs import synthesizer
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -22,7 +23,6 @@ from pyvws.models.model import Draws, Family
 from pyvws.tables.design.cells import Cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
-FEW = vws.SamplerSettings(draws=200, warmup=200, chains=2)
 
 
 @numba.njit
@@ -84,8 +84,7 @@ def table() -> pl.DataFrame:
 
 
 def run(**given: Any) -> vws.Synthesizer:
-    chosen = {"model": Exponential(), "formula": "~ town", "datasets": 2, "settings": FEW, **given}
-    return vws.Synthesizer(outcome="cost", **chosen)
+    return synthesizer(**{"outcome": "cost", "model": Exponential(), "formula": "~ town", **given})
 
 
 def test_it_runs_in_memory_and_in_steps_and_is_named(table: pl.DataFrame, tmp_path: Path) -> None:
@@ -119,7 +118,7 @@ def test_no_claim_of_it_is_dp(table: pl.DataFrame) -> None:
     strict = vws.Censored(epsilon=16.0, weights="none")
     given: dict[str, Any] = {"outcome": "cost", "mechanism": strict, "round": True, "datasets": 1}
     assert vws.Synthesizer(model="poisson", **given).strict
-    made = vws.Synthesizer(model=Counts(), settings=FEW, **given)
+    made = synthesizer(model=Counts(), **given)
     assert not made.strict
     privacy = made.fit(table, seed=1).privacy
     assert (privacy["guarantee"], privacy["bound_is"]) == ("asymptotic-dp", "enforced")

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from refusals import refused
+from runs import synthesizer
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -20,7 +21,6 @@ from pyvws.mechanisms.weighing import Loop, Request, Weighting
 from pyvws.posterior.clamp import Clamp
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
-FEW = vws.SamplerSettings(draws=200, warmup=200, chains=2)
 CAP = Phrase("public-cap", words="The cap was fixed without the {data}.")
 
 
@@ -63,9 +63,7 @@ def table() -> pl.DataFrame:
 
 
 def run(mechanism: Any, **given: Any) -> vws.Synthesizer:
-    return vws.Synthesizer(
-        outcome="visits", model="poisson", mechanism=mechanism, datasets=2, settings=FEW, **given
-    )
+    return synthesizer(outcome="visits", model="poisson", mechanism=mechanism, **given)
 
 
 def test_it_runs_in_memory_and_in_steps_and_is_named(table: pl.DataFrame, tmp_path: Path) -> None:

@@ -14,12 +14,10 @@ from refusals import refused
 from runs import BRIEF, SEED, synthesizer
 
 import pyvws as vws
-from pyvws.errors import InputError
+from pyvws import Column, InputError, Schema
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page
 from pyvws.statement.words import SCHEMA
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.runs,

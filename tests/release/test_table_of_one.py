@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from refusals import refused
+from runs import BRIEF
 from switched_program import switched_program
 
 import pyvws as vws
@@ -16,7 +17,6 @@ from pyvws.engines.user_program import UserProgram
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 _N = 120
-_FIT = {"draws": 100, "warmup": 150, "chains": 2, "datasets": 2, "seed": 5}
 _PROGRAM = UserProgram(switched_program("pystan"))
 
 
@@ -45,8 +45,8 @@ def _censored(**settings: Any) -> vws.Censored:
 def _both(table: pl.DataFrame, name: str, model: str, **given: Any) -> list[Any]:
     """The release of one outcome, and that of a table of one conditional."""
     schema = _schema(name, model=model)
-    alone = vws.synthesize(table, outcome=name, model=model, **(_FIT | given))
-    return [alone, vws.synthesize(table, schema=schema, **(_FIT | given))]
+    alone = vws.synthesize(table, outcome=name, model=model, **(BRIEF | given))
+    return [alone, vws.synthesize(table, schema=schema, **(BRIEF | given))]
 
 
 @pytest.mark.runs
@@ -86,7 +86,7 @@ def test_a_reference_that_is_the_table_is_told_of(table: pl.DataFrame, tmp_path:
     told = r"^reference: it has as many records as the table"
     with pytest.warns(vws.DisclosureWarning, match=told), suppress(vws.ConvergenceError):
         vws.synthesize(
-            table, schema=_schema("visits", model="poisson"), mechanism=mechanism, **_FIT
+            table, schema=_schema("visits", model="poisson"), mechanism=mechanism, **BRIEF
         )
 
 

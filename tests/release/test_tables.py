@@ -17,15 +17,13 @@ from refusals import refused
 from runs import SEED, fitted, release_of, synthesizer
 
 import pyvws as vws
-from pyvws.errors import ConvergenceWarning, SearchError
+from pyvws import Column, ConvergenceWarning, Schema, SearchError
 from pyvws.models.sequence import TableCells, TableModel, draws_of
 from pyvws.plan.coded import OutcomeColumn
 from pyvws.posterior import systematic_draws
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.synthesis.loop import SILENT
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")

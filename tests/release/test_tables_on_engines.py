@@ -15,11 +15,9 @@ from refusals import refused
 from test_lazy_release import ENGINES, On, confidential, dataset, on_duckdb
 
 import pyvws as vws
-from pyvws.errors import ConvergenceWarning, InputError
+from pyvws import Column, ConvergenceWarning, InputError, Schema
 from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.files.labels import label_of
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning"),

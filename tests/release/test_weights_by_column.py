@@ -17,9 +17,9 @@ from scipy.special import expit
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import Column, ConvergenceWarning, InputError, Schema, lipschitz_weights
 from pyvws.commands.cli import app
 from pyvws.engines.nuts import NativeEngine
-from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.models.sequence import draws_of
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
@@ -27,9 +27,6 @@ from pyvws.release.posterior import FittedRun
 from pyvws.statement.parts import figure
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
-from pyvws.weights.weights import lipschitz_weights
 
 pytestmark = [
     pytest.mark.runs,

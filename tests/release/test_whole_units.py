@@ -15,15 +15,13 @@ from runs import BRIEF, SEED, synthesizer
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import Column, InputError, Schema
 from pyvws.commands.cli import app
-from pyvws.errors import InputError
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page
 from pyvws.statement.words import SCHEMA, of_single_records
 from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 HOMES = 200
 pytestmark = pytest.mark.runs

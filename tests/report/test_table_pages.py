@@ -17,7 +17,7 @@ from page_tables import rows_of
 from refusals import refused
 
 import pyvws as vws
-from pyvws.evaluation.associations import associations
+from pyvws import Column, Schema, associations
 from pyvws.evaluation.one_column import LevelMargin
 from pyvws.report import released_columns
 from pyvws.report.evidence import gather
@@ -28,8 +28,6 @@ from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ReportedColumn, read_values, valued
 from pyvws.report.reports import write_pages
 from pyvws.sheet import number
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 

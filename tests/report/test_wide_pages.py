@@ -14,8 +14,7 @@ from axe import findings
 from run_here import run_here
 
 import pyvws as vws
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
+from pyvws import Column, Schema
 
 pytestmark = pytest.mark.runs
 _LEVELS = ("never", "rarely", "sometimes, when asked by the interviewer", "often", "always")

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
-from pyvws.errors import InputError
+from pyvws import InputError, identification_risk
 from pyvws.risks.balls import amounts, count_inside, make_balls, near, outcomes
-from pyvws.risks.identification_risk import identification_risk
 
 few = settings(max_examples=60, derandomize=True)
 whole = st.integers(-4, 6).map(float)

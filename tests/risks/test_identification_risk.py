@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
 from pyvws.errors import InputError
 from pyvws.risks.identification_risk import identification_risk, paired_outcomes, pattern_codes
@@ -174,39 +173,3 @@ def test_patterns_of_several_columns():
     mixed = pattern_codes(np.array(["1", 1, "1", 2], dtype=object), 4)
     assert mixed[0] == mixed[2]
     assert len(set(mixed)) == 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        ({"radius": 0.0}, "not-above-0"),
-        ({"radius_kind": "relative"}, "not-a-choice"),
-        ({"synthetic": []}, "no-dataset"),
-        ({"synthetic": [[1.0, 2.0], [1.0, np.nan]]}, "values-missing-or-infinite"),
-        ({"synthetic": [[1.0]]}, "balls-unequal-records"),
-        ({"known": [["a", "b"], ["a"]]}, "known-length"),
-        ({"known": [pd.Series(["a", "b"]), pl.Series("town", ["a"])]}, "known-length"),
-        *(({"known": known}, "known-shape") for known in ([], "a", np.ones((2, 1, 1)))),
-        ({"known": pl.LazyFrame({"town": ["a", "b"]})}, "known-is-lazy"),
-        *(
-            ({"known": known}, "known-missing")
-            for known in (
-                [["a", None]],
-                [[1.0, np.nan]],
-                pd.Series(["a", None], dtype="string"),
-                pd.Series([1, None], dtype="Int64"),
-                pl.Series([None, "a"]),
-            )
-        ),
-    ],
-)
-def test_bad_input(arguments, key):
-    with refused(key):
-        identification_risk([1.0, 2.0], **arguments)
-
-
-def test_columns_of_any_kind():
-    y, synthetic = [100.0, 120.0, 400.0], [121.0, 100.0, 330.0]
-    for column in (lambda v: pd.Series(v, index=[3, 3, 0]), pl.Series, tuple):
-        found = identification_risk(column(y), [column(synthetic)])
-        assert found.tolist() == [0.0, 1 / 3, 2 / 3]

@@ -4,8 +4,6 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -161,22 +159,6 @@ def test_whole_numbers_hold_many_records():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "refusal"),
-    [
-        ({"radius": 0.0}, refused("not-above-0")),
-        ({"radius_kind": "x"}, refused("not-a-choice", name="radius_kind")),
-        ({"c": -1.0}, refused("negative-number")),
-        ({"singletons": "drop"}, refused("not-a-choice", name="singletons")),
-        ({"known": ["a", None, "a"]}, refused("known-missing")),
-        ({"known": ["a", "b", "a"]}, refused("pattern-too-small")),
-    ],
-)
-def test_bad_input(arguments, refusal):
-    with refusal:
-        pairwise_weights([1.0, 2.0, 3.0], **arguments)
-
-
-@pytest.mark.parametrize(
     ("function", "order", "group"),
     [(three_way_weights, 3, "triple"), (four_way_weights, 4, "group of four")],
 )
@@ -187,9 +169,3 @@ def test_too_many_records_or_too_few(monkeypatch, function, order, group):
         function([1.0, 2.0, 3.0, 4.0, 5.0])
     with refused("pattern-too-small", alone=2, y=2):
         function([1.0, 2.0])
-
-
-def test_columns_of_any_kind():
-    y = [100.0, 110.0, 400.0, 900.0]
-    for column in (lambda v: pd.Series(v, index=[3, 3, 0, 1]), pl.Series, tuple):
-        assert pairwise_weights(column(y)).tolist() == [2 / 3] * 4

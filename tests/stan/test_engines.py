@@ -12,11 +12,10 @@ from pyvws_validation._stan_case import seeded_target
 from refusals import refused
 from switched_program import switched_program
 
+from pyvws import ConvergenceError, InputError, MissingDependencyError, PyvwsError, SamplerSettings
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.registry import engine_version, find_engine, find_stan_engine
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import program_data
-from pyvws.errors import ConvergenceError, InputError, MissingDependencyError, PyvwsError
 
 ENGINES = ("pystan", "rstan", "cmdstan")
 SHORT = SamplerSettings(draws=50, warmup=150, chains=2)

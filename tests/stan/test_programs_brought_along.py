@@ -9,12 +9,10 @@ from pyvws_validation._stan_case import seeded_target
 from refusals import refused
 from switched_program import switched_program
 
+from pyvws import InputError, SamplerSettings, from_log_lik
 from pyvws.engines.registry import find_stan_engine
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.stan_run import paper_program, shipped_program, stan_data
 from pyvws.engines.user_program import UserProgram, program_data
-from pyvws.errors import InputError
-from pyvws.synthesis.existing_fit import from_log_lik
 
 
 @pytest.mark.parametrize("name", ["pystan", "rstan", "cmdstan"])

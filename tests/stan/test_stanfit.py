@@ -10,12 +10,11 @@ from pyvws_validation._stan_case import seeded_target
 from refusals import refused
 
 import pyvws as vws
+from pyvws import MissingDependencyError, from_stanfit
 from pyvws._base.resources import folder
 from pyvws.engines import rstan
 from pyvws.engines.stan_run import paper_program, stan_data
-from pyvws.errors import MissingDependencyError
 from pyvws.r.bridge import call
-from pyvws.synthesis.existing_fit import from_stanfit
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from refusals import refused
 from statements import OF_A_CLAMP, statement
 
-from pyvws import epsilon_per_draw, total_epsilon
-from pyvws.release.synthesizer import Synthesizer
+from pyvws import Synthesizer, epsilon_per_draw, total_epsilon
 from pyvws.statement.several_draws import deltas_at, largest_delta
 from pyvws.synthesis.settings_by_name import arranged
 

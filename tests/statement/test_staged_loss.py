@@ -14,14 +14,12 @@ import pytest
 from pyvws_validation._grid_engine import Enumerating, KnownDraws, grid, joint_log_probability
 from scipy.special import logsumexp
 
+from pyvws import Censored, SamplerSettings, Synthesizer
 from pyvws._base.checks import Floats
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import SpendingError
 from pyvws.mechanisms import strict_weights
-from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.weighing import ReferenceSizes
 from pyvws.models.registry import find_model
-from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.synthesis.reference import Reference
 from pyvws.weights.weights import fixed_scale_weights

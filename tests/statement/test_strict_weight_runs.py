@@ -13,11 +13,9 @@ from test_strict_claims import BAD, FINE, SeededEngine, what_leaves_by
 from test_strict_claims import strict as strict_settings
 from typer.testing import CliRunner
 
+from pyvws import Censored, ConvergenceError, DisclosureWarning, Synthesizer
 from pyvws.commands.cli import app
-from pyvws.errors import ConvergenceError, DisclosureWarning
-from pyvws.mechanisms.censored import Censored
 from pyvws.posterior.draws import Diagnostics, Posterior
-from pyvws.release.synthesizer import Synthesizer
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page
 

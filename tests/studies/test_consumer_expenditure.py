@@ -16,8 +16,7 @@ from pyvws_studies.consumer_expenditure_findings import findings
 from typer.testing import CliRunner
 
 import pyvws as vws
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
+from pyvws import InputError, SamplerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT.parent / "shared" / "data" / "ce_2017.csv"

@@ -12,8 +12,7 @@ from pyvws_studies.command import app as command
 from pyvws_studies.row_filters import filtered
 from typer.testing import CliRunner
 
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
+from pyvws import InputError, SamplerSettings
 
 _SECTORS = ["11", "12", "11", "21", None]
 _TABLE = {"sector": _SECTORS, "code": [1, 2, 3, None, 5], "pay": [10.0, 20.0, 30.0, 40.0, 50.0]}

@@ -38,10 +38,8 @@ from pyvws_studies.replicates import run_study
 from pyvws_studies.simulated_data import beta_proportions
 from report_text import report_text
 
+from pyvws import Beta, PyvwsError, ecdf_utility
 from pyvws._base.resumable_jobs import replicate_seed
-from pyvws.errors import PyvwsError
-from pyvws.evaluation.one_column import ecdf_utility
-from pyvws.models.beta import Beta
 from pyvws.posterior.clamp import Clamp
 from pyvws.synthesis.loop import SynthesisLoop
 

@@ -7,9 +7,8 @@ import pytest
 from pyvws_studies import negative_binomial_mixture as mixture
 from pyvws_studies.simulated_data import poisson_data
 
+from pyvws import SamplerSettings, ScalarWeighted
 from pyvws.engines.nuts import NativeEngine
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.mechanisms.scalar_weighted import ScalarWeighted
 from pyvws.mechanisms.weighing import Request
 from pyvws.models.registry import MODELS
 from pyvws.synthesis.fit_sources import ModelSource

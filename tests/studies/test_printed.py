@@ -24,9 +24,8 @@ from pyvws_validation import runner
 from pyvws_validation.cases import printed
 from refusals import refused
 
+from pyvws import SearchError, bootstrap_interval
 from pyvws._base import resources as _resources
-from pyvws.errors import SearchError
-from pyvws.evaluation.bootstrap import bootstrap_interval
 
 SCRIPTS = sorted((_resources.folder("validation") / "reproduce").glob("*.py"))
 

@@ -8,8 +8,7 @@ import pytest
 from pyvws_studies import sampled_salaries
 from refusals import refused
 
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
+from pyvws import InputError, SamplerSettings
 
 
 @pytest.fixture

@@ -13,9 +13,7 @@ import pytest
 from pyvws_studies import whole_tables
 from pyvws_studies.other_tools import Tool, installed, made_by
 
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import ConvergenceError, InputError, SearchError
-from pyvws.release.synthesizer import synthesize
+from pyvws import ConvergenceError, InputError, SamplerSettings, SearchError, synthesize
 
 pytestmark = pytest.mark.runs
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from refusals import refused
 
+from pyvws import InputError, SamplerSettings
 from pyvws._base.setting import described, on_command_line
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
 from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.models.registry import MODELS
 from pyvws.synthesis.settings import RunSettings

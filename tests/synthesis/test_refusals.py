@@ -11,17 +11,12 @@ import pytest
 from refusals import refused
 
 import pyvws as vws
+from pyvws import Column, InputError, Poisson, SamplerSettings, Schema, UserProgram
 from pyvws.commands.options import wrong_usage
-from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.stan_run import shipped_program
-from pyvws.engines.user_program import UserProgram
-from pyvws.errors import InputError
-from pyvws.models.poisson import Poisson
 from pyvws.models.registry import find_model
 from pyvws.plan import make, refusals
 from pyvws.synthesis import settings
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 PAY = Column(model="normal", range=(0, 10))
 SEX = Column(model="nominal", levels=("f", "m"))

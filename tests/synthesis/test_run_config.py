@@ -17,17 +17,11 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import Beta, InputError, Normal, NormalMixture, Ordinal, SamplerSettings, Synthesizer
 from pyvws.commands.cli import app
 from pyvws.commands.options import template_options
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
-from pyvws.models.beta import Beta
-from pyvws.models.normal import Normal
-from pyvws.models.normal_mixture import NormalMixture
-from pyvws.models.ordinal import Ordinal
 from pyvws.models.registry import MODELS, find_model
 from pyvws.posterior.systematic_draws import SAMPLINGS
-from pyvws.release.synthesizer import Synthesizer
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import config_text, read_config
 

@@ -5,8 +5,7 @@ import polars as pl
 from refusals import refused
 
 import pyvws as vws
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
+from pyvws import Column, Schema
 
 AREAS = [f"a{k:03d}" for k in range(400)]
 TABLE = pl.DataFrame({"area": AREAS * 2, "y": np.arange(800) % 5})

@@ -13,13 +13,11 @@ import polars as pl
 import pyarrow.csv as arrow_csv
 import pytest
 
-from pyvws.errors import InputError
+from pyvws import Column, InputError, Schema
 from pyvws.evaluation.public_cells import read_records, table_plan
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.read import read_table
 from pyvws.tables.files.steps import open_large
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 COLUMNS = {
     "gain": Column(model="normal", range=(-5, 120), missing=("99", "-1", "N"), mass=(0,)),

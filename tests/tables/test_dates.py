@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given, settings
 from refusals import refused
 
+from pyvws import Column, Schema
 from pyvws.tables.design.public import public_design
 from pyvws.tables.files.kinds import days_of
 from pyvws.tables.files.labels import as_days, days_or_empty, iso_of, moved
 from pyvws.tables.files.read import read_table
-from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.parts import finish_of, follows
-from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.write_values import dates_like
 
 DAY = datetime.date

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import pyvws as vws
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
+from pyvws import Column, Schema
 
 AGE = Column(model="truncated-normal", range=(15, 90), decimals=0, predictors=())
 BANDS = ("16-24 where age < 25", "25-64 where age >= 25 and age < 65", "65+ where age >= 65")

@@ -113,14 +113,7 @@ def test_names_with_spaces_need_backticks():
         *(
             (f, refused("formula-unreadable"))
             for f in (
-                "~",
-                "~ x +",
-                "~ x ~ n",
-                "~ 2 * x",
-                "~ (x - 1)",
-                "~ I(x",
-                "~ I(!urban)",
-                "~ 'x'",
+                *("~", "~ x +", "~ x ~ n", "~ 2 * x", "~ (x - 1)", "~ I(x", "~ I(!urban)", "~ 'x'"),
             )
         ),
         ("~ x + spline(n)", refused("formula-function")),

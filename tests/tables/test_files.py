@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 from pathlib import Path
 
 import polars as pl
@@ -156,73 +155,37 @@ def test_parquet_keeps_its_types(tmp_path, suffix):
     assert table.as_written.equals(frame)
 
 
-TWICE = "column names must differ. The header gives names twice: columns"
-UNREADABLE = "A csv must be UTF-8 with commas, a header and quotes around whole cells."
-OLDER = "iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
-SEPARATED = (
-    "{0} stands between the cells. A .csv needs commas, and a .txt or .tsv commas, tabs or single "
-    "spaces, with points in numbers. Read the file with pandas.read_csv(sep={1}), and decimal=',' "
-    "if numbers have commas, or with read.csv2 in R, and write the table again."
-)
-SEMICOLON, BAR = (SEPARATED.format(repr(mark), repr(mark)) for mark in ";|")
-TAB = SEPARATED.format("a tab", repr("\t"))
-QUOTES = "Check the file's commas and quotes."
-EVEN = "every row needs 2 cells, as the header has. Rows with another number of cells:"
+UNREADABLE = pytest.raises(InputError, match=r"^t.csv: not a readable csv file \(\w+\). A csv must")
+PARQUET = pytest.raises(InputError, match=r"^t.parquet: not a readable parquet file \(\w+\). Write")
+UNEVEN = "rows-of-other-length"
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content", "refusal"),
     [
-        (
-            "t.xlsx",
-            b"a\n1\n",
-            "t.xlsx: the name must end in .csv, .txt, .tsv, .parquet, .arrow or .feather. Save "
-            "other formats as one of these, or read them with pandas or R and call "
-            "vws.synthesize.",
-        ),
-        (
-            "t.txt",
-            b'"a" "b"\n"1" 1 2\n"2" 3 4\n',
-            f"t.txt: {EVEN} 2 (rows 1 and 2). Check the file's spaces, row names and quotes.",
-        ),
-        ("t.txt", b"id;pay\n1;2,5\n2;3,5\n", f"t.txt: {SEMICOLON}"),
-        ("t.txt", b"my id;pay\n1;2\n", f"t.txt: {SEMICOLON}"),
-        ("t.tsv", b"id | pay\n1 | 2\n", f"t.tsv: {BAR}"),
-        ("t.csv", b"id|pay\n1|2\n", f"t.csv: {BAR}"),
-        ("t.csv", b"", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
-        ("t.csv", b"\n\n", f"t.csv: not a readable csv file (Error). {UNREADABLE}"),
-        (
-            "t.csv",
-            "id,y\nJosé,1\n".encode("latin-1"),
-            f"t.csv: not a readable csv file (Error). {UNREADABLE} {OLDER}",
-        ),
-        ("t.csv", b"id;pay\n1;2,5\n2;3,5\n", f"t.csv: {SEMICOLON}"),
-        ("t.csv", b"id\tpay\n1\t2,5\n2\t3,5\n", f"t.csv: {TAB}"),
-        (
-            "t.csv",
-            b"a,b,a\n1,2,3\n",
-            f"t.csv: {TWICE} 1, 3. Rename these columns, or add the header.",
-        ),
-        (
-            "t.csv",
-            b'a,"a"\n1,2\n',
-            f"t.csv: {TWICE} 1, 2. Rename these columns, or add the header.",
-        ),
-        ("t.csv", b"a,b\n1,2\n3\n4,5\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
-        ("t.csv", b"a,b\n1,2,3\n4,5\n6,7,8\n", f"t.csv: {EVEN} 2 (rows 1 and 3). {QUOTES}"),
-        ("t.csv", b"a,b\n1,2\n\n3,4\n", f"t.csv: {EVEN} 1 (row 2). {QUOTES}"),
-        ("t.parquet", b"", "t.parquet: not a readable parquet file (Error). Write the file again."),
-        (
-            "t.parquet",
-            b"a,b\n1,2\n",
-            "t.parquet: not a readable parquet file (Error). Write the file again.",
-        ),
+        ("t.xlsx", b"a\n1\n", refused("file-suffix")),
+        ("t.txt", b'"a" "b"\n"1" 1 2\n"2" 3 4\n', refused(UNEVEN)),
+        ("t.txt", b"id;pay\n1;2,5\n2;3,5\n", refused("file-separator", other=";")),
+        ("t.txt", b"my id;pay\n1;2\n", refused("file-separator", other=";")),
+        ("t.tsv", b"id | pay\n1 | 2\n", refused("file-separator", other="|")),
+        ("t.csv", b"id|pay\n1|2\n", refused("file-separator", other="|")),
+        ("t.csv", b"id;pay\n1;2,5\n2;3,5\n", refused("file-separator", other=";")),
+        ("t.csv", b"id\tpay\n1\t2,5\n2\t3,5\n", refused("file-separator", spelling="a tab")),
+        ("t.csv", b"", UNREADABLE),
+        ("t.csv", b"\n\n", UNREADABLE),
+        ("t.csv", "id,y\nJosé,1\n".encode("latin-1"), UNREADABLE),
+        ("t.csv", b"a,b,a\n1,2,3\n", refused("header-names-twice", twice="columns 1, 3")),
+        ("t.csv", b'a,"a"\n1,2\n', refused("header-names-twice", twice="columns 1, 2")),
+        ("t.csv", b"a,b\n1,2\n3\n4,5\n", refused(UNEVEN, uneven="1 (row 2)")),
+        ("t.csv", b"a,b\n1,2,3\n4,5\n6,7,8\n", refused(UNEVEN, uneven="2 (rows 1 and 3)")),
+        ("t.csv", b"a,b\n1,2\n\n3,4\n", refused(UNEVEN, uneven="1 (row 2)")),
+        ("t.parquet", b"", PARQUET),
+        ("t.parquet", b"a,b\n1,2\n", PARQUET),
     ],
 )
-def test_files_that_are_refused(tmp_path, name, content, message):
-    with pytest.raises(InputError) as caught:
+def test_files_that_are_refused(tmp_path, name, content, refusal):
+    with refusal:
         read_table(put(tmp_path, name, content))
-    assert re.sub(r"\(\w+Error\)", "(Error)", str(caught.value)) == message
 
 
 @pytest.mark.parametrize("name", ["gone.csv", "gone"])

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from refusals import refused
 
+from pyvws import Column, Schema
 from pyvws.tables.schema.category import Category
-from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.groups import (
     group_codes,
     group_of,
@@ -21,7 +21,6 @@ from pyvws.tables.schema.groups import (
     places_within,
 )
 from pyvws.tables.schema.parts import conditionals, finish_of, follows, is_drawn, modelled_schema
-from pyvws.tables.schema.schema import Schema
 
 LEVELS = ("11", "12", "21", "22", "23", "30")
 SCHEMA = Schema(

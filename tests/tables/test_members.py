@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from refusals import refused
 
-from pyvws.tables.schema.column import Column
+from pyvws import Column, Schema
 from pyvws.tables.schema.members import NONE, places_in
-from pyvws.tables.schema.schema import Schema
 
 few = settings(max_examples=60, derandomize=True)
 RELATION = Column(model="table", levels=("1", "2", "3"), missing="NA")

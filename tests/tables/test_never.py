@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from refusals import refused
 
-from pyvws.errors import InputError
-from pyvws.tables.schema.column import Column
+from pyvws import Column, InputError, Schema
 from pyvws.tables.schema.parts import finish_of, follows
 from pyvws.tables.schema.rules import Fixed, Never, read_rule
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 

@@ -16,9 +16,8 @@ from refusals import refused
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import DisclosureWarning, InputError, SamplerSettings
 from pyvws.commands.cli import app
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import DisclosureWarning, InputError
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.outcome_copies import OutcomeCopies, look_for_copies
 

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refused
 
+from pyvws import Column, Schema
 from pyvws.tables.design.public import pattern_design, public_design
-from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.parts import follows, modelled_schema
-from pyvws.tables.schema.schema import Schema
 
 SCHEMA = Schema(
     {

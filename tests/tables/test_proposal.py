@@ -444,18 +444,6 @@ def test_a_proposal_and_its_signature_in_a_file(tmp_path):
             schema.signed(wrong)
 
 
-def test_frames_that_are_none():
-    with refused("table-too-small", least="1 record"):
-        Schema.propose(pl.DataFrame({"a": []}))
-    with refused("column-names-twice"):
-        Schema.propose(pd.DataFrame([[1, 2]], columns=["a", "a"]))
-    with refused("column-name-no-text"):
-        Schema.propose(pd.DataFrame([[1, 2]]))
-    one = Schema.propose(pl.DataFrame({"a": [1], "b": ["x"]}))
-    with refused("nothing-to-synthesize"):
-        one.refuse_unbuilt()
-
-
 @pytest.mark.runs
 @pytest.mark.parametrize("name", ["ma2019.csv", "ce_2017.csv"])
 def test_survey_files(name):

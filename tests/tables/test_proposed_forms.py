@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
+from pyvws import Column, Schema
 from pyvws.tables.proposal.reasons import reasons
-from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.parts import follows
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 

@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyvws as vws
-from pyvws.errors import InputError
+from pyvws import Column, InputError, Schema
 from pyvws.mechanisms.counts.coding import counted_columns
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.read import read_table
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 ONE = "QZXONLYONE"

@@ -230,22 +230,6 @@ def test_rules_of_a_column_read_no_more_cases_than_counts_can_cross() -> None:
     assert vws.NoisyCounts(epsilon=1.0, delta=1e-5).counted_table(schema).columns
 
 
-def test_labels_that_a_rule_reads_otherwise_end_in_a_proposal() -> None:
-    rng, n, labels = np.random.default_rng(0), 193, ["0", "\x1f"]
-    number, code = rng.normal(size=n), rng.integers(0, 40, n)
-    table = pd.DataFrame(
-        {
-            "x": rng.choice(labels, n),
-            "class": number,
-            "missing": code,
-            "a b": np.where(number < 0, None, rng.choice(labels, n)),
-            "where": np.where(code < 12, np.nan, rng.lognormal(3, 1, n)),
-            "`": np.where(code > 30, labels[0], labels[1]),
-        }
-    )
-    assert {*Schema.propose(table).columns} == {*table.columns}
-
-
 def test_no_rule_reads_a_column_that_rules_decide() -> None:
     rng = np.random.default_rng(14)
     what = rng.choice(["none", *"abcde"], N, p=[0.95, *[0.01] * 5])

@@ -4,9 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pyvws import Column, Schema
 from pyvws.tables.proposal.numbers import MOST_CODES
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 

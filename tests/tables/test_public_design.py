@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from refusals import refused
 
+from pyvws import Column, Schema
 from pyvws.tables.design.model_matrix import make_design
 from pyvws.tables.design.public import public_design
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 SEX = Column(role="public", levels=("f", "m"))
 TOWN = Column(role="public", levels=("a", "b", "c"))

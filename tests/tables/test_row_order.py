@@ -17,9 +17,8 @@ from refusals import refused
 from typer.testing import CliRunner
 
 import pyvws as vws
+from pyvws import InputError, SamplerSettings
 from pyvws.commands.cli import app
-from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.errors import InputError
 from pyvws.statement.statement import ROW_ORDERS
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.files.row_order import (

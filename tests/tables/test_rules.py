@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given, settings
 from refusals import refused
 
-from pyvws.errors import InputError
-from pyvws.tables.schema.column import Column
+from pyvws import Column, InputError, Schema
 from pyvws.tables.schema.parts import finish_of, follows
 from pyvws.tables.schema.read_values import at_decimals
 from pyvws.tables.schema.rules import Bound, Fixed, read_rule
-from pyvws.tables.schema.schema import Schema
 
 COLUMNS = {
     "age": Column(role="public", range=(0, 100)),

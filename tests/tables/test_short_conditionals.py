@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyvws import Schema
 from pyvws.tables.design.public import pattern_design
 from pyvws.tables.proposal.short_conditionals import _cuts, _information
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 
@@ -147,13 +146,6 @@ def test_the_proposal_is_the_same_after_its_file_and_makes_patterns(tmp_path) ->
             assert design.matrix(values).max() < design.patterns <= 3_000
 
 
-def test_a_narrow_table_keeps_its_regressions() -> None:
-    table = wide().select("n0", "n1", "wage")
-    columns = Schema.propose(table).columns
-    assert [column.model for column in columns.values()] == ["nominal", "nominal", "normal"]
-    assert all(column.predictors is None for column in columns.values())
-
-
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40))
 @settings(max_examples=60)
 def test_information_against_loops(pairs: list[tuple[int, int]]) -> None:
@@ -169,9 +161,3 @@ def test_information_against_loops(pairs: list[tuple[int, int]]) -> None:
     a, b = (np.array(part, dtype=np.intp) for part in zip(*pairs, strict=True))
     expected = told - (len(rows) - 1) * (len(columns) - 1) / n
     assert _information(a, b) == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_column_alone_is_left_as_it_was() -> None:
-    assert Schema.propose(pl.DataFrame({"y": ["a", "b"] * 9})).columns["y"] == Column(
-        model="nominal", levels=("a", "b"), review=("levels",)
-    )

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 import pyvws as vws
+from pyvws import Column, Schema
 from pyvws.tables.files.read import read_table
-from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")
 
@@ -190,17 +189,6 @@ def test_a_code_of_missing_ages_is_judged_by_its_share() -> None:
         assert proposed(values).missing == missing
 
 
-def test_few_reals_stay_these_values() -> None:
-    values = [100.0 / k for k in (1, 2, 3, 4, 5, 6, 7, 8)] * 20
-    found = proposed(values)
-    assert (found.model, len(found.levels or ())) == ("nominal", 8)
-    schema = Schema({"y": found})
-    table = pl.DataFrame({"y": values})
-    back = schema.decoded("y", schema.coded(table)["y"], like=pl.Series("y", [0.5]))
-    assert back.to_list() == values
-    assert proposed([0.5 * k for k in range(20)] * 3).model != "nominal"  # Three records each.
-
-
 def test_dates_without_marks_and_moments_are_seen() -> None:
     days = np.datetime64("2021-01-01") + RNG.integers(0, 700, 200)
     plain = [int(str(day).replace("-", "")) for day in days]
@@ -245,28 +233,6 @@ def _probit(z: Any) -> Any:
     from scipy.special import ndtri
 
     return ndtri(z)
-
-
-def household(n: int, seed: int) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
-    sizes = [*rng.integers(1, 4, n), 9]
-    of = np.repeat(np.arange(n + 1), sizes)
-    region = np.repeat([*rng.choice(list("ABCDEFGHI"), n), "B"], sizes)
-    return {
-        "hid": of,
-        "hsize": np.repeat(sizes, sizes),
-        "region": region,
-        "age": rng.integers(0, 90, len(of)),
-    }
-
-
-@pytest.mark.parametrize("n", [8, 200])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_no_rule_comes_from_one_household(n: int, seed: int) -> None:
-    found = columns_of(**household(n, seed))
-    unit = Schema.propose(pl.DataFrame(household(n, seed), strict=False)).unit
-    assert unit == ("hid" if n > 20 else None)
-    assert [column.rule for column in found.values()] == [None] * 4
 
 
 def test_bands_and_copies_are_computed() -> None:

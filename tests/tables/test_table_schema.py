@@ -14,13 +14,12 @@ import pytest
 from hypothesis import given, settings
 from refusals import refused
 
-from pyvws.mechanisms.censored import Censored
+from pyvws import Censored, Schema
 from pyvws.models.registry import MODELS, model_settings
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.schema.column import ENTRIES, Column
 from pyvws.tables.schema.families import CATEGORICAL, FAMILIES
 from pyvws.tables.schema.parts import follows
-from pyvws.tables.schema.schema import Schema
 from pyvws.tables.schema.write_values import released_type
 
 EXAMPLE = """

@@ -12,8 +12,7 @@ import numpy as np
 from scipy.stats import norm
 from statement_mistakes import Wrong
 
-from pyvws.errors import InputError
-from pyvws.tables.schema.schema import Schema
+from pyvws import InputError, Schema
 
 __all__ = ["COUNTED_RECORDS_MISTAKES", "COUNTS_MISTAKES"]
 

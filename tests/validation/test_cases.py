@@ -23,18 +23,12 @@ from pyvws._base import resources as _resources
 
 # Public helpers that a compared function runs through.
 WITHIN_OTHERS = {
-    "pyvws.evaluation.one_column:one_column",
-    "pyvws.evaluation.k_marginal:share_of_the_way",
-    "pyvws.evaluation.k_marginal:standing",
-    "pyvws.mechanisms.histogram.bins:bin_places",
-    "pyvws.evaluation.combining_rules:rule_named",
-    "pyvws.evaluation.combining_rules:rule_of",
-    "pyvws.r_numbers.rarith:extended_sum",
-    "pyvws.bounds.joint:blockwise_joint_bounds",
-    "pyvws.bounds.lipschitz:add_largest",
-    "pyvws.bounds.lipschitz:blockwise_bounds",
-    "pyvws.bounds.lipschitz:centre_and_spread",
-    "pyvws.bounds.lipschitz:largest_sizes",
+    *("pyvws.evaluation.one_column:one_column", "pyvws.evaluation.k_marginal:share_of_the_way"),
+    *("pyvws.evaluation.k_marginal:standing", "pyvws.mechanisms.histogram.bins:bin_places"),
+    *("pyvws.evaluation.combining_rules:rule_named", "pyvws.evaluation.combining_rules:rule_of"),
+    *("pyvws.r_numbers.rarith:extended_sum", "pyvws.bounds.joint:blockwise_joint_bounds"),
+    *("pyvws.bounds.lipschitz:add_largest", "pyvws.bounds.lipschitz:blockwise_bounds"),
+    *("pyvws.bounds.lipschitz:centre_and_spread", "pyvws.bounds.lipschitz:largest_sizes"),
     "pyvws.evaluation.combining_rules:combine_formula",
     "pyvws.evaluation.associations:associations",
     "pyvws.evaluation.disclosure:attribute_disclosure",
@@ -64,8 +58,7 @@ WITHIN_OTHERS = {
     "pyvws.risks.identification_risk:pattern_codes",
     "pyvws.models.conditional_table:patterns_of",
     "pyvws.posterior.systematic_draws:systematic_uniforms",
-    "pyvws.r_numbers.rarith:column_means",
-    "pyvws.weights.weights:fixed_scale_risks",
+    *("pyvws.r_numbers.rarith:column_means", "pyvws.weights.weights:fixed_scale_risks"),
     "pyvws.weights.weights:fixed_scale_weights",
 }
 
@@ -202,17 +195,8 @@ def test_hard_arguments_are_among_the_cases() -> None:
                 seen |= {"clips at 1"} if (weights == 1).sum() > 1 else set()
                 seen |= {"clips at 0"} if (weights == 0).sum() > 1 else set()
     assert seen == {
-        "1d of 1",
-        "2d of 1",
-        "zero",
-        "not finite",
-        "tie",
-        "negative",
-        "S = 1",
-        "threshold below 1",
-        "own patterns",
-        "clips at 1",
-        "clips at 0",
+        *("1d of 1", "2d of 1", "zero", "not finite", "tie", "negative", "S = 1"),
+        *("threshold below 1", "own patterns", "clips at 1", "clips at 0"),
     }
 
 

@@ -49,10 +49,8 @@ from statement_mistakes import (
 from table_mistakes import DENSITY, SHIFT, TABLE_MISTAKES, no_shift, windows_wider
 from unit_mistakes import UNIT_MISTAKES
 
+from pyvws import Beta, InputError, Logistic
 from pyvws._base.phrase import Phrase
-from pyvws.errors import InputError
-from pyvws.models.beta import Beta
-from pyvws.models.logistic import Logistic
 from pyvws.models.registry import MODELS
 from pyvws.models.regression import Regression
 from pyvws.statement.words import caveat

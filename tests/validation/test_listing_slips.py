@@ -8,10 +8,9 @@ import pytest
 from pyvws_validation._draws import Draws
 from refusals import refused
 
-from pyvws.bounds.lipschitz import lipschitz_bounds
+from pyvws import lipschitz_bounds, lipschitz_weights, risk_weights
 from pyvws.engines.pystan import pystan_folder
 from pyvws.r_numbers import rarith
-from pyvws.weights.weights import lipschitz_weights, risk_weights
 
 # Draw 1 has the smaller maximum, so a threshold of 0.5 keeps it alone of the two.
 LOG_LIK = np.array([[-1.0, -2.0, -4.0], [-2.0, -7.0, -9.0]])

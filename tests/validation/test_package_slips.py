@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from pyvws.r_numbers.r_random import RRandom
-from pyvws.risks.attribute_risk import attribute_risk
-from pyvws.weights.weights import lipschitz_weights, reweight, scaled_bounds
+from pyvws import RRandom, attribute_risk, reweight
+from pyvws.weights.weights import lipschitz_weights, scaled_bounds
 
 LOG_LIK = np.array([[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0], [-1.0, -1.0, -3.0], [-2.0, -1.0, -5.0]])
 FLAT = np.zeros((4, 1, 3))  # Three guesses of one record, of which four draws say nothing.

@@ -11,10 +11,8 @@ import pytest
 from pyvws_studies.simulated_data import poisson_data, risk_efficient_counts
 from scipy import stats
 
+from pyvws import identification_risk, lipschitz_bounds, lipschitz_weights, reweight, risk_weights
 from pyvws._base.checks import Floats
-from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.risks.identification_risk import identification_risk
-from pyvws.weights.weights import lipschitz_weights, reweight, risk_weights
 
 LEVELS = (np.arange(1000) + 0.5) / 1000
 

@@ -3,15 +3,11 @@
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
-from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.weights.weights import reweight
+from pyvws import lipschitz_bounds, reweight
 
 few = settings(max_examples=60, derandomize=True)
 tables = st.integers(1, 12).flatmap(
@@ -85,34 +81,3 @@ def test_without_a_refit_every_record_meets_k_times_the_bound_or_weighs_one():
 def test_equal_bounds_collapse_to_one_factor():
     assert reweight([0.5, 1.0, 0.0], [3.0, 3.0, 3.0], k=0.5).tolist() == [0.25, 0.5, 0.0]
     assert reweight([0.5, 1.0], [0.0, 0.0], k=0.5).tolist() == [1.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        (([0.5], [1.0, 2.0], 0.5), "unequal-lengths"),
-        (([0.5, 2.0], [1.0, 2.0], 0.5), "outside-0-to-1"),
-        (
-            ([0.5, 0.5], [1.0, -2.0], 0.5),
-            "by-record-negative",
-        ),
-        (
-            ([0.5, 0.5], [1.0, np.inf], 0.5),
-            "values-missing-or-infinite",
-        ),
-        (([0.5], [1.0], 1.0), "not-strictly-between-0-and-1"),
-        (([0.5], [1.0], 0.0), "not-strictly-between-0-and-1"),
-    ],
-)  # fmt: skip
-def test_bad_input(arguments, key):
-    weights, bounds, k = arguments
-    with refused(key):
-        reweight(weights, bounds, k=k)
-
-
-def test_columns_of_any_kind():
-    weights, bounds = [1.0, 0.5, 0.25], [2.0, 4.0, 1.0]
-    for column in (lambda v: pd.Series(v, index=[8, 8, 2]), pl.Series, tuple):
-        found = reweight(column(weights), column(bounds), k=0.5)
-        assert found.tolist() == [1.0, 0.25, 0.5]
-    assert weights == [1.0, 0.5, 0.25]

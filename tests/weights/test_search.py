@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyvws import reweight, risk_weights
 from pyvws.weights.search import Try, foreseen, leveled, scale_to_meet
-from pyvws.weights.weights import reweight, risk_weights
 
 few = settings(max_examples=60, derandomize=True)
 

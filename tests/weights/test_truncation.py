@@ -1,15 +1,11 @@
 """Weighted-epsilon and downscaling: by hand, by loops, and what must not change them."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from refusals import refused
 
-from pyvws.bounds.lipschitz import lipschitz_bounds
-from pyvws.weights.weights import downscale, weighted_epsilon_weights
+from pyvws import downscale, lipschitz_bounds, weighted_epsilon_weights
 
 few = settings(max_examples=60, derandomize=True)
 bounds_of = st.sampled_from([0.0, 2.5, np.inf]) | st.integers(0, 640).map(lambda v: v / 64)
@@ -84,28 +80,3 @@ def test_without_a_refit_every_record_meets_epsilon():
     assert (lower[~above] == weights[~above]).all()
     out = weighted_epsilon_weights(weights, before.by_record, epsilon=5.0)
     assert lipschitz_bounds(log_lik * out).epsilon <= 5.0
-
-
-@rules
-@pytest.mark.parametrize(
-    ("arguments", "key"),
-    [
-        (([0.5], [1.0, 2.0], 5.0), "unequal-lengths"),
-        (([0.5, 2.0], [1.0, 2.0], 5.0), "outside-0-to-1"),
-        (([0.5, 0.5], [1.0, -2.0], 5.0), "by-record-values"),
-        (([0.5, 0.5], [1.0, np.nan], 5.0), "by-record-values"),
-        (([0.5], [1.0], 0.0), "own-epsilon-not-positive"),
-        (([0.5], [1.0], np.nan), "own-epsilon-not-positive"),
-    ],
-)
-def test_bad_input(rule, arguments, key):
-    weights, bounds, epsilon = arguments
-    with refused(key):
-        rule(weights, bounds, epsilon=epsilon)
-
-
-def test_columns_of_any_kind():
-    for column in (lambda v: pd.Series(v, index=[8, 8, 2, 1]), pl.Series, tuple):
-        fit = [column(part) for part in FOUR]
-        assert weighted_epsilon_weights(*fit, epsilon=5.0).tolist() == [1.0, 0.0, 0.0, 0.0]
-        assert downscale(*fit, epsilon=5.0).tolist() == [1.0, 0.25, 0.0, 0.0]

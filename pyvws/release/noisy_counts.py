@@ -32,6 +32,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
+from pyvws.mechanisms.counts.counting import CountedRecords, Counting
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
@@ -41,8 +42,7 @@ from pyvws.mechanisms.counts.measurements import (
     of_set,
 )
 from pyvws.mechanisms.counts.roundness import roundness_of
-from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
-from pyvws.mechanisms.counts.workload import CountedRecords, Workload
+from pyvws.mechanisms.counts.workload import OF_ALL, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
@@ -159,7 +159,7 @@ def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[
     return [(name, by, *row, own.scale) for row in zip(labels, counts, strict=True)]
 
 
-def _in_no_cell(table: CountedTable, records: CountedRecords) -> dict[str, int]:
+def _in_no_cell(table: Workload, records: CountedRecords) -> dict[str, int]:
     uncounted = {
         name: int((table.cells(records.codes, q) < 0).sum()) for q, name in enumerate(table.names)
     }
@@ -174,25 +174,25 @@ def counts_run(
     InputError, by the noisy counts alone, where that would take longer than `most_seconds`, and
     where delta is above 1 over the number of records.
     """
-    mechanism, counting = settings.chosen_mechanism, settings.plan
+    mechanism, plan = settings.chosen_mechanism, settings.plan
     records = table.counted
     assert isinstance(mechanism, NoisyCounts)
-    assert isinstance(counting, CountsPlan)
+    assert isinstance(plan, CountsPlan)
     assert isinstance(records, CountedRecords)
-    workload, schema = counting.workload, counting.schema
-    assert isinstance(workload, Workload)
+    counting, schema = plan.counting, plan.schema
+    assert isinstance(counting, Counting)
     known = settings.records if isinstance(settings.records, int) else None
     if known is None and mechanism.neighbours == "replace":
         known = table.records  # All neighbours have as many.
-    noise = workload.noise(mechanism.budget, hidden=known is None)
+    noise = counting.noise(mechanism.budget, hidden=known is None)
     seller = Seller.of_noise(noise, records, table.units)
-    bought = measured(workload, noise, seller, records=known)
+    bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     refuse_delta(settings, noisy.records)
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
-    plan = replace(table.plan, schema=bought.schema, written={"schema": bought.schema})
-    table = replace(table, plan=plan)
+    written = {"schema": bought.schema}
+    table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
     given = "public" if isinstance(settings.records, int) else None
@@ -239,7 +239,7 @@ def counts_run(
         seed=seed,
         rows=noisy.records,
         schema=bought.schema,
-        uncounted=_in_no_cell(noisy.table, workload.recoded(records, noisy.table)),
+        uncounted=_in_no_cell(noisy.table, counting.recoded(records, noisy.table)),
         noisy=noisy,
         fine=fine,
         imputed=imputed,
@@ -296,7 +296,7 @@ def imputed_values(
 
 def _drawn_once(
     schema: Schema,
-    table: CountedTable,
+    table: Workload,
     within: Mapping[str, Within],
     rng: np.random.Generator,
     codes: Codes,
@@ -379,7 +379,7 @@ def counts_columns(noisy: Measurements) -> dict[str, Any]:
     return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
 
 
-def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> Measurements:
+def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:
     """The noisy counts of a release; InputError where they are not those of its schema's cells."""
     counts = np.zeros(len(table.possible), dtype=np.int64)
     scales = np.ones(len(table.sets))
@@ -434,19 +434,19 @@ class MeasuredCounts:
 
 
 def measured(
-    workload: Workload, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
+    counting: Counting, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
 ) -> MeasuredCounts:
     """Buy the number of records, fine cells, and the sets in the cells that these choose.
 
     `records` is their number where neighbours have as many or it is public; else it is bought.
     """
     number = bought_number(seller, lambda own: len(own.codes)) if records is None else records
-    schema, table, finest = workload.schema, workload.table, workload.finest.columns
+    schema, table, finest = counting.schema, counting.table, counting.finest.columns
     fine: dict[str, FineCounts] = {}
     if finest:
         sets = [of_set(name) for name in table.names]
         deviation = noise.deviation(of_cells(next(iter(finest))))
-        cells = workload.fine_cells(most_fine_cells(number, deviation))
+        cells = counting.fine_cells(most_fine_cells(number, deviation))
         fine = bought_cells(
             seller,
             noise,
@@ -456,11 +456,11 @@ def measured(
         )
         most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
         schema = cells.chosen(schema, fine, most)
-        table = workload.in_cells(schema, priced=table.names)
+        table = counting.in_cells(schema, priced=table.names)
 
     @cache
     def coded(own: CountedRecords) -> CountedRecords:
-        return workload.recoded(own, table)
+        return counting.recoded(own, table)
 
     noisy = bought_tables(seller, noise, table, lambda own: coded(own).codes, records=number)
     return MeasuredCounts(schema, noisy, fine)

@@ -119,8 +119,8 @@ class ReleasedCounts:
         nobody = pl.DataFrame({name: [None, None] for name in asked})
         settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
         table = check_table(nobody, settings)
-        workload, priced = mechanism.workload(schema), self.counts["set"].unique()
-        counted, pure = workload.in_cells(schema, priced), mechanism.budget.pure
+        counting, priced = mechanism.counting(schema), self.counts["set"].unique()
+        counted, pure = counting.in_cells(schema, priced), mechanism.budget.pure
         noisy = read_counts(self.counts, counted, laplace=pure)
         seed = int(self.privacy["counts"]["public_seed"])
         imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)

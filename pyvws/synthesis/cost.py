@@ -22,7 +22,7 @@ import numpy as np
 from pyvws._base.phrase import counted as as_count
 from pyvws.engines.nuts import REFIT_SHARE
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Draws, Model, PredictsBetween
@@ -132,9 +132,9 @@ def expected_cost(
 
 
 def expected_of_counts(
-    mechanism: NoisyCounts, counted: CountedTable, records: int, *, most: float
+    mechanism: NoisyCounts, counted: Workload, records: int, *, most: float
 ) -> Cost:
-    """The cost of noisy counts of a `CountedTable` whose N records are imputed by sweeps.
+    """The cost of noisy counts of a `Workload` whose N records are imputed by sweeps.
 
     The remedy names the sweeps that take `most` seconds.
     """

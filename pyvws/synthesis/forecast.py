@@ -257,7 +257,7 @@ def _of_counts(
         notes.append(Phrase("counts", at))
         if cap is not None and cap > 1 and one is not None:
             notes.append(Phrase("cap-of-one", {"left_out": _beyond(units, 1), **asdict(one)}))
-        most, table = run.most_seconds, asked.counted_table(run.plan.schema)
+        most, table = run.most_seconds, asked.workload(run.plan.schema)
         cost = expected_of_counts(asked, table, N - out, most=most)
         notes += _time("time-of-counts", cost, most, {})
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
@@ -350,12 +350,12 @@ def _counts(plan: Plan, records: int, mechanism: NoisyCounts) -> _Counts | None:
     if plan.run.outcome is not None or plan.predictors or plan.members is not None:
         return None
     given: Any = plan.schema
-    workload = mechanism.workload(given)
+    counting = mechanism.counting(given)
     try:
-        counted = workload.table
+        counted = counting.table
     except InputError:
         return None
-    noise = workload.noise(mechanism.budget, hidden=False)
+    noise = counting.noise(mechanism.budget, hidden=False)
     cells = int(counted.possible.sum())
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])

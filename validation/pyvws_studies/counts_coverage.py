@@ -37,7 +37,7 @@ from pyvws.mechanisms.counts.measurements import (
     bought_tables,
     count_noise,
 )
-from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, counted_table
+from pyvws.mechanisms.counts.workload import OF_ALL, Workload, workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.privacy.seller import Seller
 from pyvws.tables.schema.column import Column
@@ -132,7 +132,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     """Coverage and width of all kinds of figures, on one database."""
     run, name = _budget(settings["runs"][key[0]]), str(key[1])
     whole = population(settings)
-    table = counted_table(whole.schema, settings["measure"][name])
+    table = workload(whole.schema, settings["measure"][name])
     records = whole.sample(run["n"], np.random.default_rng(seed.spawn(1)[0]))
     budget = NoisyCounts(epsilon=run["epsilon"], delta=run["delta"]).budget
     sold = count_noise(budget, table, hidden=True)
@@ -168,9 +168,7 @@ def _schema(settings: Mapping[str, Any]) -> Schema:
     )
 
 
-def _figures(
-    settings: Mapping[str, Any], table: CountedTable, whole: Population
-) -> Iterator[_Figure]:
+def _figures(settings: Mapping[str, Any], table: Workload, whole: Population) -> Iterator[_Figure]:
     """Cells of one, two and three columns that have at least `least_share` of the population."""
     names = [*table.columns]
     sizes = tuple(column.size for column in table.columns.values())

@@ -28,7 +28,7 @@ from pyvws.errors import SearchError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.measurements import Measurements, count_noise
-from pyvws.mechanisms.counts.sets import PAIRS, counted_table
+from pyvws.mechanisms.counts.workload import PAIRS, workload
 from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.mechanisms.unweighted import Unweighted
@@ -156,7 +156,7 @@ def counted_column(
     family.
     """
     schema = Schema({"y": column})
-    table = counted_table(schema, (PAIRS,), conditionals=True)
+    table = workload(schema, (PAIRS,), conditionals=True)
     codes, _ = table.read(open_frame(pl.DataFrame({"y": y})))
     noise = count_noise(Budget(epsilon=epsilon), table, hidden=True)
     rng = np.random.default_rng(seed.spawn(1)[0])

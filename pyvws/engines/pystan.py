@@ -19,7 +19,7 @@ from pyvws._base.checks import Floats
 from pyvws.engines._pystan_process import load_module
 from pyvws.engines.stan_run import (
     ChainEngine,
-    Densities,
+    ProgramDensities,
     StanJob,
     bound_command,
     compiled,
@@ -101,7 +101,7 @@ def _stored(path: Path) -> dict[str, Any]:
         return dict(stored)
 
 
-def densities(program: str, data: dict[str, Any], points: Floats) -> Densities:
+def densities(program: str, data: dict[str, Any], points: Floats) -> ProgramDensities:
     """The densities of a program at unconstrained points (P, D)."""
     module = load_module(_module_path(program))
     rows = [list(map(float, point)) for point in points]
@@ -109,7 +109,9 @@ def densities(program: str, data: dict[str, Any], points: Floats) -> Densities:
     gradients = [module.log_prob_grad(data, row, True) for row in rows]
     written = [module.write_array(data, row, True, True) for row in rows]
     names = list(module.constrained_param_names(data))
-    return Densities(np.array(values), np.array(gradients), variables(names, np.array(written)))
+    return ProgramDensities(
+        np.array(values), np.array(gradients), variables(names, np.array(written))
+    )
 
 
 def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:

@@ -17,7 +17,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.folders import private_folder
 from pyvws.engines.engine import failure_remedy
 from pyvws.engines.stan_run import (
-    Densities,
+    ProgramDensities,
     StanEngine,
     StanJob,
     StanRun,
@@ -111,10 +111,10 @@ def _asked(
     return call("rstan", function, _texts({**request, **arguments}))
 
 
-def densities(program: str, data: dict[str, Any], points: Floats) -> Densities:
+def densities(program: str, data: dict[str, Any], points: Floats) -> ProgramDensities:
     """As `pyvws.engines.pystan.densities`, by rstan's log_prob, grad_log_prob, constrain_pars."""
     answer = _asked("densities", program, data, {}, points=points)
-    return Densities(answer["value"], answer["gradient"], {"log_lik": answer["log_lik"]})
+    return ProgramDensities(answer["value"], answer["gradient"], {"log_lik": answer["log_lik"]})
 
 
 def unconstrained(program: str, data: dict[str, Any], draws: list[dict[str, Any]]) -> Floats:

@@ -55,7 +55,7 @@ class StanRun:
     seconds: float
 
 
-class Densities(NamedTuple):
+class ProgramDensities(NamedTuple):
     """Of a program at P unconstrained points: log densities (P,) with Stan's Jacobians up to a
     constant, their gradients (P, D), and the constrained variables (P, ...).
     """

@@ -134,7 +134,8 @@ def audit(
     """Leave records out, compute everything anew, and tell the loss of one draw.
 
     The weights are recomputed too, with their searches, from the same seed. So the loss is that of
-    the whole run, which a statement of the pseudo posterior alone does not bound. Records of the
+    the whole run, which a statement of the pseudo posterior alone does not bound [vws2024]. Where
+    the posterior is not known the loss is estimated from draws [bennett1976]. Records of the
     largest terms, of rare levels, of extreme values and random ones are chosen in turn. Where the
     schema has a unit, all records of one unit are left out.
 
@@ -203,7 +204,7 @@ def _refuse(run: RunSettings) -> None:
         raise InputError.by("audit-without-fit", mechanism=run.chosen_mechanism.name)
     if run.program is not None or run.existing_fit is not None:
         raise InputError.by("audit-of-outside-fit")
-    if run.schema is None:
+    if run.outcome is not None:
         raise InputError.by("audit-without-schema")
 
 

@@ -152,7 +152,7 @@ def test_a_door_hands_on_names_of_the_package(door):
 
 def test_every_function_of_arrays_or_tables_has_a_door():
     """Runs, their comparison, fits and the example are asked for by the package's own names."""
-    runs = {"compare", "example", "forecast", "synthesize"} | {
+    runs = {"audit", "compare", "example", "forecast", "synthesize"} | {
         name for name in NAMES if name.startswith("from_")
     }
     functions = {name for name in NAMES if inspect.isfunction(getattr(pyvws, name))}
@@ -243,13 +243,13 @@ def test_importing_the_package_loads_nothing_heavy():
 def test_help_and_version_load_nothing_heavy():
     """Every command's help in one process: what any of them loads is seen at the end.
 
-    But for synthesize and compare, whose options the families and mechanisms declare.
+    But for those whose options the families and mechanisms declare.
     """
     program = (
         "import contextlib, io, sys, typer\n"
         "from pyvws.commands.cli import app\n"
         "commands = sorted(typer.main.get_command(app).commands)\n"
-        "light = [name for name in commands if name not in ('compare', 'synthesize')]\n"
+        "light = [name for name in commands if name not in ('audit', 'compare', 'synthesize')]\n"
         "for said in [['--help'], ['--version'], *([name, '--help'] for name in light)]:\n"
         "    with contextlib.redirect_stdout(io.StringIO()) as shown:\n"
         "        app(said, standalone_mode=False)\n"

@@ -14,7 +14,7 @@ from pyvws import InputError, InverseWeighted
 from pyvws.mechanisms.registry import make_mechanism
 from pyvws.weights.weights import inverse_weights, scaled_bounds
 
-few = settings(max_examples=60, derandomize=True, deadline=None)
+few = settings(max_examples=60, derandomize=True)
 a_bound = st.just(0.0) | st.floats(5e-324, 1e300) | st.just(math.inf)
 bounds_lists = st.lists(a_bound, min_size=1, max_size=12).filter(lambda own: min(own) < math.inf)
 above_0 = st.floats(1e-3, 1e3)

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
+from pyvws_studies.own_process import peak_gigabytes
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from benchmarks.tables import LEVELS, categories
 from pyvws import NoisyCounts, Schema, synthesize
-from pyvws._base.own_process import peak_gigabytes
 from pyvws.tables.schema.column import Column
 
 __all__ = ["counted_run", "run"]

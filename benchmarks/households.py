@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -201,7 +201,7 @@ def record_epsilon(path: Path, draws: int) -> float:
     of: Any = {"seed": _SEED, "listener": SILENT}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return fitted_run(settings, cast(Any, settings.mechanism), alone, **of).final.bounds.epsilon
+        return fitted_run(settings, alone, **of).final.bounds.epsilon
 
 
 def run(plan: Plan) -> Found:

@@ -17,12 +17,12 @@ from time import perf_counter, process_time
 
 import numpy as np
 import pandas as pd
+from pyvws_studies.own_process import peak_gigabytes
 from pyvws_validation.authors import find_functions
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from pyvws import identification_risk, pairwise_weights
-from pyvws._base.own_process import peak_gigabytes
 from pyvws.r import bridge
 
 __all__ = ["run"]

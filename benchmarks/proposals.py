@@ -17,13 +17,13 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pyvws_studies.own_process import peak_gigabytes
 from scipy import stats
 from scipy.optimize import minimize
 
 import pyvws as vws
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
-from pyvws._base.own_process import peak_gigabytes
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.parts import follows

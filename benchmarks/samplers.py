@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks._found import Entry, Found, Plan, Table
 from pyvws import SamplerSettings
 from pyvws._base.checks import Floats
-from pyvws.engines._block_chains import Chain
 from pyvws.engines.compiled_target import CompiledTarget
+from pyvws.engines.nuts import Chain
 from pyvws.models.model import Start
 from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale

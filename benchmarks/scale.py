@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from pyvws_studies.own_process import peak_gigabytes
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from pyvws import SamplerSettings, Synthesizer
-from pyvws._base.own_process import peak_gigabytes
 
 __all__ = ["grow", "run"]
 

@@ -18,12 +18,12 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from pyvws_studies.own_process import peak_gigabytes
 from pyvws_studies.whole_tables import DESIGNS
 
 from benchmarks._found import Entry, Found, Plan, Table
 from benchmarks._worker import Worker
 from pyvws import SamplerSettings, Schema, Synthesizer
-from pyvws._base.own_process import peak_gigabytes
 from pyvws.evaluation.k_marginal import k_marginal
 from pyvws.tables.schema.column import Column
 

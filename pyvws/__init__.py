@@ -17,7 +17,6 @@ from pyvws.mechanisms.histogram.perturbed_histogram import (
 # would otherwise put the module in the function's place.
 from pyvws.risks.attribute_risk import attribute_risk as attribute_risk
 from pyvws.risks.identification_risk import identification_risk as identification_risk
-from pyvws.weights.reweight import reweight as reweight
 
 __version__ = "0.1.0"
 
@@ -80,7 +79,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "combine_formula": "pyvws.evaluation.combining_rules",
     "compare": "pyvws.comparison.compare",
     "counted_cells": "pyvws.evaluation.counted_cells",
-    "downscale": "pyvws.weights.truncation",
+    "downscale": "pyvws.weights.weights",
     "ecdf_utility": "pyvws.evaluation.one_column",
     "epsilon_per_draw": "pyvws.statement.several_draws",
     "example": "pyvws.tables.files.example",
@@ -101,6 +100,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "quantile": "pyvws.r_numbers.rarith",
     "regression_utility": "pyvws.evaluation.regression_utility",
     "risk_summary": "pyvws.evaluation.whack_a_mole",
+    "reweight": "pyvws.weights.weights",
     "risk_weights": "pyvws.weights.weights",
     "scalar_weights": "pyvws.weights.weights",
     "synthesize": "pyvws.release.synthesizer",
@@ -112,7 +112,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "total_epsilon": "pyvws.statement.several_draws",
     "topcode": "pyvws.evaluation.topcoding",
     "utility_table": "pyvws.evaluation.one_column",
-    "weighted_epsilon_weights": "pyvws.weights.truncation",
+    "weighted_epsilon_weights": "pyvws.weights.weights",
     "whack_a_mole": "pyvws.evaluation.whack_a_mole",
 }
 
@@ -121,7 +121,7 @@ _DOORS: Final = ("judge", "papers", "plots")
 
 __all__ = [
     "__version__",
-    *sorted([*_PUBLIC, "attribute_risk", "identification_risk", "perturbed_histogram", "reweight"]),
+    *sorted([*_PUBLIC, "attribute_risk", "identification_risk", "perturbed_histogram"]),
 ]
 
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 from pyvws import judge as judge
 from pyvws import papers as papers
 from pyvws import plots as plots
+from pyvws.auditing.audit import Audit as Audit
+from pyvws.auditing.audit import audit as audit
 from pyvws.bounds.joint import JointBounds as JointBounds
 from pyvws.bounds.joint import joint_bounds as joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds
@@ -103,13 +105,13 @@ from pyvws.synthesis.forecast import forecast as forecast
 from pyvws.tables.files.example import example as example
 from pyvws.tables.schema.column import Column as Column
 from pyvws.tables.schema.schema import Schema as Schema
-from pyvws.weights.reweight import reweight as reweight
-from pyvws.weights.truncation import downscale as downscale
-from pyvws.weights.truncation import weighted_epsilon_weights as weighted_epsilon_weights
+from pyvws.weights.weights import downscale as downscale
 from pyvws.weights.weights import inverse_weights as inverse_weights
 from pyvws.weights.weights import lipschitz_weights as lipschitz_weights
+from pyvws.weights.weights import reweight as reweight
 from pyvws.weights.weights import risk_weights as risk_weights
 from pyvws.weights.weights import scalar_weights as scalar_weights
+from pyvws.weights.weights import weighted_epsilon_weights as weighted_epsilon_weights
 
 __version__: str
 __all__: list[str]

@@ -26,6 +26,7 @@ _NAMES: Final = (
     "epsilon_per_draw",
     "four_way_weights",
     "identification_risk",
+    "inverse_weights",
     "joint_bounds",
     "lipschitz_bounds",
     "lipschitz_weights",

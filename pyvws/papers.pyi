@@ -18,6 +18,7 @@ from pyvws import ecdf_utility as ecdf_utility
 from pyvws import epsilon_per_draw as epsilon_per_draw
 from pyvws import four_way_weights as four_way_weights
 from pyvws import identification_risk as identification_risk
+from pyvws import inverse_weights as inverse_weights
 from pyvws import joint_bounds as joint_bounds
 from pyvws import lipschitz_bounds as lipschitz_bounds
 from pyvws import lipschitz_weights as lipschitz_weights

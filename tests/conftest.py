@@ -24,12 +24,11 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-from pyvws.engines._block_chains import Chain
+from pyvws.engines.nuts import Chain
 from pyvws.engines.registry import engine_version
 from pyvws.errors import MissingDependencyError
 from pyvws.posterior import prediction
-from pyvws.r.bridge import RError, r_available
-from pyvws.r.session import Session
+from pyvws.r.bridge import RError, Session, r_available
 from pyvws.release import large
 from pyvws.tables.files import write as table_writers
 

@@ -38,8 +38,7 @@ def release_of(table: Any, seed: int = SEED, **settings: Any) -> vws.Release:
 def fitted(table: Any, **settings: Any) -> FittedRun:
     """The fits of such a run, whose datasets are not drawn."""
     run = synthesizer(**settings)
-    mechanism: Any = run.mechanism
-    return fitted_run(run, mechanism, check_table(table, run), seed=SEED, listener=SILENT)
+    return fitted_run(run, check_table(table, run), seed=SEED, listener=SILENT)
 
 
 def in_steps(table: pl.DataFrame, folder: Path, **settings: Any) -> Path:

@@ -34,8 +34,7 @@ from pyvws.r.bridge import call
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
-from pyvws.weights.reweight import reweight
-from pyvws.weights.weights import weights_from_bounds
+from pyvws.weights.weights import reweight, weights_from_bounds
 
 FITS = "fits: native over rstan"
 READ = "bounds: direct over one read of the matrix"

@@ -405,7 +405,7 @@ def test_a_cut_validation_keeps_its_rows_and_says_so(
 def test_validate_fails_when_a_function_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     from pyvws_validation import runner
 
-    module = import_module("pyvws.weights.reweight")
+    module = import_module("pyvws.weights.weights")
     true = module.reweight
     monkeypatch.setattr(module, "reweight", lambda *a, **k: np.nextafter(true(*a, **k), 2))
     monkeypatch.setattr(runner, "CASES", [c for c in runner.CASES if "reweight" in c.id])

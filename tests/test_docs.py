@@ -34,7 +34,7 @@ from typer.main import get_command
 
 import pyvws
 from pyvws import plots
-from pyvws._base.references import REFERENCES
+from pyvws._base.resources import REFERENCES
 from pyvws.commands.cli import app
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram
 from pyvws.mechanisms.registry import MECHANISMS

@@ -428,7 +428,7 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
 def test_a_run_of_noisy_counts_says_how_many_sweeps_its_time_has() -> None:
     def cost(most: float = 300.0, records: int = 10**6, **given: Any) -> Cost:
         mechanism = vws.NoisyCounts(epsilon=1.0, **given)
-        return expected_of_counts(mechanism, mechanism.counted_table(PAIR), records, most=most)
+        return expected_of_counts(mechanism, mechanism.workload(PAIR), records, most=most)
 
     usual = cost()
     fitting = int(re.findall(r"Take (\d+) sweeps", cost(usual.seconds / 3).longest)[0])

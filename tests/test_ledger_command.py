@@ -21,7 +21,7 @@ from pyvws.commands.options import given_settings
 from pyvws.errors import OutputError
 from pyvws.report.ledger_figure import ledger_figure
 from pyvws.statement.releases import costs_together, digest, release_cost
-from pyvws.statement.schema import SCHEMA
+from pyvws.statement.words import SCHEMA
 from pyvws.synthesis.settings import RunSettings
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyvws.commands.output import tell
-from pyvws.sheet.sheet import Sheet, html, number
+from pyvws.sheet import Sheet, html, number, plain
 
 WORDS = st.text(st.characters(codec="ascii", categories=("L", "P", "S")), min_size=1, max_size=12)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -34,6 +34,11 @@ def test_every_text_and_number_of_a_sheet_is_told(
 def test_a_number_keeps_its_digits(value: float, digits: int) -> None:
     told = float(number(value, digits))
     assert told == value or abs(told - value) <= max(0.5, abs(value) * 10.0 ** (1 - digits))
+
+
+@given(st.recursive(st.floats() | WORDS | st.none(), lambda x: st.lists(x) | st.tuples(x, x)))
+def test_json_takes_what_is_plain(value: Any) -> None:
+    json.dumps(plain({"value": value, "array": np.array([np.nan])}), allow_nan=False)
 
 
 def test_a_result_is_told_to_people_or_to_programs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from pyvws.commands.cli import app
 from pyvws.commands.output import console_listener
 from pyvws.errors import SearchError
-from pyvws.sheet.sheet import Sheet, plain_console, print_sheets
+from pyvws.sheet import Sheet, plain_console, print_sheets
 
 run = CliRunner().invoke
 

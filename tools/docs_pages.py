@@ -22,7 +22,7 @@ from mkdocs.structure.files import File, Files
 from pyvws_validation.errata import Convention, Erratum, conventions, count, errata
 
 from pyvws import plots
-from pyvws._base.references import REFERENCES
+from pyvws._base.resources import REFERENCES
 
 ROOT = Path(__file__).resolve().parents[1]
 _FORMULA = re.compile(

@@ -44,7 +44,7 @@ def _ratios(name: str, seed: int, again: int) -> tuple[np.ndarray, float]:
     run = Synthesizer(outcome="y", mechanism="lw", datasets=1, **given)  # type: ignore[arg-type]
     table = check_table(make(np.random.default_rng(seed)), run)
     loop = open_loop(run, table, seed=seed, listener=SILENT)
-    done = fitted_run(run, run.mechanism, table, seed=seed, listener=SILENT, loop=loop)  # type: ignore[arg-type]
+    done = fitted_run(run, table, seed=seed, listener=SILENT, loop=loop)
     stated = done.final.bounds.epsilon
     fresh = [loop.fit(done.final.weights, "again", longer=LONGER) for _ in range(again)]
     return np.array([fit.bounds.epsilon for fit in fresh]) / stated, run.epsilon / stated

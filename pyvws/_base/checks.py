@@ -268,7 +268,7 @@ def distinct_labels(given: Iterable[object]) -> tuple[str, ...]:
     return labels
 
 
-def one_of_a_kind(value: Any, protocol: type, name: str, known: Mapping[str, type]) -> None:
+def one_of_a_kind(value: object, protocol: type, name: str, known: Mapping[str, type]) -> None:
     """Raise InputError unless the value is of a known class, or of a user's class for the protocol.
 
     A user's class is a frozen dataclass with every member of the protocol. Its name is none of the
@@ -293,6 +293,6 @@ def one_of_a_kind(value: Any, protocol: type, name: str, known: Mapping[str, typ
         )
     if not made_by.frozen:
         raise UsageError.by("own-part-not-frozen", kind=kind)
-    word = value.name
+    word = getattr(value, "name", None)
     if not (isinstance(word, str) and re.fullmatch(r"[a-z][a-z0-9-]*", word)) or word in known:
         raise UsageError.by("own-part-name", name=name, kind=kind)

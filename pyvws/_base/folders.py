@@ -1,19 +1,125 @@
-"""Write a folder whole or not at all: build it under a private name beside its place, rename it."""
+"""Folders that a process holds, private folders of a fit, and folders written whole or not at all.
+
+The holder of a folder keeps a lock on it, and the folder's name has the holder's process number. So
+other processes find the folders of a killed one: the system takes the lock away when the holder
+dies. The number alone would not do, because processes of containers all get the same few numbers.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import secrets
 import shutil
 import signal
+import socket
+import stat
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyvws._base.claims import abandoned, claimed_folder
 from pyvws.errors import OutputError
+
+_YOUNG_SECONDS = 60.0  # A holder takes its lock much sooner.
+
+
+@contextmanager
+def claimed_folder(path: Path) -> Iterator[None]:
+    """Make a folder of mode 0700 and hold it until the end of the `with` block."""
+    path.mkdir(mode=0o700)
+    handle = _locked(path)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def abandoned(path: Path, owner: int, *, surely: bool = False) -> bool:
+    """Whether the process `owner`, which made the folder, no longer holds the folder.
+
+    A link, or a folder of another user, never counts as abandoned, since the package must not
+    remove or take over such a folder. Where a disk has no locks, only the number of the process
+    tells; `surely` does not accept the number alone.
+    """
+    try:
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            return False
+        handle = _locked(path)
+        if handle is None:
+            return not surely and not lives(owner)
+        os.close(handle)
+        if not lives(owner) or owner == os.getpid():
+            return True
+        return time.time() - status.st_ctime > _YOUNG_SECONDS
+    except OSError:  # A process holds the folder, or the folder is gone.
+        return False
+
+
+def lives(pid: int) -> bool:
+    """Whether a process of that number runs, under any user."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # The process runs under another user.
+    return True
+
+
+def _locked(path: Path) -> int | None:
+    """A handle that holds a folder's lock, or None without locks; BlockingIOError where held."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A new, empty folder of mode 0700 in the system's temporary folder, removed in the end."""
+    sweep()
+    name = f"{_prefix()}{os.getpid()}-{secrets.token_hex(4)}"
+    folder = Path(tempfile.gettempdir()) / name
+    try:
+        with claimed_folder(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep() -> int:
+    """Remove the folders of this user's dead processes on this machine; return their number."""
+    removed = 0
+    name = re.compile(re.escape(_prefix()) + r"(\d+)-")
+    for path in Path(tempfile.gettempdir()).glob(f"{_prefix()}*"):
+        match = name.match(path.name)
+        if match is not None and abandoned(path, int(match[1])):
+            shutil.rmtree(path, ignore_errors=True)
+            removed += not path.exists()
+    return removed
+
+
+def _prefix() -> str:
+    """The start of folder names on this machine; keeps containers with one TMPDIR apart."""
+    machine = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+    return f"pyvws-{machine}-"
+
 
 _PARTIAL, _OLD = "partial", "old"
 FILE_RIGHTS, _FOLDER_RIGHTS = 0o644, 0o755  # The most rights that a release has.
@@ -43,7 +149,7 @@ def _check(folder: Path, overwrite: bool, source: Path | None) -> None:
                 f"{folder} is in the input folder, whose parts the next run reads. Name another "
                 "folder."
             )
-    _sweep(place)
+    _sweep_beside(place)
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file. Name a folder for the output.")
     if folder.is_dir() and any(folder.iterdir()):
@@ -153,7 +259,7 @@ def _beside(place: Path, mark: str) -> Path:
     return place.parent / f".{place.name}.{os.getpid()}-{secrets.token_hex(4)}.{mark}"
 
 
-def _sweep(place: Path) -> None:
+def _sweep_beside(place: Path) -> None:
     """Remove the folders that dead runs left beside `place`; one replaced half-way comes back."""
     pattern = re.compile(rf"\.(.+)\.(\d+)-[0-9a-f]+\.({_PARTIAL}|{_OLD})", re.S)
     if not place.parent.is_dir():

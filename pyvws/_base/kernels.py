@@ -24,10 +24,10 @@ from typing import Any, Final, TypeVar
 
 import numba
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.typing.templates import Signature
 from platformdirs import user_cache_path
-
-from pyvws._base.kernel_parts import PartCompiler
 
 _PACKAGE = Path(__file__).parents[1]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -211,3 +211,35 @@ def announce_compiling(tell: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _TELL.reset(before)
+
+
+class PartCompiler(Compiler):
+    """numba's compiler (its option `pipeline_class`) of functions that only compiled code calls."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        self.state.library = _Part(self.state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
+
+
+class _Part(JITCodeLibrary):
+    """A function's code and that of the functions it calls, for others to link."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """No address: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        return _NoMachineCode()
+
+
+class _NoMachineCode:
+    def set_env(self, _name: str, _environment: object) -> None:
+        """Nothing to tell an environment to, which only code with Python objects would read."""

@@ -1,7 +1,8 @@
-"""Files that travel with the package but are not Python: R references, Stan programs, results."""
+"""Files that travel with the package but are not Python: R scripts, Stan programs, papers."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,11 @@ from pyvws.errors import InputError, MissingDependencyError
 RESOURCES: Final = ("r_reference", "stan", "validation")
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
+
+REFERENCES: Final[dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("references.toml").read_text(encoding="utf-8")
+)
+"""The papers that docstrings, cases and documents cite, by key."""
 
 
 def folder(name: str) -> Path:

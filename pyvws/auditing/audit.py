@@ -19,7 +19,7 @@ from pyvws.auditing.losses import Fitted, loss
 from pyvws.auditing.records import Chosen, chosen_records
 from pyvws.errors import ConvergenceError, InputError, PyvwsError
 from pyvws.release.posterior import FittedRun, fitted_run
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
 from pyvws.synthesis.settings import RunSettings
@@ -224,7 +224,7 @@ def _run(run: RunSettings, frame: nw.DataFrame[Any], seed: int) -> FittedRun:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         table = check_table(frame.to_native(), run)
-        return fitted_run(run, run.chosen_mechanism, table, seed=seed, listener=SILENT)
+        return fitted_run(run, table, seed=seed, listener=SILENT)
 
 
 def _row(

@@ -13,28 +13,29 @@ Algorithm 1 of [vws2024] with x_i a vector, over the product of the sets of draw
 A log probability never exceeds 0. With B_i the sum of Delta_ik over the columns that are log
 densities, the weighted term of a record lies in [-Delta_i, min(Delta_i, B_i)] at every draw. One
 draw then costs max_i [Delta_i + min(Delta_i, B_i)] with the weights held fixed (docs/strict.md).
+
+Of units of several records the bounds are those of records, with l_h = sum_j l_hj in the place of
+l_i. The sums of each column run over the product of the columns' draws, and neighbours differ by
+one unit.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csc_array, csr_array
 
 from pyvws._base.checks import Floats, log_lik_matrix, same_length, weight_vector
 from pyvws._base.cores import share_out
-from pyvws.bounds.lipschitz import (
-    Accounting,
-    Block,
-    LipschitzBounds,
-    blockwise_bounds,
-)
-from pyvws.bounds.window import window_widths
+from pyvws.bounds.lipschitz import Accounting, Block, LipschitzBounds, blockwise_bounds
 from pyvws.errors import InputError
+from pyvws.tables.design.units import UnitKinds
 
 _SEEN: Final = 200  # Records of the largest bounds, whose terms tell how bounds grow with draws.
 
@@ -305,3 +306,49 @@ def _by_column(weights: ArrayLike | None, records: int, columns: int) -> Floats:
             "weights-shape", records=records, it=(records, columns), shape=np.shape(weights)
         )
     return np.column_stack([weight_vector(column) for column in given.T])
+
+
+def window_widths(by_record: Floats, of_densities: Floats) -> Floats:
+    """w_i = Delta_i + min(Delta_i, B_i), in nats; larger = riskier.
+
+    The weighted term of record i lies in [-Delta_i, min(Delta_i, B_i)] at every draw: a log
+    probability is at most 0, and log densities add at most B_i (N,), the sum of their bounds.
+    """
+    return np.asarray(by_record + np.minimum(by_record, of_densities))
+
+
+ENTRIES: Final = 1 << 20  # Log-likelihoods of records at once, 8 MB.
+
+
+def unit_terms(terms: ColumnTerms, kinds: UnitKinds, draws: int) -> ColumnTerms:
+    """The log-likelihoods of the kinds of units at S draws, from those of the records' cells.
+
+    A block has some kinds of units at all draws. No matrix of all units by draws is made. A record
+    whose log-likelihood is not a number makes its unit's sum -inf. A unit of one record has the
+    record's own terms, to the bit.
+    """
+
+    most = max(1, ENTRIES // max(1, draws))  # Cells of records at once.
+
+    def at(places: NDArray[np.intp]) -> Floats:
+        counts = kinds.counts[places]
+        used, place = np.unique(counts.indices, return_inverse=True)
+        sparse = csc_array(
+            csr_array((counts.data, place, counts.indptr), shape=(len(places), len(used)))
+        )
+        sums = np.zeros((len(places), draws))
+        for first in range(0, len(used), most):
+            cells = slice(first, first + most)
+            values = terms.at(used[cells])
+            values = np.ascontiguousarray(np.where(np.isnan(values), -np.inf, values).T)
+            sums += sparse[:, cells] @ values
+        return np.ascontiguousarray(sums.T)
+
+    def blocks() -> Iterator[Block]:
+        lengths = np.cumsum(np.diff(kinds.counts.indptr)) // most
+        starts = np.flatnonzero(np.diff(lengths, prepend=-1))
+        for start, end in zip(starts, [*starts[1:], kinds.n_kinds], strict=False):
+            places = np.arange(start, end)
+            yield slice(0, draws), slice(int(start), int(end)), partial(at, places)
+
+    return ColumnTerms(blocks, at, kinds.of_unit, kinds.n_kinds, terms.probability)

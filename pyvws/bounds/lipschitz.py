@@ -80,10 +80,7 @@ class LipschitzBounds:
         if self.accounting == "papers" or self.windows is None:
             return self
         return replace(
-            self,
-            by_record=0.5 * self.windows,
-            database=0.5 * self.epsilon_of_window,
-            windows=None,
+            self, by_record=0.5 * self.windows, database=0.5 * self.epsilon_of_window, windows=None
         )
 
     @property

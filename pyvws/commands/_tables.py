@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, choice, positions
 from pyvws.commands.options import names
-from pyvws.errors import InputError, UsageError
+from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import OF, rule_of
 from pyvws.evaluation.original_and_datasets import described
 from pyvws.report.output_folder import (
@@ -32,7 +32,7 @@ from pyvws.report.output_folder import (
 from pyvws.report.released_columns import ColumnValues, ReportedColumn, reported_column, valued
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame, plain_columns
 from pyvws.tables.files.headers import named
-from pyvws.tables.files.read import TableFile, read_table
+from pyvws.tables.files.read import read_table
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -41,22 +41,6 @@ UNIT_SIZE: Final = "unit_size"
 """The column that has how many records a unit has."""
 
 _OF_CELLS: Final = ("levels", "missing", "range", "decimals")
-
-
-def forecast_records(table: Path, reference: str | None) -> TableFile:
-    """The records of a forecast: those of the table, or of a reference in their place.
-
-    Of a reference of several datasets the first is taken, which is as large as a table. Nothing of
-    the `table` is opened then.
-    """
-    from pyvws.synthesis.reference import public_files
-
-    if reference is None:
-        return read_table(table)
-    (file, *_) = public_files(Path(reference))
-    if table.exists() and file.exists() and file.samefile(table):
-        raise UsageError.by("reference-is-the-table")
-    return read_table(file)
 
 
 def chosen_schema(synthetic: Sequence[Path], given: Path | None) -> Schema | None:

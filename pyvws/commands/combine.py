@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pyvws.commands.output import AsJson, OfWhat, Quiet, tell
-from pyvws.sheet.sheet import Sheet
+from pyvws.commands.output import AsJson, Kind, Level, OfWhat, Quiet, SchemaOfRun, Synthetic, tell
+from pyvws.sheet import Sheet
 
 _COUNTED = {
     True: "The noisy counts have a set with all columns of the formula.",
@@ -19,17 +18,12 @@ _COUNTED = {
 
 
 def combine(
-    synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],
+    synthetic: Synthetic,
     formula: Annotated[str, typer.Option(help='As in R: "income ~ region + urban".')],
-    kind: Annotated[
-        str,
-        typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
-    ] = "partial",
+    kind: Kind = "partial",
     of: OfWhat = None,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    schema: Annotated[
-        Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
-    ] = None,
+    level: Level = 0.95,
+    schema: SchemaOfRun = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:

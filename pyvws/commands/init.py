@@ -21,7 +21,7 @@ def init(
     """
     from pyvws._base.folders import write_whole
     from pyvws.commands.options import template_options
-    from pyvws.synthesis.config import commented
+    from pyvws.synthesis.settings_by_name import commented
 
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists. Name another file, or use --overwrite.")

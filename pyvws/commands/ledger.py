@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pyvws.commands.output import AsJson, Quiet, tell
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet import Sheet
 
 _FIGURES = ("epsilon", "delta", "rho", "window", "signed")
 

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pyvws.errors import OutputError
-from pyvws.sheet.sheet import Sheet, plain_console, print_json, print_sheets
+from pyvws.sheet import Sheet, plain_console, print_json, print_sheets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _SPEED_SECONDS = 600.0  # How far back the speed of results is measured: some take minutes.
 _LINES = 20  # Lines of progress without a terminal.
+
+
+of_columns = partial(typer.Option, metavar="COL,COL")
 
 
 class RadiusKind(StrEnum):
@@ -36,9 +40,7 @@ Original = Annotated[
     Path,
     typer.Argument(help="Confidential table: .csv, .txt, .parquet, .arrow, or a folder of parts."),
 ]
-Known = Annotated[
-    str | None, typer.Option(help="Public columns that an intruder knows.", metavar="COL,COL")
-]
+Known = Annotated[str | None, of_columns(help="Public columns that an intruder knows.")]
 Radius = Annotated[float, typer.Option(help="0.2 = 20 %, or in the outcome's unit.")]
 Unit = Annotated[RadiusKind, typer.Option(help="Whether --radius is a share or a distance.")]
 Policy = Annotated[float, typer.Option(help="Risk that the agency does not accept.")]
@@ -51,6 +53,16 @@ OfWhat = Annotated[
         metavar="population|table",
     ),
 ]
+Synthetic = Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")]
+SchemaOfRun = Annotated[
+    Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
+]
+Level = Annotated[float, typer.Option(help="Level of the intervals.")]
+Kind = Annotated[
+    str,
+    typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
+]
+Target = Annotated[str | None, of_columns(help="With --keys: columns to learn.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the folder whole.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", help="Print nothing but errors and warnings, those on stderr.")
@@ -63,22 +75,18 @@ AsJson = Annotated[
 @contextmanager
 def console_listener(console: Console) -> Iterator[Listener]:
     """A listener that draws a bar for each fit on a terminal, and plain lines elsewhere."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
     from pyvws.synthesis.loop import Listener
 
-    first = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    columns = (*first, TextColumn("left"), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+    columns = (
+        *(progress.TextColumn("{task.description}", markup=False), progress.BarColumn()),
+        *(progress.TimeElapsedColumn(), progress.TextColumn("left")),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         count = 0
-        last: TaskID | None = None
+        last: progress.TaskID | None = None
 
         def fit(label: str) -> FitProgress:
             nonlocal count, last
@@ -130,21 +138,13 @@ def counted_progress(name: str) -> Iterator[Callable[..., None]]:
     The result takes how many are done and how many there are. Where some take much longer than
     others, it also takes the share of the work that is done, from which the time left follows.
     """
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress
 
     console = plain_console(stderr=True)
-    counted = TextColumn("{task.fields[counted]}")
-    columns = (TextColumn(name), BarColumn(), counted, TimeElapsedColumn())
-    left = (TextColumn("left"), TimeRemainingColumn())
-    with Progress(
-        *columns,
-        *left,
+    counted = progress.TextColumn("{task.fields[counted]}")
+    with progress.Progress(
+        *(progress.TextColumn(name), progress.BarColumn(), counted, progress.TimeElapsedColumn()),
+        *(progress.TextColumn("left"), progress.TimeRemainingColumn()),
         console=console,
         disable=not console.is_terminal,
         speed_estimate_period=_SPEED_SECONDS,

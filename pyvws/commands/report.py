@@ -16,6 +16,7 @@ from pyvws.commands.output import (
     Quiet,
     Radius,
     RadiusKind,
+    Target,
     Unit,
     print_json,
 )
@@ -52,9 +53,7 @@ def report(
             metavar="COL,COL",
         ),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="With --keys: columns to learn.", metavar="COL,COL")
-    ] = None,
+    target: Target = None,
     title: Annotated[
         str, typer.Option(help="What is released; it stands at the top of both pages.")
     ] = "Synthetic data",

@@ -15,11 +15,13 @@ from pyvws.commands.output import (
     Policy,
     Quiet,
     Radius,
+    Target,
+    of_columns,
     tell,
     write_for_owner,
 )
 from pyvws.errors import UsageError
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet import Sheet
 
 
 def risk(
@@ -49,12 +51,9 @@ def risk(
         typer.Option(help="Parquet file for the risks of each record, which are confidential."),
     ] = None,
     keys: Annotated[
-        str | None,
-        typer.Option(help="Columns known of a record; rows in any order.", metavar="COL,COL"),
+        str | None, of_columns(help="Columns known of a record; rows in any order.")
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="With --keys: columns to learn.", metavar="COL,COL")
-    ] = None,
+    target: Target = None,
     holdout: Annotated[
         Path | None, typer.Option(help="With --keys: records that made no dataset.")
     ] = None,
@@ -89,7 +88,7 @@ def risk(
         asked: Any = {"keys": names(keys), "target": names(target), "schema": read.schema}
         asked["holdout"] = read_table(holdout).with_codes if holdout else None
         risks = table_risk(read.original, read.datasets, **asked)
-        tell(_with_units(risks.sheets[0], synthetic), quiet=quiet, as_json=as_json)
+        tell(_with_units(risks.sheet, synthetic), quiet=quiet, as_json=as_json)
         return
     if outcome is None:
         raise UsageError.by("risk-without-keys")
@@ -101,8 +100,7 @@ def risk(
         before, after = (found.by_record[x] for x in ("Data", "Synthetic"))
         risks_of_records = pl.DataFrame({"risk_confidential": before, "risk_synthetic": after})
         write_for_owner(out, risks_of_records.write_parquet, ".parquet")
-    (sheet,) = found.sheets
-    tell(_with_units(sheet, synthetic), quiet=quiet, as_json=as_json)
+    tell(_with_units(found.sheet, synthetic), quiet=quiet, as_json=as_json)
 
 
 def _with_units(sheet: Sheet, synthetic: list[Path]) -> Sheet:

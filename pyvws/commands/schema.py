@@ -10,7 +10,7 @@ import typer
 from pyvws._base.phrase import Phrase
 from pyvws.commands.output import AsJson, Original, Quiet, tell
 from pyvws.errors import InputError, OutputError, UsageError
-from pyvws.sheet.sheet import Sheet
+from pyvws.sheet import Sheet
 
 _UNNAMED = (
     "The first line of the file looks like a record, so columns have their places for names here. "
@@ -55,7 +55,7 @@ def schema(
       pyvws schema people.csv --out proposal.toml
       pyvws schema proposal.toml --accept "A. Steward" --out schema.toml
     """
-    from pyvws.commands._tables import forecast_records
+    from pyvws.commands.synthesize import forecast_records
     from pyvws.statement.words import forecast_words
     from pyvws.synthesis.forecast import forecast
     from pyvws.tables.files.headers import display_names, record_instead

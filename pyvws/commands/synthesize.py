@@ -32,7 +32,9 @@ from pyvws.errors import (
 )
 
 if TYPE_CHECKING:
-    from pyvws.plan.plan import Plan
+    import polars as pl
+
+    from pyvws.synthesis.settings import RunSettings
     from pyvws.tables.files.read import TableFile
 
 _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>[kKmMgGtT]?[bB])?")
@@ -52,7 +54,7 @@ class LogLik(StrEnum):
 def take_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make the file's settings the options' defaults; the command line overrides the file."""
     if path is not None:
-        from pyvws.synthesis.config import read_config
+        from pyvws.synthesis.settings_by_name import read_config
 
         allowed = [name for name, *_ in template_options(context.command)]
         several = {one.name for one in context.command.params if getattr(one, "multiple", False)}
@@ -138,21 +140,18 @@ def synthesize(
     """
     from pyvws._base.folders import check_folder
     from pyvws._base.seeds import chosen_seed
-    from pyvws.commands._tables import forecast_records
     from pyvws.engines.user_program import UserProgram
     from pyvws.mechanisms.censored import Censored
     from pyvws.release.synthesizer import Synthesizer
-    from pyvws.synthesis.config import read_weights
+    from pyvws.synthesis.earlier_releases import read_statement
     from pyvws.synthesis.forecast import forecast_of
-    from pyvws.synthesis.settings_by_name import arranged
+    from pyvws.synthesis.settings_by_name import arranged, read_weights
     from pyvws.tables.files.read import read_table
     from pyvws.tables.files.steps import run_bytes
     from pyvws.tables.schema.schema import Schema
 
     if out is None and not plan:
         raise UsageError.by("out-missing")
-    if out is not None and not plan:
-        check_folder(out, overwrite=overwrite, source=table)
     given: dict[str, Any] = given_settings(context)
     if stan is not None:
         text, further = _file_text(stan), {} if stan_data is None else _json_data(stan_data)
@@ -172,7 +171,7 @@ def synthesize(
         given.pop("reference", None)  # Of the forecast alone.
     with wrong_usage():
         settings = Synthesizer(**arranged(given))
-    if plan or out is None:
+    if out is None or plan:
         source = forecast_records(table, reference)
         records = source.with_codes if settings.plan.reads_codes else source.frame
         expected = forecast_of(settings, records, public=reference is not None)
@@ -181,15 +180,17 @@ def synthesize(
         else:
             print(expected)
         return
+    check_folder(out, overwrite=overwrite, source=table)
     mechanism: Any = settings.mechanism
     reused = [] if mechanism.facts.takes_table else _seed_of_another_run(context, config)
     chosen = chosen_seed(seed)
-    large = run_bytes(
+    size = run_bytes(
         table,
         used=settings.plan.used,
         datasets=settings.datasets,
         draws=settings.settings.draws * settings.settings.chains,
-    ) > _size_in_bytes(memory)
+    )
+    in_memory = size <= _size_in_bytes(memory)
     console = plain_console(stderr=True)
     silent = quiet or as_json
     for line in reused:
@@ -200,25 +201,39 @@ def synthesize(
     ):
         for kind in (ConvergenceWarning, DisclosureWarning, MisfitWarning):
             warnings.simplefilter("always", kind)
-        if large:
-            privacy = settings.fit_to(
-                table, out, seed=chosen, overwrite=overwrite, listener=listener
-            )
-        else:
+        if in_memory:
             source = read_table(table, every_line=settings.plan.refuses_no_record)
             release = settings.fit(
-                as_read(settings.plan, source),
+                as_read(settings, source),
                 seed=chosen,
                 listener=listener,
                 release_frame=source.as_written,
                 input_sha256=source.sha256,
             )
             release.write(out, overwrite=overwrite, format=source.format)
-            privacy = release.privacy
+        else:
+            settings.fit_to(table, out, seed=chosen, overwrite=overwrite, listener=listener)
     for warning in caught:
         console.print(f"Warning: {warning.message}", style="yellow", soft_wrap=True)
     told = [*reused, *(str(w.message) for w in caught)]
-    tell_release(privacy, out, told, quiet=quiet, as_json=as_json)
+    tell_release(read_statement(out), out, told, quiet=quiet, as_json=as_json)
+
+
+def forecast_records(table: Path, reference: str | None) -> TableFile:
+    """The records of a forecast: those of the table, or of a reference in their place.
+
+    Of a reference of several datasets the first is taken, which is as large as a table. Nothing of
+    the `table` is opened then.
+    """
+    from pyvws.synthesis.reference import public_files
+    from pyvws.tables.files.read import read_table
+
+    if reference is None:
+        return read_table(table)
+    (file, *_) = public_files(Path(reference))
+    if table.exists() and file.exists() and file.samefile(table):
+        raise UsageError.by("reference-is-the-input")
+    return read_table(file)
 
 
 def _seed_of_another_run(context: typer.Context, config: Path | None) -> list[str]:
@@ -238,13 +253,13 @@ def _seed_of_another_run(context: typer.Context, config: Path | None) -> list[st
     ]
 
 
-def as_read(plan: Plan, source: TableFile) -> Any:
+def as_read(run: RunSettings, source: TableFile) -> pl.DataFrame:
     """The table of a file as a run reads it: under a strict claim cell by cell."""
-    if plan.refuses_no_record:
-        plan = plan.on(source.frame)
+    if run.plan.refuses_no_record:
+        plan = run.plan.on(source.frame)
         names = {*plan.columns_by_cell} | ({plan.unit} if plan.unit is not None else set())
         return source.by_cell(names)
-    return source.with_codes if plan.reads_codes else source.frame
+    return source.with_codes if run.plan.reads_codes else source.frame
 
 
 def _size_in_bytes(text: str) -> float:

@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pyvws.commands.output import AsJson, OfWhat, Overwrite, Quiet, tell
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.commands.output import (
+    AsJson,
+    Kind,
+    Level,
+    OfWhat,
+    Overwrite,
+    Quiet,
+    SchemaOfRun,
+    Synthetic,
+    of_columns,
+    tell,
+)
+from pyvws.sheet import Sheet, number
 
 if TYPE_CHECKING:
     from pyvws.evaluation.published_table import PublishedTable
@@ -17,37 +28,22 @@ if TYPE_CHECKING:
 
 
 def tabulate(
-    synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],
-    by: Annotated[
-        str | None, typer.Option(help="Columns whose levels make the cells.", metavar="COL,COL")
-    ] = None,
+    synthetic: Synthetic,
+    by: Annotated[str | None, of_columns(help="Columns whose levels make the cells.")] = None,
     count: Annotated[bool, typer.Option("--count", help="Estimate the number of records.")] = False,
-    total: Annotated[
-        str | None, typer.Option(help="Estimate totals of these columns.", metavar="COL,COL")
-    ] = None,
-    mean: Annotated[
-        str | None, typer.Option(help="Estimate means of these columns.", metavar="COL,COL")
-    ] = None,
-    share: Annotated[
-        str | None, typer.Option(help="Estimate the shares of their levels.", metavar="COL,COL")
-    ] = None,
-    quantile: Annotated[
-        str | None, typer.Option(help="Estimate quantiles of these columns.", metavar="COL,COL")
-    ] = None,
+    total: Annotated[str | None, of_columns(help="Estimate totals of these columns.")] = None,
+    mean: Annotated[str | None, of_columns(help="Estimate means of these columns.")] = None,
+    share: Annotated[str | None, of_columns(help="Estimate the shares of their levels.")] = None,
+    quantile: Annotated[str | None, of_columns(help="Estimate quantiles of these columns.")] = None,
     at: Annotated[
         str, typer.Option(help="Levels of the quantiles, between 0 and 1.", metavar="N,N")
     ] = "0.5",
     weights: Annotated[str | None, typer.Option(help="Column of survey weights.")] = None,
     strata: Annotated[str | None, typer.Option(help="Column of strata.")] = None,
     clusters: Annotated[str | None, typer.Option(help="Column of clusters.")] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
-    ] = None,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    kind: Annotated[
-        str,
-        typer.Option(help="Whether some columns were synthesized or all.", metavar="partial|full"),
-    ] = "partial",
+    schema: SchemaOfRun = None,
+    level: Level = 0.95,
+    kind: Kind = "partial",
     of: OfWhat = None,
     by_unit: Annotated[
         str | None,

@@ -8,19 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
-from pyvws.commands.output import AsJson, Original, Quiet, tell, write_for_owner
+from pyvws.commands.output import (
+    AsJson,
+    Original,
+    Quiet,
+    SchemaOfRun,
+    Synthetic,
+    of_columns,
+    tell,
+    write_for_owner,
+)
 
 
 def utility(
     original: Original,
-    synthetic: Annotated[list[Path], typer.Argument(help="Synthetic datasets, or a run's folder.")],
+    synthetic: Synthetic,
     outcome: Annotated[str | None, typer.Option(help="Judge this column's margin alone.")] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Columns to judge; all by default.", metavar="COL,COL")
-    ] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="schema.toml; by default that of the run, if any.")
-    ] = None,
+    columns: Annotated[str | None, of_columns(help="Columns to judge; all by default.")] = None,
+    schema: SchemaOfRun = None,
     trees: Annotated[
         bool, typer.Option("--trees", help="S_pMSE by trees too (needs scikit-learn).")
     ] = False,

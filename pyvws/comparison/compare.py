@@ -27,9 +27,8 @@ from pyvws.comparison.points import Point, Seeds, planned, point_key, refuse_cho
 from pyvws.evaluation.table_scores import Score
 from pyvws.report.page import PagePicture, picture, render
 from pyvws.synthesis.confidential_table import check_table
-from pyvws.synthesis.config import SCHEMA_FILE, config_text
 from pyvws.synthesis.settings import RunSettings
-from pyvws.synthesis.settings_by_name import arranged
+from pyvws.synthesis.settings_by_name import SCHEMA_FILE, arranged, config_text
 
 _NONE: Callable[[int, int], None] = lambda _done, _total: None  # noqa: E731
 
@@ -243,6 +242,6 @@ def _write(comparison: Comparison, folder: Path) -> list[Path]:
 
 
 def _page(comparison: Comparison, drawn: PagePicture | None) -> str:
-    (sheet,) = comparison.sheets
+    sheet = comparison.sheet
     rows = replace(sheet, lead=(), notes=())
     return render("comparison.html.j2", command="compare", sheet=sheet, rows=rows, drawn=drawn)

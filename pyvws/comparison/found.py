@@ -21,9 +21,8 @@ from pyvws.errors import InputError
 from pyvws.evaluation.k_marginal import standing
 from pyvws.evaluation.table_scores import Score
 from pyvws.mechanisms.remedies import remedies
-from pyvws.sheet.sheet import InSheets, Sheet, number
-from pyvws.statement.guarantees import STRICT
-from pyvws.statement.words import SIGNED, caveat
+from pyvws.sheet import InSheets, Sheet, number
+from pyvws.statement.words import SIGNED, STRICT, caveat
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -232,9 +231,9 @@ def _lacking(not_run: Sequence[Point], epsilon: float) -> list[str]:
     ]
 
 
-def span(values: Sequence[float], form: str = ".1f") -> str:
+def span(values: Sequence[float]) -> str:
     """The least and the largest value, or one where they look alike."""
-    low, high = format(min(values), form), format(max(values), form)
+    low, high = f"{min(values):.1f}", f"{max(values):.1f}"
     return high if low == high else f"{low} to {high}"
 
 
@@ -278,22 +277,20 @@ class Comparison(InSheets):
         return f"Comparison({len(self.rows)} points, {len(self.advice)} epsilons)"
 
     @property
-    def sheets(self) -> tuple[Sheet]:
+    def sheet(self) -> Sheet:
         """A row for each point, under the advice; scores with two standard errors over seeds."""
         scores: Sequence[Score] = next((row.scores[0] for row in self.rows if row.scores), ())
         names = [score.name for score in scores]
         advice = {f"{entry.epsilon:g}": entry.text for entry in self.advice}
         notes = self._notes()
-        return (
-            Sheet(
-                "Choices by epsilon (confidential). Larger epsilon = less private. Scores ± two "
-                "standard errors; processor seconds a seed.",
-                ("choice", *_FIRST, *names, "weight", "R-hat", "seconds"),
-                [_as_text(row, names) for row in self.rows],
-                notes=[*notes, LOOKED],
-                lead=[*advice.values()],
-                facts={"rows": self.table().to_dicts(), "advice": advice, "notes": notes},
-            ),
+        return Sheet(
+            "Choices by epsilon (confidential). Larger epsilon = less private. Scores ± two "
+            "standard errors; processor seconds a seed.",
+            ("choice", *_FIRST, *names, "weight", "R-hat", "seconds"),
+            [_as_text(row, names) for row in self.rows],
+            notes=[*notes, LOOKED],
+            lead=[*advice.values()],
+            facts={"rows": self.table().to_dicts(), "advice": advice, "notes": notes},
         )
 
     def _notes(self) -> list[str]:

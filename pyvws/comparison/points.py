@@ -7,7 +7,6 @@ folder as soon as it is there, so a comparison that stops goes on from the point
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import threading
@@ -40,6 +39,7 @@ from pyvws.evaluation.table_scores import BLIND, Score
 from pyvws.evaluation.table_utility import table_utility
 from pyvws.mechanisms.registry import MECHANISMS, mechanism_settings
 from pyvws.release.datasets import WholeDraws, draw_whole, open_draws
+from pyvws.sheet import plain
 from pyvws.statement.words import SIGNED, caveat_keys
 from pyvws.synthesis.confidential_table import ConfidentialTable, check_table
 from pyvws.synthesis.fit_sources import FitProgress
@@ -231,7 +231,7 @@ class Seeds:
             except PyvwsError as error:
                 row = {"problem": str(error)}
             row |= {"seconds": time.process_time() - began}
-            self.folder.keep(point_key(point, number), Result([_plain(row)]))
+            self.folder.keep(point_key(point, number), Result([plain(row)]))
         return Result([])
 
     def _row(
@@ -272,7 +272,7 @@ class Seeds:
             "mean_weight": final.get("mean_weight"),
             "rhat": final.get("diagnostics", {}).get("rhat_max"),
             "fits": len(figures.get("fits", ())),
-            "scores": [_plain(asdict(score)) for score in scores],
+            "scores": [plain(asdict(score)) for score in scores],
         }
 
     def _in_time(self) -> None:
@@ -313,14 +313,6 @@ def _margin(data: nw.DataFrame[Any], name: str, datasets: Sequence[Any], unit: s
     bootstrap = ecdf_utility(y, [y[again]]).maximum
     mean = float(np.mean(values))
     return Score("margins", mean, values, bootstrap, 0.0, 0.0, 1.0, False, BLIND["margins"])
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row for JSON, which has neither NaN nor infinity."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in row.items()
-    }
 
 
 def run_seeds(

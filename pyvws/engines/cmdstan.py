@@ -22,9 +22,8 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
-from pyvws.engines._stan_cache import compiled
 from pyvws.engines.sampler_settings import SamplerSettings
-from pyvws.engines.stan_run import ChainEngine, StanJob
+from pyvws.engines.stan_run import ChainEngine, StanJob, compiled
 from pyvws.errors import InputError, MissingDependencyError
 
 _PLAIN = "parameters { real x; } model { target += -x * x; }\n"

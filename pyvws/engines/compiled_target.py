@@ -75,7 +75,7 @@ def unpacked(address: Pointer, kinds: str) -> Any:
 
 
 @overload(unpacked, prefer_literal=True, strict=False)
-def _compile_unpacked(address: object, kinds: Any) -> Any:
+def _compile_unpacked(address: object, kinds: object) -> Any:
     if not isinstance(kinds, types.Literal):
         return None
     at, groups = 1, []

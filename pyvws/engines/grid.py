@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import scipy  # Its parts are imported where they are first used, each for half a second.
@@ -376,10 +376,11 @@ class GridEngine:
         prior, points = public_scores(grid), grid.points()
         scores = prior + whole_scores(target, points, lambda share: report(_SCORED * share))
         _warn_of_the_grid(scores, grid.shape)
-        own = cast(Regression, model)
+        assert isinstance(model, Regression)
         q = self.drawn(points, scores, S, lambda share: report(_SCORED + (1 - _SCORED) * share))
+        own = q[:, q.shape[1] - model.own_entries :]
         return Posterior(
-            draws={"beta": q[:, :K].copy()} | own.own_draws(q[:, q.shape[1] - own.own_entries :]),
+            draws={"beta": q[:, :K].copy()} | model.own_draws(own),
             chains=settings.chains,
             diagnostics=independent_draws(S),
             seconds=time.perf_counter() - began,

@@ -17,8 +17,14 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines._pystan_process import load_module
-from pyvws.engines._stan_cache import compiled
-from pyvws.engines.stan_run import ChainEngine, Densities, StanJob, bound_command, variables
+from pyvws.engines.stan_run import (
+    ChainEngine,
+    Densities,
+    StanJob,
+    bound_command,
+    compiled,
+    variables,
+)
 from pyvws.errors import InputError, MissingDependencyError
 from pyvws.posterior.draws import Y_REP
 

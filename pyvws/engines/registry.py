@@ -31,14 +31,12 @@ def is_own(engine: str | Engine) -> bool:
 
 def is_exact(engine: str | Engine) -> bool:
     """Whether the package's engine draws from a clamped target independently, without chains."""
-    kind: Any = _named(engine, 0) if isinstance(engine, str) else engine
-    return not is_own(engine) and bool(getattr(kind, "exact", False))
+    return not is_own(engine) and bool(getattr(_kind(engine), "exact", False))
 
 
 def check_dp(engine: str | Engine, strict: bool) -> None:
     """Refuse an engine that may draw from an approximation, where a run's guarantee is "dp"."""
-    kind: Any = _named(engine, 0) if isinstance(engine, str) else engine
-    if strict and getattr(kind, "approximate", False):
+    if strict and getattr(_kind(engine), "approximate", False):
         raise InputError.by("dp-by-approximate-engine")
 
 
@@ -85,3 +83,8 @@ def _named(name: str, place: int) -> Any:
     """An engine's class (place 0) or the function that gives its version (1), loaded now."""
     module, attribute = _ENGINES[name][place].split(":")
     return getattr(import_module(module), attribute)
+
+
+def _kind(engine: str | Engine) -> object:
+    """The engine, or the class of that name."""
+    return _named(engine, 0) if isinstance(engine, str) else engine

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws._base.private_folder import private_folder
-from pyvws.engines._stan_cache import compiled
+from pyvws._base.folders import private_folder
 from pyvws.engines.engine import failure_remedy
 from pyvws.engines.stan_run import (
     Densities,
@@ -23,6 +22,7 @@ from pyvws.engines.stan_run import (
     StanJob,
     StanRun,
     clamp_data,
+    compiled,
     paper_program,
     stan_data,
     variables,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from numba.typed import List
@@ -287,7 +287,8 @@ class TableRows:
     @classmethod
     def of(cls, column: Conditional, of_units: Entries, units: DistinctUnits) -> TableRows:
         """The column's rows, from the cells of the distinct units."""
-        model = cast(ConditionalTable, column.model)
+        model = column.model
+        assert isinstance(model, ConditionalTable)
         first, cell, times = of_units
         unit = np.repeat(np.arange(len(units.weight)), np.diff(first))
         used = units.weight[unit] > 0.0

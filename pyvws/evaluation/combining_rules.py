@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from narwhals.typing import IntoFrame
@@ -143,6 +143,10 @@ class Released(Protocol):
     def public_tables(self) -> Mapping[str, Any]: ...
 
 
+Datasets: TypeAlias = Sequence[IntoFrame] | Released
+"""Synthetic tables, or the release that has them."""
+
+
 @dataclass(frozen=True, slots=True)
 class SeveralDatasets:
     """Synthetic tables, and what is known of how they were made.
@@ -160,11 +164,7 @@ class SeveralDatasets:
 
     @classmethod
     def of(
-        cls,
-        datasets: Sequence[IntoFrame] | Released,
-        schema: Schema | None,
-        counted: Sequence[str] = (),
-        **given: Any,
+        cls, datasets: Datasets, schema: Schema | None, counted: Sequence[str] = (), **given: Any
     ) -> Self:
         """The tables of a list with what is `given`, or those of a release, which says the rest.
 
@@ -287,7 +287,7 @@ def combine(
 
 
 def combine_formula(
-    datasets: Sequence[IntoFrame] | Released,
+    datasets: Datasets,
     formula: str,
     *,
     kind: Literal["partial", "full"] = "partial",

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import OF
-from pyvws.mechanisms.counts.sets import OF_ALL
+from pyvws.mechanisms.counts.workload import OF_ALL
 
 COLUMNS: Final = ("set", "cell", "label", "count", "scale")
 """The columns of counts.parquet of a release."""

@@ -19,7 +19,7 @@ from pyvws._base.checks import Floats, dataset_list, finite_vector
 from pyvws.errors import InputError
 from pyvws.evaluation.pmse import pmse
 from pyvws.r_numbers import rarith
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 
 _PROBABILITIES: Final = (0.1, 0.15, 0.25, 0.5, 0.75, 0.9)
 _BESIDE: Final = ("data", "average", "lowest", "highest")
@@ -89,30 +89,28 @@ class LevelMargin(InSheets):
         return float(np.abs(self.shares[1:] - self.shares[0]).sum(axis=1).mean()) / 2
 
     @property
-    def sheets(self) -> tuple[Sheet]:
+    def sheet(self) -> Sheet:
         """The share of each level in the data and in the datasets."""
         own = self.shares[1:]
         rows = [
             *zip(self.shares[0], own.mean(axis=0), own.min(axis=0), own.max(axis=0), strict=True)
         ]
         distance = f"distance {self.distance:.4f}: the share of rows that would have to change"
-        return (
-            Sheet(
-                f"{self.name}: shares in the data and in {len(own)} synthetic datasets",
-                ("level", *_BESIDE),
-                [(level, *row) for level, row in zip(self.levels, rows, strict=True)],
-                notes=[f"{distance} (smaller = nearer)", _ONE_MARGIN],
-                facts={
-                    "outcome": self.name,
-                    "datasets": len(own),
-                    "distance": self.distance,
-                    "blind": _ONE_MARGIN,
-                    "levels": {
-                        level: dict(zip(_BESIDE, row, strict=True))
-                        for level, row in zip(self.levels, rows, strict=True)
-                    },
+        return Sheet(
+            f"{self.name}: shares in the data and in {len(own)} synthetic datasets",
+            ("level", *_BESIDE),
+            [(level, *row) for level, row in zip(self.levels, rows, strict=True)],
+            notes=[f"{distance} (smaller = nearer)", _ONE_MARGIN],
+            facts={
+                "outcome": self.name,
+                "datasets": len(own),
+                "distance": self.distance,
+                "blind": _ONE_MARGIN,
+                "levels": {
+                    level: dict(zip(_BESIDE, row, strict=True))
+                    for level, row in zip(self.levels, rows, strict=True)
                 },
-            ),
+            },
         )
 
     def folded(self, most: int) -> LevelMargin:

@@ -30,9 +30,9 @@ from pyvws.tables.files.labels import as_number, bare, spelled_levels
 from pyvws.tables.proposal.columns import proposed_columns
 from pyvws.tables.schema.arithmetic import is_single
 from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.contents import content_of
 from pyvws.tables.schema.read_values import at_decimals, numbers_and_codes
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import content_of
 
 _TENTHS: Final = np.arange(1, 10) / 10
 _HARDLY: Final = 0.1  # Of the records of either table, those whose value the other table has.

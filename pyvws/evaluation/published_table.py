@@ -26,7 +26,7 @@ from pyvws.errors import UsageError
 from pyvws.evaluation.combining_rules import (
     Combined,
     CombiningRule,
-    Released,
+    Datasets,
     SeveralDatasets,
     combine,
     rule_named,
@@ -52,7 +52,7 @@ from pyvws.evaluation.public_cells import (
 from pyvws.evaluation.survey_estimates import (
     SurveyEstimate,
 )
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
 
@@ -269,7 +269,7 @@ def of_capped(records: str | None) -> list[str]:
 
 
 def tabulate(
-    datasets: Sequence[IntoFrame] | Released,
+    datasets: Datasets,
     *,
     by: Levels | Names = (),
     count: bool = False,

@@ -18,11 +18,11 @@ from scipy.special import ndtri, stdtrit
 
 from pyvws._base.checks import Floats, dataset_list, open_unit_interval
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import Released, SeveralDatasets, combine_formula, rule_named
+from pyvws.evaluation.combining_rules import Datasets, SeveralDatasets, combine_formula, rule_named
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.published_table import own_figures, tabulate
 from pyvws.evaluation.regressions import fit_formula
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 
@@ -111,7 +111,7 @@ class FiguresBeside(InSheets):
     dropped_synthetic: tuple[int, ...] = ()
 
     @property
-    def sheets(self) -> tuple[Sheet]:
+    def sheet(self) -> Sheet:
         """One sheet with both estimates and intervals of each figure."""
         gone = {"data_left_out": self.dropped, "synthetic_left_out": self.dropped_synthetic}
         rows = list(
@@ -122,41 +122,34 @@ class FiguresBeside(InSheets):
             )
         )
         ends = f"{self.level:.0%} interval"
-        return (
-            Sheet(
-                f"{self.title} (confidential), rule for {self.rule}",
-                ("figure", "data", ends, "synthetic", ends, "overlap"),
-                [
-                    (
-                        name,
-                        *("{:.4g} to {:.4g}".format(*x) if isinstance(x, list) else x for x in row),
-                    )
-                    for name, row in zip(self.names, rows, strict=True)
-                ],
-                notes=[
-                    *left_out(self.dropped_synthetic, self.dropped or 0),
-                    "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees these "
-                    "figures and no others.",
-                ],
-                facts={
-                    name: dict(zip(_BESIDE, row, strict=True))
-                    | ({} if self.dropped is None else gone)
-                    for name, row in zip(self.names, rows, strict=True)
-                },
-                digits=5,
-            ),
+        return Sheet(
+            f"{self.title} (confidential), rule for {self.rule}",
+            ("figure", "data", ends, "synthetic", ends, "overlap"),
+            [
+                (
+                    name,
+                    *("{:.4g} to {:.4g}".format(*x) if isinstance(x, list) else x for x in row),
+                )
+                for name, row in zip(self.names, rows, strict=True)
+            ],
+            notes=[
+                *left_out(self.dropped_synthetic, self.dropped or 0),
+                "overlap: 1 (best) = the same interval, 0 (worst) = apart. It sees these "
+                "figures and no others.",
+            ],
+            facts={
+                name: dict(zip(_BESIDE, row, strict=True)) | ({} if self.dropped is None else gone)
+                for name, row in zip(self.names, rows, strict=True)
+            },
+            digits=5,
         )
 
 
 def together(found: Sequence[FiguresBeside]) -> list[Sheet]:
     """The sheets of several regressions or tables; of several each has its facts by its title."""
-    sheets = [sheet for one in found for sheet in one.sheets]
     if len(found) < 2:
-        return sheets
-    return [
-        replace(sheet, facts={one.title: sheet.facts})
-        for one, sheet in zip(found, sheets, strict=True)
-    ]
+        return [one.sheet for one in found]
+    return [replace(one.sheet, facts={one.title: one.sheet.facts}) for one in found]
 
 
 def left_out(datasets: Sequence[int], original: int = 0) -> list[str]:
@@ -212,7 +205,7 @@ def cells_beside(
 
 def regression_utility(
     original: IntoFrame,
-    synthetic: Sequence[IntoFrame] | Released,
+    synthetic: Datasets,
     formula: str,
     *,
     family: Literal["gaussian", "logistic", "poisson"] = "gaussian",

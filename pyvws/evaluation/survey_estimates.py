@@ -9,7 +9,7 @@ clusters of the whole dataset count, and those without a record of the cell add 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ from pyvws._base.checks import (
 )
 from pyvws.errors import InputError
 from pyvws.r_numbers import rarith
+
+Places: TypeAlias = ArrayLike | None
+"""The places (n,) of a cell's records, from 0; None stands for all records."""
 
 _UPPER: Final = 0.975  # Woodruff's interval has the level 95 %, as svyquantile's has.
 
@@ -72,9 +75,7 @@ def survey_design(
     return SurveyDesign(w, stratum, cluster, sizes)
 
 
-def survey_total(
-    y: ArrayLike, design: SurveyDesign, rows: ArrayLike | None = None
-) -> SurveyEstimate:
+def survey_total(y: ArrayLike, design: SurveyDesign, rows: Places = None) -> SurveyEstimate:
     """The weighted total of a cell, as R's ``svytotal``.
 
     `rows` (n,) are the places of the cell's records, from 0, and y (n,) has their values. By
@@ -88,9 +89,7 @@ def survey_total(
     return SurveyEstimate(_sum(z), _variance(z, places, design))
 
 
-def survey_mean(
-    y: ArrayLike, design: SurveyDesign, rows: ArrayLike | None = None
-) -> SurveyEstimate:
+def survey_mean(y: ArrayLike, design: SurveyDesign, rows: Places = None) -> SurveyEstimate:
     """The weighted mean of a cell, as R's ``svymean``: sum w y / sum w.
 
     y and `rows` (n,) are as in `survey_total`. The mean of a cell without weight is NaN.
@@ -108,7 +107,7 @@ def survey_mean(
 
 
 def survey_quantile(
-    y: ArrayLike, level: float, design: SurveyDesign, rows: ArrayLike | None = None
+    y: ArrayLike, level: float, design: SurveyDesign, rows: Places = None
 ) -> SurveyEstimate:
     """The weighted quantile of a cell, as R's ``svyquantile`` with its defaults.
 
@@ -160,9 +159,7 @@ def _sum(values: Floats) -> float:
     return rarith.sum_in_order(values) if len(values) else 0.0
 
 
-def _inside(
-    y: ArrayLike, design: SurveyDesign, rows: ArrayLike | None
-) -> tuple[Floats, NDArray[np.intp]]:
+def _inside(y: ArrayLike, design: SurveyDesign, rows: Places) -> tuple[Floats, NDArray[np.intp]]:
     """The values of the cell's records, and the places of these records."""
     places = np.arange(len(design.weights)) if rows is None else np.asarray(rows, dtype=np.intp)
     if not len(places):

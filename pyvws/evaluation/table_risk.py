@@ -30,7 +30,7 @@ from pyvws.evaluation.original_and_datasets import (
     PlainTables,
     plain_tables,
 )
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.headers import named
 from pyvws.tables.schema.schema import Schema
 
@@ -121,7 +121,7 @@ class TableRisk(InSheets):
     by_data: tuple[str, ...]
 
     @property
-    def sheets(self) -> tuple[Sheet]:
+    def sheet(self) -> Sheet:
         """Each risk beside that of the data as they are and of independent columns."""
         closest = "its closest hold-out record" if self.holdout else "records of the data are apart"
         kinds = {score.name.split()[0]: score.blind for score in self.scores}
@@ -129,30 +129,28 @@ class TableRisk(InSheets):
             ("Numbers among the keys are compared as they are", self.exact),
             ("Numbers among the targets are compared by tenths of the data", self.by_data),
         )
-        return (
-            Sheet(
-                f"Risks of {len(self.scores[0].by_dataset)} synthetic datasets (confidential)",
-                ("risk", "synthetic", "without synthesis", "independent"),
-                [(x.name, x.value, x.without_synthesis, x.independent) for x in self.scores],
-                notes=[
-                    "Shares from 0 (best) to 1 (worst); larger = riskier. without synthesis: the "
-                    "data released as they are. independent: each column of the data in an order "
-                    "of its own.",
-                    "closest: how often a synthetic record is nearer to a record of the data than "
-                    f"{closest}; 0.5 = as an independent sample.",
-                    *(
-                        f"{own.name}: {own.chance:.4f} of records drawn independently of these "
-                        "would equal a lone one; up to "
-                        f"{own.chance + own.chance_margin:.4f} is chance."
-                        for own in self.scores
-                        if own.chance is not None
-                    ),
-                    *(f"{name} cannot see {blind}." for name, blind in kinds.items()),
-                    "None bounds what an intruder can learn, as epsilon does.",
-                    *(f"{text}: {', '.join(columns)}." for text, columns in remarks if columns),
-                ],
-                facts={score.name: asdict(score) for score in self.scores},
-            ),
+        return Sheet(
+            f"Risks of {len(self.scores[0].by_dataset)} synthetic datasets (confidential)",
+            ("risk", "synthetic", "without synthesis", "independent"),
+            [(x.name, x.value, x.without_synthesis, x.independent) for x in self.scores],
+            notes=[
+                "Shares from 0 (best) to 1 (worst); larger = riskier. without synthesis: the "
+                "data released as they are. independent: each column of the data in an order "
+                "of its own.",
+                "closest: how often a synthetic record is nearer to a record of the data than "
+                f"{closest}; 0.5 = as an independent sample.",
+                *(
+                    f"{own.name}: {own.chance:.4f} of records drawn independently of these "
+                    "would equal a lone one; up to "
+                    f"{own.chance + own.chance_margin:.4f} is chance."
+                    for own in self.scores
+                    if own.chance is not None
+                ),
+                *(f"{name} cannot see {blind}." for name, blind in kinds.items()),
+                "None bounds what an intruder can learn, as epsilon does.",
+                *(f"{text}: {', '.join(columns)}." for text, columns in remarks if columns),
+            ],
+            facts={score.name: asdict(score) for score in self.scores},
         )
 
 

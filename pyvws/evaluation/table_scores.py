@@ -12,7 +12,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.evaluation.k_marginal import Standing, share_of_the_way, standing
-from pyvws.sheet.sheet import InSheets, Sheet
+from pyvws.sheet import InSheets, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

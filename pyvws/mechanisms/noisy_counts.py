@@ -9,10 +9,10 @@ from typing import Final
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.counting import Counting
 from pyvws.mechanisms.counts.given_columns import ALIKE, NONE, NotGiven
 from pyvws.mechanisms.counts.set_words import set_word
-from pyvws.mechanisms.counts.sets import PAIRS, CountedTable, by_no_family
-from pyvws.mechanisms.counts.workload import Workload
+from pyvws.mechanisms.counts.workload import PAIRS, Workload, by_no_family
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import NEIGHBOURS, Budget
 from pyvws.tables.schema.schema import Schema
@@ -42,7 +42,7 @@ class NoisyCounts(MechanismBase):
     A number of more than few values is counted in fine public cells first, with the `cells_share`
     of the budget. These counts say where in a cell its numbers are drawn. Without cuts its cells
     join the fine ones, ten at most, by their noisy counts alone. So epsilon covers the choice.
-    `counted_table` of such a schema has as many cells, evenly. A number of many steps is also
+    `workload` of such a schema has as many cells, evenly. A number of many steps is also
     counted by how round it is: as a multiple of 10, of 5 or of 1, and so on. That takes about a
     tenth of its part of the budget. Synthetic numbers then heap where those of the table do.
 
@@ -146,17 +146,17 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
-    def workload(self, schema: Schema) -> Workload:
+    def counting(self, schema: Schema) -> Counting:
         """What is counted of a table with that schema."""
         words = tuple(self.measure), tuple(self.tables)
-        return Workload(schema, *words, self._by_families, self.cells_share)
+        return Counting(schema, *words, self._by_families, self.cells_share)
 
-    def counted_table(self, schema: Schema) -> CountedTable:
+    def workload(self, schema: Schema) -> Workload:
         """The sets of a table with that schema; InputError for what cannot be counted.
 
         Numbers whose cells are chosen have as many cells as can be.
         """
-        return self.workload(schema).table
+        return self.counting(schema).table
 
     def by_no_family(self, schema: Schema) -> NotGiven | None:
         """A column that its own family cannot give, why, and what helps; None without."""

@@ -14,7 +14,7 @@ from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
 from pyvws.tables.design.cells import Records
 from pyvws.weights.search import LONGER, Reached, Window, log_spread, room_below
-from pyvws.weights.truncation import downscale
+from pyvws.weights.weights import downscale
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pyvws.mechanisms.lipschitz_weighted import BY_BOUND, SCALE, SHIFT, Shift
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.mechanisms.unweighted import bound_risk
 from pyvws.mechanisms.weighing import Loop, Request, WeightedFit, Weighting
-from pyvws.weights.truncation import weighted_epsilon_weights
+from pyvws.weights.weights import weighted_epsilon_weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,8 @@ import numpy as np
 from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws.models._special_functions import exponentials
-from pyvws.models.priors import LKJ_SHAPE, cholesky_factor, log_sech_squared, pull_back_factor
+from pyvws.models.priors import log_level_prior
 
-SCALE_DF: Final = 3.0
 _LEAST_TOGETHER: Final = 1e-200  # Below it, terms that count may be below the smallest number.
 
 
@@ -28,65 +27,6 @@ class Paths(NamedTuple):
     kept: Ints
     column: Ints
     value: Floats
-
-
-@kernel
-def _log_prior(q: Floats, K: int, n: int, grad: Floats) -> float:
-    """Log prior of n levels' coefficients under one scale and correlation, with log Jacobians.
-
-    q starts with beta, coefficient by coefficient (K n,), log s (K,) and the partial correlations.
-    Adds the gradient to grad.
-    """
-    first = K * n
-    logp = 0.0
-    inverse = np.empty(K)
-    for k in range(K):
-        u = q[first + k]
-        s2 = math.exp(2.0 * u)
-        inverse[k] = math.exp(-u)
-        logp -= 0.5 * (SCALE_DF + 1.0) * math.log1p(s2 / SCALE_DF) + (n - 1) * u
-        grad[first + k] -= (SCALE_DF + 1.0) * s2 / (SCALE_DF + s2) + (n - 1)
-    L = cholesky_factor(q, first + K, K)
-    v, w = np.empty((K, n)), np.empty((K, n))
-    for i in range(K):
-        for level in range(n):
-            v[i, level] = q[i * n + level] * inverse[i]
-        for j in range(i):
-            for level in range(n):
-                v[i, level] -= L[i, j] * v[j, level]
-        for level in range(n):
-            v[i, level] /= L[i, i]
-            logp -= 0.5 * v[i, level] * v[i, level]
-    for i in range(K - 1, -1, -1):
-        for level in range(n):
-            w[i, level] = v[i, level]
-        for j in range(i + 1, K):
-            for level in range(n):
-                w[i, level] -= L[j, i] * w[j, level]
-        for level in range(n):
-            w[i, level] /= L[i, i]
-    by_L = np.empty((K, K))
-    at = first + K
-    for i in range(K):
-        total = 0.0
-        for level in range(n):
-            scaled = w[i, level] * inverse[i]
-            grad[i * n + level] -= scaled
-            total += scaled * q[i * n + level]
-        grad[first + i] += total
-        for j in range(i + 1):
-            total = 0.0
-            for level in range(n):
-                total += w[i, level] * v[j, level]
-            by_L[i, j] = total
-        for j in range(i):
-            # As `log_coefficient_prior`, with - log L_ii from each of n normal densities.
-            power = 1.0 - 0.5 * n + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
-            logp += power * log_sech_squared(q[at])
-            grad[at] -= 2.0 * power * math.tanh(q[at])
-            at += 1
-    pull_back_factor(q, first + K, by_L, grad)
-    return logp
 
 
 @kernel
@@ -199,7 +139,7 @@ def log_density(
     (K n,) is sum_i alpha_i x_ik 1{level_i = l}, the slope of sum_i alpha_i eta_i in beta.
     """
     grad[:] = 0.0
-    logp = _log_normal_prior(q, sd, grad) if sd > 0.0 else _log_prior(q, K, n, grad)
+    logp = _log_normal_prior(q, sd, grad) if sd > 0.0 else log_level_prior(q, K, n, grad)
     H, L = len(kept), n + 1
     paths = Paths(deepest, start, kept, column, value)
     eta, p, by_eta = np.empty((H, L)), np.empty((H, L)), np.zeros((H, L))

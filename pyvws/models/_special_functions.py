@@ -136,6 +136,18 @@ _TO_WHOLE: Final = 6755399441055744.0  # Added to a number and taken off again, 
 _EXPONENT: Final = 52  # Where a double keeps the exponent of 2.
 
 
+@kernel
+def log_total(q: Floats, first: int, count: int) -> float:
+    """The logarithm of the sum of exp(q) over so many entries from `first` on."""
+    largest = q[first]
+    for entry in range(first + 1, first + count):
+        largest = max(largest, q[entry])
+    total = 0.0
+    for entry in range(first, first + count):
+        total += math.exp(q[entry] - largest)
+    return largest + math.log(total)
+
+
 @inlined_kernel
 def exponentials(x: Floats, out: Floats, n: int) -> None:
     """out = exp(max(x, -700)) (n,), for x at most 0, within 1.5 ulp; out may be x itself.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -143,7 +142,7 @@ def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Beta(Regression):
+class Beta(Regression, kernels=(_log_density, _cell_terms, _records)):
     """v_i ~ Beta(mu_i kappa, (1 - mu_i) kappa), logit mu_i = X_i beta, v = (y - L)/(U - L).
 
     beta has the hierarchical LKJ prior of [vws2024]. 1/kappa ~ half-Cauchy(0, 5), in parallel with
@@ -176,9 +175,6 @@ class Beta(Regression):
     whole_numbers: ClassVar[bool] = False
     scale: ClassVar[str] = "kappa"
     own_prior: ClassVar[Any] = (log_half_cauchy, _CAUCHY_SCALE)
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
     public_settings: ClassVar[tuple[str, ...]] = ("range", "squeeze", "largest_kappa")
     range: tuple[float, float] = setting(
         (0.0, 1.0), "Public range of the outcome, known without looking at the data."
@@ -239,9 +235,6 @@ class Beta(Regression):
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         with np.errstate(divide="ignore"):  # v may lie at an end of the range.
             return np.log(cells.outcome), np.log1p(-cells.outcome)
-
-    def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
-        return eta, draws["kappa"]
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         inside = replace(cells, values=np.clip(cells.values, _INSIDE, 1.0 - _INSIDE))

@@ -15,6 +15,7 @@ from pyvws._base.checks import Arrays, Floats, Ints, distinct_labels, positive, 
 from pyvws._base.kernels import kernel
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
+from pyvws.models._special_functions import log_total
 from pyvws.models.model import Draws, Family, Start, level_places
 from pyvws.tables.design.cells import Cells
 
@@ -42,18 +43,6 @@ def weighted_counts(
 
 
 @kernel
-def _log_total(q: Floats, first: int, L: int) -> float:
-    """The logarithm of the sum of exp(q) over the L entries from `first` on."""
-    largest = q[first]
-    for level in range(1, L):
-        largest = max(largest, q[first + level])
-    total = 0.0
-    for level in range(L):
-        total += math.exp(q[first + level] - largest)
-    return largest + math.log(total)
-
-
-@kernel
 def log_density(q: Floats, counts: Floats, prior: float, gradient: Floats) -> float:
     """Log density of q (P L,), up to a constant, under weighted counts (P, L) and the prior.
 
@@ -62,14 +51,14 @@ def log_density(q: Floats, counts: Floats, prior: float, gradient: Floats) -> fl
     P, L = counts.shape
     value = 0.0
     for p in range(P):
-        log_total = _log_total(q, p * L, L)
+        height = log_total(q, p * L, L)
         n = 0.0
         for level in range(L):
             n += counts[p, level]
         for level in range(L):
             at = p * L + level
             size = math.exp(q[at])
-            share = q[at] - log_total
+            share = q[at] - height
             value += prior * q[at] - size
             gradient[at] = prior - size - n * math.exp(share)
             if counts[p, level] > 0.0:
@@ -90,7 +79,7 @@ def cell_terms(
         if c > 0 and row_of_cell[c] == row_of_cell[c - 1]:
             log_totals[c] = log_totals[c - 1]
         else:
-            log_totals[c] = _log_total(q, first, L)
+            log_totals[c] = log_total(q, first, L)
         log_lik[c] = q[first + level[c]] - log_totals[c]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -86,7 +85,7 @@ def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Gamma(Regression):
+class Gamma(Regression, kernels=(_log_density, _cell_terms, _records)):
     """y_i ~ Gamma(mean exp(X_i beta), variance mu^2 / shape), 1/shape ~ half-Cauchy(0, 5).
 
     beta has the hierarchical LKJ prior of [vws2024]; the prior on 1/shape is parallel to that on
@@ -104,9 +103,6 @@ class Gamma(Regression):
     whole_numbers: ClassVar[bool] = False
     scale: ClassVar[str] = "shape"
     own_prior: ClassVar[Any] = (log_half_cauchy, _CAUCHY_SCALE)
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
     public_settings: ClassVar[tuple[str, ...]] = ("largest_shape",)
     largest_shape: float = setting(
         100.0,
@@ -143,9 +139,6 @@ class Gamma(Regression):
 
     def term_data(self, cells: Cells) -> tuple[Any, ...]:
         return (np.log(cells.outcome),)
-
-    def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
-        return eta, draws["shape"]
 
     def start(self, cells: Cells, weights: Floats) -> Start:
         weight, total = row_sums(cells, weights)

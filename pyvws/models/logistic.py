@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -61,7 +60,7 @@ def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Logistic(Regression):
+class Logistic(Regression, kernels=(_log_density, _cell_terms, _records)):
     """y_i = 1 with probability 1 / (1 + exp(-X_i beta)), else 0; booleans stay booleans.
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
@@ -74,9 +73,6 @@ class Logistic(Regression):
     name: ClassVar[str] = "logistic"
     whole_numbers: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
 
     def prepare(self, outcome: Floats, column: str) -> Logistic:
         other = int(((outcome != 0.0) & (outcome != 1.0)).sum())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -116,7 +115,7 @@ def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class NegativeBinomial(Regression):
+class NegativeBinomial(Regression, kernels=(_log_density, _cell_terms, _records)):
     """y_i ~ NB(mean exp(X_i beta), variance mu + mu^2 / phi), 1/phi ~ half-Cauchy(0, 5).
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
@@ -127,9 +126,6 @@ class NegativeBinomial(Regression):
     whole_numbers: ClassVar[bool] = True
     scale: ClassVar[str] = "phi"
     own_prior: ClassVar[Any] = (log_half_cauchy, _CAUCHY_SCALE)
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
 
     def prepare(self, outcome: Floats, column: str) -> NegativeBinomial:
         check_counts(outcome, column, model="negative-binomial")

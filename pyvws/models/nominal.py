@@ -21,6 +21,7 @@ from pyvws.models import _nominal_kernels as compiled
 from pyvws.models.model import Draws, Family, SampledScale, Start, level_places
 from pyvws.models.priors import (
     LKJ_SHAPE,
+    SCALE_DF,
     coefficient_dimension,
     constrain_scales,
     unconstrain_scales,
@@ -319,8 +320,6 @@ def _rough_fit(cells: Cells, weights: Floats, n: int, sd: float) -> _RoughFit:
             continue
         expected = np.diag(np.linalg.inv(precision(shares))).reshape(K, n) + beta * beta
         Q = expected.sum(axis=1)
-        b = compiled.SCALE_DF * (n - 1.0) - Q
-        variance = (-b + np.sqrt(b * b + 4.0 * (n + 3.0) * compiled.SCALE_DF * Q)) / (
-            2.0 * (n + 3.0)
-        )
+        b = SCALE_DF * (n - 1.0) - Q
+        variance = (-b + np.sqrt(b * b + 4.0 * (n + 3.0) * SCALE_DF * Q)) / (2.0 * (n + 3.0))
     return _RoughFit(beta.ravel(), np.sqrt(variance), precision(shares))

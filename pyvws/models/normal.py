@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -76,7 +75,7 @@ def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Normal(scales.Scaled, Regression):
+class Normal(scales.Scaled, Regression, kernels=(_log_density, _cell_terms, _records)):
     """v_i ~ N(X_i beta, sigma), sigma ~ half-t(3, 0, 1), for v the outcome on a scale.
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
@@ -102,9 +101,6 @@ class Normal(scales.Scaled, Regression):
     scale: ClassVar[str] = "sigma"
     own_prior: ClassVar[Any] = (log_half_t, _SIGMA_SCALE)
     samples_inverse: ClassVar[bool] = False
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
     public_settings: ClassVar[tuple[str, ...]] = ("smallest_sd",)
     outcome_scale: str = setting("identity", scales.DECLARED)
     outcome_centre: float = setting(0.0, scales.CENTRE)

@@ -18,8 +18,13 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models import _outcome_scale as scales
-from pyvws.models._mixture_start import mixture_scale, rough_mixture
-from pyvws.models._mixture_terms import log_shares, log_terms, relative_shares
+from pyvws.models._mixture_parts import (
+    log_shares,
+    log_terms,
+    mixture_scale,
+    relative_shares,
+    rough_mixture,
+)
 from pyvws.models._special_functions import log_gamma
 from pyvws.models.model import Draws, Family, Start
 from pyvws.models.priors import (

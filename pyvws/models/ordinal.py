@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -147,7 +146,7 @@ def _cell_terms(
 
 
 @dataclass(frozen=True, slots=True)
-class Ordinal(Regression):
+class Ordinal(Regression, kernels=(_log_density, _cell_terms, _records)):
     """P(y_i <= j-th level) = 1 / (1 + exp(X_i beta - c_j)), c_1 = 0, rising cuts c_j.
 
     beta has the hierarchical LKJ prior of [vws2024] and the gaps c_{j+1} - c_j ~ half-t(3, 0, 2.5).
@@ -174,9 +173,6 @@ class Ordinal(Regression):
     whole_numbers: ClassVar[bool] = True
     categorical: ClassVar[bool] = True
     own_prior: ClassVar[Any] = (log_half_t, _GAP_SCALE)
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
     levels: tuple[float, ...] = setting(
         (), "Public levels of the outcome; the data's if not given."
     )

@@ -6,7 +6,6 @@ Here is also what families of counts share: checks, large counts, a rough fit, d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -129,7 +128,7 @@ def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Poisson(Regression):
+class Poisson(Regression, kernels=(_log_density, _cell_terms, _records)):
     """y_i ~ Poisson(exp(X_i beta)), beta with the hierarchical LKJ prior of [vws2024].
 
     The unconstrained vector is (beta, log sigma_beta, partial correlations of L_beta).
@@ -137,9 +136,6 @@ class Poisson(Regression):
 
     name: ClassVar[str] = "poisson"
     whole_numbers: ClassVar[bool] = True
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
 
     def prepare(self, outcome: Floats, column: str) -> Poisson:
         check_counts(outcome, column, model="poisson")

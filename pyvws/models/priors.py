@@ -10,14 +10,15 @@ L_ii = prod_{m<i} sqrt(1 - z_im^2).
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import kernel
 
-LKJ_SHAPE = 6.0
-_SCALE_DF = 3.0
+LKJ_SHAPE: Final = 6.0
+SCALE_DF: Final = 3.0  # Of the half-t prior of scales.
 
 
 @kernel
@@ -95,40 +96,67 @@ def log_coefficient_prior(q: Floats, K: int, grad: Floats) -> float:
     q and grad start with the 2K + K(K-1)/2 entries of this module's vector. Where a scale overflows
     or vanishes, the log density is not finite, and a sampler then rejects q.
     """
+    return log_level_prior(q, K, 1, grad)
+
+
+@kernel
+def log_level_prior(q: Floats, K: int, n: int, grad: Floats) -> float:
+    """As `log_coefficient_prior`, of n levels' coefficients under one scale and correlation.
+
+    q starts with beta, coefficient by coefficient (K n,), log s (K,) and the partial correlations.
+    """
+    first = K * n
     logp = 0.0
+    inverse = np.empty(K)
     for k in range(K):
-        u = q[K + k]
+        u = q[first + k]
         s2 = math.exp(2.0 * u)
-        # The + log s of the Jacobian and the - log s of the normal density cancel. What is left is
-        # the tail of the t density.
-        logp -= 0.5 * (_SCALE_DF + 1.0) * math.log1p(s2 / _SCALE_DF)
-        grad[K + k] -= (_SCALE_DF + 1.0) * s2 / (_SCALE_DF + s2)
-    L = cholesky_factor(q, 2 * K, K)
-    v, w = np.empty(K), np.empty(K)
+        inverse[k] = math.exp(-u)
+        # The + log s of the Jacobian cancels the - log s of one of n normal densities. What is left
+        # is the tail of the t density, and the others.
+        logp -= 0.5 * (SCALE_DF + 1.0) * math.log1p(s2 / SCALE_DF) + (n - 1) * u
+        grad[first + k] -= (SCALE_DF + 1.0) * s2 / (SCALE_DF + s2) + (n - 1)
+    L = cholesky_factor(q, first + K, K)
+    v, w = np.empty((K, n)), np.empty((K, n))
     for i in range(K):
-        v[i] = q[i] * math.exp(-q[K + i])
-    solve_lower(L, v)
-    for i in range(K):
-        logp -= 0.5 * v[i] * v[i]
-        w[i] = v[i]
-    solve_upper(L, w)
-    for i in range(K):
-        scaled = w[i] * math.exp(-q[K + i])
-        grad[i] -= scaled
-        grad[K + i] += scaled * q[i]
+        for level in range(n):
+            v[i, level] = q[i * n + level] * inverse[i]
+        for j in range(i):
+            for level in range(n):
+                v[i, level] -= L[i, j] * v[j, level]
+        for level in range(n):
+            v[i, level] /= L[i, i]
+            logp -= 0.5 * v[i, level] * v[i, level]
+    for i in range(K - 1, -1, -1):
+        for level in range(n):
+            w[i, level] = v[i, level]
+        for j in range(i + 1, K):
+            for level in range(n):
+                w[i, level] -= L[j, i] * w[j, level]
+        for level in range(n):
+            w[i, level] /= L[i, i]
     by_L = np.empty((K, K))
-    at = 2 * K
+    at = first + K
     for i in range(K):
-        for j in range(K):
-            by_L[i, j] = w[i] * v[j]
+        total = 0.0
+        for level in range(n):
+            scaled = w[i, level] * inverse[i]
+            grad[i * n + level] -= scaled
+            total += scaled * q[i * n + level]
+        grad[first + i] += total
+        for j in range(i + 1):
+            total = 0.0
+            for level in range(n):
+                total += w[i, level] * v[j, level]
+            by_L[i, j] = total
         for j in range(i):
             # The exponents of 1 - z^2 come from the Jacobian of tanh (1), the stick lengths of the
-            # row, the LKJ density of L_ii, and the - log L_ii of the normal density.
-            power = 0.5 + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
+            # row, the LKJ density of L_ii, and the - log L_ii of each of n normal densities.
+            power = 1.0 - 0.5 * n + 0.5 * (i - 1 - j) + 0.5 * (K - i - 1 + 2.0 * LKJ_SHAPE - 2.0)
             logp += power * log_sech_squared(q[at])
             grad[at] -= 2.0 * power * math.tanh(q[at])
             at += 1
-    pull_back_factor(q, 2 * K, by_L, grad)
+    pull_back_factor(q, first + K, by_L, grad)
     return logp
 
 

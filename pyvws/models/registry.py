@@ -19,8 +19,7 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.ordinal import Ordinal
 from pyvws.models.poisson import Poisson
 from pyvws.models.truncated_normal import TruncatedNormal
-from pyvws.tables.design.patterns import PatternDesign
-from pyvws.tables.design.public import PublicDesign
+from pyvws.tables.design.public import PatternDesign, PublicDesign
 from pyvws.tables.schema.parts import ModelledSchema
 from pyvws.tables.schema.schema import Schema
 

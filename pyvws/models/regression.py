@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.random import Generator
@@ -175,11 +175,14 @@ def scoring_start(
     return Start(centre, information * np.outer(size, size))
 
 
+Kernels = tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]
+
+
 class Regression(Family, ABC):
     """A family whose records depend on the coefficients through eta = X beta alone.
 
     beta has the hierarchical LKJ prior of [vws2024]. The unconstrained vector is (beta, log
-    sigma_beta, partial correlations of L_beta, the family's own entries). A family gives `records`,
+    sigma_beta, partial correlations of L_beta, the family's own entries). A family gives `kernels`,
     `parts` and `simulate`; where it has another parameter than one scale, the four members about
     its own entries too.
     """
@@ -197,14 +200,21 @@ class Regression(Family, ABC):
     scale. None for a family without such entries.
     """
 
+    log_density: ClassVar[Callable[..., float]]
+    cell_terms: ClassVar[Callable[..., None]]
     cell_slopes: ClassVar[Callable[..., None]] = staticmethod(_cell_slopes)
 
     records: ClassVar[Callable[..., None]]
     """A kernel f(parts, row_of_cell, term_data, terms), as `Model.cell_terms`, from one draw's."""
 
+    def __init_subclass__(cls, *, kernels: Kernels | None = None) -> None:
+        """`kernels` are the family's `log_density`, `cell_terms` and `records`."""
+        if kernels is not None:
+            cls.log_density, cls.cell_terms, cls.records = map(staticmethod, kernels)
+
     def parts(self, eta: Floats, draws: Draws) -> tuple[Floats, ...]:
         """First argument of `records`, from eta (S, R): arrays whose first axis runs over draws."""
-        return (eta,)
+        return (eta, draws[self.scale]) if self.scale else (eta,)
 
     @abstractmethod
     def simulate(self, eta: Floats, draw: Draws, rng: Generator) -> Floats:

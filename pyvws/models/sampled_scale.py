@@ -105,6 +105,27 @@ def pull_back_factors(R: Floats, HB: Floats, by_R: Floats) -> Floats:
 
 
 @kernel
+def pull_back_solution(
+    R: Floats, HB: Floats, centre: Floats, e: Floats, by_e: Floats, by_right: Floats
+) -> Floats:
+    """The gradient in B (K, K) of e = R^-T (centre + x) and of - sum log R_kk, given that in e.
+
+    `by_e` (K,) becomes the gradient in x, and `by_right` (K,) that in B' H b.
+    """
+    K = len(e)
+    by_R = np.empty((K, K))
+    solve_lower(R, by_e)
+    for k in range(K):
+        by_right[k] = by_e[k]
+    solve_upper(R, by_right)
+    for i in range(K):
+        for j in range(K):
+            by_R[i, j] = -e[i] * by_e[j] - by_right[i] * centre[j]
+        by_R[i, i] -= 1.0 / R[i, i]
+    return pull_back_factors(R, HB, by_R)
+
+
+@kernel
 def restore_conditional(
     z: Floats, offset: Floats, H: Floats, pull: Floats, q: Floats
 ) -> tuple[float, Any]:
@@ -134,20 +155,12 @@ def pull_back_conditional(
     """Turn the gradient in q (D,) into the gradient in z in place, with the Jacobian's added."""
     B, R, HB, centre, e = state
     K = len(pull)
-    by_sum, by_right, by_R = np.empty(K), np.empty(K), np.empty((K, K))
+    by_sum, by_right = np.empty(K), np.empty(K)
     for i in range(K):
         by_sum[i] = 0.0
         for k in range(K):
             by_sum[i] += B[k, i] * gradient[k]
-    solve_lower(R, by_sum)  # The gradient in R^-1 B' H b + x.
-    for k in range(K):
-        by_right[k] = by_sum[k]
-    solve_upper(R, by_right)  # The gradient in B' H b.
-    for i in range(K):
-        for j in range(K):
-            by_R[i, j] = -e[i] * by_sum[j] - by_right[i] * centre[j]
-        by_R[i, i] -= 1.0 / R[i, i]
-    by_B = pull_back_factors(R, HB, by_R)
+    by_B = pull_back_solution(R, HB, centre, e, by_sum, by_right)
     for i in range(K):
         scale, total = math.exp(q[K + i]), 0.0
         for j in range(K):

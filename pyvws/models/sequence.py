@@ -222,8 +222,9 @@ class TableModel:
         return total
 
 
-def whole_model(model: Any, cells: Any) -> TableModel:
+def whole_model(model: Model | TableModel, cells: Cells | TableCells) -> TableModel:
     """A table's model as it is; a family with its cells as a table of one conditional."""
     if isinstance(model, TableModel):
         return model
+    assert isinstance(cells, Cells)
     return TableModel((Conditional("", model, cells),))

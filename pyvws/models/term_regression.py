@@ -40,8 +40,6 @@ class TermRegression(Regression):
 
     whole_numbers: ClassVar[bool] = False
     term: ClassVar[Term]
-    log_density: ClassVar[Callable[..., float]]
-    cell_terms: ClassVar[Callable[..., None]]
 
     def __init_subclass__(cls) -> None:
         if "term" in vars(cls):

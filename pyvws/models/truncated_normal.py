@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -164,7 +163,7 @@ def _cell_terms(q: Floats, rows: Floats, *rest: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class TruncatedNormal(scales.Scaled, Regression):
+class TruncatedNormal(scales.Scaled, Regression, kernels=(_log_density, _cell_terms, _records)):
     """v_i ~ N(X_i beta, sigma) given L <= y_i <= U, sigma ~ half-t(3, 0, 1), v the outcome on a
     scale.
 
@@ -179,13 +178,8 @@ class TruncatedNormal(scales.Scaled, Regression):
     range : (float, float)
         L and U in the outcome's unit, known without looking at the data; the wider, the nearer to
         `Normal`. An outcome outside is an error, never moved. Synthetic outcomes lie in the range.
-    outcome_scale : {"identity", "log", "signed-log"}
-        v is x, log x (x above 0), or sign(x) log(1 + |x|), for x = (y - centre) / unit. The
-        likelihood, and so every Lipschitz bound, is of v; synthetic outcomes are y again.
-    outcome_centre : float
-        A public number that is taken off y.
-    outcome_unit : float
-        A public number above 0 that y is divided by then: v gets moderate size, where priors are.
+    outcome_scale, outcome_centre, outcome_unit
+        As of `Normal`.
 
     Raises
     ------
@@ -199,9 +193,6 @@ class TruncatedNormal(scales.Scaled, Regression):
     scale: ClassVar[str] = "sigma"
     own_prior: ClassVar[Any] = (log_half_t, _SIGMA_SCALE)
     samples_inverse: ClassVar[bool] = False
-    log_density: ClassVar[Callable[..., float]] = staticmethod(_log_density)
-    cell_terms: ClassVar[Callable[..., None]] = staticmethod(_cell_terms)
-    records: ClassVar[Callable[..., None]] = staticmethod(_records)
     range: tuple[float, float] = setting(
         (0.0, 1.0), "Public range of the outcome, known without looking at the data."
     )

@@ -15,7 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws.models.registry import family_of
 from pyvws.plan.by_schema import SchemaPlan
 from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
-from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.design.public import pattern_design
 from pyvws.tables.files.frame import OutcomeKind
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.schema import Schema
@@ -34,16 +34,16 @@ class CellCounter(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountsPlan(SchemaPlan):
-    """The columns of a schema, and the `workload` of the run: its sets and fine cells."""
+    """The columns of a schema, and the `counting` of the run: its sets and fine cells."""
 
-    workload: CellCounter
+    counting: CellCounter
 
     @classmethod
     def of(cls, run: Any, schema: Schema) -> Self:
-        return cls.beside_conditionals(run, schema, workload=run.mechanism.workload(schema))
+        return cls.beside_conditionals(run, schema, counting=run.mechanism.counting(schema))
 
     def settled(self) -> Self:
-        self.workload.refuse()
+        self.counting.refuse()
         return self
 
     def coded(
@@ -54,7 +54,7 @@ class CountsPlan(SchemaPlan):
         by_schema: Collection[str],
     ) -> CodedTable:
         """The records in cells; no refusal follows from them."""
-        schema, counted = self.schema, self.workload.read(frame)
+        schema, counted = self.schema, self.counting.read(frame)
         released = {}
         for name in schema.synthesized:
             column = schema.columns[name]

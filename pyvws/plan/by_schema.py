@@ -32,7 +32,6 @@ from pyvws.tables.design.cells import distinct_rows
 from pyvws.tables.design.public import public_design
 from pyvws.tables.files.frame import HasColumns, OutcomeKind
 from pyvws.tables.schema.column import part_of
-from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.members import places_in
 from pyvws.tables.schema.parts import (
     Finish,
@@ -47,7 +46,7 @@ from pyvws.tables.schema.parts import (
 )
 from pyvws.tables.schema.read_values import Unknown, how_many
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
-from pyvws.tables.schema.write_values import released_type
+from pyvws.tables.schema.write_values import released_type, truth_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a row of the table of refusals is, how rows are asked, and the rows of delta."""
+"""What a row of the table of refusals is, how rows are asked, and the rows of delta and targets."""
 
 from __future__ import annotations
 
@@ -63,3 +63,24 @@ DELTA_OF_PUBLIC_RECORDS = Refusal(
     _OF_RECORDS.remedy,
 )
 """A row of the table of refusals: before the run, where the number of records is public."""
+
+OF_TARGETS = (
+    Refusal(
+        "target-of-public-constant",
+        lambda plan: plan.run.epsilon is not None and plan.run.facts.public_constant,
+        "{it} of mechanism {asked.run.mechanism.name} is public. A search for epsilon would let "
+        "one record move {it}, and with it all weights.",
+        "Give {it} alone, and the run states the epsilon that comes of it. Or give search_{it} "
+        "(--search-{it}) in its place.",
+    ),
+    Refusal(
+        "search-without-target",
+        lambda plan: (
+            plan.run.facts.needs_target and (plan.run.epsilon is None or plan.run.downscale)
+        ),
+        "A search of the weights' constant ends at an epsilon, and downscale takes epsilon for "
+        "itself.",
+        "Give epsilon (--epsilon) without downscale, or the constant itself.",
+    ),
+)
+"""Rows of a constant of the weights: a public one takes no target, and a search needs one."""

@@ -10,76 +10,11 @@ from typing import Any, Final
 
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.plan.plan import Plan, PlannedConditional
-from pyvws.plan.refusal import DELTA_OF_PUBLIC_RECORDS, Refusal
-from pyvws.tables.schema.schema import Schema
+from pyvws.plan.refusal import DELTA_OF_PUBLIC_RECORDS, OF_TARGETS, Refusal
 
 MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
 _LONGER: Final = 4  # A fit that confirms a searched epsilon has so many times the draws.
 _OF_ALL_RECORDS: Final = ("An own Stan program", "A reference")
-
-
-def _weights_change(run: Any) -> str:
-    """The settings that change the one weight of a record, where weights are by column."""
-    given = [name for name in ("reweight", "downscale", "epsilon") if getattr(run, name)]
-    return ", ".join(given) if run.facts.by_column else ""
-
-
-OF_OUTCOME: Final = (
-    Refusal(
-        "by-column-alone",
-        lambda run: run.facts.by_column,
-        "by_column gives each column of a table its own weights, and this run has one column.",
-        "Give a schema (--schema), or leave by_column (--by-column) out.",
-    ),
-    Refusal(
-        "counts-without-schema",
-        lambda run: run.facts.takes_table,
-        "{asked.mechanism.name} counts a schema's columns (--schema). pyvws schema proposes one.",
-        "For one number with a range perturbed-histogram does as well.",
-    ),
-    Refusal(
-        "outcome-name",
-        lambda run: not isinstance(run.outcome, str),
-        "outcome must be the name of one column.",
-        "Name it (--outcome). Several columns take a schema (--schema).",
-    ),
-    Refusal(
-        "round-with-entries",
-        lambda run: run.column is not None and run.round,
-        "round is for a column without entries.",
-        "Give decimals = 0 in its place.",
-    ),
-    Refusal(
-        "column-of-own-model",
-        lambda run: run.column is not None and "model" in run.unchecked,
-        "column is for a family of the package.",
-        "Leave column or the model out.",
-    ),
-)
-"""Of settings without a schema, before there is a plan."""
-
-OF_SCHEMA: Final = (
-    Refusal(
-        "by-column-weights",
-        _weights_change,
-        "by_column gives a record several weights, and reweight, downscale and epsilon are for one "
-        "weight a record.",
-        "Leave {it} out, or by_column (--by-column).",
-    ),
-    Refusal(
-        "schema-kind",
-        lambda run: not isinstance(run.schema, Schema),
-        "schema must be a path or a vws.Schema,",
-        "as vws.Schema.read gives it.",
-    ),
-    Refusal(
-        "schema-beside-formula",
-        lambda run: ", ".join(run.of_one_outcome),
-        "A schema says columns, families and predictors itself.",
-        "Leave {it} out.",
-    ),
-)
-"""Of settings with a schema, before there is a plan."""
 
 
 def _alone(plan: Plan) -> list[str]:
@@ -283,23 +218,7 @@ OF_PLAN: Final = (
         "A Stan program needs engine cmdstan, rstan, pystan",
         "by its name.",
     ),
-    Refusal(
-        "target-of-public-constant",
-        lambda plan: plan.run.epsilon is not None and plan.run.facts.public_constant,
-        "{it} of mechanism {asked.run.mechanism.name} is public. A search for epsilon would let "
-        "one record move {it}, and with it all weights.",
-        "Give {it} alone, and the run states the epsilon that comes of it. Or give search_{it} "
-        "(--search-{it}) in its place.",
-    ),
-    Refusal(
-        "search-without-target",
-        lambda plan: (
-            plan.run.facts.needs_target and (plan.run.epsilon is None or plan.run.downscale)
-        ),
-        "A search of the weights' constant ends at an epsilon, and downscale takes epsilon for "
-        "itself.",
-        "Give epsilon (--epsilon) without downscale, or the constant itself.",
-    ),
+    *OF_TARGETS,
     Refusal(
         "of-other-mechanisms",
         lambda plan: plan.run.of_other_mechanisms,

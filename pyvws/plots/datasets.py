@@ -47,29 +47,16 @@ def densities(
     One label without `data` gives Figure 4 of [risk2024]. A tail that is lighter than the data's
     tail shows the cost of downweighting.
 
-    Parameters
-    ----------
-    synthetic : mapping of label to array_like of shape (N,)
-        Outcomes of one dataset, or of several put together.
-    data : array_like, shape (N,), optional
-        The confidential outcome, drawn as the thick black line or as the violin "Data".
-    name : str
-        Name of the outcome on the axis.
-    as_violins : bool
-        Whether to draw violins in place of lines.
+    - `synthetic` (mapping of label to array_like of shape (N,)): Outcomes of one dataset, or of
+      several put together.
+    - `data` (array_like, shape (N,), optional): The confidential outcome, drawn as the thick black
+      line or as the violin "Data".
+    - `name`: Name of the outcome on the axis.
+    - `as_violins`: Whether to draw violins in place of lines.
 
-    Returns
-    -------
-    Figure
-        Lines run between the lowest 0.5 % quantile and the highest 99.5 % quantile.
+    Lines run between the lowest 0.5 % quantile and the highest 99.5 % quantile. Raises InputError
+    for no label or missing values.
 
-    Raises
-    ------
-    InputError
-        For no label or missing values.
-
-    Examples
-    --------
     >>> drawn = densities({"LW": [1.0, 2.0, 4.0]}, [1.0, 2.5, 3.0], name="income")
     >>> len(drawn.axes[0].get_lines()), drawn.axes[0].get_xlabel()
     (2, 'income')
@@ -89,24 +76,11 @@ def densities(
 def parameter_densities(draws: Mapping[str, Any], chains: ArrayLike) -> Figure:
     """Posterior densities of parameters, with a line for each chain; lines of good chains overlap.
 
-    Parameters
-    ----------
-    draws : mapping of parameter to array_like of shape (S,)
-        Draws of all chains.
-    chains : array_like, shape (S,)
-        The chain of each draw.
+    - `draws` (mapping of parameter to array_like of shape (S,)): Draws of all chains.
+    - `chains` (array_like, shape (S,)): The chain of each draw.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for no parameter, missing values, or lengths that differ.
 
-    Raises
-    ------
-    InputError
-        For no parameter, missing values, or lengths that differ.
-
-    Examples
-    --------
     >>> drawn = parameter_densities({"mu": [1.0, 2.0, 1.5, 2.5]}, [1, 1, 2, 2])
     >>> len(drawn.axes[0].get_lines())
     2
@@ -139,26 +113,14 @@ def utility(
     Monte Carlo iterations, and the data have a violin too, with the label "Data". The nearer a
     violin is to the line, the more useful the datasets.
 
-    Parameters
-    ----------
-    statistics : mapping of label to array_like of shape (datasets, K)
-        A column for each statistic, in the outcome's unit.
-    data : array_like, shape (K,), optional
-        Statistics of the confidential data, drawn as dashed lines.
-    names : sequence of K str
-        Names of the statistics; each statistic has a panel.
+    - `statistics` (mapping of label to array_like of shape (datasets, K)): A column for each
+      statistic, in the outcome's unit.
+    - `data` (array_like, shape (K,), optional): Statistics of the confidential data, drawn as
+      dashed lines.
+    - `names` (sequence of K str): Names of the statistics; each statistic has a panel.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for no label, missing values, or another number of columns than `names`.
 
-    Raises
-    ------
-    InputError
-        For no label, missing values, or another number of columns than `names`.
-
-    Examples
-    --------
     >>> drawn = utility({"LW": [[1.0, 9.0], [2.0, 8.0]]}, [1.5, 8.5], names=("median", "Q90"))
     >>> [axis.get_title() for axis in drawn.axes]
     ['median', 'Q90']
@@ -193,25 +155,14 @@ def intervals(
     estimate. The solid line is the data's estimate, and the dashed lines are the data's interval.
     The more an interval agrees with the data's interval, the more useful the datasets.
 
-    Parameters
-    ----------
-    estimates : mapping of statistic to mapping of label to (estimate, lower, upper)
-        A panel for each statistic, in its unit.
-    data : mapping of statistic to (estimate, lower, upper), optional
-        Estimates and intervals of the confidential data.
+    - `estimates` (mapping of statistic to mapping of label to (estimate, lower, upper)): A panel
+      for each statistic, in its unit.
+    - `data` (mapping of statistic to (estimate, lower, upper), optional): Estimates and intervals
+      of the confidential data.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for no statistic, or an entry that is not three finite numbers with ends in
+    order. An estimate may lie beyond its interval, as a bootstrap of counts can have it.
 
-    Raises
-    ------
-    InputError
-        For no statistic, or an entry that is not three finite numbers with ends in order. An
-        estimate may lie beyond its interval, as a bootstrap of counts can have it.
-
-    Examples
-    --------
     >>> drawn = intervals({"mean": {"S": (5.0, 4.0, 6.0)}}, {"mean": (5.2, 4.4, 6.0)})
     >>> drawn.axes[0].get_title()
     'mean'
@@ -267,29 +218,18 @@ def choices_against_epsilon(
     errors of the mean up and down. The axis of epsilon is logarithmic, and so is the other one
     where the means differ by more than a factor of 4.
 
-    Parameters
-    ----------
-    values : mapping of title to mapping of label to mapping of epsilon to array_like of shape (R,)
-        Values by epsilon above 0; larger epsilon = less private.
-    levels : mapping of title to float or to mapping of name to float, optional
-        The place of a panel's dashed line, or of several lines with their names.
-    names : mapping of title to str, optional
-        Name of a panel's values; "maximum ECDF distance", smaller = more useful, if not given.
-    against : mapping of title to str, optional
-        Name of a panel's horizontal axis; "ε of a dataset" if not given.
+    - `values` (mapping of title to mapping of label to mapping of epsilon to array_like of shape
+      (R,)): Values by epsilon above 0; larger epsilon = less private.
+    - `levels` (mapping of title to float or to mapping of name to float, optional): The place of a
+      panel's dashed line, or of several lines with their names.
+    - `names` (mapping of title to str, optional): Name of a panel's values; "maximum ECDF
+      distance", smaller = more useful, if not given.
+    - `against` (mapping of title to str, optional): Name of a panel's horizontal axis; "ε of a
+      dataset" if not given.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for an empty mapping, missing values, an epsilon not above 0, or a level, name
+    or axis of a title that is not there.
 
-    Raises
-    ------
-    InputError
-        For an empty mapping, missing values, an epsilon not above 0, or a level, name or axis of a
-        title that is not there.
-
-    Examples
-    --------
     >>> shares = {"1 draw": {1.0: [0.8, 0.9]}, "20 draws": {20.0: [0.9, 1.0]}}
     >>> drawn = choices_against_epsilon({"coverage": shares}, {"coverage": 0.95})
     >>> drawn.axes[0].get_yscale()

@@ -39,6 +39,7 @@ _NAMED: Final = {
 }
 
 MARKS: Final = "osD^vPX*"
+_DRAWN: Final = 20_000  # Order statistics of a density.
 _WIDE: Final = 4.0  # Factor between values from which an axis is logarithmic.
 
 
@@ -81,11 +82,11 @@ def dataset_rows(rows: ArrayLike, name: str, columns: int) -> Floats:
     return table
 
 
-def thinned(values: Floats, most: int = 20_000) -> Floats:
-    """At most `most` evenly spaced order statistics, with the density and ends of the values."""
-    if len(values) <= most:
+def thinned(values: Floats) -> Floats:
+    """At most 20,000 evenly spaced order statistics, with the density and ends of the values."""
+    if len(values) <= _DRAWN:
         return values
-    return np.sort(values)[np.linspace(0, len(values) - 1, most).round().astype(np.intp)]
+    return np.sort(values)[np.linspace(0, len(values) - 1, _DRAWN).round().astype(np.intp)]
 
 
 def panels(
@@ -108,9 +109,7 @@ def panels(
     return figure, axes[:count]
 
 
-def legend_below(
-    figure: Figure, axes: Sequence[Any], *, columns: int = 6, larger: float = 2
-) -> None:
+def legend_below(figure: Figure, axes: Sequence[Any], *, columns: int = 6) -> None:
     """Draw one legend under all panels, with each label once; the legend covers no point."""
     handles_of: dict[str, Any] = {}
     for axis in axes:
@@ -118,7 +117,7 @@ def legend_below(
         handles_of |= dict(zip(labels, handles, strict=True))
     figure.legend(
         list(handles_of.values()), list(handles_of), loc="outside lower center", ncols=columns,
-        frameon=False, markerscale=larger,
+        frameon=False, markerscale=2,
     )  # fmt: skip
 
 

@@ -42,27 +42,15 @@ def bounds_and_weights(
 ) -> Figure:
     """Violins of by-record bounds and of weights (Figures 1, 3a-b, 6a, 6c-d, 10, 13 of [vws2024]).
 
-    Parameters
-    ----------
-    bounds : mapping of label to array_like of shape (N,)
-        By-record Lipschitz bounds in nats; the top of a violin is the database bound.
-    weights : mapping of label to array_like of shape (N,)
-        Weights in [0, 1]. The labels may differ from the labels of `bounds`.
-    name : str
-        Name of the bounds on the axis.
+    - `bounds` (mapping of label to array_like of shape (N,)): By-record Lipschitz bounds in nats;
+      the top of a violin is the database bound.
+    - `weights` (mapping of label to array_like of shape (N,)): Weights in [0, 1]. The labels may
+      differ from the labels of `bounds`.
+    - `name`: Name of the bounds on the axis.
 
-    Returns
-    -------
-    Figure
-        Two panels, a violin for each label with a bar at its median.
+    Two panels, a violin for each label with a bar at its median. Raises InputError for an empty
+    mapping or missing values.
 
-    Raises
-    ------
-    InputError
-        For an empty mapping or missing values.
-
-    Examples
-    --------
     >>> drawn = bounds_and_weights({"LW": [3.0, 2.5, 2.0]}, {"LW": [0.5, 0.8, 1.0]})
     >>> [axis.get_ylabel() for axis in drawn.axes]
     ['by-record Lipschitz bound (nats)', 'weight']
@@ -85,24 +73,12 @@ def bounds_against_weights(
     The dashed line is the database bound, the largest by-record bound. The nearer the points come
     to the line, the less utility is lost for the same bound.
 
-    Parameters
-    ----------
-    bounds, weights : mapping of label to array_like of shape (N,)
-        Bounds in nats and weights in [0, 1] of the same records, under the same labels.
-    name : str
-        Name of the bounds on the axis.
+    - `bounds`, `weights` (mapping of label to array_like of shape (N,)): Bounds in nats and weights
+      in [0, 1] of the same records, under the same labels.
+    - `name`: Name of the bounds on the axis.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for labels or lengths that differ, or missing values.
 
-    Raises
-    ------
-    InputError
-        For labels or lengths that differ, or missing values.
-
-    Examples
-    --------
     >>> drawn = bounds_against_weights({"LW": [3.0, 2.5, 2.0]}, {"LW": [0.5, 0.8, 1.0]})
     >>> drawn.axes[0].get_title()
     'LW'
@@ -127,26 +103,13 @@ def before_and_after(
 ) -> Figure:
     """Bounds against weights before and after re-weighting (Figures 5 and 9 of [vws2024]).
 
-    Parameters
-    ----------
-    fits : mapping of label to ((weights, bounds), (weights, bounds))
-        Weights in [0, 1] and bounds in nats, before and after Algorithm 3; each array has shape
-        (N,).
-    name : str
-        Name of the bounds on the axis.
+    - `fits` (mapping of label to ((weights, bounds), (weights, bounds))): Weights in [0, 1] and
+      bounds in nats, before and after Algorithm 3; each array has shape (N,).
+    - `name`: Name of the bounds on the axis.
 
-    Returns
-    -------
-    Figure
-        A panel for each label; the dashed line is the database bound before re-weighting.
+    A panel for each label; the dashed line is the database bound before re-weighting. Raises
+    InputError for lengths that differ or missing values.
 
-    Raises
-    ------
-    InputError
-        For lengths that differ or missing values.
-
-    Examples
-    --------
     >>> drawn = before_and_after({"LW": (([0.4, 0.9], [3.0, 2.0]), ([0.4, 1.0], [3.0, 2.2]))})
     >>> drawn.axes[0].get_legend_handles_labels()[1][:2]
     ['LW', 'LW_final']
@@ -174,22 +137,10 @@ def weights_before_and_after(weights: Mapping[str, tuple[Any, Any]]) -> Figure:
     A point above the line is a record that counts for more after re-weighting, under the same
     database bound.
 
-    Parameters
-    ----------
-    weights : mapping of label to (before, after)
-        Weights in [0, 1], each array of shape (N,).
+    - `weights` (mapping of label to (before, after)): Weights in [0, 1], each array of shape (N,).
 
-    Returns
-    -------
-    Figure
+    Raises InputError for lengths that differ or missing values.
 
-    Raises
-    ------
-    InputError
-        For lengths that differ or missing values.
-
-    Examples
-    --------
     >>> drawn = weights_before_and_after({"LW": ([0.4, 0.9], [0.45, 1.0])})
     >>> drawn.axes[0].get_ylabel()
     'weight after'
@@ -215,26 +166,13 @@ def weights_against_outcome(
 
     The figure shows which records a mechanism singles out, and how c and g change their weights.
 
-    Parameters
-    ----------
-    outcome : array_like, shape (N,)
-        Confidential values.
-    weights : mapping of title to array_like of shape (N,)
-        Weights in [0, 1] of the same records.
-    name : str
-        Name of the outcome on the axis.
+    - `outcome` (array_like, shape (N,)): Confidential values.
+    - `weights` (mapping of title to array_like of shape (N,)): Weights in [0, 1] of the same
+      records.
+    - `name`: Name of the outcome on the axis.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for lengths that differ or missing values.
 
-    Raises
-    ------
-    InputError
-        For lengths that differ or missing values.
-
-    Examples
-    --------
     >>> drawn = weights_against_outcome([5.0, 9.0], {"c = 1, g = 0": [1.0, 0.2]}, name="income")
     >>> drawn.axes[0].get_xlabel()
     'income'
@@ -258,22 +196,11 @@ def risk_violins(risks: Mapping[str, Mapping[str, Any]]) -> Figure:
     labels are D for the data, S for the synthesizer without weights, M for Marginal and P for
     Pairwise. A legend says so where a label is one of these letters.
 
-    Parameters
-    ----------
-    risks : mapping of title to mapping of label to array_like of shape (N,)
-        Risks in [0, 1] of the records, from `pyvws.identification_risk`.
+    - `risks` (mapping of title to mapping of label to array_like of shape (N,)): Risks in [0, 1] of
+      the records, from `pyvws.identification_risk`.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for an empty mapping or missing values.
 
-    Raises
-    ------
-    InputError
-        For an empty mapping or missing values.
-
-    Examples
-    --------
     >>> drawn = risk_violins({"r = 20%": {"D": [0.9, 0.8, 0.95], "S": [0.1, 0.0, 0.4]}})
     >>> drawn.axes[0].get_title(), drawn.axes[0].get_ylabel()
     ('r = 20%', 'identification risk')
@@ -308,27 +235,14 @@ def whack_a_mole_scatter(
     These are Figures 3, 5b and 9 of [risk2024], and 3 of its supplement. The line is y = x. Records
     above the line became riskier, and are drawn larger and in orange.
 
-    Parameters
-    ----------
-    unweighted : array_like, shape (N,)
-        Risks in [0, 1] under the synthesizer without weights.
-    weighted : mapping of label to array_like of shape (N,)
-        Risks of the same records under weighted synthesizers.
-    rise : float
-        Smallest increase that the figure highlights, 0.25 in the paper; 0 highlights every
-        increase.
+    - `unweighted` (array_like, shape (N,)): Risks in [0, 1] under the synthesizer without weights.
+    - `weighted` (mapping of label to array_like of shape (N,)): Risks of the same records under
+      weighted synthesizers.
+    - `rise`: Smallest increase that the figure highlights, 0.25 in the paper; 0 highlights every
+      increase.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for an empty mapping, missing values, or lengths that differ.
 
-    Raises
-    ------
-    InputError
-        For an empty mapping, missing values, or lengths that differ.
-
-    Examples
-    --------
     >>> drawn = whack_a_mole_scatter([0.1, 0.9], {"Marginal": [0.5, 0.2]}, rise=0.25)
     >>> drawn.axes[0].get_title()
     'Marginal: 1 of 2 rose by 0.25 or more'

@@ -23,23 +23,12 @@ _NO_PAIR = "#BBBBBB"
 def column_densities(columns: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Densities of several columns of numbers, a panel for each column and a line for each label.
 
-    Parameters
-    ----------
-    columns : mapping of column to mapping of label to array_like of shape (N,)
-        Values in the column's unit. The label "Data" is the thick black line.
+    - `columns` (mapping of column to mapping of label to array_like of shape (N,)): Values in the
+      column's unit. The label "Data" is the thick black line.
 
-    Returns
-    -------
-    Figure
-        Lines run between the lowest 0.5 % quantile and the highest 99.5 % quantile of a column.
+    Lines run between the lowest 0.5 % quantile and the highest 99.5 % quantile of a column. Raises
+    InputError for no column, no label or missing values.
 
-    Raises
-    ------
-    InputError
-        For no column, no label or missing values.
-
-    Examples
-    --------
     >>> drawn = column_densities({"age": {"Data": [30.0, 41.0], "LW": [28.0, 45.0]}})
     >>> drawn.axes[0].get_xlabel(), len(drawn.axes[0].get_lines())
     ('age', 2)
@@ -60,25 +49,15 @@ def level_shares(
 ) -> Figure:
     """Shares of the levels of categories, a panel for each column and a bar for each label.
 
-    Parameters
-    ----------
-    shares : mapping of column to mapping of label to array_like of shape (datasets, L)
-        The share of each of L levels in the datasets, in [0, 1]. A bar has the length of the mean
-        over the datasets; a thin line joins the smallest and the largest share.
-    levels : mapping of column to sequence of L str
-        Names of the levels, from the top of the panel down.
+    - `shares` (mapping of column to mapping of label to array_like of shape (datasets, L)): The
+      share of each of L levels in the datasets, in [0, 1]. A bar has the length of the mean over
+      the datasets; a thin line joins the smallest and the largest share.
+    - `levels` (mapping of column to sequence of L str): Names of the levels, from the top of the
+      panel down.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for no column or label, missing values, or shares and levels of different
+    numbers.
 
-    Raises
-    ------
-    InputError
-        For no column or label, missing values, or shares and levels of different numbers.
-
-    Examples
-    --------
     >>> drawn = level_shares({"sex": {"LW": [[0.4, 0.6], [0.5, 0.5]]}}, {"sex": ["f", "m"]})
     >>> drawn.axes[0].get_title("right"), [float(bar.get_width()) for bar in drawn.axes[0].patches]
     ('sex', [0.45, 0.55])
@@ -112,27 +91,14 @@ def association_matrices(
 ) -> Figure:
     """Associations of each pair of columns as colours, a panel for each title.
 
-    Parameters
-    ----------
-    matrices : mapping of title to array_like of shape (K, K)
-        Associations as `pyvws.associations` gives them, or their differences: red above 0, blue
-        below 0, white at 0, and grey for a pair without an association.
-    names : sequence of K str
-        Names of the columns.
-    limit : float
-        The size at which colours are darkest.
+    - `matrices` (mapping of title to array_like of shape (K, K)): Associations as
+      `pyvws.associations` gives them, or their differences: red above 0, blue below 0, white at 0,
+      and grey for a pair without an association.
+    - `names` (sequence of K str): Names of the columns.
+    - `limit`: The size at which colours are darkest.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for no title, another shape, or a limit not above 0.
 
-    Raises
-    ------
-    InputError
-        For no title, another shape, or a limit not above 0.
-
-    Examples
-    --------
     >>> drawn = association_matrices({"Data": [[1.0, 0.3], [0.3, 1.0]]}, ["age", "income"])
     >>> drawn.axes[0].get_title()
     'Data'
@@ -159,24 +125,12 @@ def association_matrices(
 def bound_shares(parts: Mapping[str, Any], records: Sequence[str]) -> Figure:
     """Each column's share of the bounds of R records, a bar for each record.
 
-    Parameters
-    ----------
-    parts : mapping of column to array_like of shape (R,)
-        The bounds of a column alone, in nats; a larger share = the column makes the record riskier.
-    records : sequence of R str
-        Names of the records, from the top down.
+    - `parts` (mapping of column to array_like of shape (R,)): The bounds of a column alone, in
+      nats; a larger share = the column makes the record riskier.
+    - `records` (sequence of R str): Names of the records, from the top down.
 
-    Returns
-    -------
-    Figure
+    Raises InputError for no column, missing values, or columns of another length than `records`.
 
-    Raises
-    ------
-    InputError
-        For no column, missing values, or columns of another length than `records`.
-
-    Examples
-    --------
     >>> drawn = bound_shares({"age": [1.0, 3.0], "income": [3.0, 1.0]}, ["row 7", "row 2"])
     >>> [float(bar.get_width()) for bar in drawn.axes[0].patches]
     [0.25, 0.75, 0.75, 0.25]

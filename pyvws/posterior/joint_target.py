@@ -26,8 +26,7 @@ from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
 from pyvws.models.model import Start
 from pyvws.models.sequence import Conditional
-from pyvws.posterior.clamp import Clamp, prior_data, refuse_unclamped
-from pyvws.posterior.trimmed_start import TrimmedSearch, near_cells
+from pyvws.posterior.clamp import Clamp, TrimmedSearch, near_cells, prior_data, refuse_unclamped
 from pyvws.tables.design.units import Units, by_record
 
 

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.bounds.joint import ColumnTerms
+from pyvws.bounds.joint import ColumnTerms, unit_terms
 from pyvws.bounds.lipschitz import Block, blockwise_bounds
-from pyvws.bounds.units import unit_terms
 from pyvws.models.model import Likelihood
 from pyvws.models.sequence import TableCells
 from pyvws.posterior.clamp import Clamp

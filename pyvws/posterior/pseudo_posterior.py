@@ -16,9 +16,8 @@ from pyvws._base.checks import Floats, same_length, weight_vector
 from pyvws._base.cores import steady_sums
 from pyvws.models.model import Model, Start
 from pyvws.models.sequence import Conditional
-from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.clamp import Clamp, trimmed_starts
 from pyvws.posterior.joint_target import JointTarget
-from pyvws.posterior.trimmed_start import trimmed_starts
 from pyvws.tables.design.cells import Cells, make_cells
 
 

@@ -10,7 +10,8 @@ like design rows keep close to those that the draw expects.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, SupportsIndex
 
 import numpy as np
 from scipy.special import ndtri
@@ -19,6 +20,8 @@ from pyvws._base.checks import Floats
 
 SAMPLINGS: Final = ("independent", "systematic")
 """How the records of a dataset are drawn."""
+
+Size = SupportsIndex | Sequence[SupportsIndex] | None
 
 _LEAST: Final = 2.0**-53  # Numbers stay at least this far inside (0, 1).
 
@@ -67,7 +70,7 @@ class SystematicDraws(np.random.Generator):
         super().__init__(stream.bit_generator)
         self._uniforms: Floats | None = uniforms
 
-    def _first(self, size: Any) -> Floats | None:
+    def _first(self, size: Size) -> Floats | None:
         """The systematic numbers, if they are as many as asked for and not yet taken."""
         uniforms = self._uniforms
         if uniforms is None or size not in (len(uniforms), uniforms.shape):
@@ -75,17 +78,17 @@ class SystematicDraws(np.random.Generator):
         self._uniforms = None
         return uniforms
 
-    def random(self, size: Any = None, *more: Any, **named: Any) -> Any:
+    def random(self, size: Size = None, *more: Any, **named: Any) -> Any:
         uniforms = self._first(size)
         return super().random(size, *more, **named) if uniforms is None else uniforms
 
-    def standard_normal(self, size: Any = None, *more: Any, **named: Any) -> Any:
+    def standard_normal(self, size: Size = None, *more: Any, **named: Any) -> Any:
         uniforms = self._first(size)
         return (
             super().standard_normal(size, *more, **named) if uniforms is None else ndtri(uniforms)
         )
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
         uniforms = self._first(size)
         if uniforms is None:
             return super().logistic(loc, scale, size)

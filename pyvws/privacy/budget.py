@@ -19,7 +19,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats, choice, finite_number, positive, whole_number
 from pyvws.errors import InputError
-from pyvws.privacy.discrete_gaussian import LEAST_DELTA, composed_delta, delta_of_rho
+from pyvws.privacy.discrete_noise import LEAST_DELTA, composed_delta, delta_of_rho
 
 NEIGHBOURS: Final = ("loo", "replace")
 MOVED: Final = {"loo": 1, "replace": 2}

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from pyvws.errors import SpendingError
 from pyvws.privacy.budget import Budget, Noise, epsilon_of
-from pyvws.privacy.discrete_gaussian import add_discrete_gaussian
-from pyvws.privacy.discrete_laplace import add_discrete_laplace
+from pyvws.privacy.discrete_noise import add_discrete_gaussian, add_discrete_laplace
 
 _ROUNDING: Final = Fraction(1, 2**40)  # Relative: more than Gaussian scales are rounded by.
 

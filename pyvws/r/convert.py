@@ -25,15 +25,18 @@ from numpy.typing import DTypeLike, NDArray
 from pyvws.errors import InputError
 from pyvws.r.columns import (
     RColumn,
+    StoredVector,
+    decoded,
+    encoded,
     from_numpy,
     from_pandas,
     from_polars,
     from_scalar,
+    r_text,
     row_names,
     to_python,
     to_series,
 )
-from pyvws.r.storage import StoredVector, decoded, encoded, r_text
 
 _CLASSES: Final[tuple[list[str], ...]] = (
     [],
@@ -90,7 +93,7 @@ def to_r(value: object) -> Any:
     return _write(column)
 
 
-def from_r(value: object) -> Any:
+def from_r(value: Any) -> Any:
     """The Python value of an R object.
 
     NULL becomes None. A vector becomes a NumPy array, or a pandas nullable array where it has NA. A
@@ -168,7 +171,7 @@ def _attributes(value: object) -> dict[str, Any]:
     return attributes
 
 
-def _to_column(value: object, attributes: dict[str, Any]) -> RColumn:
+def _to_column(value: Iterable[Any], attributes: dict[str, Any]) -> RColumn:
     kind = str(_rpy2().baseenv["typeof"](value)[0])
     if kind not in ("double", "integer", "logical", "character"):
         raise InputError.by("r-returned-type", kind=kind)
@@ -183,7 +186,7 @@ def _shaped(column: RColumn, dim: Iterable[int]) -> RColumn:
     return RColumn(column.kind, values, column.missing.reshape(shape, order="F"))
 
 
-def _to_list(value: Any, attributes: dict[str, Any]) -> Any:
+def _to_list(value: Iterable[Any], attributes: dict[str, Any]) -> Any:
     if "dim" in attributes:
         raise InputError.by("r-returned-matrix-of-lists")
     items = [from_r(item) for item in value]
@@ -195,7 +198,7 @@ def _to_list(value: Any, attributes: dict[str, Any]) -> Any:
     return dict(zip(names, items, strict=True))
 
 
-def _to_frame(value: Any, attributes: dict[str, Any]) -> pd.DataFrame:
+def _to_frame(value: Iterable[Any], attributes: dict[str, Any]) -> pd.DataFrame:
     names = _plain_text(attributes["names"])
     if len(set(names)) < len(names):
         raise InputError.by("r-returned-doubled-names")
@@ -239,7 +242,7 @@ def _vector(stored: StoredVector) -> Any:
     return getattr(_rpy2(), kinds[stored.kind]).from_memoryview(stored.values.data)
 
 
-def _read(vector: object, kind: Any, attributes: dict[str, Any]) -> RColumn:
+def _read(vector: Iterable[Any], kind: Any, attributes: dict[str, Any]) -> RColumn:
     """The column of an R vector: `kind` is R's storage type, `attributes` its attributes."""
     classes, levels = (
         tuple(_plain_text(attributes[name])) if name in attributes else ()
@@ -261,7 +264,7 @@ def text_vector(values: Sequence[str | None]) -> Any:
     return _rpy2().StrSexpVector.from_iterable(r_text(values))
 
 
-def _plain_text(vector: object) -> list[str]:
+def _plain_text(vector: Iterable[Any]) -> list[str]:
     """Strings of an R character vector that has no NA."""
     values = _texts(vector)
     if any(value is None for value in values):
@@ -278,7 +281,7 @@ def _whole_vector(values: object) -> Any:
     return _vector(stored)
 
 
-def _texts(vector: Any) -> list[str | None]:
+def _texts(vector: Iterable[Any]) -> list[str | None]:
     base = _rpy2().baseenv
     if not all(base["validEnc"](vector)) or "bytes" in list(base["Encoding"](vector)):
         raise InputError.by("r-returned-encoding")

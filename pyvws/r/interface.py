@@ -24,15 +24,19 @@ from numpy.typing import NDArray
 from pyvws.errors import InputError
 from pyvws.r.columns import (
     RColumn,
+    StoredVector,
+    decoded,
+    encoded,
     from_numpy,
     from_objects,
     from_pandas,
     from_polars,
     from_scalar,
     from_text,
+    is_na,
+    reals,
     to_series,
 )
-from pyvws.r.storage import StoredVector, decoded, encoded, is_na, reals
 
 _FILE: Final = Path(__file__).with_suffix(".R")
 _R_EXACT: Final = 2**53
@@ -107,11 +111,11 @@ def received(
     kind: Any,
     data: Any,
     missing: bytes | None = None,
-    classes: object = (),
-    levels: object = (),
+    classes: str | Iterable[str] = (),
+    levels: str | Iterable[str] = (),
     zone: str | None = None,
-    shape: Any = (),
-    dims: object = (),
+    shape: Iterable[float] = (),
+    dims: str | Iterable[str] = (),
 ) -> Any:
     """What Python sees of an R vector.
 
@@ -146,14 +150,14 @@ def received(
     return listed[0] if len(listed) == 1 else listed
 
 
-def frame(names: object, columns: Sequence[pd.Series], rows: int) -> pd.DataFrame:
+def frame(names: str | Iterable[str], columns: Sequence[pd.Series], rows: int) -> pd.DataFrame:
     """The pandas table of columns under R's names, which may repeat."""
     table = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(int(rows)))
     table.columns = pd.Index(_listed(names), dtype=object)
     return table
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: str | Iterable[Any] | None) -> list[Any]:
     """R hands one text over as such, and several as a list."""
     return [value] if isinstance(value, str) else list(value or ())
 

@@ -99,7 +99,6 @@ def check_columns(
     datasets: Sequence[Sample],
     *,
     mechanism: Mechanism,
-    counts: Floats | None,
     rounded: bool,
     records: Mapping[str, Floats],
     noise: Callable[[str], CellNoise | None] = lambda _name: None,
@@ -111,11 +110,12 @@ def check_columns(
     is worse than independent columns is in the first line. `records` has the run's figures of
     records, their weights (N,) among them. `noise` is that of the counts that made a column.
 
-    Records that break a rule of a column are left out of its data. `counts` (N,) are the records
-    that each row of a tally stands for; `rounded` says whether the run releases whole numbers.
-    Under survey weights as exponents the data are weighted, for as many records as would be as sure
-    without weights; beside columns released unchanged, which are the sample's, nothing is compared.
+    Records that break a rule of a column are left out of its data. `rounded` says whether the run
+    releases whole numbers. Under survey weights as exponents the data are weighted, for as many
+    records as would be as sure without weights; beside columns released unchanged, which are the
+    sample's, nothing is compared.
     """
+    counts = table.counts
     many = _SELDOM * float(table.records if counts is None else counts.sum())
     wrong = {name: [_OF_RULES] for name, broken in table.breaking.items() if broken > many}
     e = table.exponents

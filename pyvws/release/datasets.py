@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
-from pyvws.mechanisms.noisy_counts import NoisyCounts
-from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.column_checks import Sample, sampled
 from pyvws.release.draw_source import DrawSource
 from pyvws.release.histogram import histogram_run
@@ -63,18 +61,15 @@ def open_draws(
     *,
     seed: int,
     listener: Listener,
-    counts: Floats | None = None,
     loop: SynthesisLoop | None = None,
 ) -> DrawSource:
     """Run the mechanism on a checked table; `loop` is as of `fitted_run`."""
     mechanism = settings.chosen_mechanism
     if mechanism.facts.takes_table:
-        counts_of = cast(NoisyCounts, mechanism)
-        return counts_run(settings, counts_of, table, seed=seed, listener=listener)
+        return counts_run(settings, table, seed=seed, listener=listener)
     if not mechanism.facts.fits_model:
-        return histogram_run(settings, cast(PerturbedHistogram, mechanism), table, seed=seed)
-    given: Any = {"multiplicity": counts, "loop": loop}
-    return fitted_run(settings, mechanism, table, seed=seed, listener=listener, **given)
+        return histogram_run(settings, table, seed=seed)
+    return fitted_run(settings, table, seed=seed, listener=listener, loop=loop)
 
 
 def draw_datasets(run: DrawSource, batches: Iterable[Batch], take: Take) -> list[Sample]:
@@ -82,14 +77,14 @@ def draw_datasets(run: DrawSource, batches: Iterable[Batch], take: Take) -> list
 
     Each dataset has a random stream of its own, and in steps a thread.
     """
-    streams = run.streams()
-    kept: list[list[Sample]] = [[] for _ in streams]
-    first = [1] * len(streams)
+    draws = run.draws()
+    kept: list[list[Sample]] = [[] for _ in draws]
+    first = [1] * len(draws)
     with ThreadPoolExecutor(usable_cores()) as pool:
         for batch in batches:
 
             def draw(place: int, batch: Batch = batch) -> None:
-                steps: Iterable[dict[str, Floats]] = run.steps(streams[place], batch.rows)
+                steps: Iterable[dict[str, Floats]] = draws[place](batch.rows)
                 if batch.most is None:
                     steps = [_joined(list(steps))]
                 records = None if isinstance(batch.rows, int) else batch.rows
@@ -101,7 +96,7 @@ def draw_datasets(run: DrawSource, batches: Iterable[Batch], take: Take) -> list
                     first[place] += number
 
             each: Any = map if batch.most is None else pool.map
-            list(each(draw, range(len(streams))))
+            list(each(draw, range(len(draws))))
     return [_joined(parts) for parts in kept]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,19 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers, order_stream, row_order
 
+Draw = Callable[[RowNumbers | int], Iterator[dict[str, Floats]]]
+"""Draws synthetic values by column of some rows of a dataset at a time.
+
+The rows are the records that they stand for, or the number of records or of whole units.
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawSource(ABC):
     """A run before it draws its datasets.
 
-    `rows` is the number of rows by a setting or by noise, None for one row a record. Record i of
-    the table stands for counts[i] equal ones. An engine printed `console`.
+    `rows` is the number of rows by a setting or by noise, None for one row a record. An engine
+    printed `console`.
     """
 
     settings: RunSettings
@@ -31,7 +37,6 @@ class DrawSource(ABC):
     statement: Statement
     seed: int
     rows: int | None = None
-    counts: Floats | None = None
     console: str = ""
 
     @property
@@ -57,15 +62,8 @@ class DrawSource(ABC):
         return None if self.settings.keep_order else row_order(self.order_stream(), records)
 
     @abstractmethod
-    def streams(self) -> list[Any]:
-        """What the draws of each dataset come from, its own random stream among it."""
-
-    @abstractmethod
-    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
-        """Synthetic values by column of some rows at a time.
-
-        `rows` are the records that they stand for, or the number of records or of whole units.
-        """
+    def draws(self) -> list[Draw]:
+        """What draws each dataset, from a random stream of its own."""
 
     @property
     def texts(self) -> dict[str, str]:

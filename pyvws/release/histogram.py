@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.privacy.budget import deviation_of
-from pyvws.release.draw_source import DrawSource, shared_facts
-from pyvws.statement.histogram import HistogramStatement
+from pyvws.release.draw_source import Draw, DrawSource, shared_facts
+from pyvws.statement.noise import HistogramStatement
 from pyvws.statement.parts import ReliesOn
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.settings import RunSettings
@@ -39,11 +40,11 @@ class HistogramRun(DrawSource):
         """With secret noise the order of rows is secret too."""
         return np.random.default_rng() if self.noisy.publishable else order_stream(self.seed)
 
-    def streams(self) -> list[np.random.Generator]:
+    def draws(self) -> list[Draw]:
         streams = np.random.SeedSequence(self.seed).spawn(self.settings.datasets)
-        return [np.random.default_rng(stream) for stream in streams]
+        return [partial(self._drawn, np.random.default_rng(stream)) for stream in streams]
 
-    def steps(
+    def _drawn(
         self, stream: np.random.Generator, rows: RowNumbers | int
     ) -> Iterator[dict[str, Floats]]:
         (outcome,) = self.table.outcomes
@@ -79,15 +80,14 @@ class HistogramRun(DrawSource):
         }
 
 
-def histogram_run(
-    settings: RunSettings, mechanism: PerturbedHistogram, table: ConfidentialTable, *, seed: int
-) -> HistogramRun:
+def histogram_run(settings: RunSettings, table: ConfidentialTable, *, seed: int) -> HistogramRun:
     """Perturb the outcome's histogram.
 
     Under "loo" neighbours the noise protects the number of records too, so a dataset has as many
     rows as the noisy counts add up to.
     """
-    (outcome,) = table.outcomes
+    (outcome,), mechanism = table.outcomes, settings.chosen_mechanism
+    assert isinstance(mechanism, PerturbedHistogram)
     noisy = mechanism.perturb(outcome.y, seed=seed)
     statement = HistogramStatement(
         **shared_facts(settings, table),

@@ -76,14 +76,25 @@ def large_release(
     """
     began = time.perf_counter()
     seed = whole_number(seed, "seed", least=0)
-    _refuse_in_memory(settings)
-    _refuse_names(table)
+    if settings.only_in_memory or not settings.facts.in_steps:
+        raise InputError.by("not-in-steps")
+    refuse_names(table.columns)
+    if COUNT in table.columns or _PLACE in table.columns:
+        raise InputError.by("reserved-column-name", count=COUNT, place=_PLACE)
     plan = settings.plan.on(table)
-    source = table if isinstance(table, LargeTable) else _tallied(table, plan)
+    source: LargeTable | TalliedTable
+    if isinstance(table, LargeTable):
+        source = table
+    elif plan.unit is None:
+        source = table.tallied(plan.modelled, plan.public)
+    else:
+        raise InputError.by("tally-without-order", table=table.name)
     strict = plan.refuses_no_record
     by_cell = plan.columns_by_cell if strict else ()
     rows, typed = source.tally(plan.modelled, by_schema=plan.by_schema, by_cell=by_cell)
-    _refuse_too_few(typed, least_records(settings))
+    least, records = least_records(settings), int(typed[COUNT].sum())
+    if records < least:
+        raise InputError.by("too-few-rows", least=counted(least, "record"), records=records)
     refuse_missing(typed, plan.complete)
     kinds = _kinds_of_records(plan, source, rows)
     if kinds.units is not None:
@@ -105,10 +116,13 @@ def large_release(
         early.look(typed.to_dict(), y)
         if not strict:
             early.refuse()
-    run = open_draws(settings, checked, seed=seed, listener=listener, counts=counts)
+    run = open_draws(settings, checked, seed=seed, listener=listener)
     digest, digest_of = source.digest(), "file"
     if digest is None:
-        digest, digest_of = _tally_digest(rows), "tally of the modelled columns as csv"
+        text = io.BytesIO()
+        rows.write_csv(text)
+        digest = hashlib.sha256(text.getbuffer()).hexdigest()
+        digest_of = "tally of the modelled columns as csv"
     with open_output(
         folder,
         datasets=settings.datasets,
@@ -128,32 +142,6 @@ def large_release(
         )
         out.finish(**parts)
     return parts["privacy"]
-
-
-def _refuse_in_memory(settings: RunSettings) -> None:
-    """Refuse settings whose run needs the whole table in memory."""
-    mechanism = settings.chosen_mechanism
-    if settings.only_in_memory or not mechanism.facts.in_steps:
-        raise InputError.by("not-in-steps")
-
-
-def _tallied(table: LazyTable, plan: Plan) -> TalliedTable:
-    """The rows of a lazy frame that its engine counts; InputError for units."""
-    if plan.unit is not None:
-        raise InputError.by("tally-without-order", table=table.name)
-    return table.tallied(plan.modelled, plan.public)
-
-
-def _refuse_names(table: LargeTable | LazyTable) -> None:
-    refuse_names(table.columns)
-    if COUNT in table.columns or _PLACE in table.columns:
-        raise InputError.by("reserved-column-name", count=COUNT, place=_PLACE)
-
-
-def _refuse_too_few(tally: pl.DataFrame, least: int) -> None:
-    records = int(tally[COUNT].sum())
-    if records < least:
-        raise InputError.by("too-few-rows", least=counted(least, "record"), records=records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +198,6 @@ def _kinds_of_records(plan: Plan, table: LargeTable | TalliedTable, rows: pl.Dat
 
 def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.Series(_PLACE, np.arange(len(rows)), dtype=pl.UInt32))
-
-
-def _tally_digest(rows: pl.DataFrame) -> str:
-    """The SHA-256 of a tally, written as csv."""
-    text = io.BytesIO()
-    rows.write_csv(text)
-    return hashlib.sha256(text.getbuffer()).hexdigest()
 
 
 def _write_records(

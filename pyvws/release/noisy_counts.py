@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
+from pyvws.mechanisms.counts.counting import CountedRecords, Counting
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
@@ -41,16 +42,15 @@ from pyvws.mechanisms.counts.measurements import (
     of_set,
 )
 from pyvws.mechanisms.counts.roundness import roundness_of
-from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable
-from pyvws.mechanisms.counts.workload import CountedRecords, Workload
+from pyvws.mechanisms.counts.workload import OF_ALL, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
 from pyvws.privacy.budget import Noise, deviation_of
 from pyvws.privacy.seller import Seller
-from pyvws.release.draw_source import DrawSource, shared_facts
+from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
-from pyvws.statement.noisy_counts import NoisyCountsStatement
+from pyvws.statement.noise import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts
@@ -66,6 +66,7 @@ COUNTS_FILE = "counts.parquet"
 FINE_FILE = "cells.parquet"
 """Name of the file that has the noisy counts of numbers: by fine cells, and by roundness."""
 
+_OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
@@ -73,8 +74,14 @@ _TRIES: Final = 50  # Draws of a record whose computed numbers leave their range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyCountsRun(DrawSource):
-    """Noisy tables and the tables of records that were imputed from them."""
+    """Noisy tables and the tables of records that were imputed from them.
 
+    `schema` has the cells that were chosen. For the agency, `uncounted` are the records that a set
+    does not count, of the sets where there are any.
+    """
+
+    schema: Schema
+    uncounted: Mapping[str, int]
     noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
@@ -83,14 +90,10 @@ class NoisyCountsRun(DrawSource):
     def secret(self) -> bool:
         return True
 
-    def streams(self) -> list[Any]:
-        schema = cast(Schema, self.table.plan.schema)
-        return imputed_values(
-            schema, self.noisy, self.imputed, public_seed(self.seed), fine=self.fine
-        )
-
-    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
-        yield stream
+    def draws(self) -> list[Draw]:
+        public = public_seed(self.seed)
+        made = imputed_values(self.schema, self.noisy, self.imputed, public, fine=self.fine)
+        return [partial(_whole, own) for own in made]
 
     def noise(self, name: str) -> CellNoise | None:
         column = self.noisy.table.columns.get(name)
@@ -99,15 +102,18 @@ class NoisyCountsRun(DrawSource):
         return CellNoise(column.edges, self.noisy.deviation_of_column(name))
 
     def figures(self) -> dict[str, Any]:
+        diagnostics = self.imputed.diagnostics
+        found = {} if diagnostics is None else diagnostics.as_dict()
         return {
             "epsilon_total": self.statement.exact()["epsilon_total"],
             "privacy": self.statement.exact(),
             "timings": {},
             "records": self.table.records,
-            "imputation": asdict_of(self.imputed),
-            "records_in_no_cell": _in_no_cell(
-                self.noisy.table, cast(CountedRecords, self.table.counted)
-            ),
+            "imputation": {
+                **{name: getattr(self.imputed, name) for name in _OF_IMPUTED},
+                "diagnostics": {name: plain_number(value) for name, value in found.items()},
+            },
+            "records_in_no_cell": self.uncounted,
             "settings": {},
         }
 
@@ -120,8 +126,8 @@ class NoisyCountsRun(DrawSource):
     @property
     def texts(self) -> dict[str, str]:
         """The agency's schema is the given one, and a run that it repeats chooses cells anew."""
-        given = cast(Schema, self.settings.plan.schema)
-        return {**super(NoisyCountsRun, self).texts, "schema": given.text}
+        given = self.settings.plan.schema
+        return {**super(NoisyCountsRun, self).texts, "schema": given.text if given else ""}
 
     def public_tables(self) -> dict[str, pl.DataFrame]:
         chosen = {FINE_FILE: pl.DataFrame(self._fine_columns())} if self.fine else {}
@@ -133,7 +139,7 @@ class NoisyCountsRun(DrawSource):
         They are counted by "cells", and by "roundness".
         """
         rows: list[tuple[Any, ...]] = []
-        finer = _finer(cast(Schema, self.table.plan.schema), self.noisy.records, self.fine)
+        finer = _finer(self.schema, self.noisy.records, self.fine)
         for name, own in self.fine.items():
             rows += _rows(name, _CELLS, finer[name].labels, own)
         for name, own in self.fine.items():
@@ -144,26 +150,16 @@ class NoisyCountsRun(DrawSource):
         return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
+def _whole(values: dict[str, Floats], _rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
+    yield values
+
+
 def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[Any, ...]]:
     counts = own.counts.tolist()
     return [(name, by, *row, own.scale) for row in zip(labels, counts, strict=True)]
 
 
-def asdict_of(imputed: Imputed) -> dict[str, Any]:
-    """The figures of an imputation by name."""
-    found = {} if imputed.diagnostics is None else imputed.diagnostics.as_dict()
-    return {
-        "misfit": imputed.misfit,
-        "accepted": imputed.accepted,
-        "moved": imputed.moved,
-        "classes": imputed.classes,
-        "apart": imputed.apart,
-        "diagnostics": {name: plain_number(value) for name, value in found.items()},
-    }
-
-
-def _in_no_cell(table: CountedTable, records: CountedRecords) -> dict[str, int]:
-    """For the agency: how many records a set does not count, of the sets where there are any."""
+def _in_no_cell(table: Workload, records: CountedRecords) -> dict[str, int]:
     uncounted = {
         name: int((table.cells(records.codes, q) < 0).sum()) for q, name in enumerate(table.names)
     }
@@ -171,32 +167,32 @@ def _in_no_cell(table: CountedTable, records: CountedRecords) -> dict[str, int]:
 
 
 def counts_run(
-    settings: RunSettings,
-    mechanism: NoisyCounts,
-    table: ConfidentialTable,
-    *,
-    seed: int,
-    listener: Listener,
+    settings: RunSettings, table: ConfidentialTable, *, seed: int, listener: Listener
 ) -> NoisyCountsRun:
     """Count the table once under noise, and impute records from the noisy counts.
 
     InputError, by the noisy counts alone, where that would take longer than `most_seconds`, and
     where delta is above 1 over the number of records.
     """
-    counting, records = cast(CountsPlan, table.plan), cast(CountedRecords, table.counted)
-    workload, schema = cast(Workload, counting.workload), counting.schema
+    mechanism, plan = settings.chosen_mechanism, settings.plan
+    records = table.counted
+    assert isinstance(mechanism, NoisyCounts)
+    assert isinstance(plan, CountsPlan)
+    assert isinstance(records, CountedRecords)
+    counting, schema = plan.counting, plan.schema
+    assert isinstance(counting, Counting)
     known = settings.records if isinstance(settings.records, int) else None
     if known is None and mechanism.neighbours == "replace":
         known = table.records  # All neighbours have as many.
-    noise = workload.noise(mechanism.budget, hidden=known is None)
+    noise = counting.noise(mechanism.budget, hidden=known is None)
     seller = Seller.of_noise(noise, records, table.units)
-    bought = measured(workload, noise, seller, records=known)
+    bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     refuse_delta(settings, noisy.records)
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
-    plan = replace(counting, schema=bought.schema, written={"schema": bought.schema})
-    table = replace(table, plan=plan, counted=workload.recoded(records, noisy.table))
+    written = {"schema": bought.schema}
+    table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
     given = "public" if isinstance(settings.records, int) else None
@@ -242,6 +238,8 @@ def counts_run(
         statement=statement,
         seed=seed,
         rows=noisy.records,
+        schema=bought.schema,
+        uncounted=_in_no_cell(noisy.table, counting.recoded(records, noisy.table)),
         noisy=noisy,
         fine=fine,
         imputed=imputed,
@@ -298,7 +296,7 @@ def imputed_values(
 
 def _drawn_once(
     schema: Schema,
-    table: CountedTable,
+    table: Workload,
     within: Mapping[str, Within],
     rng: np.random.Generator,
     codes: Codes,
@@ -381,7 +379,7 @@ def counts_columns(noisy: Measurements) -> dict[str, Any]:
     return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
 
 
-def read_counts(frame: pl.DataFrame, table: CountedTable, *, laplace: bool) -> Measurements:
+def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:
     """The noisy counts of a release; InputError where they are not those of its schema's cells."""
     counts = np.zeros(len(table.possible), dtype=np.int64)
     scales = np.ones(len(table.sets))
@@ -436,19 +434,19 @@ class MeasuredCounts:
 
 
 def measured(
-    workload: Workload, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
+    counting: Counting, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
 ) -> MeasuredCounts:
     """Buy the number of records, fine cells, and the sets in the cells that these choose.
 
     `records` is their number where neighbours have as many or it is public; else it is bought.
     """
     number = bought_number(seller, lambda own: len(own.codes)) if records is None else records
-    schema, table, finest = workload.schema, workload.table, workload.finest.columns
+    schema, table, finest = counting.schema, counting.table, counting.finest.columns
     fine: dict[str, FineCounts] = {}
     if finest:
         sets = [of_set(name) for name in table.names]
         deviation = noise.deviation(of_cells(next(iter(finest))))
-        cells = workload.fine_cells(most_fine_cells(number, deviation))
+        cells = counting.fine_cells(most_fine_cells(number, deviation))
         fine = bought_cells(
             seller,
             noise,
@@ -458,11 +456,11 @@ def measured(
         )
         most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
         schema = cells.chosen(schema, fine, most)
-        table = workload.in_cells(schema, priced=table.names)
+        table = counting.in_cells(schema, priced=table.names)
 
     @cache
     def coded(own: CountedRecords) -> CountedRecords:
-        return workload.recoded(own, table)
+        return counting.recoded(own, table)
 
     noisy = bought_tables(seller, noise, table, lambda own: coded(own).codes, records=number)
     return MeasuredCounts(schema, noisy, fine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from pyvws.mechanisms.weighing import Downscaling, Request, WeightedFit, Weighti
 from pyvws.plan.refusal import refuse_delta
 from pyvws.posterior.prediction import predicted, unit_steps
 from pyvws.posterior.systematic_draws import SystematicStream
-from pyvws.release.draw_source import DrawSource, shared_facts
+from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import (
     fit_figures,
     posterior_columns,
@@ -25,8 +26,7 @@ from pyvws.release.summary import (
     unit_figures,
 )
 from pyvws.statement.accounting import PrivacyStatement, growth_per_doubling
-from pyvws.statement.ledger import ColumnCost
-from pyvws.statement.parts import NumberOfRows, ReliesOn, StatedBound, TableColumns
+from pyvws.statement.parts import ColumnCost, NumberOfRows, ReliesOn, StatedBound, TableColumns
 from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_cost
 from pyvws.synthesis.fit_sources import (
@@ -45,7 +45,6 @@ from pyvws.synthesis.outside_source import (
     OWN_MODEL,
     UNCHECKED,
     UNKNOWN,
-    brings_values,
     given_values,
     outside_caveats,
     program_caveats,
@@ -82,22 +81,25 @@ class FittedRun(DrawSource):
     def secret(self) -> bool:
         return self.statement.relies_on.exact_draws or self.statement.rows.records == "noisy"
 
-    def streams(self) -> list[tuple[dict[str, Floats], np.random.Generator]]:
-        """The posterior draw behind each dataset, and the dataset's own random stream."""
-        if self.settings.sampling == "systematic":
-            return [(draw, SystematicStream(rng.bit_generator)) for draw, rng in self.drawn]
-        return self.drawn
+    def draws(self) -> list[Draw]:
+        systematic = self.settings.sampling == "systematic"
+        return [
+            partial(self._values, draw, SystematicStream(rng.bit_generator) if systematic else rng)
+            for draw, rng in self.drawn
+        ]
 
-    def steps(self, stream: Any, rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
+    def _values(
+        self, draw: dict[str, Floats], rng: np.random.Generator, rows: RowNumbers | int
+    ) -> Iterator[dict[str, Floats]]:
         """Values as `predicted` draws them, or those of whole units, which stand for no record."""
         table = self.table
-        if brings_values(self.settings):
-            yield given_values(table.drawn, stream[0], rows)
+        if self.settings.brings_values:
+            yield given_values(table.drawn, draw, rows)
         elif table.members is not None:
-            units: Any = {"drawn": table.members, "units": rows}
-            yield from unit_steps(table.drawn, *stream, **units)
+            assert isinstance(rows, int)
+            yield from unit_steps(table.drawn, draw, rng, drawn=table.members, units=rows)
         else:
-            yield predicted(table.drawn, *stream, rows=rows, public=table.public)
+            yield predicted(table.drawn, draw, rng, rows=rows, public=table.public)
 
     def figures(self) -> dict[str, Any]:
         parts: dict[str, Any] = {}
@@ -135,7 +137,7 @@ class FittedRun(DrawSource):
             return found
         design = outcome.design if outcome.rows is None else outcome.design[outcome.rows]
         given = (design == design[record]).all(axis=1)
-        each = np.ones(len(given)) if self.counts is None else self.counts
+        each = np.ones(len(given)) if table.counts is None else table.counts
         alike = given & (outcome.y == outcome.y[record])
         return found | {
             "records_alike": int(each[alike].sum()),
@@ -159,15 +161,13 @@ class FittedRun(DrawSource):
 
 def fitted_run(
     settings: RunSettings,
-    mechanism: Mechanism,
     table: ConfidentialTable,
     *,
     seed: int,
     listener: Listener,
-    multiplicity: Floats | None = None,
     loop: SynthesisLoop | None = None,
 ) -> FittedRun:
-    """Fit by the mechanism. Record i of the table stands for multiplicity[i] equal records.
+    """Fit by the run's mechanism.
 
     `loop` is one on this table to fit on, with fits that it may share; a new one if not given.
     """
@@ -178,7 +178,6 @@ def fitted_run(
             table,
             seed=seed,
             listener=listener,
-            multiplicity=multiplicity,
             log=console.append,
         )
         cost = expected_cost(settings, loop.model.columns, table.records)
@@ -189,11 +188,11 @@ def fitted_run(
     loop.seller = seller if strict else None
     rows = rows_to_draw(settings.records, seller)
     refuse_delta(settings, table.records if rows is None else rows)
-    weighting, final = _fitted(settings, mechanism, loop, table)
+    weighting, final = _fitted(settings, loop, table)
     drawn = loop.predictors(final, settings.datasets, settings.draws_per_release)
     nothing = tells_nothing(loop, weighting, strict=strict)
     judge_convergence(loop, strict=strict, clamped=weighting.clamp is not None)
-    statement = _statement(settings, mechanism, loop, table, weighting, final, seed=seed)
+    statement = _statement(settings, loop, table, weighting, final, seed=seed)
     tell_of_rest(statement, listener)
     outside = None
     if weighting.clamp is not None:
@@ -205,7 +204,6 @@ def fitted_run(
         statement=statement,
         seed=seed,
         rows=rows,
-        counts=multiplicity,
         console="".join(console),
         loop=loop,
         own=weighting,
@@ -217,7 +215,7 @@ def fitted_run(
 
 
 def _fitted(
-    settings: RunSettings, mechanism: Mechanism, loop: SynthesisLoop, table: ConfidentialTable
+    settings: RunSettings, loop: SynthesisLoop, table: ConfidentialTable
 ) -> tuple[Weighting, WeightedFit]:
     """The mechanism's own fit, with the constants of all searches, and that of the datasets."""
     target = settings.target_epsilon
@@ -234,6 +232,7 @@ def _fitted(
         downscaling=rule,
         confirm=not settings.reweight,
     )
+    mechanism = settings.chosen_mechanism
     weighting = mechanism.run(loop, request)
     if not any(weighting.fit is fit for fit in loop.fits):
         raise InputError.by("own-fit-outside-loop", mechanism=mechanism.name)
@@ -276,7 +275,6 @@ def _held(
 
 def _statement(
     settings: RunSettings,
-    mechanism: Mechanism,
     loop: SynthesisLoop,
     table: ConfidentialTable,
     weighting: Weighting,
@@ -284,7 +282,8 @@ def _statement(
     *,
     seed: int,
 ) -> PrivacyStatement:
-    clamp, facts = weighting.clamp, mechanism.facts
+    clamp, mechanism = weighting.clamp, settings.chosen_mechanism
+    facts = mechanism.facts
     own = (
         *program_caveats(settings.program, settings.engine),
         *outside_caveats(settings.existing_fit),
@@ -298,13 +297,13 @@ def _statement(
         spending=None if loop.seller is None else loop.seller.spending,
         unit=table.plan.unit,
         proposed=table.plan.proposed,
-        model=OWN_MODEL if brings_values(settings) else loop.model.name,
+        model=OWN_MODEL if settings.brings_values else loop.model.name,
         claim="none" if unknown else facts.claim,
         draws_per_release=settings.draws_per_release,
         delta=settings.delta or None,
         brought=(
             *(*facts.caveats, *own, *table.plan.caveats),
-            *(() if brings_values(settings) else loop.model.caveats),
+            *(() if settings.brings_values else loop.model.caveats),
         ),
         bound=StatedBound(
             lipschitz_bound=final.bounds.database if clamp is None else clamp.half,
@@ -370,7 +369,7 @@ def _of_columns(
     costs = tuple(
         ColumnCost(
             name=outcome.name,
-            model=OWN_MODEL if brings_values(table.plan.run) else outcome.model.name,
+            model=OWN_MODEL if table.plan.run.brings_values else outcome.model.name,
             predictors=outcome.predictors,
             engine=engine,
             epsilon=float(epsilon),

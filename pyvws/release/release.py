@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-from narwhals.typing import IntoFrame
+from narwhals.typing import IntoDataFrame, IntoFrame
 
 from pyvws._base.checks import choice
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import described
 from pyvws.release.output import open_output
-from pyvws.sheet.sheet import Sheet, html
+from pyvws.sheet import Sheet, html
 from pyvws.tables.files.frame import check_columns, numeric_column, open_frame
 from pyvws.tables.files.read import FORMATS
 from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW
 from pyvws.tables.files.write import NO_PLACE, no_place
-from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import truth_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -200,7 +200,7 @@ class Release:
         return target
 
 
-def _in_polars(dataset: Any, format: str) -> pl.DataFrame:
+def _in_polars(dataset: IntoDataFrame, format: str) -> pl.DataFrame:
     """A dataset of any kind in polars; InputError, without a value, for a column it cannot hold."""
     frame = nw.from_native(dataset, eager_only=True)
     columns, strange = [], []

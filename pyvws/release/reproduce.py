@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Self, cast
+from typing import Any, Final, Self
 
 import polars as pl
 
@@ -32,8 +32,8 @@ from pyvws.release.output import dataset_bytes
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import read_table
-from pyvws.tables.schema.contents import truth_words
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
+from pyvws.tables.schema.write_values import truth_words
 
 _OPEN: Final = 1e-4  # Relative: the search for epsilon ends so far above it, at most.
 
@@ -65,13 +65,14 @@ class ReleasedCounts:
         written = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
         names = mechanism_settings(NoisyCounts.name)
         own = {name: written[name] for name in names if name in written}
-        chosen = folder / FINE_FILE
+        chosen, mechanism = folder / FINE_FILE, make_mechanism(NoisyCounts.name, **own)
+        assert isinstance(mechanism, NoisyCounts)
         return cls(
             folder=folder,
             privacy=privacy,
             counts=pl.read_parquet(folder / COUNTS_FILE),
             fine=pl.read_parquet(chosen) if chosen.is_file() else None,
-            mechanism=cast(NoisyCounts, make_mechanism(NoisyCounts.name, **own)),
+            mechanism=mechanism,
         )
 
     @cached_property
@@ -98,7 +99,7 @@ class ReleasedCounts:
             tables.append((self.fine, ["column", "by"]))
         for frame, names in tables:
             for of, own in frame.group_by(names):
-                scale = float(cast(float, own["scale"].min()))
+                scale = float(own["scale"].to_numpy().min())
                 if scale > 0.0:
                     yield scale
                 elif self.privacy["number_of_rows"] == "noisy" or len(own) > 1:
@@ -118,8 +119,8 @@ class ReleasedCounts:
         nobody = pl.DataFrame({name: [None, None] for name in asked})
         settings = RunSettings(schema=schema, mechanism=mechanism, datasets=len(files))
         table = check_table(nobody, settings)
-        workload, priced = mechanism.workload(schema), self.counts["set"].unique()
-        counted, pure = workload.in_cells(schema, priced), mechanism.budget.pure
+        counting, priced = mechanism.counting(schema), self.counts["set"].unique()
+        counted, pure = counting.in_cells(schema, priced), mechanism.budget.pure
         noisy = read_counts(self.counts, counted, laplace=pure)
         seed = int(self.privacy["counts"]["public_seed"])
         imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)

@@ -6,10 +6,10 @@ import math
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,11 +21,11 @@ from pyvws.posterior.draws import Y_REP, Posterior
 from pyvws.release.column_checks import Sample, check_columns
 from pyvws.release.draw_source import DrawSource
 from pyvws.statement.accounting import PrivacyStatement
-from pyvws.statement.shown import ShownStatement
-from pyvws.synthesis.config import config_text
-from pyvws.synthesis.fit_sources import FitSource
+from pyvws.statement.statement import ShownStatement
+from pyvws.synthesis.fit_sources import FitSource, ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
-from pyvws.tables.design.units import Units, by_record
+from pyvws.synthesis.settings_by_name import config_text
+from pyvws.tables.design.units import by_record
 
 _version: Final = cache(version)  # The cache reads an installed package's files once.
 _LIBRARIES = ("numpy", "scipy", "numba", "polars", "narwhals", "formulaic")
@@ -52,7 +52,6 @@ def once_a_run(
         table,
         samples,
         mechanism=settings.chosen_mechanism,
-        counts=run.counts,
         rounded=settings.round,
         records=run.records(),
         noise=run.noise,
@@ -64,7 +63,7 @@ def once_a_run(
         **({"signed_proposal": table.plan.signature} if table.plan.signature else {}),
         "column_checks": checks,
         "timings": {"total_seconds": time.perf_counter() - began, **figures["timings"]},
-        "settings": {**settings.recorded(table.plan, table.families), **figures["settings"]},
+        "settings": {**_recorded(run), **figures["settings"]},
         "seed": run.seed,
         "input_sha256": input_sha256 or table.sha256,
         "input_sha256_of": (
@@ -85,6 +84,25 @@ def once_a_run(
         "config": config_text(settings, seed=None, plan=table.plan),
         "config_with_seed": config_text(settings, seed=run.seed, plan=table.plan),
         **run.texts,
+    }
+
+
+def _recorded(run: DrawSource) -> dict[str, Any]:
+    """The settings as plain values; families as prepared for the table."""
+    apart = ("model", "mechanism", "settings", "engine", "program", "schema", "existing_fit")
+    settings = run.settings
+    mechanism: Any = settings.mechanism
+    own = {entry.name: getattr(settings, entry.name) for entry in fields(settings) if entry.init}
+    own |= run.table.plan.written
+    families: Any = {outcome.name: outcome.model for outcome in run.table.outcomes}
+    by_column = {name: {"model": x.name, **asdict(x)} for name, x in families.items()}
+    return {
+        **by_column.get(own["outcome"] or "", {"columns": by_column}),
+        "mechanism": mechanism.name,
+        **asdict(settings.settings),
+        **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
+        **{name: x for name, x in own.items() if name not in apart and x is not None},
+        "program": settings.program and settings.program.text,
     }
 
 
@@ -139,11 +157,13 @@ def unit_figures(source: FitSource, released: WeightedFit) -> dict[str, Any]:
     product for the largest unit, from the bounds of records under the same fit and weights. A clamp
     of records would cost its epsilon, whatever the fit.
     """
-    units = cast(Units, source.units)
+    assert isinstance(source, ModelSource)
+    assert source.units is not None
+    units = source.units
     if released.clamp is not None:
         epsilon = released.clamp.epsilon
     else:
-        alone = replace(cast(Any, source), units=None)
+        alone = replace(source, units=None)
         weights = by_record(released.weights, units)
         epsilon = alone.bounded(released.posterior, weights)[0].epsilon
     return {

@@ -11,8 +11,7 @@ from typing import Any, Self
 import narwhals as nw
 from narwhals.typing import IntoFrame
 
-from pyvws._base.folders import check_folder
-from pyvws._base.private_folder import sweep
+from pyvws._base.folders import check_folder, sweep
 from pyvws._base.seeds import chosen_seed
 from pyvws._base.setting import common_default, common_kind, documented, merged, settings_of
 from pyvws.errors import InputError
@@ -22,7 +21,6 @@ from pyvws.release.release import Release
 from pyvws.release.summary import once_a_run
 from pyvws.synthesis.confidential_table import check_table, collected
 from pyvws.synthesis.loop import SILENT, Listener
-from pyvws.synthesis.outside_source import refuse_without_order
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged, declared, refuse_elsewhere
 from pyvws.tables.files.outcome_copies import look_for_copies
@@ -98,9 +96,7 @@ class Synthesizer(RunSettings):
         began = time.perf_counter()
         sweep()
         seed = chosen_seed(seed)
-        frame, ordered = collected(frame, self.plan)
-        if not ordered:
-            refuse_without_order(self)
+        frame, ordered = collected(frame, self)
         if release_frame is not None and not ordered:
             raise InputError.by("release-frame-without-order")
         table = check_table(frame, self, released=release_frame)

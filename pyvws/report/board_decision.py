@@ -13,9 +13,8 @@ from pyvws.evaluation.table_risk import TableRisk
 from pyvws.report.evidence import Evidence
 from pyvws.report.output_folder import PublicPart
 from pyvws.report.public_page import problems, tone_of
-from pyvws.sheet.sheet import Sheet, number
-from pyvws.statement.schema import GUARANTEES
-from pyvws.statement.words import of_single_records
+from pyvws.sheet import Sheet, number
+from pyvws.statement.words import GUARANTEES, of_single_records
 
 _MISFITS: Final = 8  # So many misfits are on the first sheets; the appendix has all.
 _TONES: Final = ("bad", "warn", "good")  # Fails first.

@@ -30,8 +30,8 @@ from pyvws.report.public_page import (
     relied_on,
     statement_facts,
 )
-from pyvws.sheet.sheet import Sheet, number
-from pyvws.statement.schema import FIELDS
+from pyvws.sheet import Sheet, number
+from pyvws.statement.words import FIELDS
 
 _PARAMETERS: Final = 12
 _COLUMNS: Final = 40

@@ -19,7 +19,7 @@ from pyvws.report.evidence import Closeness, Evidence, NumberEvidence, RiskEvide
 from pyvws.report.margins import DRAWN, MEASURES
 from pyvws.report.output_folder import ConfidentialPart, PublicPart
 from pyvws.report.page import PagePicture, Section, fit_label, mechanism_words, picture, ten_largest
-from pyvws.sheet.sheet import Sheet, number
+from pyvws.sheet import Sheet, number
 from pyvws.statement.words import of_single_records
 from pyvws.tables.files.row_order import RELEASED_ROW
 
@@ -205,7 +205,7 @@ def risk_section(public: PublicPart, risk: RiskEvidence) -> Section:
                 + "the rest: this release."
             ),
         ),
-        *risk.sheets,
+        risk.sheet,
     ]
     for by, caption in (
         (risk.by_record["Data"], "ten riskiest records of the data"),

@@ -10,9 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pyvws.sheet.sheet import Sheet, number
-from pyvws.statement.guarantees import claim_of
-from pyvws.statement.words import SIGNED, caveat_keys
+from pyvws.sheet import Sheet, number
+from pyvws.statement.words import SIGNED, caveat_keys, claim_of
 
 _GUESS: Final = 0.01  # The chance that a reader gives a guess before the release.
 _CERTAIN: Final = 0.99

@@ -26,7 +26,7 @@ from pyvws.r_numbers import rarith
 from pyvws.report.margins import NumberMargin, margin_of
 from pyvws.report.released_columns import ColumnValues
 from pyvws.risks.identification_risk import identification_risk
-from pyvws.sheet.sheet import InSheets, Sheet, number
+from pyvws.sheet import InSheets, Sheet, number
 
 _REPLICATES: Final = 200
 MOST_DRAWS: Final = 200_000_000  # Intervals that need more drawn values are left empty.
@@ -67,7 +67,7 @@ class RiskEvidence(InSheets):
         return {label: risk_summary(x, policy=policy) for label, x in self.by_record.items()}
 
     @property
-    def sheets(self) -> tuple[Sheet]:
+    def sheet(self) -> Sheet:
         """The risks by label, and what an intruder matches."""
         how, match = self.settings, self.match
         reach = f"{100 * how.radius:g} %" if how.radius_kind == "percentage" else f"{how.radius:g}"
@@ -79,30 +79,28 @@ class RiskEvidence(InSheets):
             "false_match_rate": false,
         }
         own = self.summaries
-        return (
-            Sheet(
-                f"Identification risks of {self.name}, radius {reach}, in [0, 1]; larger = riskier",
-                ("fit", "mean", "largest", "IQR", f"share above {how.policy:g}"),
-                [
-                    (x, rarith.mean(self.by_record[x]), one.maximum, one.iqr, one.share_above)
-                    for x, one in own.items()
-                ],
-                notes=[
-                    f"Averaged over the datasets: {number(rates['expected_match_risk'])} records "
-                    "are expected to be matched, true match rate "
-                    f"{number(rates['true_match_rate'])}, false match rate {rate} (larger = safer)."
-                ],
-                facts={
-                    "outcome": self.name,
-                    "radius": how.radius,
-                    "radius_kind": how.radius_kind,
-                    "policy": how.policy,
-                    "datasets": len(match.expected),
-                    "confidential": asdict(own["Data"]),
-                    "synthetic": asdict(own["Synthetic"]),
-                    **rates,
-                },
-            ),
+        return Sheet(
+            f"Identification risks of {self.name}, radius {reach}, in [0, 1]; larger = riskier",
+            ("fit", "mean", "largest", "IQR", f"share above {how.policy:g}"),
+            [
+                (x, rarith.mean(self.by_record[x]), one.maximum, one.iqr, one.share_above)
+                for x, one in own.items()
+            ],
+            notes=[
+                f"Averaged over the datasets: {number(rates['expected_match_risk'])} records "
+                "are expected to be matched, true match rate "
+                f"{number(rates['true_match_rate'])}, false match rate {rate} (larger = safer)."
+            ],
+            facts={
+                "outcome": self.name,
+                "radius": how.radius,
+                "radius_kind": how.radius_kind,
+                "policy": how.policy,
+                "datasets": len(match.expected),
+                "confidential": asdict(own["Data"]),
+                "synthetic": asdict(own["Synthetic"]),
+                **rates,
+            },
         )
 
 

@@ -27,7 +27,7 @@ from pyvws.report.released_columns import (
     readable,
     scan,
 )
-from pyvws.statement.released_draws import with_released_draws
+from pyvws.statement.parts import with_released_draws
 from pyvws.statement.statement import ROW_ORDERS
 from pyvws.statement.words import caveat_keys
 from pyvws.tables.files.read import FORMATS, UNREADABLE, file_digest, refuse_damaged
@@ -160,11 +160,10 @@ def run_schema(path: Path) -> Path | None:
     None of a run on one outcome, and of a file that no run wrote. A schema under review stands in
     confidential/ alone; InputError where it is out of reach, since it has the missing codes.
     """
-    release = path / "release" if path.is_dir() else path.parent
-    statement = release / "privacy.json"
-    public = release / SCHEMA_FILE
-    if public.is_file() or not statement.is_file() or "columns" not in _json(statement):
-        return public if public.is_file() and statement.is_file() else None
+    release = _release_of(path)
+    statement, public = _said_in(release), release / SCHEMA_FILE
+    if public.is_file() or "columns" not in statement:
+        return public if public.is_file() and statement else None
     own = release.with_name("confidential") / SCHEMA_FILE
     if not os.access(own, os.R_OK):
         raise InputError.by("output-schema-under-review", release=release, schema_file=SCHEMA_FILE)
@@ -231,8 +230,7 @@ def draws_behind(files: Sequence[Path]) -> list[Any]:
 
 
 def _draw_behind(file: Path) -> tuple[Path, int] | None:
-    statement = file.parent / "privacy.json"
-    privacy = with_released_draws(_json(statement) if statement.is_file() else {})
+    privacy = with_released_draws(_said_in(file.parent))
     if "draw_of_dataset" not in privacy:
         return None
     with as_left(file.parent):
@@ -267,7 +265,7 @@ def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
 
     Nothing confidential is read. Raises InputError for files of several such releases.
     """
-    folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
+    folders = dict.fromkeys(map(_release_of, paths))
     having = [folder for folder in folders if (folder / "counts.parquet").is_file()]
     if not having:
         return None
@@ -291,9 +289,7 @@ def records_counted(privacy: Mapping[str, Any]) -> str | None:
 
 def statements_beside(paths: Sequence[Path]) -> list[dict[str, Any]]:
     """The statements beside released files or in output folders, each once."""
-    folders = dict.fromkeys(path / "release" if path.is_dir() else path.parent for path in paths)
-    statements = (folder / "privacy.json" for folder in folders)
-    return [_json(statement) for statement in statements if statement.is_file()]
+    return [*filter(None, map(_said_in, dict.fromkeys(map(_release_of, paths))))]
 
 
 def said_beside(paths: Sequence[Path], entry: str, *, always: bool = True) -> list[str]:
@@ -312,10 +308,8 @@ def said_beside(paths: Sequence[Path], entry: str, *, always: bool = True) -> li
 def refuse_systematic(files: Sequence[Path]) -> None:
     """Raise InputError where a file's statement says that its records are drawn systematically."""
     for file in files:
-        statement = file.parent / "privacy.json"
-        privacy = _json(statement) if statement.is_file() else {}
         with as_left(file.parent):
-            keys = caveat_keys({"caveats": [], **privacy})
+            keys = caveat_keys({"caveats": [], **_said_in(file.parent)})
         if "systematic" in keys:
             raise InputError.by("output-systematic", file=file)
 
@@ -340,8 +334,8 @@ def refuse_random_order(path: Path) -> None:
 
     A folder of such files raises the error too. A file without a statement beside it passes.
     """
-    statement = (path if path.is_dir() else path.parent) / "privacy.json"
-    if statement.is_file() and _json(statement).get("row_order") == ROW_ORDERS[False]:
+    folder = path if path.is_dir() else path.parent
+    if _said_in(folder).get("row_order") == ROW_ORDERS[False]:
         raise InputError.by("output-secret-order", path=path)
 
 
@@ -382,6 +376,17 @@ def output_part(out: Path, name: str) -> Path:
     if not folder.is_dir():
         raise InputError.by("output-lacks-folder", out=out, name=name)
     return folder
+
+
+def _release_of(path: Path) -> Path:
+    """The folder release/ of an output folder, or the one that a file lies in."""
+    return path / "release" if path.is_dir() else path.parent
+
+
+def _said_in(release: Path) -> dict[str, Any]:
+    """The statement in a folder of released files; empty where there is none."""
+    statement = release / "privacy.json"
+    return _json(statement) if statement.is_file() else {}
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws.mechanisms.registry import MECHANISMS
-from pyvws.sheet.sheet import Sheet, html, number
+from pyvws.sheet import Sheet, html, number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
-from pyvws._base.references import REFERENCES
+from pyvws._base.resources import REFERENCES
 from pyvws.evaluation.combining_rules import rule_named, rule_of
 from pyvws.evaluation.one_column import LevelMargin
 from pyvws.plots import (
@@ -29,13 +29,11 @@ from pyvws.report.margins import DRAWN, MEASURES, NumberMargin, margin_of, pairs
 from pyvws.report.output_folder import PublicPart, records_counted
 from pyvws.report.page import Heading, PagePicture, formatted, mechanism_words, picture, render
 from pyvws.report.released_columns import ReportedColumn, kinds_in
-from pyvws.sheet.sheet import Sheet
-from pyvws.statement.guarantees import claim_of
-from pyvws.statement.schema import FIELDS, GUARANTEES, SCHEMA
-from pyvws.statement.words import NOT_COVERED, caveat_keys
+from pyvws.sheet import Sheet
+from pyvws.statement.words import FIELDS, GUARANTEES, NOT_COVERED, SCHEMA, caveat_keys, claim_of
 from pyvws.tables.files.labels import as_number
 from pyvws.tables.files.read import CSV_NULLS
-from pyvws.tables.schema.contents import Content, content_of, says_content
+from pyvws.tables.schema.write_values import Content, content_of, says_content
 
 _SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains")
 _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.

@@ -8,8 +8,7 @@ import shutil
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from pyvws._base.claims import lives
-from pyvws._base.folders import FILE_RIGHTS, private_write, umask
+from pyvws._base.folders import FILE_RIGHTS, lives, private_write, umask
 from pyvws.errors import OutputError
 from pyvws.report.board_page import board_page
 from pyvws.report.evidence import Evidence

@@ -17,13 +17,15 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import Phrase
-from pyvws.statement.ledger import (
+from pyvws.statement.parts import (
     Epsilons,
     LedgerEntry,
+    NumberOfRows,
+    StatedBound,
+    TableColumns,
     by_neighbours,
     figure,
 )
-from pyvws.statement.parts import NumberOfRows, StatedBound, TableColumns
 from pyvws.statement.several_draws import total_epsilon
 from pyvws.statement.statement import Statement
 from pyvws.statement.words import EXACT_TRUST

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pyvws._base.checks import choice, whole_number
-from pyvws.statement.guarantees import STRICT, claim_of, if_public
-from pyvws.statement.words import SIGNED
+from pyvws.statement.words import SIGNED, STRICT, claim_of, if_public
 
 _GUARANTEES: Final = (*STRICT, "asymptotic-dp", "none")
 _REPLACED: Final = "replace-one"

@@ -79,16 +79,14 @@ def _smallest_total(
 def epsilon_per_draw(total: float, draws: int, *, delta: float = 0.0) -> float:
     """The largest epsilon of a draw with which all draws together cost at most `total`.
 
-    It inverts `total_epsilon`, and is rounded down. Larger = less private.
+    It inverts `total_epsilon` [dong2020], and is rounded down. Larger = less private.
 
     Parameters
     ----------
     total : float
         Epsilon of all draws together, in nats, above 0.
-    draws : int
-        The number m of draws, at least 1.
-    delta : float
-        The public delta, at least 0 and below 1.
+    draws, delta
+        As in `total_epsilon`.
 
     Returns
     -------
@@ -99,11 +97,6 @@ def epsilon_per_draw(total: float, draws: int, *, delta: float = 0.0) -> float:
     ------
     InputError
         If a number lies outside its range.
-
-    References
-    ----------
-    Dong, Durfee and Rogers (2020), the optimal composition of mechanisms of bounded range
-    [dong2020]_.
 
     Examples
     --------

@@ -10,19 +10,10 @@ from typing import Any
 
 from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
-from pyvws.statement.guarantees import STRICT, if_public
-from pyvws.statement.ledger import (
-    Epsilons,
-    LedgerEntry,
-    by_neighbours,
-    certified,
-    figure,
-    spent,
-)
-from pyvws.statement.parts import ReliesOn
-from pyvws.statement.released_draws import draw_of_dataset
+from pyvws.sheet import InSheets, Sheet
+from pyvws.statement.parts import Epsilons, LedgerEntry, ReliesOn, certified, draw_of_dataset, spent
 from pyvws.statement.releases import costs_together, release_cost, releases_known
-from pyvws.statement.words import USUAL_TRUST, caveat, trust
+from pyvws.statement.words import STRICT, USUAL_TRUST, caveat, if_public, trust
 
 STATEMENT_VERSION = 3
 """Version of the form of privacy.json. privacy.schema.json says how earlier versions differ."""
@@ -187,51 +178,43 @@ class Statement(ABC):
         return {"other-releases": not self.earlier, "further-releases": bool(self.earlier)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseStatement(Statement):
-    """The facts of a release from counts with noise, which are bought once for all datasets.
-
-    - `neighbours` {"replace", "loo"}: The neighbours that epsilon is for: one record or unit
-      replaced, or one left out.
-    """
-
-    neighbours: str
-
-    @property
-    def claimed_for(self) -> str:
-        return "replace-one" if self._replaces else "leave-one-out"
-
-    @property
-    def _replaces(self) -> bool:
-        return self.neighbours == "replace"
-
-    def _costs(self, left_out: float, replaced: float, round_up: bool) -> dict[str, Any]:
-        """The entries on the claim, and on what one record left out or replaced costs."""
-        if self.guarantee == "none":
-            left_out = replaced = math.inf
-        epsilon = self.epsilon_per_dataset
-        return {
-            "guarantee": self.guarantee,
-            "neighbours": self.claimed_for,
-            "epsilon_per_dataset": figure(epsilon, round_up),
-            "epsilon_total": figure(epsilon, round_up),
-            **self._delta,
-            "epsilon_by_neighbours": by_neighbours((left_out,) * 2, (replaced,) * 2, round_up),
-            "certified": self._certified((epsilon, epsilon), round_up),
-        }
-
-    @property
-    def _delta(self) -> dict[str, float]:
-        return {}
-
-
 def _earlier(known: Mapping[str, Any], neighbours: str) -> LedgerEntry:
     """An earlier release in the ledger, at its cost for these neighbours."""
     cost = release_cost(known, neighbours)
-    facts = {
-        "mechanism": known["mechanism"],
-        "guarantee": cost.guarantee,
-        "neighbours": neighbours,
-    }
+    facts = {"mechanism": known["mechanism"], "guarantee": cost.guarantee, "neighbours": neighbours}
     stated = cost.guarantee != "none" and math.isfinite(cost.epsilon)
     return LedgerEntry(Phrase("earlier", facts), cost.epsilon if stated else None)
+
+
+_SENTENCES = ("caveats", "trust_assumptions")
+_APART = ("ledger", *_SENTENCES, "caveat_keys", "trust_keys")  # The keys are for programs.
+
+
+class ShownStatement(InSheets, dict[str, Any]):
+    """The entries of `privacy.json`. A notebook shows them as tables: figures, ledger, caveats."""
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """The figures, the uses of the confidential data, and the caveats."""
+        entries = [(name, _plain(x)) for name, x in self.items() if name not in _APART and x != []]
+        ledger = [
+            (entry.get("use", ""), _plain(entry.get("epsilon"))) for entry in self.get("ledger", [])
+        ]
+        return [
+            Sheet("Statement", ("entry", "value"), entries),
+            Sheet("Uses of the confidential data", ("use", "epsilon"), ledger),
+            *(
+                Sheet(name.replace("_", " ").capitalize(), ("",), [(x,) for x in self[name]])
+                for name in _SENTENCES
+                if self.get(name)
+            ),
+        ]
+
+
+def _plain(value: object) -> str:
+    """A value as words: a list with commas, nested entries as (name: value)."""
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{name}: {_plain(inner)}" for name, inner in value.items()) + ")"
+    if isinstance(value, list | tuple):
+        return ", ".join(_plain(inner) for inner in value)
+    return "none" if value is None else str(value)

@@ -1,10 +1,16 @@
-"""The words of a privacy statement, by key from words.toml; no other module compares texts."""
+"""The words of a statement: of its guarantee, of its caveats by key, and of the values it has.
+
+`words.toml` has the caveats, `privacy.schema.json` the form of privacy.json with a word on each
+value. No other module compares texts.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,3 +76,50 @@ def of_single_records(unit: str) -> str:
         f"These are risks of single records, and epsilon is for {unit}. What an intruder learns of "
         "them together can be more."
     )
+
+
+_IF_PUBLIC: Final = "-if-public"
+_OF_NOISE: Final = ("dp", "approximate-dp")
+
+STRICT: Final = (*_OF_NOISE, "dp-if-bounded", *(word + _IF_PUBLIC for word in _OF_NOISE))
+"""The words of claims that hold for every table that the settings admit."""
+
+
+def if_public(claim: str, *, signed: bool) -> str:
+    """The word of a claim where a program may have read the schema off the records.
+
+    `signed` says that one did, and that somebody signed every entry as public. "dp" is then
+    "dp-if-public". Words that are not strict have no condition.
+    """
+    return claim + _IF_PUBLIC if signed and claim in _OF_NOISE else claim
+
+
+def claim_of(guarantee: str) -> str:
+    """The word of the claim, without the condition that `if_public` adds."""
+    return guarantee.removesuffix(_IF_PUBLIC)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The meaning of a value, its range, and the meaning of a larger value."""
+
+    meaning: str
+    range: str
+    direction: str
+
+
+_PATH: Final = Path(__file__).with_name("privacy.schema.json")
+SCHEMA: Final[dict[str, Any]] = json.loads(_PATH.read_text(encoding="utf-8"))
+
+FIELDS: Final = {
+    name: Field(entry["description"], entry["range"], entry["direction"])
+    for name, entry in SCHEMA["properties"].items()
+    if "direction" in entry
+}
+"""The values that a page lists with their meaning."""
+
+GUARANTEES: Final[dict[str, tuple[str, str]]] = {
+    entry["const"]: (entry["title"], entry["description"])
+    for entry in SCHEMA["properties"]["guarantee"]["oneOf"]
+}
+"""A title and the meaning of each guarantee, the strongest first."""

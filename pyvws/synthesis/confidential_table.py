@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.models.model import Model
 from pyvws.plan.coded import CodedTable
 from pyvws.plan.plan import Plan
 from pyvws.plan.reading import read_roles, within_cap
@@ -38,8 +37,9 @@ class ConfidentialTable(CodedTable):
 
     Besides the coded columns these are the known columns' values, the columns to release in order,
     for a mechanism that names them the public weights (N,) and the public records, each record's
-    unit of privacy (N,), 0 to H - 1, where a unit may have several records, and the survey weights
-    over their mean (N,) where these are exponents.
+    unit of privacy (N,), 0 to H - 1, where a unit may have several records, the survey weights over
+    their mean (N,) where these are exponents, and how many equal records each row of a tally stands
+    for (N,).
     """
 
     plan: Plan
@@ -50,6 +50,7 @@ class ConfidentialTable(CodedTable):
     reference: Reference | None = None
     units: NDArray[np.intp] | None = None
     exponents: Floats | None = None
+    counts: Floats | None = None
 
     @property
     def records(self) -> int:
@@ -83,7 +84,7 @@ class ConfidentialTable(CodedTable):
         return {name: own.unknown for name, own in self.synthesized.items() if own.unknown}
 
     def written(
-        self, values: Mapping[str, Floats], backend: Any, *, first: int = 1
+        self, values: Mapping[str, Floats], backend: nw.Implementation, *, first: int = 1
     ) -> list[nw.Series[Any]]:
         """The synthesized columns as they are released, of synthetic values by column.
 
@@ -96,11 +97,6 @@ class ConfidentialTable(CodedTable):
         rows = np.arange(first, first + len(series[0]))
         numbers = {name: values.get(name, rows) for name in self.ids}
         return [*series, *(self.ids[name](own, backend) for name, own in numbers.items())]
-
-    @property
-    def families(self) -> dict[str, Model]:
-        """The prepared family of each column."""
-        return {outcome.name: outcome.model for outcome in self.outcomes}
 
     @property
     def sha256(self) -> str:
@@ -169,6 +165,7 @@ def check_table(
         released=plan.released,
         implementation=frame.implementation,
         reference=read_reference(plan, frame, coded),
+        counts=counts,
     )
 
 
@@ -184,22 +181,25 @@ def least_records(settings: RunSettings) -> int:
     return 1 if settings.plan.refuses_no_record and hides else 2
 
 
-def collected(table: IntoFrame, plan: Plan) -> tuple[nw.DataFrame[Any], bool]:
+def collected(table: IntoFrame, settings: RunSettings) -> tuple[nw.DataFrame[Any], bool]:
     """A view of a table in memory; of a lazy frame the columns that the run reads, loaded once.
 
     The function also says whether the rows have an order of their own. If the frame's engine
     promises no order, the function sorts the rows by their values, public columns first, so that
-    the same seed gives the same release. Raises InputError for members without an order.
+    the same seed gives the same release. Raises InputError for members without an order, and for
+    settings that have an entry for each record.
     """
     frame = narwhal_view(table)
     if not isinstance(frame, nw.LazyFrame):
         return frame, True
-    source = lazy_source(frame, keep_order=plan.run.keep_order)
-    plan = plan.on(source)
+    source = lazy_source(frame, keep_order=settings.keep_order)
+    plan = settings.plan.on(source)
     columns = [name for name in source.columns if name in {*plan.read, *plan.ids}]
     ordered = isinstance(source, LargeTable)
     if not ordered and plan.members is not None:
         raise InputError.by("members-in-order", source=source.name)
+    if not ordered and settings.has_entries_by_record:
+        raise InputError.by("arrays-in-steps")
     with named_errors(source.name, columns, source.columns):
         rows = frame.select(columns).collect()
         if not ordered:

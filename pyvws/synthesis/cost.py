@@ -15,15 +15,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from pyvws._base.phrase import counted as as_count
 from pyvws.engines.nuts import REFIT_SHARE
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.workload import Workload
+from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.conditional_table import ConditionalTable
-from pyvws.models.model import Model, PredictsBetween
+from pyvws.models.model import Draws, Model, PredictsBetween
 from pyvws.models.sequence import Conditional
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
@@ -94,6 +96,7 @@ def expected_cost(
         model, cells = column.model, column.cells
         K, clamps = cells.n_coefficients, mechanism.facts.clamps
         D = model.dimension(K)
+        draw = model.constrain(np.zeros((1, D)), K)
         of_terms = _seconds_a_draw(model, cells, D)
         of_draw, iteration, of_fit = of_terms, 0.0, 0.0
         if isinstance(model, ConditionalTable):
@@ -102,7 +105,7 @@ def expected_cost(
                 iteration = _OF_SHARE * D + _OF_RECORD * cells.n_records
         else:
             of_fit, of_draw = _OF_PARAMETER * D, of_draw + _OF_DIAGNOSED * D
-            slope = _SLOPE_OVER_TERMS * of_terms + _of_prior(model, K, D)
+            slope = _SLOPE_OVER_TERMS * of_terms + _of_prior(draw, K)
             iteration = _SLOPES * D**_POWER * slope
             if isinstance(model, PredictsBetween):
                 iteration *= _BETWEEN
@@ -114,7 +117,7 @@ def expected_cost(
         iterations = sampler.chains * warmup + (fits + longer) * S
         of_draws = (fits + longer) * S * of_draw + (fits + (longer > 0)) * of_fit
         by_column[column.column] = iterations * iteration + of_draws
-        kept += _kept(model, K, D)
+        kept += sum(entry.size for entry in draw.values())
         sampled = max(sampled, D)
     floats = S * ((min(fits, 3) + longer) * kept + 4 * sampled) + 10 * records * len(columns)
     seconds = _A_RUN + sum(by_column.values())
@@ -128,8 +131,10 @@ def expected_cost(
     return Cost(seconds, _GIGABYTES_OF_A_RUN + 8e-9 * floats, longest)
 
 
-def expected_of_counts(mechanism: Any, counted: Any, records: int, *, most: float) -> Cost:
-    """The cost of noisy counts of a `CountedTable` whose N records are imputed by sweeps.
+def expected_of_counts(
+    mechanism: NoisyCounts, counted: Workload, records: int, *, most: float
+) -> Cost:
+    """The cost of noisy counts of a `Workload` whose N records are imputed by sweeps.
 
     The remedy names the sweeps that take `most` seconds.
     """
@@ -182,19 +187,13 @@ def _fits(settings: RunSettings) -> tuple[int, int]:
     return fits, LONGER if confirmed else 0
 
 
-def _of_prior(model: Model, K: int, D: int) -> float:
+def _of_prior(draw: Draws, K: int) -> float:
     """Seconds that a slope takes for the coefficients' prior and scale, on `REFERENCE`."""
-    draw = model.constrain(np.zeros((1, D)), K)
     coefficients = draw["beta"].size if "beta" in draw else K
     seconds = _OF_PAIR * K**2 if "L_beta" in draw else 0.0
     if coefficients == K:
         return seconds + _OF_TRIPLE * K**3
     return seconds + (_OF_DENSE * coefficients**2 if coefficients <= _LARGEST_DENSE else 0.0)
-
-
-def _kept(model: Model, K: int, D: int) -> int:
-    """How many numbers are kept of one draw."""
-    return sum(entry.size for entry in model.constrain(np.zeros((1, D)), K).values())
 
 
 def _seconds_a_draw(model: Model, cells: Cells, D: int) -> float:

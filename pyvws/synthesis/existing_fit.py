@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,8 +34,10 @@ from pyvws._base.checks import (
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.cmdstan import read_draws
 from pyvws.errors import InputError
-from pyvws.weights.reweight import reweight
-from pyvws.weights.weights import weights_from_bounds
+from pyvws.weights.weights import reweight, weights_from_bounds
+
+if TYPE_CHECKING:
+    from xarray import DataArray, Dataset
 
 Content = Literal["weighted", "plain"]
 From = Literal["unknown", "parameters"]
@@ -378,7 +380,9 @@ def _csv_log_lik(path: Path) -> Floats:
 _DRAWS = ("chain", "draw", "sample")
 
 
-def _arviz_variables(data: Any, *, variable: str | None, y_rep: str | None) -> tuple[Any, Any]:
+def _arviz_variables(
+    data: Any, *, variable: str | None, y_rep: str | None
+) -> tuple[DataArray, DataArray | None]:
     """The log-likelihood, and the predictive draws or None, with chain and draw as first
     dimensions.
 
@@ -410,7 +414,7 @@ def _arviz_variables(data: Any, *, variable: str | None, y_rep: str | None) -> t
     return terms, variable_draws
 
 
-def _group(data: Any, name: str) -> Any:
+def _group(data: Any, name: str) -> Dataset | None:
     """A group of an InferenceData or a DataTree as a Dataset; a Dataset is a log-likelihood."""
     if hasattr(data, "data_vars") and not hasattr(data, "children"):
         return data if name == "log_likelihood" else None
@@ -426,15 +430,19 @@ def _group(data: Any, name: str) -> Any:
     return group.to_dataset() if hasattr(group, "to_dataset") else group
 
 
-def _only(dataset: Any, name: str) -> Any:
+def _only(dataset: Dataset | None, name: str) -> Dataset | None:
     """A Dataset with one of the variables alone; None where it is not there."""
     return dataset[[name]] if dataset is not None and name in dataset.data_vars else None
 
 
-def _one(datasets: list[Any], name: str | None, usual: str | None = None) -> Any:
+def _one(
+    datasets: list[Dataset | None], name: str | None, usual: str | None = None
+) -> DataArray | None:
     """The variable of that name in the first Dataset that has it, or the only or usual one."""
     for dataset in datasets:
-        names = [] if dataset is None else [str(name) for name in dataset.data_vars]
+        if dataset is None:
+            continue
+        names = [str(name) for name in dataset.data_vars]
         if name is not None and name in names:
             return dataset[name]
         if name is None and usual in names:
@@ -446,7 +454,7 @@ def _one(datasets: list[Any], name: str | None, usual: str | None = None) -> Any
     return None
 
 
-def _ordered(array: Any) -> Any:
+def _ordered(array: DataArray) -> DataArray:
     """The array with its dimensions of draws first, chain before draw."""
     first = [name for name in _DRAWS if name in array.dims]
     if not first:
@@ -454,7 +462,7 @@ def _ordered(array: Any) -> Any:
     return array.transpose(*first, ...)
 
 
-def _alike(array: Any, own: Any, other_array: Any, other: Any) -> bool:
+def _alike(array: DataArray, own: Hashable, other_array: DataArray, other: Hashable) -> bool:
     """Whether two dimensions have the same length, and the same labels where both have any."""
     if array.sizes[own] != other_array.sizes[other]:
         return False

@@ -13,9 +13,8 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.cores import usable_cores
-from pyvws.bounds.joint import blockwise_joint_bounds
+from pyvws.bounds.joint import blockwise_joint_bounds, unit_terms
 from pyvws.bounds.lipschitz import Accounting, LipschitzBounds
-from pyvws.bounds.units import unit_terms
 from pyvws.engines.engine import Engine, Progress, table_engine
 from pyvws.engines.registry import STAN_ENGINES
 from pyvws.engines.sampler_settings import SamplerSettings

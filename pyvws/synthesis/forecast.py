@@ -6,11 +6,13 @@ Those from public records, or from a schema and a number of records, need no loo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from narwhals.typing import IntoFrame
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws._base.deltas import delta_to_decide, modest_delta
@@ -19,14 +21,19 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.counts.measurements import of_set
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.sequence import TableCells, TableModel
+from pyvws.plan.coded import OutcomeColumn
+from pyvws.plan.plan import Plan
 from pyvws.statement.words import forecast_words
 from pyvws.synthesis.cost import Cost, expected_cost, expected_of_counts
-from pyvws.synthesis.loop import loses_much
+from pyvws.synthesis.loop import Places, loses_much
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.design.units import Units
 from pyvws.tables.files.frame import open_frame, unit_codes
+from pyvws.tables.schema.schema import Schema
 from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
+
+Outcomes = Sequence[OutcomeColumn]
 
 _HIGH: Final = 10.0  # Boards seldom accept more.
 _DRAWS: Final = 20  # At once,
@@ -77,8 +84,8 @@ class _Counts:
 
 
 def forecast(
-    schema: Any,
-    table: Any = None,
+    schema: str | Path | Schema | None,
+    table: IntoFrame | None = None,
     *,
     records: int | None = None,
     public: bool = False,
@@ -131,7 +138,7 @@ def forecast(
 
 
 def forecast_of(
-    run: RunSettings, table: Any = None, *, records: int = 0, public: bool = False
+    run: RunSettings, table: IntoFrame | None = None, *, records: int = 0, public: bool = False
 ) -> Forecast:
     """The forecast of a run's settings: what is fitted, epsilon, noise, seconds and memory.
 
@@ -163,12 +170,14 @@ def forecast_of(
     return Forecast((source, *fits, *_of_counts(run, N, units, Forecast(tuple(fits)))))
 
 
-def _from(plan: Any, records: int, source: str) -> Phrase:
+def _from(plan: Plan, records: int, source: str) -> Phrase:
     """What the figures come from, and whether they stay inside: a proposed schema is of a table."""
     return Phrase(f"proposed-{source}" if plan.proposed else source, {"records": records})
 
 
-def _of_fits(run: RunSettings, plan: Any, outcomes: Any, N: int, units: Any) -> list[Phrase]:
+def _of_fits(
+    run: RunSettings, plan: Plan, outcomes: Outcomes, N: int, units: Places | None
+) -> list[Phrase]:
     """The notes on the fits of a run to N records, of `units` (N,), and on their epsilon."""
     columns = tuple(outcome.conditional(None) for outcome in outcomes)
     cost = expected_cost(run, columns, N)
@@ -223,7 +232,7 @@ def _time(key: str, cost: Cost, most: float, values: dict[str, Any]) -> list[Phr
 
 
 def _of_counts(
-    run: RunSettings, N: int, units: Any = None, fits: Forecast | None = None
+    run: RunSettings, N: int, units: Places | None = None, fits: Forecast | None = None
 ) -> list[Phrase]:
     """The notes on noisy counts of N records, of `units` (N,), and what is recommended."""
     modest = min(1e-5, modest_delta(N))
@@ -237,7 +246,7 @@ def _of_counts(
         return _counts(run.plan, N - _beyond(units, mechanism.cap), mechanism)
 
     one = None if units is None else counts(cap=1)
-    if pairs.cap is None and one is not None:
+    if units is not None and pairs.cap is None and one is not None:
         pairs = replace(pairs, cap=_cap(units, one))
     cap, out, found = pairs.cap, _beyond(units, pairs.cap), counts()
     if found is not None:
@@ -248,7 +257,7 @@ def _of_counts(
         notes.append(Phrase("counts", at))
         if cap is not None and cap > 1 and one is not None:
             notes.append(Phrase("cap-of-one", {"left_out": _beyond(units, 1), **asdict(one)}))
-        most, table = run.most_seconds, asked.counted_table(run.plan.schema)
+        most, table = run.most_seconds, asked.workload(run.plan.schema)
         cost = expected_of_counts(asked, table, N - out, most=most)
         notes += _time("time-of-counts", cost, most, {})
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
@@ -284,7 +293,7 @@ def _advice(
     return Phrase(key, {"delta": delta, "high": _HIGH})
 
 
-def _bounds(outcomes: Any, weights: Floats, units: Any) -> dict[str, Floats]:
+def _bounds(outcomes: Outcomes, weights: Floats, units: Places | None) -> dict[str, Floats]:
     """Bounds by column of the records, or of their units, 0 without a term.
 
     The rough fits are under `weights` (N,), and the bounds are of unweighted terms.
@@ -295,7 +304,7 @@ def _bounds(outcomes: Any, weights: Floats, units: Any) -> dict[str, Floats]:
     return {name: np.asarray(np.bincount(units, own), float) for name, own in each.items()}
 
 
-def _rough(outcome: Any, weights: Floats) -> Floats:
+def _rough(outcome: OutcomeColumn, weights: Floats) -> Floats:
     """Largest sizes (N,) of log-likelihoods at rough draws under weights (N,), 0 without a term."""
     conditional = outcome.conditional(None)
     model, cells, rng = outcome.model, conditional.cells, np.random.default_rng(1)
@@ -318,7 +327,7 @@ def _rough(outcome: Any, weights: Floats) -> Floats:
     return bounds
 
 
-def _cap(units: Any, one: _Counts) -> int:
+def _cap(units: Places, one: _Counts) -> int:
     """The cap of units (N,) that loses least, given the noise and mean count of a cap of 1.
 
     The noise grows with the cap. So do the records that count, and their own chance falls.
@@ -331,21 +340,22 @@ def _cap(units: Any, one: _Counts) -> int:
     return int(caps[np.argmin(lost)])
 
 
-def _beyond(units: Any, cap: int | None) -> int:
+def _beyond(units: Places | None, cap: int | None) -> int:
     """How many records of units (N,) a cap leaves out."""
     return 0 if units is None or cap is None else int(np.maximum(np.bincount(units) - cap, 0).sum())
 
 
-def _counts(plan: Any, records: int, mechanism: NoisyCounts) -> _Counts | None:
+def _counts(plan: Plan, records: int, mechanism: NoisyCounts) -> _Counts | None:
     """The counts of records under a mechanism; None where it takes no counts of the plan."""
     if plan.run.outcome is not None or plan.predictors or plan.members is not None:
         return None
-    workload = mechanism.workload(plan.schema)
+    given: Any = plan.schema
+    counting = mechanism.counting(given)
     try:
-        counted = workload.table
+        counted = counting.table
     except InputError:
         return None
-    noise = workload.noise(mechanism.budget, hidden=False)
+    noise = counting.noise(mechanism.budget, hidden=False)
     cells = int(counted.possible.sum())
     sizes = np.add.reduceat(counted.possible, counted.offsets[:-1], dtype=np.int64)
     deviations = np.array([noise.deviation(of_set(name)) for name in counted.names])

@@ -25,15 +25,14 @@ from pyvws.posterior.log_likelihood import largest_terms
 from pyvws.posterior.prediction import predicted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.privacy.seller import Seller
-from pyvws.statement.released_draws import draw_of_dataset
+from pyvws.statement.parts import draw_of_dataset
 from pyvws.synthesis.fit_sources import FitProgress, FitSource
 from pyvws.synthesis.reference import Reference
 from pyvws.synthesis.strict_seller import draw_name
 from pyvws.tables.design.cells import Cells, Records
 from pyvws.tables.design.units import Units
-from pyvws.weights.reweight import reweight
 from pyvws.weights.search import LONGER, Reached, Try, Window, leveled, meet, stay_below
-from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
+from pyvws.weights.weights import KEEPING_SHIFT, reweight, weights_from_bounds
 
 MANY: Final = 0.01  # More of the records than this share are many.
 
@@ -81,12 +80,13 @@ def lost_levels(model: Model | TableModel, records: Records, out: Out) -> Iterat
 
 
 def _conditionals(
-    model: Model | TableModel, records: Any
+    model: Model | TableModel, records: Records
 ) -> Iterator[tuple[str, Any, Cells, Places]]:
     """Name, model and cells of each conditional, and the cell of each distinct record in them."""
     if isinstance(records, Cells):
         yield "", model, records, np.arange(records.n_cells)
         return
+    assert isinstance(records, TableCells)
     for column, of_cell in zip(records.columns, records.places.T, strict=True):
         yield column.column, column.model, column.cells, of_cell
 

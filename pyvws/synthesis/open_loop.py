@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyvws._base.checks import Floats
 from pyvws.engines.engine import Engine
 from pyvws.engines.grid import public_grid
 from pyvws.engines.registry import find_engine, find_stan_engine
@@ -19,7 +18,6 @@ from pyvws.synthesis.loop import Listener, ReferenceFits, SynthesisLoop
 from pyvws.synthesis.outside_source import (
     OutsideSource,
     ProgramSource,
-    brings_values,
     check_given,
     fits_by_column,
     refuse_own_outcome,
@@ -37,12 +35,11 @@ def open_loop(
     *,
     seed: int,
     listener: Listener,
-    multiplicity: Floats | None = None,
     log: Log = lambda _text: None,
 ) -> SynthesisLoop:
     """A loop on a checked table, before any fit; `log` gets what an engine prints."""
-    columns = tuple(outcome.conditional(multiplicity) for outcome in table.outcomes)
-    model, cells = TableModel(columns), TableCells.of(columns, table.records, multiplicity)
+    columns = tuple(outcome.conditional(table.counts) for outcome in table.outcomes)
+    model, cells = TableModel(columns), TableCells.of(columns, table.records, table.counts)
     source = _source(settings, table, model, cells, log)
     reference = _reference(settings, table, log)
     return SynthesisLoop(
@@ -62,7 +59,7 @@ def _source(
 ) -> FitSource:
     """The source of fits of all conditionals together."""
     columns = model.columns
-    if brings_values(settings):
+    if settings.brings_values:
         for outcome_column in table.outcomes:
             check_given(outcome_column)
     if settings.existing_fit is not None:

@@ -29,9 +29,6 @@ from pyvws.engines.user_program import (
     program_data,
 )
 from pyvws.errors import InputError, MisfitWarning
-from pyvws.mechanisms.given_weights import GivenWeights
-from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
-from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.models.model import Draws
 from pyvws.models.sequence import DrawnColumn, draws_of, joint_draws
 from pyvws.plan.coded import OutcomeColumn
@@ -81,31 +78,6 @@ def check_fits(fit: Fits) -> tuple[ExistingFit, ...]:
     if len({None if each.weights is None else each.weights.tobytes() for each in fits}) > 1:
         raise InputError.by("fits-differ-in-weights")
     return fits
-
-
-def mechanism_of(run: Any) -> Any:
-    """The mechanism of a run: that of its settings, or what the weights of its fits are."""
-    if run.existing_fit is None:
-        return run.mechanism
-    weights = check_fits(run.existing_fit)[0].weights
-    mechanism = Unweighted() if weights is None else GivenWeights(weights)
-    _refuse_beside_fit(run, mechanism)
-    return mechanism
-
-
-def _refuse_beside_fit(run: Any, mechanism: Unweighted | GivenWeights) -> None:
-    """Raise InputError for settings of a fit that a run with a fit made elsewhere does not make."""
-    asked = {
-        "mechanism": run.mechanism not in ("lw", LipschitzWeighted(), mechanism),
-        "engine": run.engine != "native",
-        "program": run.program is not None,
-        **{name: bool(getattr(run, name)) for name in ("reweight", "downscale", "epsilon")},
-        "unit": bool(run.unit or getattr(run.schema, "unit", None)),
-        "survey_weight": bool(getattr(run.schema, "survey_weight", None)),
-    }
-    given = [name for name, holds in asked.items() if holds]
-    if given:
-        raise InputError.by("existing-fit-with-setting", given=", ".join(given))
 
 
 def outside_caveats(fit: Fits | None) -> tuple[Phrase, ...]:
@@ -370,30 +342,3 @@ def refuse_own_outcome(outcome: OutcomeColumn, y_rep: Floats | None) -> None:
         return
     if (y_rep == outcome.y - outcome.first).all(axis=1).mean() > 0.5:
         raise InputError.by("y-rep-is-the-data", outcome=outcome.name)
-
-
-def brings_values(run: Any) -> bool:
-    """Whether the fit brings synthetic values along, so that no family's prediction is used."""
-    return run.existing_fit is not None or (run.program is not None and run.program.predicts)
-
-
-def refuse_beside_given(run: Any) -> None:
-    """Raise InputError for settings of a prediction that a run with y_rep does not make."""
-    if not brings_values(run):
-        return
-    fewer = run.draws_per_release is not None and run.draws_per_release < run.datasets
-    asked = {
-        "draws_per_release": fewer,
-        "records": run.records is not None,
-        "sampling": run.sampling != "independent",
-    }
-    given = [name for name, holds in asked.items() if holds]
-    if given:
-        raise InputError.by("y-rep-with-setting", given=", ".join(given))
-
-
-def refuse_without_order(run: Any) -> None:
-    """Raise InputError for a run whose settings have an entry for each record, in their order."""
-    program = run.program is not None and any(np.ndim(value) for value in run.program.data.values())
-    if program or run.existing_fit is not None or run.facts.weights_source == "outside":
-        raise InputError.by("arrays-in-steps")

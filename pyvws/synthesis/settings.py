@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from pyvws._base.checks import choice, open_unit_interval, positive, threshold_l
 from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
 from pyvws.bounds.lipschitz import Accounting
 from pyvws.engines.engine import Engine
+from pyvws.engines.grid import check_grid
 from pyvws.engines.registry import (
     ENGINES,
     STAN_ENGINES,
@@ -25,10 +26,13 @@ from pyvws.engines.registry import is_own as own_engine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import CHECKING_ENGINES, UserProgram
 from pyvws.errors import InputError
+from pyvws.mechanisms.given_weights import GivenWeights
+from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Facts, Mechanism, data_weights
 from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
 from pyvws.mechanisms.registry import is_own as own_mechanism
+from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.models.model import Model
 from pyvws.models.registry import MODELS, find_model
 from pyvws.models.registry import is_own as own_model
@@ -41,7 +45,7 @@ from pyvws.posterior.systematic_draws import SAMPLINGS
 from pyvws.privacy.budget import noise_scale
 from pyvws.statement.releases import refuse_other_units
 from pyvws.synthesis.earlier_releases import read_earlier
-from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, mechanism_of, refuse_beside_given
+from pyvws.synthesis.outside_source import EXISTING_FIT, Fits, check_fits
 from pyvws.synthesis.total_of_draws import sharing
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.schema import Schema
@@ -281,14 +285,14 @@ class RunSettings:
         if isinstance(self.schema, str | Path):
             self._keep("schema", Schema.read(self.schema))
         self._keep("model", find_model(self.model))
-        self._keep_mechanism(make_mechanism(mechanism_of(self)))
+        self._keep_mechanism(make_mechanism(self._mechanism_of_fit()))
         self._check_values()
         plan = make_plan(self)
         datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
         self._keep("datasets", whole_number(datasets, "datasets", least=1))
         self._keep("records", plan.rows if self.records is None else self.records)
-        one = isinstance(self.after, str | Path)
-        named = (str(self.after),) if one else tuple(map(str, cast(Any, self.after)))
+        after = (self.after,) if isinstance(self.after, str | Path) else self.after
+        named = tuple(map(str, after))
         self._keep("after", named)
         self._keep("earlier", read_earlier(named))
         refuse_other_units([*self.earlier, {"unit_of_privacy": plan.unit_of_privacy}])
@@ -304,6 +308,40 @@ class RunSettings:
     def _keep_mechanism(self, mechanism: Mechanism) -> None:
         self._keep("mechanism", mechanism)
         self._keep("facts", mechanism.facts)
+
+    def _mechanism_of_fit(self) -> str | Mechanism:
+        """The mechanism of the settings, or what the weights of a fit made elsewhere are.
+
+        Raises InputError for settings of a fit that such a run does not make.
+        """
+        if self.existing_fit is None:
+            return self.mechanism
+        weights = check_fits(self.existing_fit)[0].weights
+        mechanism = Unweighted() if weights is None else GivenWeights(weights)
+        asked = {
+            "mechanism": self.mechanism not in ("lw", LipschitzWeighted(), mechanism),
+            "engine": self.engine != "native",
+            "program": self.program is not None,
+            **{name: bool(getattr(self, name)) for name in ("reweight", "downscale", "epsilon")},
+            "unit": bool(self.unit or getattr(self.schema, "unit", None)),
+            "survey_weight": bool(getattr(self.schema, "survey_weight", None)),
+        }
+        given = [name for name, holds in asked.items() if holds]
+        if given:
+            raise InputError.by("existing-fit-with-setting", given=", ".join(given))
+        return mechanism
+
+    def _refuse_beside_given(self) -> None:
+        """Raise InputError for settings of a prediction that a run with y_rep does not make."""
+        fewer = self.draws_per_release is not None and self.draws_per_release < self.datasets
+        asked = {
+            "draws_per_release": fewer,
+            "records": self.records is not None,
+            "sampling": self.sampling != "independent",
+        }
+        given = [name for name, holds in asked.items() if holds]
+        if self.brings_values and given:
+            raise InputError.by("y-rep-with-setting", given=", ".join(given))
 
     def _check_values(self) -> None:
         """Keep each value as the run has it; InputError for one that its setting cannot have."""
@@ -332,28 +370,19 @@ class RunSettings:
     def checked(self, plan: Plan) -> Plan:
         """The plan; InputError for what it, the settings and the engine cannot have together."""
         refuse(plan, OF_PLAN)
-        refuse_beside_given(self)
-        if self.facts.clamps:
-            for family in plan.families:
-                refuse_unclamped(family)
+        self._refuse_beside_given()
         check_dp(self.engine, plan.strict)
         for family in plan.families:
+            if self.facts.clamps:
+                refuse_unclamped(family)
             for clamp in () if own_model(family) else self.facts.windows:
                 clamp.shift(family, _NO_CELLS)
         several = len(plan.conditionals) > 1
         if self.facts.clamps and (several or plan.unit is not None):
             check_table(self.engine)
-        if several:
-            return plan
-        (conditional,) = plan.conditionals
-        if (
-            conditional.K is not None
-            and self.is_exact
-            and not conditional.family.prepared_from_data
-        ):
-            from pyvws.engines.grid import check_grid
-
-            check_grid(self.settings, conditional.family, conditional.K, self.facts.windows)
+        for own in plan.conditionals if self.is_exact and not several else ():
+            if own.K is not None and not own.family.prepared_from_data:
+                check_grid(self.settings, own.family, own.K, self.facts.windows)
         return plan
 
     @property
@@ -372,6 +401,19 @@ class RunSettings:
     def is_exact(self) -> bool:
         """Whether the engine draws from a clamped target itself, without a chain."""
         return is_exact(self.engine)
+
+    @property
+    def brings_values(self) -> bool:
+        """Whether the fit brings synthetic values along, so no family's prediction is used."""
+        program = self.program is not None and self.program.predicts
+        return self.existing_fit is not None or program
+
+    @property
+    def has_entries_by_record(self) -> bool:
+        """Whether a setting has an entry for each record, in the order of the table."""
+        data = {} if self.program is None else self.program.data
+        outside = self.existing_fit is not None or self.facts.weights_source == "outside"
+        return outside or any(np.ndim(value) for value in data.values())
 
     @property
     def is_stan(self) -> bool:
@@ -404,9 +446,10 @@ class RunSettings:
     @property
     def unchecked(self) -> tuple[str, ...]:
         """Names of the parts (mechanism, model, engine) that are the user's own and unchecked."""
+        assert not isinstance(self.model, str)
         own = {
             "mechanism": own_mechanism(self.chosen_mechanism),
-            "model": own_model(cast(Model, self.model)),
+            "model": own_model(self.model),
             "engine": own_engine(self.engine),
         }
         return tuple(part for part, holds in own.items() if holds)
@@ -454,20 +497,3 @@ class RunSettings:
         """The requested epsilon of a search, of downscaling, or of the mechanism itself."""
         own = self.facts.own_epsilon
         return self.epsilon if own is None else own
-
-    def recorded(self, plan: Plan, families: Mapping[str, Model]) -> dict[str, Any]:
-        """The settings as plain values, for summary.json; `families` as prepared for the table."""
-        apart = ("model", "mechanism", "settings", "engine", "program", "schema", "existing_fit")
-        own = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
-        own |= plan.written
-        mechanism: Any = self.mechanism
-        known: Mapping[str, Any] = families
-        by_column = {name: {"model": x.name, **asdict(x)} for name, x in known.items()}
-        return {
-            **by_column.get(own["outcome"] or "", {"columns": by_column}),
-            "mechanism": mechanism.name,
-            **asdict(self.settings),
-            **{name: x for name, x in asdict(mechanism).items() if name != "alpha"},
-            **{name: x for name, x in own.items() if name not in apart and x is not None},
-            "program": self.program and self.program.text,
-        }

@@ -1,7 +1,13 @@
-"""Likelihood weights alpha_i in [0, 1] of the mechanisms LW, CW, Marginal and SW.
+"""Likelihood weights alpha_i in [0, 1] of LW, CW, Marginal and SW, and rules that change them.
 
 A larger weight leaves more of a record's likelihood in the pseudo posterior: larger = less
 protected. Weights of 1 give the ordinary posterior. A weight of 0 takes the record out.
+
+Three rules change the weights of a fit by its by-record bounds. Algorithm 3 of [vws2024], the
+subject of [vws2020], raises weights of records below the bound. Weighted-epsilon and downscaling
+lower those of records with a bound above epsilon / 2. The slides of [global2022] name these two in
+a sentence each, and each function's docstring says what the package infers. The bounds of the
+refit differ, so neither promises epsilon: compute and report the bound of the refit.
 """
 
 from __future__ import annotations
@@ -16,9 +22,13 @@ from pyvws._base.checks import (
     Floats,
     choice,
     finite_number,
+    finite_vector,
+    half_epsilon,
     non_negative,
+    open_unit_interval,
     positions,
     positive,
+    same_length,
     vector,
     weight_vector,
     whole_number,
@@ -147,7 +157,8 @@ def scaled_bounds(
 def inverse_weights(by_record: ArrayLike, *, t: float, power: float = 1.0) -> Floats:
     """Weights that fall with one over a record's bound above a public t; a map of this package.
 
-    alpha_i = min(1, (t / Delta_i)^power). Each weight depends on the record's own bound and on
+    alpha_i = min(1, (t / Delta_i)^power), where Delta_i is the record's bound by section 2.1 of
+    [vws2024]. No paper has the map itself. Each weight depends on the record's own bound and on
     constants alone. The least and the largest bound, by which LW scales, do not enter.
 
     Parameters
@@ -333,3 +344,134 @@ def _scaled(risk: Floats, c: float, g: float) -> Floats:
     with np.errstate(over="ignore"):
         weights = non_negative(c, "c") * (1.0 - risk) + finite_number(g, "g")
     return np.clip(weights, 0.0, 1.0)
+
+
+def reweight(weights: ArrayLike, by_record: ArrayLike, *, k: float) -> Floats:
+    """Raise weights of records whose bound is below the largest (Equation 6 of [vws2024]).
+
+    alpha^w_i = min(1, k alpha_i Delta_{alpha,x} / Delta_{alpha,x_i}).
+
+    Parameters
+    ----------
+    weights : array_like, shape (N,)
+        alpha_i in [0, 1] of the weighted fit.
+    by_record : array_like, shape (N,)
+        Delta_{alpha,x_i} of the same fit, in nats; the largest of these is Delta_{alpha,x}.
+    k : float
+        Strictly between 0 and 1; larger = larger weights and a larger bound after the refit.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Weights in [0, 1]. A weight of 0 stays 0. A record with a positive weight and a bound of 0
+        gets a weight of 1.
+
+    Raises
+    ------
+    InputError
+        If a weight is outside [0, 1], a bound is negative or not finite, lengths differ, or k is
+        not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> reweight([1.0, 0.5, 0.0], [2.0, 4.0, 0.0], k=0.5).tolist()
+    [1.0, 0.25, 0.0]
+    """
+    alpha = weight_vector(weights)
+    bounds = finite_vector(by_record, "by_record")
+    same_length(alpha, bounds, ("weights", "by_record"))
+    if (bounds < 0).any():
+        raise InputError.by("by-record-negative")
+    factor = open_unit_interval(k, "k")
+    database = bounds.max()
+    result = np.where(alpha > 0, 1.0, 0.0)
+    moved = (alpha > 0) & (bounds > 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result[moved] = np.fmin(1.0, factor * alpha[moved] * (database / bounds[moved]))
+    return result
+
+
+def weighted_epsilon_weights(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Floats:
+    """Set the weights of records above a bound to 0 (Weighted-epsilon of [global2022]).
+
+    alpha_i = 0 where Delta_{alpha,x_i} > epsilon / 2.
+
+    The slides set a weight to 0 if the "log-likelihood contribution" exceeds epsilon / 2. The
+    package infers that the contribution is the record's bound in the weighted fit, the largest
+    |alpha_i l_i| over the draws. The package also infers that a record at just epsilon / 2 stays.
+
+    Parameters
+    ----------
+    weights : array_like, shape (N,)
+        alpha_i in [0, 1] of the weighted fit.
+    by_record : array_like, shape (N,)
+        Delta_{alpha,x_i} of the same fit, in nats; infinity for a record without a finite one.
+    epsilon : float
+        Above 0; larger = riskier. Infinity leaves all weights as they are.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Each weight as it was, or 0, which takes the record out of the fit.
+
+    Raises
+    ------
+    InputError
+        If a weight is outside [0, 1], a bound is negative or missing, lengths differ, or epsilon is
+        not above 0.
+
+    Examples
+    --------
+    >>> weighted_epsilon_weights([1.0, 0.5, 0.8], [2.0, 4.0, 2.5], epsilon=5.0).tolist()
+    [1.0, 0.0, 0.8]
+    """
+    alpha, bounds = _fitted(weights, by_record)
+    return np.where(bounds > half_epsilon(epsilon), 0.0, alpha)
+
+
+def downscale(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Floats:
+    """Lower the weights of records above a bound, each by its own factor (slides of [global2022]).
+
+    The new weight is psi_i alpha_i with psi_i = min(1, (epsilon / 2) / Delta_{alpha,x_i}).
+
+    The slides scale weights by factors psi_i below 1 and do not define the factors. The package
+    infers that psi_i brings the record's own bound down to epsilon / 2 before the refit, so records
+    below epsilon / 2 keep their weights. Downscaling and `pyvws.reweight` both multiply alpha_i by
+    T / Delta_{alpha,x_i}. `reweight` raises bounds towards the database bound; downscaling lowers
+    bounds to epsilon / 2.
+
+    Parameters
+    ----------
+    weights, by_record, epsilon
+        As in `weighted_epsilon_weights`.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Weights in [0, 1], none larger than before; 0 where the bound is infinite.
+
+    Raises
+    ------
+    InputError
+        As in `weighted_epsilon_weights`.
+
+    Examples
+    --------
+    >>> downscale([1.0, 0.5, 0.8], [2.0, 5.0, 2.5], epsilon=5.0).tolist()
+    [1.0, 0.25, 0.8]
+    """
+    alpha, bounds = _fitted(weights, by_record)
+    half = half_epsilon(epsilon)
+    above = bounds > half
+    factor = np.ones_like(bounds)
+    factor[above] = half / bounds[above]
+    return alpha * factor
+
+
+def _fitted(weights: ArrayLike, by_record: ArrayLike) -> tuple[Floats, Floats]:
+    alpha, bounds = weight_vector(weights), vector(by_record, "by_record")
+    same_length(alpha, bounds, ("weights", "by_record"))
+    wrong = ~(bounds >= 0)
+    if wrong.any():
+        raise InputError.by("by-record-values", wrong=positions(wrong))
+    return alpha, bounds

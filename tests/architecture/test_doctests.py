@@ -23,7 +23,6 @@ def test_public_functions_have_examples():
     tables = {
         "pyvws.bounds.lipschitz",
         "pyvws.weights.weights",
-        "pyvws.weights.reweight",
         "pyvws.risks.identification_risk",
     }
     assert tables | {"pyvws.r_numbers.rarith", "pyvws.evaluation.one_column"} <= set(WITH_EXAMPLES)

@@ -22,7 +22,7 @@ PUBLIC = {name: value for name, value in PUBLIC.items() if inspect.isfunction(va
 
 # Folders and modules whose functions are not pure, or no functions of numbers.
 NOT_PURE = {
-    "posterior.clamp": "asks a model; clamped densities are held against plain sums and Stan",
+    "posterior.clamp": "asks a model; clamped densities and starts are held against sums and Stan",
     "posterior.joint_target": "a class",
     "posterior.draws": "of chains; held against its definition by tests of its own",
     "posterior.log_likelihood": "asks a model, block by block; models have tests of their own",
@@ -37,7 +37,6 @@ NOT_PURE = {
     "privacy": "secret noise and its seller, but for the modules in PURE",
     "posterior.prediction": "draws at random",
     "posterior.pseudo_posterior": "a class",
-    "posterior.trimmed_start": "asks a model; starts are held against modes and sums over grids",
     "r": "calls R",
     "r_numbers.r_random": "streams of R's random numbers, held against R",
     "release": "orchestrates a run",
@@ -49,7 +48,7 @@ NOT_PURE = {
 PURE = {
     "mechanisms.histogram.bins",
     "privacy.budget",
-    "privacy.discrete_laplace",
+    "privacy.discrete_noise",
     "mechanisms.histogram.perturbed_histogram",
     "synthesis.existing_fit",
     "tables.design.cells",
@@ -57,8 +56,9 @@ PURE = {
 
 # Single functions of pure modules, with the reason.
 NOT_PURE_FUNCTIONS = {
-    "privacy.discrete_laplace.add_discrete_laplace": ("secret noise, the same never twice"),
-    "privacy.discrete_laplace.laplace": "secret noise, the same never twice",
+    "privacy.discrete_noise.add_discrete_gaussian": "secret noise, the same never twice",
+    "privacy.discrete_noise.add_discrete_laplace": "secret noise, the same never twice",
+    "privacy.discrete_noise.laplace": "secret noise, the same never twice",
     "privacy.budget.deviation_of": "a constant",
     "statement.ledger.spent": "names figures",
     "statement.releases.refuse_other_units": "compares words of statements",
@@ -71,9 +71,9 @@ NOT_PURE_FUNCTIONS = {
     "evaluation.regression_utility.cells_beside": "compares figures with tests of their own",
     "evaluation.regression_utility.left_out": "words",
     "evaluation.regression_utility.together": "puts sheets together",
-    "sheet.sheet.plain_console": "a console",
-    "sheet.sheet.print_json": "prints",
-    "sheet.sheet.print_sheets": "prints",
+    "sheet.plain_console": "a console",
+    "sheet.print_json": "prints",
+    "sheet.print_sheets": "prints",
     "evaluation.combining_rules.rule_of": "reads the entries of a statement",
     "evaluation.laplace_table.laplace_figures": "secret noise, the same never twice",
     "evaluation.laplace_table.most_records": "reads one entry of a schema",

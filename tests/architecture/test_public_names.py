@@ -13,7 +13,7 @@ import pytest
 
 import pyvws
 from pyvws import plots
-from pyvws._base.references import REFERENCES
+from pyvws._base.resources import REFERENCES
 
 NAMES = [name for name in pyvws.__all__ if name != "__version__"]
 FUNCTIONS = {
@@ -173,6 +173,12 @@ def test_is_there_and_described(name):
 def test_functions_state_what_they_take_and_give(name):
     function = FUNCTIONS[name]
     said = inspect.getdoc(function)
+    if name.startswith("plots."):  # It returns a Figure.
+        for parameter in inspect.signature(function).parameters:
+            assert re.search(rf"^- .*`{parameter}`", said, flags=re.MULTILINE)
+        assert re.search(r"Raises\s+InputError\s+for", said)
+        assert "\n\n>>> " in said
+        return
     for section in ("Parameters", "Returns", "Raises", "Examples"):
         if section != "Examples" or name not in NEEDS_FILES:
             assert f"\n\n{section}\n{'-' * len(section)}\n" in said
@@ -217,7 +223,11 @@ def test_what_is_left_out_means_what_it_meant_before(name):
 
 @pytest.mark.parametrize("name", FIXED_RESULTS)
 def test_fixed_results_have_their_parts(name):
-    of = {"EcdfUtility": "ecdf", "BootstrapInterval": "bootstrap", "Combined": "combining_rules"}
+    of = {
+        "EcdfUtility": "one_column",
+        "BootstrapInterval": "bootstrap",
+        "Combined": "combining_rules",
+    }
     kind = getattr(import_module(f"pyvws.evaluation.{of[name]}") if name in of else pyvws, name)
     assert set(FIXED_RESULTS[name]) <= set(dir(kind)) | set(kind.__annotations__)
 

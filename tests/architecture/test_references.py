@@ -2,7 +2,7 @@
 
 import re
 
-from pyvws._base.references import REFERENCES
+from pyvws._base.resources import REFERENCES
 
 KEY = re.compile(r"\[([a-z]+(?:19|20)\d\d[a-z]?)\]")
 

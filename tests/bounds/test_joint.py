@@ -10,8 +10,7 @@ from hypothesis.extra.numpy import arrays
 from refusals import refused
 
 from pyvws import lipschitz_bounds
-from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, joint_bounds
-from pyvws.bounds.window import window_widths
+from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, joint_bounds, window_widths
 
 few = settings(max_examples=60, derandomize=True)
 entry = st.integers(-640, 64).map(lambda v: v / 64)  # Sums of these have no rounding.

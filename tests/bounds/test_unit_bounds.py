@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pyvws.bounds import units as unit_module
-from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds
+from pyvws.bounds import joint as unit_module
+from pyvws.bounds.joint import ColumnTerms, blockwise_joint_bounds, unit_terms
 from pyvws.bounds.lipschitz import blockwise_bounds
-from pyvws.bounds.units import unit_terms
 from pyvws.tables.design.units import unit_kinds
 
 few = settings(max_examples=60, derandomize=True)

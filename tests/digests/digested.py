@@ -245,7 +245,7 @@ def counted(place: int) -> Any:
         model="conditionals" if place % 10 == 9 else "classes",
         cells_share=0.1 if place % 2 else 0.0,
     )
-    return settings.counted_table(random_schema(place))
+    return settings.workload(random_schema(place))
 
 
 def canonical(of: Any, cells: pl.DataFrame) -> list[Any]:

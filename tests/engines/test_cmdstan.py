@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pyvws.engines import _stan_cache
+from pyvws.engines import stan_run
 from pyvws.engines.cmdstan import built
 from pyvws.errors import InputError, MissingDependencyError
 
@@ -26,7 +26,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "bin" / "stanc").write_text(_STANC)
     (folder / "bin" / "stanc").chmod(0o755)
     monkeypatch.setenv("CMDSTAN", str(folder))
-    monkeypatch.setattr(_stan_cache, "user_cache_path", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(stan_run, "user_cache_path", lambda *_, **__: tmp_path)
     return folder
 
 

@@ -9,8 +9,8 @@ from numba import carray
 
 from pyvws._base.checks import Floats
 from pyvws.engines import nuts_steps as compiled
-from pyvws.engines._block_chains import window_ends
 from pyvws.engines.compiled_target import DENSITY, DRAW, function_list
+from pyvws.engines.nuts import window_ends
 
 _SPREADS = np.array([0.01, 1.0, 30.0])
 _CORRELATION = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.8], [0.0, 0.8, 1.0]])

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws._base import private_folder as _private_folder
-from pyvws._base.private_folder import private_folder, sweep
+from pyvws._base import folders
+from pyvws._base.folders import private_folder, sweep
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def test_it_goes_on_failure_and_interrupt(place, error):
 def test_what_a_killed_process_left_is_swept(place):
     script = (
         "import time\n"
-        "from pyvws._base.private_folder import private_folder\n"
+        "from pyvws._base.folders import private_folder\n"
         "with private_folder() as folder:\n"
         "    (folder / 'data.json').write_text('{}')\n"
         "    print(folder, flush=True)\n"
@@ -68,7 +68,7 @@ def test_other_folders_stay(place):
 
 
 def _left_by_a_killed_run(place, name="x"):
-    left = place / f"{_private_folder._prefix()}999999999-{name}"
+    left = place / f"{folders._prefix()}999999999-{name}"
     left.mkdir()
     (left / "data.json").write_text("{}")
     return left
@@ -107,7 +107,7 @@ def test_what_another_user_left_stays(place, monkeypatch):
 def test_a_link_is_neither_followed_nor_removed(place):
     (place / "elsewhere").mkdir()
     (place / "elsewhere" / "kept").write_text("1")
-    link = place / f"{_private_folder._prefix()}999999999-x"
+    link = place / f"{folders._prefix()}999999999-x"
     link.symlink_to(place / "elsewhere")
     assert sweep() == 0
     assert link.is_symlink()

@@ -9,10 +9,9 @@ import pytest
 import pyvws as vws
 from pyvws import ConvergenceError, SamplerSettings
 from pyvws.engines import cmdstan, stan_run
-from pyvws.engines._block_chains import Chain
 from pyvws.engines.cmdstan import CmdStanEngine
 from pyvws.engines.engine import design_remedy, failure_remedy
-from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.nuts import Chain, NativeEngine
 from pyvws.models.registry import MODELS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells

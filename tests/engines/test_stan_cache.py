@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pyvws._base.claims import claimed_folder
-from pyvws.engines import _stan_cache
-from pyvws.engines._stan_cache import compiled
+from pyvws._base.folders import claimed_folder
+from pyvws.engines import stan_run
+from pyvws.engines.stan_run import compiled
 from pyvws.errors import OutputError
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(_stan_cache, "user_cache_path", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(stan_run, "user_cache_path", lambda *_, **__: tmp_path)
     return tmp_path / "stan"
 
 
@@ -79,9 +79,9 @@ def test_a_build_that_another_process_finished_first_is_used():
 _ANOTHER = """
 import sys, time
 from pathlib import Path
-from pyvws.engines import _stan_cache
+from pyvws.engines import stan_run
 
-_stan_cache.user_cache_path = lambda *_, **__: Path(sys.argv[1])
+stan_run.user_cache_path = lambda *_, **__: Path(sys.argv[1])
 
 def build(folder):
     print("begun", flush=True)
@@ -90,7 +90,7 @@ def build(folder):
     if sys.argv[2] == "nothing":
         raise SystemExit
 
-_stan_cache.compiled("model {}", version="Stan 2.35", build=build)
+stan_run.compiled("model {}", version="Stan 2.35", build=build)
 """
 
 
@@ -131,6 +131,6 @@ def test_what_a_killed_build_left_is_removed_by_the_next(cache):
 
 
 def test_a_cache_that_cannot_be_made_says_so(monkeypatch):
-    monkeypatch.setattr(_stan_cache, "user_cache_path", lambda *_, **__: Path(os.devnull))
+    monkeypatch.setattr(stan_run, "user_cache_path", lambda *_, **__: Path(os.devnull))
     with pytest.raises(OutputError, match="Set XDG_CACHE_HOME to a folder"):
         compiled("model {}", version="Stan 2.35", build=Builder())

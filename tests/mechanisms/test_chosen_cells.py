@@ -136,9 +136,9 @@ def test_numbers_with_cuts_or_few_values_keep_their_cells() -> None:
     even = cells.evenly(Schema(columns))
     assert [even.columns[name] for name in ("cut", "narrow", "few")] == [*columns.values()][:3]
     named = vws.NoisyCounts(epsilon=1.0, measure=("few:many/20/40",))
-    assert [*named.workload(Schema(columns)).finest.columns] == ["cut"]
+    assert [*named.counting(Schema(columns)).finest.columns] == ["cut"]
     families = vws.NoisyCounts(epsilon=1.0, model="conditionals")
-    assert [*families.workload(Schema(columns)).finest.columns] == [
+    assert [*families.counting(Schema(columns)).finest.columns] == [
         "many"
     ]  # A family draws the others.
 

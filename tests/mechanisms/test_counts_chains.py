@@ -15,7 +15,7 @@ from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.counts import classes
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.sets import counted_table
+from pyvws.mechanisms.counts.workload import workload
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 
@@ -33,7 +33,7 @@ def _noisy() -> Measurements:
             "z": vws.Column(model="normal", range=(0, 10), cuts=(2, 4, 6, 8), predictors=("x",)),
         }
     )
-    table = counted_table(schema, ("pairs",), ("z",))
+    table = workload(schema, ("pairs",), ("z",))
     rng = np.random.default_rng(2)
     x = rng.integers(0, 6, _RECORDS)
     y = np.where(rng.random(_RECORDS) < 0.9, x, rng.integers(0, 6, _RECORDS))

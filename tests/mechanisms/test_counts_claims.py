@@ -16,9 +16,9 @@ import pytest
 
 import pyvws as vws
 from pyvws.mechanisms.counts.measurements import bought_number, bought_tables, count_noise
-from pyvws.mechanisms.counts.sets import CountedTable, counted_table, usual_shares
+from pyvws.mechanisms.counts.workload import Workload, usual_shares, workload
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
-from pyvws.privacy.discrete_gaussian import composed_delta
+from pyvws.privacy.discrete_noise import composed_delta
 from pyvws.privacy.seller import Seller
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
@@ -52,7 +52,7 @@ def frame(records: Iterable[Any]) -> pl.DataFrame:
     return pl.DataFrame(list(records), schema=["sex", "age", "job"], orient="row")
 
 
-def counts_of(counted: CountedTable, hidden: bool) -> Counted:
+def counts_of(counted: Workload, hidden: bool) -> Counted:
     """The exact numbers (C,) that the noise is added to, the number of records among them."""
     import narwhals as nw
 
@@ -87,7 +87,7 @@ def neighbours(kind: str) -> Iterable[tuple[list[Any], list[Any]]]:
                     yield from ((list(records), [*rest, other]) for other in RECORDS)
 
 
-def scales_by_cell(counted: CountedTable, budget: Budget, hidden: bool) -> np.ndarray:
+def scales_by_cell(counted: Workload, budget: Budget, hidden: bool) -> np.ndarray:
     scales = np.array([*count_noise(budget, counted, hidden=hidden).scales.values()])
     by_cell = np.repeat(scales[: len(counted.sets)], counted.sizes)[counted.possible]
     return np.concatenate([by_cell, scales[-1:]]) if hidden else by_cell
@@ -95,7 +95,7 @@ def scales_by_cell(counted: CountedTable, budget: Budget, hidden: bool) -> np.nd
 
 def worst_loss(budget: Budget, of: Counted | None = None) -> float:
     """The largest loss, as epsilon at the budget's delta, over all neighbours."""
-    counted, hidden = counted_table(SCHEMA, ("pairs",)), budget.neighbours == "loo"
+    counted, hidden = workload(SCHEMA, ("pairs",)), budget.neighbours == "loo"
     of = of or counts_of(counted, hidden)
     scales = scales_by_cell(counted, budget, hidden)
     moves = {tuple(of(one) - of(other)) for one, other in neighbours(budget.neighbours)}
@@ -138,7 +138,7 @@ def test_no_neighbour_costs_more_than_the_claim_with_delta(kind):
 
 @pytest.mark.runs
 def test_a_record_counted_twice_in_a_set_would_be_caught():
-    counted, budget = counted_table(SCHEMA, ("pairs",)), Budget(epsilon=0.7)
+    counted, budget = workload(SCHEMA, ("pairs",)), Budget(epsilon=0.7)
     of = counts_of(counted, True)
     twice = np.ones(len(of([])))
     twice[: counted.possible[: counted.offsets[1]].sum()] = 2.0
@@ -147,7 +147,7 @@ def test_a_record_counted_twice_in_a_set_would_be_caught():
 
 def test_noise_of_one_set_less_would_be_caught():
     """Shares of two sets spread over three: the third has no part in the sum."""
-    counted, budget = counted_table(SCHEMA, ("pairs",)), Budget(epsilon=0.7, neighbours="replace")
+    counted, budget = workload(SCHEMA, ("pairs",)), Budget(epsilon=0.7, neighbours="replace")
     shares = usual_shares(counted, pure=True)[:2].tolist()
     short = noise_of(budget, dict(zip("ab", shares, strict=True))).scales
     assert epsilon_of(budget, [*short.values(), short["b"]]) > 0.7
@@ -155,7 +155,7 @@ def test_noise_of_one_set_less_would_be_caught():
 
 def test_an_exact_number_of_records_would_be_caught():
     """Under loo the number of records is one more count: without noise its loss is infinite."""
-    counted = counted_table(SCHEMA, ("pairs",))
+    counted = workload(SCHEMA, ("pairs",))
     noise = count_noise(Budget(epsilon=0.05), counted, hidden=True)
     assert len(noise.scales) == len(counted.sets) + 1
     numbers = {bought_number(Seller.of_noise(noise, [1, 2, 3]), len) for _ in range(20)}
@@ -181,20 +181,20 @@ def test_a_unit_beyond_the_cap_moves_no_more_counts_and_no_other_unit(monkeypatc
     def counts(of: pl.DataFrame) -> np.ndarray:
         counted = check_table(of, run).counted
         assert counted is not None
-        return run.plan.workload.table.counts(counted.codes)
+        return run.plan.counting.table.counts(counted.codes)
 
     for house in set(houses.tolist()):
         alone = whole.filter(pl.col("house") == house)
         rest = whole.filter(pl.col("house") != house)
         assert (counts(whole) - counts(rest) == counts(alone)).all()
-        counted = run.plan.workload.table
+        counted = run.plan.counting.table
         for q in range(len(counted.sets)):
             own = slice(counted.offsets[q], counted.offsets[q + 1])
             assert counts(alone)[own].sum() <= 2
 
 
 def test_counts_reach_the_model_below_zero_too():
-    counted = counted_table(SCHEMA, ("pairs",))
+    counted = workload(SCHEMA, ("pairs",))
     codes = np.zeros((0, 3), dtype=np.int32)
     noise = count_noise(Budget(epsilon=0.2), counted, hidden=True)
     noisy = bought_tables(Seller.of_noise(noise, codes), noise, counted, lambda x: x, records=1)

@@ -18,7 +18,7 @@ from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.coding import counted_column
 from pyvws.mechanisms.counts.differences import Difference, difference_of
 from pyvws.mechanisms.counts.measurements import bought_tables, count_noise
-from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.privacy.budget import Budget
 from pyvws.privacy.seller import Seller
 from pyvws.synthesis.confidential_table import check_table
@@ -40,8 +40,8 @@ def schema(unit: str | None = None, **more) -> vws.Schema:
     return vws.Schema(columns, unit=unit)
 
 
-def counted(of: vws.Schema | None = None, **settings) -> CountedTable:
-    return vws.NoisyCounts(epsilon=1, **settings).counted_table(of or schema())
+def counted(of: vws.Schema | None = None, **settings) -> Workload:
+    return vws.NoisyCounts(epsilon=1, **settings).workload(of or schema())
 
 
 def pair(
@@ -162,7 +162,7 @@ def frame(records: list, home: int = 0) -> pl.DataFrame:
     return whole.with_columns(home=pl.lit(home))
 
 
-def counts_of(table: CountedTable, records: list) -> np.ndarray:
+def counts_of(table: Workload, records: list) -> np.ndarray:
     if not records:
         return np.zeros(len(table.possible), dtype=np.int64)
     return table.counts(table.read(nw.from_native(frame(records)))[0])
@@ -189,7 +189,7 @@ def test_no_neighbour_costs_more_than_the_claim() -> None:
 def test_a_difference_from_the_tables_own_mean_would_be_caught() -> None:
     """One record would then move the differences of all others."""
 
-    def centred(table: CountedTable, records: list) -> np.ndarray:
+    def centred(table: Workload, records: list) -> np.ndarray:
         known = [age for _, age, _ in records if age is not None]
         middle = round(sum(known) / max(len(known), 1))
         moved = [(kin, age, min(100, max(10, head + middle))) for kin, age, head in records]
@@ -199,7 +199,7 @@ def test_a_difference_from_the_tables_own_mean_would_be_caught() -> None:
 
 
 def test_a_difference_counted_at_both_its_ends_would_be_caught() -> None:
-    def twice(table: CountedTable, records: list) -> np.ndarray:
+    def twice(table: Workload, records: list) -> np.ndarray:
         counts, q = counts_of(table, records), table.names.index(f"kin:{GAP}")
         own = slice(table.offsets[q], table.offsets[q + 1])
         counts[own] += np.roll(counts[own], 1)
@@ -216,7 +216,7 @@ def test_a_household_of_more_partners_than_the_cap_moves_each_set_by_the_cap(par
     before, after = (check_table(one, run).counted for one in (others, full))
     assert before is not None
     assert after is not None
-    sets = run.plan.workload.table
+    sets = run.plan.counting.table
     move = sets.counts(after.codes) - sets.counts(before.codes)
     by_set = np.add.reduceat(move, sets.offsets[:-1])
     assert (move >= 0).all()

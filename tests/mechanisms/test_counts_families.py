@@ -16,7 +16,7 @@ import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.models.public_cells import cell_probabilities, drawn_in_cells, open_ends
 from pyvws.models.registry import find_model
 
@@ -160,8 +160,8 @@ def exact_means(noisy: Measurements, states: list[tuple[int, int]], shares: np.n
     return p @ found / p.sum()
 
 
-def counted(column: vws.Column) -> CountedTable:
-    return vws.NoisyCounts(epsilon=1, measure=["a:b"], model="conditionals").counted_table(
+def counted(column: vws.Column) -> Workload:
+    return vws.NoisyCounts(epsilon=1, measure=["a:b"], model="conditionals").workload(
         vws.Schema({"a": A, "b": column})
     )
 

@@ -14,7 +14,7 @@ import pyvws as vws
 from pyvws.mechanisms.counts import classes
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.sets import counted_table
+from pyvws.mechanisms.counts.workload import workload
 
 pytestmark = [pytest.mark.runs, pytest.mark.draws]
 
@@ -75,7 +75,7 @@ def exact_means(noisy: Measurements, states: list[tuple[int, int]], ruled: bool)
 @pytest.mark.parametrize("laplace", [True, False])
 @pytest.mark.parametrize("ruled", [False, True])
 def test_imputed_records_are_those_of_the_posterior(laplace, ruled):
-    table = counted_table(vws.Schema(RULED if ruled else PLAIN), ("pairs", "a"))
+    table = workload(vws.Schema(RULED if ruled else PLAIN), ("pairs", "a"))
     states = [(0, 2), (1, 0), (1, 1)] if ruled else list(itertools.product((0, 1), repeat=2))
     truth = np.array([states[k] for k in (0, 0, 1, 1, 2)], dtype=np.int32)
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -3)
@@ -132,7 +132,7 @@ def means_of_barred(noisy: Measurements, states: list[tuple[int, int]]) -> np.nd
 
 def distance_of_barred() -> float:
     """How far imputed means are from the posterior's, in batch standard errors: the largest."""
-    table = counted_table(vws.Schema(BARRED), ("pairs", "a"))
+    table = workload(vws.Schema(BARRED), ("pairs", "a"))
     states = [(0, 0), (0, 1), (1, 0)]
     truth = np.array([states[k] for k in (0, 1, 1, 2, 2)], dtype=np.int32)
     counts = table.counts(truth) + np.where(np.arange(len(table.possible)) % 2, 2, -3)
@@ -160,7 +160,7 @@ def test_barred_cells_have_no_record_and_the_others_their_posterior(monkeypatch)
 
 def test_the_chain_has_the_prior_of_its_classes_where_counts_say_nothing() -> None:
     """Five records have one class of three with probability .633, by enumeration."""
-    table = counted_table(vws.Schema(PLAIN), ("pairs",))
+    table = workload(vws.Schema(PLAIN), ("pairs",))
     noisy = Measurements(
         table=table,
         counts=np.zeros(len(table.possible), dtype=np.int64),

@@ -69,7 +69,7 @@ def counts(path: Path, reader: Any, name: str, cells: list[str]) -> np.ndarray:
     run = RunSettings(schema=schema, mechanism=vws.NoisyCounts(epsilon=1))
     counted = check_table(reader(path), run).counted
     assert counted is not None
-    return run.plan.workload.table.counts(counted.codes)
+    return run.plan.counting.table.counts(counted.codes)
 
 
 @pytest.mark.runs
@@ -88,7 +88,7 @@ def test_no_record_changes_the_code_of_another(tmp_path: Path, name: str) -> Non
 def test_levels_that_differ_by_their_spelling_alone_are_refused(levels: tuple[str, str]) -> None:
     schema = vws.Schema({"x": vws.Column(model="logistic", levels=levels)})
     with refused("levels-spelled-alike"):
-        vws.NoisyCounts(epsilon=1).counted_table(schema)
+        vws.NoisyCounts(epsilon=1).workload(schema)
 
 
 def kept(path: Path, name: str, ids: list[str], cap: int) -> list[int]:

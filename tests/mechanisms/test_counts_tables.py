@@ -20,7 +20,7 @@ from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.sets import CountedTable
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.tables.files.frame import open_frame
 
 pytestmark = [pytest.mark.runs, pytest.mark.draws]
@@ -37,18 +37,18 @@ SCHEMA = vws.Schema(
 ALL = list(itertools.product((0, 1), (0, 1, 2)))
 
 
-def tables() -> dict[str, tuple[CountedTable, list[tuple[int, ...]]]]:
+def tables() -> dict[str, tuple[Workload, list[tuple[int, ...]]]]:
     """Tables whose b has shares by a alone, and the records that each can have."""
     sets = {"columns": ["a", "b"], "cuts": {"b": [1]}}
     named = vws.NoisyCounts(epsilon=1, measure=["pairs", sets], tables=["b:a"], classes=1)
     chain = vws.NoisyCounts(epsilon=1, measure=[sets], model="conditionals")
-    alone = vws.NoisyCounts(epsilon=1, measure=["a", "b"]).counted_table(SCHEMA)
+    alone = vws.NoisyCounts(epsilon=1, measure=["a", "b"]).workload(SCHEMA)
     inside = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 2.0]]) / 2
     rows = clique(alone.columns, {"a"})
     nested = replace(alone, given={"b": GivenColumn(rows, inside, redrawn=True)})
     return {
-        "named": (named.counted_table(SCHEMA), ALL),
-        "conditionals": (chain.counted_table(SCHEMA), ALL),
+        "named": (named.workload(SCHEMA), ALL),
+        "conditionals": (chain.workload(SCHEMA), ALL),
         "groups": (nested, [(0, 0), (0, 1), (1, 2)]),
     }
 
@@ -125,7 +125,7 @@ WIDE = vws.Schema(
 
 def test_coarser_sets_count_the_groups_of_their_codes():
     coarse = {"columns": ["age", "kind"], "cuts": {"age": [15, 30], "kind": ["c"]}, "share": 3}
-    table = vws.NoisyCounts(epsilon=1, measure=["pairs", coarse]).counted_table(WIDE)
+    table = vws.NoisyCounts(epsilon=1, measure=["pairs", coarse]).workload(WIDE)
     q = table.names.index("age/15/30:kind/c")
     assert table.labels(q) == [["0", "N", "0 to 15", "15 to 30", "30 to 60"], ["a to b", "c to d"]]
     assert table.weights[q] == 3.0
@@ -144,7 +144,7 @@ def test_coarser_sets_count_the_groups_of_their_codes():
 
 def test_a_record_is_in_one_cell_of_each_set_at_most():
     coarse = {"columns": ["age", "kind", "field"], "cuts": {"age": [15], "kind": ["b", "c"]}}
-    table = vws.NoisyCounts(epsilon=1, measure=["pairs", coarse]).counted_table(WIDE)
+    table = vws.NoisyCounts(epsilon=1, measure=["pairs", coarse]).workload(WIDE)
     codes = np.stack(np.meshgrid(*(range(-1, one.size) for one in table.columns.values())), -1)
     rng = np.random.default_rng(0)
     for record in rng.permutation(codes.reshape(-1, codes.shape[-1]))[:400]:
@@ -154,7 +154,7 @@ def test_a_record_is_in_one_cell_of_each_set_at_most():
 
 
 def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule():
-    table = vws.NoisyCounts(epsilon=1).counted_table(WIDE)
+    table = vws.NoisyCounts(epsilon=1).workload(WIDE)
     assert [*table.columns] == ["age", "kind", "field", "job"]
     assert "age:field" in table.names
     assert "job" in table.names
@@ -204,7 +204,7 @@ def test_a_large_column_is_counted_under_its_group_and_keeps_its_lookup_and_rule
 )
 def test_sets_and_tables_that_cannot_be_are_refused_in_one_line(settings, key):
     with refused(key):
-        vws.NoisyCounts(epsilon=1, **settings).counted_table(WIDE)
+        vws.NoisyCounts(epsilon=1, **settings).workload(WIDE)
 
 
 def test_conditionals_refuse_too_many_patterns_in_one_line():
@@ -212,7 +212,7 @@ def test_conditionals_refuse_too_many_patterns_in_one_line():
         name: vws.Column(model="nominal", levels=tuple(map(str, range(40)))) for name in "abcde"
     }
     with refused("given-too-many-codes"):
-        vws.NoisyCounts(epsilon=1, model="conditionals").counted_table(vws.Schema(columns))
+        vws.NoisyCounts(epsilon=1, model="conditionals").workload(vws.Schema(columns))
 
 
 def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_apart():
@@ -222,7 +222,7 @@ def test_two_sets_of_one_name_are_refused_since_nobody_could_tell_their_counts_a
     for columns, more in (({"records": plain}, ()), (joined, (("a", "b"),))):
         mechanism = vws.NoisyCounts(epsilon=1, measure=("predictors", *more))
         with refused("sets-of-one-name"):
-            mechanism.counted_table(vws.Schema(columns))
+            mechanism.workload(vws.Schema(columns))
 
 
 def test_a_config_has_sets_as_tables_and_the_release_is_made_again_from_its_own(tmp_path):
@@ -300,7 +300,7 @@ def test_columns_that_look_like_those_of_another_person_have_tables() -> None:
     schema = _of_two_persons()
 
     def given(**settings) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-        table = vws.NoisyCounts(epsilon=1, measure=["sex:kin"], **settings).counted_table(schema)
+        table = vws.NoisyCounts(epsilon=1, measure=["sex:kin"], **settings).workload(schema)
         by_name = {name: column.rows.columns for name, column in table.given.items()}
         return by_name, [name for name in table.names if ":" in name and name != "sex:kin"]
 

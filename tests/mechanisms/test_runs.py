@@ -29,8 +29,13 @@ from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.design.cells import make_cells
 from pyvws.weights.search import Window
-from pyvws.weights.truncation import downscale, weighted_epsilon_weights
-from pyvws.weights.weights import risk_weights, scaled_bounds, weights_from_bounds
+from pyvws.weights.weights import (
+    downscale,
+    risk_weights,
+    scaled_bounds,
+    weighted_epsilon_weights,
+    weights_from_bounds,
+)
 
 pytestmark = pytest.mark.runs
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pyvws.models._mixture_terms import log_terms
+from pyvws.models._mixture_parts import log_terms
 
 C, K = 5, 2
 FURTHER = np.longdouble

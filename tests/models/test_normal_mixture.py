@@ -15,8 +15,8 @@ from scipy.special import logsumexp
 
 import pyvws as vws
 from pyvws.engines.nuts import NativeEngine
-from pyvws.models import _mixture_start
-from pyvws.models._mixture_start import mixture_scale, rough_mixture
+from pyvws.models import _mixture_parts
+from pyvws.models._mixture_parts import mixture_scale, rough_mixture
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.models.registry import find_model
 from pyvws.posterior.draws import diagnose
@@ -260,7 +260,7 @@ def test_some_of_very_many_cells_stand_for_all_in_the_rough_start(monkeypatch) -
     weights = np.where(rng.random(3000) < 0.2, 0.0, rng.random(3000))
     cells = make_cells(y, np.ones((3000, 1)))
     whole = rough_mixture(cells, weights, components=2, floor=0.05)
-    monkeypatch.setattr(_mixture_start, "MOST_CELLS", 500)
+    monkeypatch.setattr(_mixture_parts, "MOST_CELLS", 500)
     part = rough_mixture(cells, weights, components=2, floor=0.05)
     assert part.weight.sum() == pytest.approx(weights.sum())
     np.testing.assert_allclose(part.weight, whole.weight, rtol=0.1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pyvws.errors import InputError
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
-from pyvws.privacy.discrete_gaussian import composed_delta, delta_of_rho
+from pyvws.privacy.discrete_noise import composed_delta, delta_of_rho
 
 _SUM = 1e-11  # A direct sum over thousands of outcomes, and the rounding that is added on purpose.
 _KEPT = 0.985  # The least share of a claim that a computed loss must reach.

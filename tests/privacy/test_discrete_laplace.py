@@ -13,19 +13,19 @@ from refusals import refused
 from scipy import stats
 
 from pyvws import MissingDependencyError, perturbed_histogram
-from pyvws.privacy import discrete_laplace
+from pyvws.privacy import discrete_noise
 from pyvws.privacy.budget import noise_scale
-from pyvws.privacy.discrete_laplace import add_discrete_laplace
+from pyvws.privacy.discrete_noise import add_discrete_laplace
 
 LEVEL = 1e-6
 DRAWS = 200_000
-MEASUREMENT = discrete_laplace.laplace
+MEASUREMENT = discrete_noise.laplace
 
 
 @pytest.fixture
 def halved(monkeypatch):
     """Noise of half the scale that is said."""
-    monkeypatch.setattr(discrete_laplace, "laplace", lambda scale: MEASUREMENT(scale / 2.0))
+    monkeypatch.setattr(discrete_noise, "laplace", lambda scale: MEASUREMENT(scale / 2.0))
 
 
 def noisy_counts(outcome, bins, **options):
@@ -128,7 +128,7 @@ def test_half_the_scale_breaks_epsilon(kind):
 @pytest.mark.parametrize("epsilon", [5.0, 4.0, 3.0, 0.7, 0.1, 1e-3, 37.7])
 @pytest.mark.parametrize(("kind", "changed"), [("replace", 2), ("loo", 1)])
 def test_opendp_counts_the_same_cost(epsilon, kind, changed):
-    spent = discrete_laplace.laplace(noise_scale(epsilon, kind)).map(changed)
+    spent = discrete_noise.laplace(noise_scale(epsilon, kind)).map(changed)
     assert spent == pytest.approx(epsilon, rel=1e-15)
 
 
@@ -144,7 +144,7 @@ def test_the_variance_of_the_2010_paper_is_no_scale():
         first = law.logpmf(d - 1)[:, None] + law.logpmf(d)[None, :]
         second = law.logpmf(d)[:, None] + law.logpmf(d - 1)[None, :]
         assert (first - second).max() == pytest.approx(cost, rel=1e-9)
-        assert discrete_laplace.laplace(used).map(2) == pytest.approx(cost, rel=1e-15)
+        assert discrete_noise.laplace(used).map(2) == pytest.approx(cost, rel=1e-15)
 
 
 def test_no_two_calls_agree_and_large_counts_stay_whole():

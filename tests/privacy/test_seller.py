@@ -20,7 +20,7 @@ from pyvws_validation._grid_engine import KnownDraws
 
 import pyvws as vws
 from pyvws.errors import SpendingError
-from pyvws.mechanisms.counts.workload import Workload
+from pyvws.mechanisms.counts.counting import Counting
 from pyvws.mechanisms.histogram import laplace_sums
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.seller import PricedMeasurement, Seller
@@ -350,7 +350,7 @@ def _smallest_first(planned: Any) -> Any:
 def test_a_scale_that_is_taken_by_place_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Workload, "noise", _smallest_first(Workload.noise))
+    monkeypatch.setattr(Counting, "noise", _smallest_first(Counting.noise))
     with pytest.raises(SpendingError, match="beyond what the settings allow"):
         RUNS[name](1)
 
@@ -418,11 +418,11 @@ def test_released_counts_cost_what_is_stated_and_nearly_all_of_it(
         }
     )
     read = check_table(frame, RunSettings(schema=schema, mechanism=mechanism))
-    workload = mechanism.workload(schema)
-    noise = workload.noise(mechanism.budget, hidden=neighbours == "loo")
+    counting = mechanism.counting(schema)
+    noise = counting.noise(mechanism.budget, hidden=neighbours == "loo")
     sells = Seller.of_noise(noise, read.counted, read.units)
     records = None if neighbours == "loo" else read.records
-    bought = measured(workload, noise, sells, records=records)
+    bought = measured(counting, noise, sells, records=records)
     found, fine = bought.noisy, bought.fine
     scales = [*found.scales, *([found.records_scale] if found.records_scale else [])]
     scales += [own.scale for one in fine.values() for own in (one, one.rounded) if own]

@@ -13,9 +13,8 @@ from refusals import refused
 
 from pyvws._base import resources as _resources
 from pyvws.errors import MissingDependencyError, PyvwsError
-from pyvws.r import bridge, session
-from pyvws.r.bridge import RError, call, r_available, r_versions
-from pyvws.r.session import Session
+from pyvws.r import bridge
+from pyvws.r.bridge import RError, Session, call, r_available, r_versions
 
 HERE = Path(__file__).parent
 SECRET = 4711.25
@@ -84,7 +83,7 @@ def test_four_threads_get_their_own_answers() -> None:
 
 @pytest.mark.r
 def test_r_stays_in_its_thread() -> None:
-    names = {session.SESSION.run(lambda: threading.current_thread().name).value for _ in range(3)}
+    names = {bridge.SESSION.run(lambda: threading.current_thread().name).value for _ in range(3)}
     assert names == {"R"}
 
 
@@ -239,7 +238,7 @@ def test_importing_the_package_loads_no_rpy2() -> None:
 
 def test_missing_r_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "SESSION", Session())
-    monkeypatch.setattr(session.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(bridge.shutil, "which", lambda _name: None)
     monkeypatch.delenv("R_HOME", raising=False)
     assert r_available() == (False, f"R is not installed. {INSTALL}")
     with pytest.raises(MissingDependencyError) as caught:
@@ -251,7 +250,7 @@ def test_missing_r_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_missing_rpy2_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bridge, "SESSION", Session())
-    monkeypatch.setattr(session.shutil, "which", lambda _name: "/usr/bin/R")
+    monkeypatch.setattr(bridge.shutil, "which", lambda _name: "/usr/bin/R")
     for name in [name for name in sys.modules if name.split(".")[0] == "rpy2"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "rpy2", None)
@@ -265,7 +264,7 @@ def test_rpy2_that_does_not_fit_r(monkeypatch: pytest.MonkeyPatch) -> None:
                 raise RuntimeError("symbol not found")
 
     monkeypatch.setattr(bridge, "SESSION", Session())
-    monkeypatch.setattr(session.shutil, "which", lambda _name: "/usr/bin/R")
+    monkeypatch.setattr(bridge.shutil, "which", lambda _name: "/usr/bin/R")
     for name in [name for name in sys.modules if name.split(".")[0] == "rpy2"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [Unfit(), *sys.meta_path])

@@ -19,7 +19,7 @@ from random_parameters import (
 )
 
 from pyvws.r.bridge import call
-from pyvws.r_numbers._normal import normal_quantile
+from pyvws.r_numbers._continuous import normal_quantile
 from pyvws.r_numbers._stream import fresh_stream, uniform
 
 # Parameters that give a number without drawing.

@@ -16,7 +16,7 @@ from pyvws_studies.simulated_data import risk_efficient_counts
 from refusals import refused
 from scipy import stats
 
-from pyvws.r_numbers._normal import normal_quantile
+from pyvws.r_numbers._continuous import normal_quantile
 from pyvws.r_numbers.r_random import RRandom
 
 few = settings(max_examples=40, derandomize=True)

@@ -16,7 +16,7 @@ from scipy import stats
 
 import pyvws as vws
 from pyvws.errors import InputError
-from pyvws.statement.schema import SCHEMA
+from pyvws.statement.words import SCHEMA
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 import pyvws as vws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
-from pyvws.privacy.discrete_gaussian import delta_of_rho
+from pyvws.privacy.discrete_noise import delta_of_rho
 from pyvws.release.reproduce import ReleasedCounts
-from pyvws.statement.schema import SCHEMA
+from pyvws.statement.words import SCHEMA
 
 pytestmark = pytest.mark.runs
 pytest.importorskip("opendp")

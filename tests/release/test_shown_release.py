@@ -9,7 +9,7 @@ from refusals import refused
 
 import pyvws as vws
 from pyvws.release.release import Release
-from pyvws.statement.shown import ShownStatement
+from pyvws.statement.statement import ShownStatement
 
 pytestmark = pytest.mark.runs
 

@@ -17,7 +17,7 @@ import pyvws as vws
 from pyvws import Column, InputError, Schema
 from pyvws.report.output_folder import read_public
 from pyvws.report.public_page import public_page
-from pyvws.statement.schema import SCHEMA
+from pyvws.statement.words import SCHEMA
 
 pytestmark = [
     pytest.mark.runs,

@@ -98,7 +98,7 @@ def test_the_noise_of_a_column_is_that_of_all_sets_that_have_it() -> None:
         for name, levels in (("x", 2), ("y", 3), ("z", 4))
     }
     schema = vws.Schema(columns)
-    table = vws.NoisyCounts(epsilon=1.0).counted_table(schema)
+    table = vws.NoisyCounts(epsilon=1.0).workload(schema)
     scales = np.full(len(table.sets), 5.0)
     noisy = Measurements(table, np.zeros(len(table.possible), np.int64), scales, False, 100)
     by_hand = 5.0 * np.sqrt(1.0 / (1 / 3 + 1 / 4))

@@ -22,8 +22,8 @@ from pyvws.report.board_sections import bounds_section
 from pyvws.report.evidence import Evidence, RiskEvidence, RiskSettings
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page
-from pyvws.sheet.sheet import Sheet
-from pyvws.statement.schema import SCHEMA
+from pyvws.sheet import Sheet
+from pyvws.statement.words import SCHEMA
 
 ONE: dict[str, Any] = {"outcome": "visits", "model": "poisson", "formula": "~ sex", **BRIEF}
 SCHEMA_TEXT = """

@@ -24,7 +24,7 @@ from pyvws.models.sequence import draws_of
 from pyvws.posterior.log_likelihood import record_log_likelihood
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.posterior import FittedRun
-from pyvws.statement.ledger import figure
+from pyvws.statement.parts import figure
 from pyvws.synthesis.fit_sources import ModelSource
 from pyvws.synthesis.loop import SILENT
 

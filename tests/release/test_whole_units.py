@@ -20,8 +20,7 @@ from pyvws.commands.cli import app
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
 from pyvws.report.public_page import public_page
-from pyvws.statement.schema import SCHEMA
-from pyvws.statement.words import of_single_records
+from pyvws.statement.words import SCHEMA, of_single_records
 from pyvws.tables.files.row_order import RELEASED_ROW, UNLINKED_ROW
 
 HOMES = 200

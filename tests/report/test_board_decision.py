@@ -27,9 +27,8 @@ from pyvws.report.output_folder import PublicPart, read_confidential, read_publi
 from pyvws.report.page import Heading
 from pyvws.report.public_page import public_page, statement_facts
 from pyvws.report.reports import write_pages
-from pyvws.sheet.sheet import number
-from pyvws.statement.schema import GUARANTEES
-from pyvws.statement.words import SIGNED, caveat
+from pyvws.sheet import number
+from pyvws.statement.words import GUARANTEES, SIGNED, caveat
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 

@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pyvws._base.claims import claimed_folder
-from pyvws._base.folders import check_folder, private_write, whole_folder, write_whole
+from pyvws._base.folders import (
+    check_folder,
+    claimed_folder,
+    private_write,
+    whole_folder,
+    write_whole,
+)
 from pyvws.errors import OutputError
 
 

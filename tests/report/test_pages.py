@@ -37,8 +37,8 @@ from pyvws.report.page import Heading, formatted
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ColumnValues
 from pyvws.report.reports import write_pages
-from pyvws.sheet.sheet import Sheet, number
-from pyvws.statement.schema import FIELDS, GUARANTEES
+from pyvws.sheet import Sheet, number
+from pyvws.statement.words import FIELDS, GUARANTEES
 
 _NAME = "family <b>income</b> & more"
 N = 160

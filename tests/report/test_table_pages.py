@@ -27,7 +27,7 @@ from pyvws.report.page import Heading, formatted
 from pyvws.report.public_page import public_page
 from pyvws.report.released_columns import ReportedColumn, read_values, valued
 from pyvws.report.reports import write_pages
-from pyvws.sheet.sheet import number
+from pyvws.sheet import number
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 

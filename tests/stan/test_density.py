@@ -11,6 +11,7 @@ from pyvws_validation.cases import censored_density, density
 
 from pyvws.engines import pystan
 from pyvws.engines.stan_run import clamp_data, shipped_program, stan_data
+from pyvws.errors import MissingDependencyError
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 
@@ -21,7 +22,7 @@ COUNTS = ("poisson", "negative-binomial")
 def test_the_density_is_stans(case, need):
     need(case.engine)
     found = case.judge()
-    assert found.passed, found.measured
+    assert found.passed, found.words
     assert found.measurements
 
 
@@ -73,7 +74,7 @@ def test_a_missing_stan_is_a_skipped_row_with_its_reason(monkeypatch):
     from pyvws_validation import _stan_case
 
     def missing(name: str) -> str:
-        raise _stan_case.MissingDependencyError(f"{name} is not installed.")
+        raise MissingDependencyError(f"{name} is not installed.")
 
     monkeypatch.setattr(_stan_case, "engine_version", missing)
     row = next(density.CASES[0].rows())

@@ -22,7 +22,7 @@ MODEL = NormalMixture(components=3)
 def test_the_density_is_stans(case, need):
     need(case.engine)
     found = case.judge()
-    assert found.passed, found.measured
+    assert found.passed, found.words
 
 
 @pytest.mark.parametrize("setting", ["gamma_shape", "gamma_rate", "smallest_sd"])
@@ -43,7 +43,7 @@ def test_another_setting_is_told_apart(setting, need, monkeypatch):
 def test_stans_posterior_is_the_native_one(case, need):
     need(case.engine)
     found = case.judge()
-    assert found.passed, found.measured
+    assert found.passed, found.words
 
 
 def test_a_clamp_replaces_each_term_and_no_flag_writes_no_log_likelihood(need):

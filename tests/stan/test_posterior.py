@@ -13,7 +13,7 @@ pytestmark = pytest.mark.draws
 def test_stans_posterior_is_the_native_one(case, need):
     need(case.engine)
     found = case.judge()
-    assert found.passed, found.measured
+    assert found.passed, found.words
     assert found.measurements
 
 

@@ -50,7 +50,7 @@ def test_log_lik_of_the_papers_program_is_weighted_already(saved):
 def test_an_object_of_rpy2_is_read_too(saved):
     import rpy2.rinterface as rinterface
 
-    from pyvws.r.session import SESSION
+    from pyvws.r.bridge import SESSION
 
     path, own, _ = saved
     held = []

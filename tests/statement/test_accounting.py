@@ -14,7 +14,7 @@ from statements import facts_of, statement
 from pyvws._base.phrase import Phrase
 from pyvws.commands.output import tell_release
 from pyvws.statement.accounting import growth_per_doubling
-from pyvws.statement.ledger import by_neighbours, certified, figure, rounded_up
+from pyvws.statement.parts import by_neighbours, certified, figure, rounded_up
 from pyvws.statement.words import CAVEATS, NOT_COVERED, caveat
 
 many = settings(max_examples=300, derandomize=True)

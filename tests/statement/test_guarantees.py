@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws.comparison.found import KINDS
-from pyvws.statement.guarantees import STRICT, claim_of, if_public
 from pyvws.statement.releases import costs_together, has_costs
-from pyvws.statement.schema import GUARANTEES, SCHEMA
+from pyvws.statement.words import GUARANTEES, SCHEMA, STRICT, claim_of, if_public
 
 WORDS = st.sampled_from([*GUARANTEES])
 TABLE = pd.DataFrame({"a": ["x", "y"] * 60, "b": ["u", "u", "v"] * 40})

@@ -337,7 +337,7 @@ def told_outside(
                     settings_of_run.fit_to(path, out, seed=1 << 62)
                 else:
                     source = read_table(path, every_line=True)
-                    table = as_read(settings_of_run.plan, source)
+                    table = as_read(settings_of_run, source)
                     release = settings_of_run.fit(
                         table, seed=1 << 62, release_frame=source.as_written
                     )

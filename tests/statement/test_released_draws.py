@@ -11,7 +11,7 @@ from statements import statement
 from test_accounting import many
 from test_schema import histogram
 
-from pyvws.statement.released_draws import draw_of_dataset, with_released_draws
+from pyvws.statement.parts import draw_of_dataset, with_released_draws
 
 PLAIN_HISTOGRAM = {
     "claim": "dp-if-bounded",

@@ -19,12 +19,11 @@ import pyvws as vws
 from pyvws._base.phrase import Phrase
 from pyvws.errors import ConvergenceWarning
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism
-from pyvws.statement.histogram import HistogramStatement
+from pyvws.statement.noise import HistogramStatement
 from pyvws.statement.parts import ReliesOn
 from pyvws.statement.releases import has_costs
-from pyvws.statement.schema import SCHEMA
 from pyvws.statement.statement import STATEMENT_VERSION
-from pyvws.statement.words import CAVEATS, TRUST, USES, caveat, caveat_keys, trust, use
+from pyvws.statement.words import CAVEATS, SCHEMA, TRUST, USES, caveat, caveat_keys, trust, use
 
 VALIDATOR = Draft202012Validator(SCHEMA)
 any_histogram = st.fixed_dictionaries(
@@ -132,6 +131,7 @@ def test_only_a_release_that_takes_all_its_randomness_from_a_seed_trusts_the_see
 
 
 _OWN = {
+    "inverse": {"t": 2.0},
     "weighted-epsilon": {"epsilon": 30.0},
     "censored": {"epsilon": 3.0},
     "perturbed-histogram": {"epsilon": 2.0, "range": (-9.0, 9.0), "noise": "seeded-float"},

@@ -46,7 +46,7 @@ from pyvws.posterior.draws import Diagnostics, Posterior
 from pyvws.release.synthesizer import Synthesizer
 from pyvws.report.board_page import board_page
 from pyvws.report.output_folder import read_confidential, read_public
-from pyvws.statement.ledger import figure
+from pyvws.statement.parts import figure
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.read import write_table
 from pyvws.tables.schema.column import Column

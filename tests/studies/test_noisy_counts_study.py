@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from pyvws_studies import noisy_counts
-from pyvws_studies.counted_designs import all_columns, regression_of
+from pyvws_studies.noisy_counts import regression_of
 from pyvws_studies.other_tools import Tool
 from pyvws_studies.whole_tables import DESIGNS
 
@@ -58,64 +58,6 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "other.csv")
     with pytest.raises(InputError, match="lacks columns"):
         noisy_counts.run(tmp_path / "other.csv", synthesize=few, seed=1)
-    with pytest.raises(InputError, match="categories alone"):
-        noisy_counts.run(
-            tmp_path / "made.csv", synthesize=few, seed=1, columns="all", others=Path("python")
-        )
-
-
-def test_all_columns_keep_their_rules_and_are_scored_by_public_bins(tmp_path: Path):
-    rng, n = np.random.default_rng(3), 150
-    age, house = rng.integers(0, 95, n), rng.integers(1, 4, n)
-    owns = np.where(house == 1, rng.integers(1, 3, n), 0).astype(str)
-
-    def unless(missing, labels):
-        return np.where(missing, "N", labels.astype(str))
-
-    area, job = rng.integers(0, 3, n), rng.integers(0, 60, n)
-    none = age < 16
-    made = {
-        **{"PUMA": area, "AGEP": age, "SEX": rng.integers(1, 3, n)},
-        "MSP": unless(age < 15, rng.integers(1, 7, n)),
-        **{"HISP": rng.integers(0, 5, n), "RAC1P": rng.integers(1, 10, n)},
-        "NOC": unless(owns == "0", rng.integers(0, 8, n)),
-        "NPF": unless(owns == "0", rng.integers(2, 12, n)),
-        **{"HOUSING_TYPE": house, "OWN_RENT": owns, "DENSITY": area + 0.5},
-        **{"INDP": unless(none, job + 100), "INDP_CAT": unless(none, job % 19)},
-        "EDU": unless(age < 3, rng.integers(1, 13, n)),
-        "PINCP": unless(age < 15, rng.integers(-9, 90, n) * 1000.0),
-        "PINCP_DECILE": unless(age < 15, rng.integers(0, 10, n)),
-        "POVPIP": rng.integers(0, 502, n),
-        "DVET": unless(age < 60, rng.integers(1, 7, n)),
-        **{name: unless(age < 5, rng.integers(1, 3, n)) for name in ("DREM", "DPHY")},
-        **{name: rng.integers(1, 3, n) for name in ("DEYE", "DEAR", "PWGTP", "WGTP")},
-    }
-    pl.DataFrame(made).write_csv(tmp_path / "made.csv")
-    releases = []
-
-    def few(frame, **given):
-        releases.append(vws.synthesize(frame, sweeps=10, classes=2, **given))
-        return releases[-1]
-
-    found = noisy_counts.run(
-        tmp_path / "made.csv", synthesize=few, seed=1, runs=1, columns="all", chosen=[8]
-    )
-    assert [row.epsilon for row in found.rows] == [8.0]
-    assert all(0 < row.triples < row.pairs < 1000 for row in found.rows)
-    design = all_columns(pl.read_csv(tmp_path / "made.csv", infer_schema=False), 1)
-    assert len(design.scored) == 21
-    kept = [name for name, column in design.schema.columns.items() if column.role != "drop"]
-    for dataset in [one for release in releases for one in release.datasets]:
-        assert {*dataset.columns} == {*kept}
-        texts = dataset.with_columns(pl.all().cast(pl.String))
-        ages, jobs = dataset["AGEP"].cast(pl.Int64), texts["INDP"]
-        assert ((texts["MSP"] == "N") == (ages < 15)).all()
-        assert ((texts["NOC"] == "N") == (texts["HOUSING_TYPE"] != "1")).all()
-        assert (jobs.filter(ages < 16) == "N").all()
-        fields = ["N" if job == "N" else str((int(job) - 100) % 19) for job in jobs]
-        assert texts["INDP_CAT"].to_list() == fields
-        areas = texts["PUMA"].cast(pl.Float64) + 0.5
-        assert (texts["DENSITY"].cast(pl.Float64) == areas).all()
 
 
 def test_the_regression_is_least_squares_of_those_with_an_income():

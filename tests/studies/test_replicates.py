@@ -286,9 +286,9 @@ from pathlib import Path
 sys.path.insert(0, {folder!r})
 import test_replicates as t
 from pyvws.errors import ClusterError
-from pyvws._base import dask_cluster
+from pyvws._base import resumable_jobs
 from distributed import LocalCluster
-dask_cluster._PATIENCE_SECONDS = 2.0
+resumable_jobs._PATIENCE_SECONDS = 2.0
 
 def run(out, address, progress=lambda *_: None, **changes):
     study = t.replace(t.STUDY, replicate=t.where, **changes)
@@ -326,12 +326,12 @@ if __name__ == "__main__":
         if done == 4:
             lost.kill()
     try:
-        dask_cluster._PATIENCE_SECONDS = 60.0  # The worker takes its time.
+        resumable_jobs._PATIENCE_SECONDS = 60.0  # The worker takes its time.
         run(out / "lost", address, kill, settings={{"scale": 2.0, "hang": 3}})
     finally:
         lost.kill()
         worker.kill()
-    dask_cluster._PATIENCE_SECONDS = 2.0
+    resumable_jobs._PATIENCE_SECONDS = 2.0
     run(out / "gone", address)
 """
 

@@ -147,27 +147,6 @@ def test_under_the_clamp_all_records_have_one_public_weight(acs: tuple[Path, pl.
     assert result.problems == [problem]
 
 
-def test_conditional_tables_under_the_clamp_have_one_weight_and_few_predictors(
-    acs: tuple[Path, pl.DataFrame],
-) -> None:
-    asked = []
-
-    def recorded(frame: pl.DataFrame, *, mechanism: Any, schema: Any, **given: Any) -> Any:
-        if isinstance(mechanism, str):
-            return _release(frame, mechanism, 40.0)
-        predictors = [column.predictors for column in schema.columns.values()]
-        most = max(map(len, predictors))
-        asked.append((most, mechanism.epsilon, mechanism.c, given["draws"], given["warmup"]))
-        return _release(frame, "dp", mechanism.epsilon)
-
-    settings = SamplerSettings(draws=20, warmup=100)
-    given = {"synthesize": recorded, "seed": 1, "settings": settings}
-    result = whole_tables.run(acs[0], strict=True, exact=True, **given)
-    weights = [(epsilon, epsilon / 16.0, 80, 100) for epsilon in (1.0, 2.0, 4.0, 8.0)]
-    assert asked == [(most, *own) for most in (1, 2) for own in weights]
-    assert {row.guarantee for row in result.rows[-8:]} == {"dp"}
-
-
 def _release(frame: pl.DataFrame, guarantee: str, epsilon: float) -> SimpleNamespace:
     """What the study reads of a release, with the records as they are in each dataset."""
     cost = {"epsilon_per_dataset": epsilon, "epsilon_of_separate_runs": 2.0 * epsilon}

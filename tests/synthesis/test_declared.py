@@ -44,7 +44,7 @@ from typer.testing import CliRunner
 import pyvws
 from pyvws.commands.cli import app
 from pyvws.errors import InputError
-from pyvws.synthesis.config import config_text
+from pyvws.synthesis.settings_by_name import config_text
 from pyvws.synthesis.settings_by_name import arranged
 
 parameters = inspect.signature(pyvws.synthesize).parameters
@@ -166,15 +166,17 @@ def test_a_setting_is_refused_without_the_one_that_it_needs(
 def test_a_setting_of_the_run_is_refused_under_mechanisms_without_its_property() -> None:
     refused = {"reweight": set(), "epsilon": set()}
     for mechanism, kind in MECHANISMS.items():
-        own = {"edges_from_data": True} if mechanism == "perturbed-histogram" else {}
+        own = {"perturbed-histogram": {"edges_from_data": True}, "inverse": {"t": 2.0}}
         needed = {"epsilon": 4.0} if "epsilon" in {field.name for field in fields(kind)} else {}
         for name, value in (("reweight", True), ("epsilon", 4.0)):
             with suppress(InputError):
-                RunSettings(outcome="y", mechanism=kind(**own, **needed), **{name: value})
+                RunSettings(
+                    outcome="y", mechanism=kind(**own.get(mechanism, {}), **needed), **{name: value}
+                )
                 continue
             refused[name].add(mechanism)
     assert refused["reweight"] == {
-        *("unweighted", "censored", "perturbed-histogram"),
+        *("unweighted", "inverse", "censored", "perturbed-histogram"),
         "noisy-counts",
     }
     assert refused["epsilon"] == refused["reweight"] | {"weighted-epsilon"}

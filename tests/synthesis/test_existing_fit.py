@@ -12,8 +12,7 @@ from refusals import refused
 
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.synthesis.existing_fit import from_arviz, from_cmdstan_csv, from_log_lik, from_stanfit
-from pyvws.weights.reweight import reweight
-from pyvws.weights.weights import lipschitz_weights
+from pyvws.weights.weights import lipschitz_weights, reweight
 
 LOG_LIK = np.array([[-1.0, -2.0, -4.0], [-2.0, -3.0, -6.0]])
 ALPHA = np.array([1.0, 0.5, 0.0])

@@ -15,7 +15,7 @@ from pyvws import Column, InputError, Poisson, SamplerSettings, Schema, UserProg
 from pyvws.commands.options import wrong_usage
 from pyvws.engines.stan_run import shipped_program
 from pyvws.models.registry import find_model
-from pyvws.plan import refusals
+from pyvws.plan import make, refusals
 from pyvws.synthesis import settings
 
 PAY = Column(model="normal", range=(0, 10))
@@ -144,7 +144,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 """A run that has what the row of each key refuses."""
 
-ROWS = (*refusals.OF_OUTCOME, *refusals.OF_SCHEMA, *refusals.OF_PLAN)
+ROWS = (*make.OF_OUTCOME, *make.OF_SCHEMA, *refusals.OF_PLAN)
 
 
 def test_each_row_has_a_key_of_its_own_and_a_run_that_it_refuses() -> None:

@@ -22,8 +22,8 @@ from pyvws.commands.cli import app
 from pyvws.commands.options import template_options
 from pyvws.models.registry import MODELS, find_model
 from pyvws.posterior.systematic_draws import SAMPLINGS
-from pyvws.synthesis.config import config_text, read_config
 from pyvws.synthesis.settings import RunSettings
+from pyvws.synthesis.settings_by_name import config_text, read_config
 
 _FAST = ["--draws", "800", "--warmup", "300", "--chains", "2", "--datasets", "2"]
 
@@ -218,7 +218,7 @@ def test_settings_are_read_back_digit_for_digit(chosen: dict[str, Any], seed: in
         folder = Path(name)
         (folder / "run.toml").write_text(config_text(made, seed=seed), encoding="utf-8")
         (folder / "table.csv").write_text("y\n1\n")
-        patch.setattr("pyvws.commands.synthesize.as_read", lambda _plan, source: source.frame)
+        patch.setattr("pyvws.commands.synthesize.as_read", lambda _run, source: source.frame)
         given = ("--config", str(folder / "run.toml"), "--out", str(folder / "out"))
         with pytest.raises(InputError, match=r"^noted$"):
             _COMMAND.main(["synthesize", str(folder / "table.csv"), *given], standalone_mode=False)

@@ -121,11 +121,11 @@ def test_what_public_columns_decide_is_refused_before_the_outcome_is_read(
 
 
 _NEEDED: dict[str, dict[str, Any]] = {
+    "inverse": {"t": 2.0},
     "noisy-counts": {"epsilon": 1.0, "schema": Schema({"ill": COLUMNS["ill"]})},
     "perturbed-histogram": {"epsilon": 1.0, "range": (0.0, 1.0)},
     "censored": {"epsilon": 1.0, "weights": "none"},
     "weighted-epsilon": {"epsilon": 1.0},
-    "inverse": {"t": 1.0},
 }
 _BESIDE: dict[str, dict[str, Any]] = {
     "records": {"records": "noisy"},

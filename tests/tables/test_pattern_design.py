@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from refusals import refused
 
 from pyvws import Column, Schema
-from pyvws.tables.design.patterns import pattern_design
-from pyvws.tables.design.public import public_design
+from pyvws.tables.design.public import pattern_design, public_design
 from pyvws.tables.schema.parts import follows, modelled_schema
 
 SCHEMA = Schema(

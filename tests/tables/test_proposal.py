@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from refusals import refused
 from scipy.stats import norm
 
-from pyvws.tables.design.patterns import PatternDesign
-from pyvws.tables.design.public import public_design
+from pyvws.tables.design.public import PatternDesign, public_design
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema, _schema
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyvws import Schema
-from pyvws.tables.design.patterns import pattern_design
+from pyvws.tables.design.public import pattern_design
 from pyvws.tables.proposal.short_conditionals import _cuts, _information
 
 pytestmark = pytest.mark.usefixtures("rare_values_too")

@@ -271,7 +271,7 @@ def without_rule_breakers(counted: Any) -> Any:
 
     def wrong(table: Any, settings: Any, **more: Any) -> Any:
         found = counted(table, settings, **more)
-        codes, sets = found.counted.codes, found.plan.workload.table
+        codes, sets = found.counted.codes, found.plan.counting.table
         kept = np.ones(len(codes), dtype=np.bool_)
         for q in range(len(sets.sets)):
             kept &= sets.cells(codes, q) >= 0
@@ -290,10 +290,10 @@ def without_rule_breakers(counted: Any) -> Any:
 def sets_of_the_table(measured: Any) -> Any:
     """The sets that are bought are others where the table has a woman."""
 
-    def wrong(workload: Any, noise: Any, seller: Any, *, records: Any) -> Any:
+    def wrong(counting: Any, noise: Any, seller: Any, *, records: Any) -> Any:
         women = (seller._records.codes[:, 0] == 0).any()
-        measure = ("sex:age", "sex:job") if women else workload.measure
-        own = dataclasses.replace(workload, measure=measure)
+        measure = ("sex:age", "sex:job") if women else counting.measure
+        own = dataclasses.replace(counting, measure=measure)
         return measured(own, noise, seller, records=records)
 
     return wrong
@@ -355,7 +355,7 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
     ),
     *(
         (
-            *(what, "pyvws.mechanisms.counts.workload:count_noise", wrong),
+            *(what, "pyvws.mechanisms.counts.counting:count_noise", wrong),
             f"guarantee/counts-chosen-cells{name}",
         )
         for what, wrong, names in (
@@ -409,11 +409,11 @@ COUNTS_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (
 )
 
 
-def unknown_as_the_first(counted_table: Any) -> Any:
+def unknown_as_the_first(workload: Any) -> Any:
     """An unknown value counts as the first level."""
 
     def wrong(*given: Any) -> Any:
-        table = counted_table(*given)
+        table = workload(*given)
         return SimpleNamespace(counts=lambda codes: table.counts(np.maximum(codes, 0)))
 
     return wrong
@@ -436,7 +436,7 @@ def third_of_the_noise(impute: Any) -> Any:
 # The compared function, what is replaced in it, and the wrong version.
 _RECORDS = "pyvws_validation.cases.counted_records:"
 COUNTED_RECORDS_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
-    (_RECORDS + "pair_counts", _RECORDS + "counted_table", unknown_as_the_first),
+    (_RECORDS + "pair_counts", _RECORDS + "workload", unknown_as_the_first),
     (_RECORDS + "two_counts_delta", _RECORDS + "composed_delta", continuous_delta),
     (_RECORDS + "state_means", _RECORDS + "impute", third_of_the_noise),
     (_RECORDS + "state_means", _RECORDS + "impute", counts_below_0_as_0),

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-READ = "pyvws_validation.cases.existing_fit:"
+READ = "pyvws_validation.cases.releases:"
 FITS = "pyvws.synthesis.existing_fit:"
 
 

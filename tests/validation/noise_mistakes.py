@@ -78,7 +78,7 @@ def dp_whatever_is_open(statement: Any) -> Any:
 
 _TABLE = "pyvws.evaluation.published_table:"
 _SELLER = "pyvws.privacy.seller:"
-_LAPLACE = "pyvws.privacy.discrete_laplace:"
+_LAPLACE = "pyvws.privacy.discrete_noise:"
 _WORDS = ("proposed", "weights", "prepared", "compared", "unchecked-engine")
 
 NOISE_MISTAKES: tuple[tuple[str, str, Wrong, str], ...] = (

@@ -81,7 +81,7 @@ def figures_all_the_same(by_neighbours: Any) -> Any:
 
 
 @_wrong(
-    "pyvws.statement.ledger:figure",
+    "pyvws.statement.parts:figure",
     "statement/facts-infinite",
     "statement/facts-counts-delta",
     "statement/facts-histogram-bins",
@@ -124,7 +124,7 @@ def weighted_once_more(read: Any) -> Any:
     return lambda *given, log_lik="plain", **named: read(*given, log_lik="plain", **named)
 
 
-@_wrong("pyvws_validation.cases.imputed_records:combine", "combining_rules/imputed-estimate")
+@_wrong("pyvws_validation.cases.evaluation:combine", "combining_rules/imputed-estimate")
 @_wrong(_COMBINE, "combining_rules/imputed-regression")
 @_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
 def exchanged(combine: Any) -> Any:
@@ -139,7 +139,7 @@ def without_what_it_is_of(combine: Any) -> Any:
     return lambda *given, of=None, **named: combine(*given, **named)
 
 
-@_wrong("pyvws_validation.cases.imputed_records:combine", "combining_rules/imputed-estimate")
+@_wrong("pyvws_validation.cases.evaluation:combine", "combining_rules/imputed-estimate")
 @_wrong(_COMBINE, "combining_rules/imputed-regression")
 @_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
 def of_partial_data(combine: Any) -> Any:
@@ -237,10 +237,10 @@ def one_stream_for_all(predictors: Any) -> Any:
     return wrong
 
 
-@_wrong("pyvws.release.histogram:HistogramRun.streams", "statement/datasets-of-histogram")
+@_wrong("pyvws.release.histogram:HistogramRun.draws", "statement/datasets-of-histogram")
 def one_stream(_: Any) -> Any:
     def wrong(run: Any) -> Any:
-        return [np.random.default_rng(1) for _ in range(run.settings.datasets)]
+        return [lambda rows: run._drawn(np.random.default_rng(1), rows)] * run.settings.datasets
 
     return wrong
 

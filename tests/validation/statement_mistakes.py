@@ -241,7 +241,7 @@ PLANTED: dict[str, tuple[tuple[str, Wrong], ...]] = {
     "epsilon is Delta": ((_STATEMENT, delta_for_epsilon),),
     "total without m": ((_STATEMENT, one_dataset_for_all),),
     "a first stage for nothing": ((_STATEMENT, free_first_stage),),
-    "figures rounded down": (("pyvws.statement.ledger:rounded_up", down_to_a_tenth),),
+    "figures rounded down": (("pyvws.statement.parts:rounded_up", down_to_a_tenth),),
     "a word that ignores the weights": (("pyvws.release.posterior:data_weights", no_data_weights),),
     "clamp at epsilon": (("pyvws.posterior.pseudo_posterior:table_of_one", clamped_at_epsilon),),
     "two-sided window": (

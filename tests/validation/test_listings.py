@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 from pyvws_validation import listings
 from pyvws_validation.edits import Edit, EditError, apply_edits
-from pyvws_validation.listing_text import Listing, find_listings, read_papers
-from pyvws_validation.listings import LISTING_EDITS, TODAYS_STAN, one_form
+from pyvws_validation.listings import (
+    LISTING_EDITS,
+    TODAYS_STAN,
+    Listing,
+    find_listings,
+    one_form,
+    read_papers,
+)
 
 from pyvws.errors import InputError
 

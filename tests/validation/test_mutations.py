@@ -451,8 +451,8 @@ SCALED = "pyvws.weights.weights:scaled_bounds"
 INVERSE = "pyvws.weights.weights:inverse_weights"
 CW, SW = "pyvws.weights.weights:risk_weights", "pyvws.weights.weights:scalar_weights"
 COUNT = "pyvws_validation.cases.weights:count_weights"
-ATTRIBUTE = "pyvws_validation.cases.attribute_risk:attribute_risk"
-REWEIGHT = "pyvws.weights.reweight:reweight"
+ATTRIBUTE = "pyvws_validation.cases.risks:attribute_risk"
+REWEIGHT = "pyvws.weights.weights:reweight"
 RISK = "pyvws.risks.identification_risk:identification_risk"
 MATCH = "pyvws.evaluation.match_risk:match_risk"
 UNIFORM = "pyvws_validation.cases.r_numbers:uniforms"
@@ -478,29 +478,29 @@ CLAMP, SHARE = (
     "pyvws.posterior.censoring:clamp_log_likelihood",
     "pyvws.posterior.censoring:censored_share",
 )
-DRAWS = "pyvws_validation.cases.several_draws:total_epsilon"
-LEDGER = "pyvws_validation.cases.ledger:releases_together"
+DRAWS = "pyvws_validation.cases.accounting:total_epsilon"
+LEDGER = "pyvws_validation.cases.accounting:releases_together"
 DEVIANCE = "pyvws_validation.cases.clamp:deviance_terms"
 SATURATED = "pyvws_validation.cases.clamp:saturated"
 TRUNCATED, DOWN = (
-    "pyvws.weights.truncation:weighted_epsilon_weights",
-    "pyvws.weights.truncation:downscale",
+    "pyvws.weights.weights:weighted_epsilon_weights",
+    "pyvws.weights.weights:downscale",
 )
 UTILITY = "pyvws.evaluation.one_column:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
 SHARE_LOGS = "pyvws_validation.cases.conditional_table:log_likelihood"
-WORSE = "pyvws_validation.cases.k_marginal:"
+WORSE = "pyvws_validation.cases.evaluation:"
 TABLES, SCORES = "pyvws_validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
 TWO_WAY = TABLES + "two_way_pmse"
 ASSOCIATIONS = "pyvws.evaluation.associations:"
 GLM = "pyvws.evaluation.regressions:"
 TABLE_RISK = "pyvws_validation.cases.table_risk:"
 CLOSEST = "pyvws.evaluation.disclosure:"
-SURVEY, LINEAR = "pyvws_validation.cases.survey_estimates:", "pyvws.evaluation.survey_estimates:"
+SURVEY, LINEAR = "pyvws_validation.cases.published_table:", "pyvws.evaluation.survey_estimates:"
 UTILITY_TABLE = "pyvws.evaluation.one_column:utility_table"
 CORPUT = "pyvws.posterior.systematic_draws:van_der_corput"
-SYSTEMATIC = "pyvws_validation.cases.systematic_draws:uniforms"
+SYSTEMATIC = "pyvws_validation.cases.clamp:uniforms"
 
 # The compared function, what is replaced in it, and the wrong version.
 _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
@@ -552,7 +552,7 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
     (ATTRIBUTE, "pyvws.risks.attribute_risk:_posterior", "prior_added_to_logs"),
     (ATTRIBUTE, "pyvws.risks.attribute_risk:attribute_risk", "every_weight_one"),
     (DRAWS, "pyvws.statement.several_draws:largest_delta", places_of_a_grid),
-    (LEDGER, "pyvws_validation.cases.ledger:costs_together", "without_earlier_releases"),
+    (LEDGER, "pyvws_validation.cases.accounting:costs_together", "without_earlier_releases"),
     (LEDGER, "pyvws.statement.releases:common_neighbours", "always_left_out"),
     (REWEIGHT, REWEIGHT, other_order),
     (REWEIGHT, REWEIGHT, "zero_weights_rise"),
@@ -585,9 +585,9 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
     (SATURATED, "pyvws.models.gamma:stirling_gap", "twice_the_shape"),
     (SATURATED, "pyvws.models.beta:_best_logit", "mean_at_the_outcome"),
     (DEVIANCE, "pyvws.posterior.pseudo_posterior:table_of_one", windows_times(0.5)),
-    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", "whole_epsilon"),
-    (TRUNCATED, "pyvws.weights.truncation:half_epsilon", "ties_too"),
-    (DOWN, "pyvws.weights.truncation:half_epsilon", "whole_epsilon"),
+    (TRUNCATED, "pyvws.weights.weights:half_epsilon", "whole_epsilon"),
+    (TRUNCATED, "pyvws.weights.weights:half_epsilon", "ties_too"),
+    (DOWN, "pyvws.weights.weights:half_epsilon", "whole_epsilon"),
     (DOWN, DOWN, down_to_the_database),
     (BINS + "cube_root_bins", BINS + "cube_root_bins", "nearest_root"),
     (BINS + "equal_edges", BINS + "equal_edges", "numpy_edges"),

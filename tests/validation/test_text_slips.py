@@ -17,9 +17,13 @@ from pyvws.privacy.budget import noise_scale
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws.risks.pairwise import pairwise_weights
-from pyvws.weights.reweight import reweight
-from pyvws.weights.truncation import weighted_epsilon_weights
-from pyvws.weights.weights import lipschitz_weights, risk_weights, scalar_weights
+from pyvws.weights.weights import (
+    lipschitz_weights,
+    reweight,
+    risk_weights,
+    scalar_weights,
+    weighted_epsilon_weights,
+)
 
 THREE = np.array([100.0, 110.0, 400.0])
 

@@ -49,3 +49,48 @@ def save_pictures(pictures: Mapping[str, Any], folder: Path) -> None:
                 figure.savefig(folder / name, metadata={"Date": None})
         else:
             figure.savefig(folder / name, dpi=120)
+
+
+def terminal_table(title: str, *, left: Iterable[str] = (), right: Iterable[str] = ()) -> Any:
+    """A rich table: the `left` headings are of text columns, the `right` headings of numbers."""
+    from rich.table import Table
+
+    table = Table(title=title)
+    for heading in left:
+        table.add_column(heading)
+    for heading in right:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def table_of(
+    title: str,
+    rows: Iterable[Mapping[str, Any]],
+    columns: Mapping[str, tuple[str, str]],
+    *,
+    left: int = 1,
+    group: str = "",
+    caption: str | None = None,
+) -> Any:
+    """A terminal table of rows by key: by heading the key of a column and the form of its numbers.
+
+    The first `left` columns are text. An entry that is not there is empty. A line stands between
+    rows that differ in `group`.
+    """
+    table = terminal_table(title, left=[*columns][:left], right=[*columns][left:])
+    listed = list(rows)
+    for row, after in zip(listed, [*listed[1:], {}], strict=True):
+        entries = [(row.get(key), form) for key, form in columns.values()]
+        table.add_row(
+            *(
+                "" if x is None else x if isinstance(x, str) else f"{x:{form}}"
+                for x, form in entries
+            ),
+            end_section=row.get(group) != after.get(group),
+        )
+    table.caption = caption
+    return table
+
+
+def _formatted(value: float | str | None, form: str) -> str:
+    return "" if value is None else value if isinstance(value, str) else f"{value:{form}}"

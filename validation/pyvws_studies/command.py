@@ -5,9 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 import typer
@@ -213,17 +211,13 @@ def _consumer_expenditure(
     """Risk-weighted mixture synthesizers of one column of your own file (risk-efficient paper)."""
     from pyvws.engines.sampler_settings import SamplerSettings
     from pyvws_studies import consumer_expenditure as study
-    from pyvws_studies.study_page import study_page
 
-    paged = SimpleNamespace(
-        run=study.run, table=study.table, write=partial(study.write, page=study_page)
-    )
     known_names = None if known is None else names(known)
     columns = {"outcome": outcome, "formula": formula, "known": known_names, "groups": group}
     reported = {"regression": regression, "coefficient": coefficient, "topcoding": topcode}
     fits = {"radius": radius, "components": components, "datasets": datasets, "labels": labels}
     settings = SamplerSettings(draws=draws, warmup=warmup, chains=chains)
-    return paged, file, {**columns, **reported, **fits, "c": c, "g": g, "settings": settings}
+    return study, file, {**columns, **reported, **fits, "c": c, "g": g, "settings": settings}
 
 
 def _tables(
@@ -259,20 +253,13 @@ def _noisy_counts(
     copies: Annotated[
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
-    columns: Annotated[
-        str, typer.Option(help="ten columns, or all that the file has, with rules and lookups.")
-    ] = "ten",
-    epsilon: Annotated[
-        str | None, typer.Option(help="Epsilons to run, such as 1,4; all if not given.")
-    ] = None,
     others: _Others = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
     from pyvws.release.synthesizer import synthesize
     from pyvws_studies import noisy_counts as study
 
-    chosen = None if epsilon is None else read_numbers(epsilon, "--epsilon", two=False)
-    own = {"runs": runs, "copies": copies, "columns": columns, "chosen": chosen, "others": others}
+    own = {"runs": runs, "copies": copies, "others": others}
     return study, file, {**own, "synthesize": synthesize}
 
 

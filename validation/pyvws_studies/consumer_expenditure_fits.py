@@ -4,7 +4,7 @@ A mixture of normal regressions models an outcome given public predictors, and a
 some of these. The study fits it without weights (the paper's Synthesizer), with Marginal and with
 Pairwise weights, with Pairwise weights under another c and another g, and with weights from three
 and from four records. Topcoding stands beside them. The study gives risks and utility of L
-datasets, and `consumer_expenditure_exhibits` arranges them as the paper's tables and figures.
+datasets, and `consumer_expenditure` arranges them as the paper's tables and figures.
 
 The paper's own sample is not public, so the paper's figures are for orientation. The study's
 results describe confidential records: keep the results in-house.
@@ -144,31 +144,10 @@ def run(
     such records would look safe. A record whose pattern has too few records for a pair, a triple
     or a group of four has a weight of 0 there.
 
-    - `file`: CSV or Parquet.
-    - `seed`: Seed of sampling and synthesis.
-    - `outcome`: Numeric column that is synthesized.
-    - `formula`: Public predictors, as "~ factor(Region) + Age". Without one the study takes the
-      predictors, `known`, `groups`, `regression` and `coefficient` that suit the file ce_2017.csv.
-    - `known` (sequence of str, optional): Columns that the intruder knows; none with a formula of
-      one's own.
-    - `groups` (sequence of str, optional): COLUMN=NUMBER,NUMBER: the numeric column is replaced by
-      numbers of groups, from 1. The numbers begin the groups after the first.
-    - `regression`, `coefficient`: Predictors of the regression of Table 4, and R's name of the
-      coefficient to show; by default the formula, and its last coefficient.
-    - `radius`: r, a share of the absolute outcome; a closed ball.
-    - `components`: C, the number of components of the mixture.
-    - `labels` {"full-conditional", "prior"}: How a record's component is drawn; the first is the
-      paper's.
-    - `datasets`, `replicates`: Number of synthetic datasets, at least 2, and of bootstrap samples
-      of each dataset.
-    - `topcoding`: The level of a quantile, in (0, 1), above which values are topcoded; any other
-      number is the threshold itself, in the outcome's unit.
-    - `c`, `g`: The scale and the shift of Pairwise weights in supplement section 7, one at a time.
-    - `settings`: Settings of each fit; by default 2 chains of 500 draws and 500 steps of warm-up.
-    - `listener`: The study tells the listener of each fit.
-
-    Raises InputError for a file that cannot be read, a column that is missing or not numeric, or an
-    argument out of range.
+    Without a `formula` the study takes the predictors, `known`, `groups`, `regression` and
+    `coefficient` that suit the file ce_2017.csv. `pyvws study consumer-expenditure --help` has the
+    words of each argument. Raises InputError for a file that cannot be read, a column that is
+    missing or not numeric, or an argument out of range.
     """
     if formula is None:
         known = KNOWN if known is None else known

@@ -25,15 +25,13 @@ from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.unweighted import Unweighted
 from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
-from pyvws.r_numbers.r_random import RRandom
-from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import reweight
 from pyvws_studies._native_loop import native_loop, one_chain
-from pyvws_studies._report import all_rows, write_report
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import all_rows, table_of, write_report
 from pyvws_studies.five_mechanisms import statistics
 from pyvws_studies.printed import PairedDifference, paired_difference, paired_table
 from pyvws_studies.replicates import ReplicatedStudy, Report
-from pyvws_studies.simulated_data import poisson_data
+from pyvws_studies.simulated_data import mixture_counts, poisson_data
 
 MECHANISMS = ("unweighted", "weighted", "reweighted", "weighted-epsilon")
 _PAIRS = (("unweighted", "weighted"), ("weighted", "reweighted"), ("weighted", "weighted-epsilon"))
@@ -79,11 +77,9 @@ def simulate(settings: Mapping[str, Any], data: str, n: int, seed: int) -> Float
     """Counts (n,) after R's ``set.seed(seed)``; R draws the mixture one record at a time."""
     if data == "poisson":
         return poisson_data(seed, n, settings["mean"])
-    stream, values = RRandom(seed), np.empty(n)
-    for record in range(n):
-        component = int(stream.rmultinom(1, 1, settings["shares"]).argmax())
-        values[record] = stream.rnegbin(1, settings["mean"], settings["dispersions"][component])[0]
-    return values
+    return mixture_counts(
+        seed, n, **{name: settings[name] for name in ("shares", "dispersions", "mean")}
+    )
 
 
 def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequence) -> Result:
@@ -210,21 +206,16 @@ def _table(
     settings: Mapping[str, Any], lines: list[dict[str, Any]], data: str, replicates: int
 ) -> Any:
     half = 0.5 * settings["data"][data]["epsilon"]
-    bounds = ("", "n", "smallest", "mean", "largest", "spread", "sd", f"above {half:g}")
-    table = terminal_table(
-        f"{_TITLES[data]}, R = {replicates}", right=[*bounds, "at weight 0", "mu", "RMSE of mu"]
-    )
-    for line in lines:
-        if line["data"] == data:
-            table.add_row(
-                *(_LABELS[line["mechanism"]], str(line["n"])),
-                *(f"{line[k]:.2f}" for k in ("smallest", "mean", "largest", "spread", "sd")),
-                *(f"{line['above']:.0%}", f"{line['out']:.0f}"),
-                *(f"{line[k]:.2f}" for k in ("mu", "mu_rmse")),
-                end_section=line["n"] == settings["sizes"][-1],
-            )
-    table.caption = "database Lipschitz bounds over local databases, in nats; larger = less private"
-    return table
+    own = [{**x, "label": _LABELS[x["mechanism"]]} for x in lines if x["data"] == data]
+    columns = {
+        **{"": ("label", ""), "n": ("n", "d")},
+        **{name: (name, ".2f") for name in ("smallest", "mean", "largest", "spread", "sd")},
+        **{f"above {half:g}": ("above", ".0%"), "at weight 0": ("out", ".0f")},
+        **{"mu": ("mu", ".2f"), "RMSE of mu": ("mu_rmse", ".2f")},
+    }
+    said = "database Lipschitz bounds over local databases, in nats; larger = less private"
+    title = f"{_TITLES[data]}, R = {replicates}"
+    return table_of(title, own, columns, group="label", caption=said)
 
 
 def _figures(settings: Mapping[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:

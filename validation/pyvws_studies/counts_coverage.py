@@ -10,15 +10,12 @@ Figures are the shares of cells of margins, pairs and triples. Their truth is th
 share, or that of the confidential table. Beside the intervals of the combining rules [rubin1987]
 stand those of the confidential records, those of one imputed dataset which takes it for data, and
 those of the noisy counts themselves, which no model enters.
-
-A second table says where the error of an estimate comes from. It compares the error with the one
-that intervals state, and has the share of the columns' dependence that estimates keep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -40,13 +37,12 @@ from pyvws.mechanisms.counts.measurements import (
     bought_tables,
     count_noise,
 )
-from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, counted_table
+from pyvws.mechanisms.counts.workload import OF_ALL, Workload, workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.privacy.seller import Seller
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_studies._report import write_report
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import terminal_table, write_report
 from pyvws_studies.replicates import ReplicatedStudy, Report
 
 SETTINGS: Final[Mapping[str, Any]] = {
@@ -76,16 +72,12 @@ METHODS: Final = ("imputed", "counted", "confidential", "one dataset")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Figure:
-    """A cell of some columns, by their places and codes, and its share of the population.
-
-    `independent` is the product of the columns' own shares there.
-    """
+    """A cell of some columns, by their places and codes, and its share of the population."""
 
     kind: str
     places: tuple[int, ...]
     codes: tuple[int, ...]
     share: float
-    independent: float
 
     def of(self, records: Codes) -> float:
         """The share of records (N, K) in the cell."""
@@ -140,7 +132,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     """Coverage and width of all kinds of figures, on one database."""
     run, name = _budget(settings["runs"][key[0]]), str(key[1])
     whole = population(settings)
-    table = counted_table(whole.schema, settings["measure"][name])
+    table = workload(whole.schema, settings["measure"][name])
     records = whole.sample(run["n"], np.random.default_rng(seed.spawn(1)[0]))
     budget = NoisyCounts(epsilon=run["epsilon"], delta=run["delta"]).budget
     sold = count_noise(budget, table, hidden=True)
@@ -176,13 +168,10 @@ def _schema(settings: Mapping[str, Any]) -> Schema:
     )
 
 
-def _figures(
-    settings: Mapping[str, Any], table: CountedTable, whole: Population
-) -> Iterator[_Figure]:
+def _figures(settings: Mapping[str, Any], table: Workload, whole: Population) -> Iterator[_Figure]:
     """Cells of one, two and three columns that have at least `least_share` of the population."""
     names = [*table.columns]
     sizes = tuple(column.size for column in table.columns.values())
-    alone = [whole.margin((k,), sizes) for k in range(len(sizes))]
     for size in (1, 2, 3):
         for places in combinations(range(len(sizes)), size):
             own_names = {names[k] for k in places}
@@ -190,15 +179,13 @@ def _figures(
             kind = {1: "margin", 2: pair, 3: "triple"}[size]
             own = whole.margin(places, sizes)
             for codes in np.argwhere(own >= settings["least_share"]).tolist():
-                product = np.prod([alone[k][code] for k, code in zip(places, codes, strict=True)])
-                share = float(own[tuple(codes)])
-                yield _Figure(kind, places, tuple(codes), share, float(product))
+                yield _Figure(kind, places, tuple(codes), float(own[tuple(codes)]))
 
 
 def _counted(
     noisy: Measurements, whose: Literal["population", "table"], level: float
-) -> dict[Any, tuple[float, float, float]]:
-    """Share and interval of each counted cell, by places and codes, from its noisy count."""
+) -> dict[Any, tuple[float, float]]:
+    """The interval of each counted cell, by places and codes, from its noisy count."""
     table, place = noisy.table, {name: k for k, name in enumerate(noisy.table.columns)}
     rows = [(OF_ALL, "", noisy.records, noisy.records_scale)]
     cells = []
@@ -211,17 +198,8 @@ def _counted(
     frame = pl.DataFrame(rows, schema=["set", "label", "count", "scale"], orient="row")
     kind: Literal["laplace", "gaussian"] = "laplace" if noisy.laplace else "gaussian"
     seen = counted_cells(frame.with_columns(cell=0), noise=kind, of=whose, level=level)
-    ends = zip(seen["share"], seen["share_lower"], seen["share_upper"], strict=True)
+    ends = zip(seen["share_lower"], seen["share_upper"], strict=True)
     return dict(zip(cells, ends, strict=True))
-
-
-@dataclass(slots=True)
-class _Seen:
-    """Of the figures of a kind: what intervals held, and how far estimates are from the truth."""
-
-    held: list[tuple[bool, float]] = field(default_factory=list)
-    squares: list[tuple[float, float]] = field(default_factory=list)
-    excess: list[tuple[float, float]] = field(default_factory=list)
 
 
 def _rows(
@@ -233,56 +211,33 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """A row for each kind of figure, truth and method."""
     z = float(ndtri(0.5 + 0.5 * level))
-    by_kind: dict[tuple[str, str, str], _Seen] = {}
+    held: dict[tuple[str, str, str], list[tuple[bool, float]]] = {}
 
-    def see(
-        method: str,
-        whose: str,
-        figure: _Figure,
-        estimate: tuple[float, float, float],
-        truth: float,
-    ) -> None:
-        """Estimate, lower and upper end."""
-        share, low, high = estimate
-        seen = by_kind.setdefault((method, whose, figure.kind), _Seen())
-        seen.held.append((low <= truth <= high, high - low))
-        seen.squares.append(((share - truth) ** 2, ((high - low) / 2.0 / z) ** 2))
-        excess = truth - figure.independent
-        seen.excess.append(((share - figure.independent) * excess, excess**2))
+    def see(method: str, whose: str, kind: str, ends: tuple[float, float], truth: float) -> None:
+        low, high = ends
+        held.setdefault((method, whose, kind), []).append((low <= truth <= high, high - low))
 
     counted = {whose: _counted(noisy, whose, level) for whose in OF}
     for figure in figures:
-        own = figure.of(records)
+        own, kind = figure.of(records), figure.kind
         truth = {"population": figure.share, "table": own}
         shares = np.array([figure.of(codes) for codes in datasets])
         variances = [q * (1.0 - q) / len(codes) for q, codes in zip(shares, datasets, strict=True)]
         for whose in OF:
-            combined = combine(shares, variances, of=whose)
-            estimate = (combined.estimate, *combined.interval(level))
-            see("imputed", whose, figure, estimate, truth[whose])
+            combined = combine(shares, variances, of=whose).interval(level)
+            see("imputed", whose, kind, combined, truth[whose])
             direct = counted[whose].get((figure.places, figure.codes))
             if direct is not None:
-                see("counted", whose, figure, direct, truth[whose])
+                see("counted", whose, kind, direct, truth[whose])
         half = z * (own * (1.0 - own) / len(records)) ** 0.5
-        see("confidential", "population", figure, (own, own - half, own + half), figure.share)
+        see("confidential", "population", kind, (own - half, own + half), figure.share)
         half = z * variances[0] ** 0.5
-        alone = (shares[0], shares[0] - half, shares[0] + half)
-        see("one dataset", "population", figure, alone, figure.share)
-    for (method, whose, kind), seen in by_kind.items():
-        within, width = np.mean(seen.held, axis=0)
-        square, stated_square = np.mean(seen.squares, axis=0)
-        kept, whole = np.sum(seen.excess, axis=0)
-        yield {
-            "method": method,
-            "of": whose,
-            "kind": kind,
-            "figures": len(seen.held),
-            "within": float(within),
-            "width": float(width),
-            "square": float(square),
-            "stated_square": float(stated_square),
-            **({} if kind == "margin" else {"dependence": float(kept / whole)}),
-        }
+        alone = (shares[0] - half, shares[0] + half)
+        see("one dataset", "population", kind, alone, figure.share)
+    for (method, whose, kind), seen in held.items():
+        within, width = map(float, np.mean(seen, axis=0))
+        place = {"method": method, "of": whose, "kind": kind, "figures": len(seen)}
+        yield {**place, "within": within, "width": width}
 
 
 def means(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
@@ -290,9 +245,7 @@ def means(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
 
     `within` is the share of intervals that hold the truth, and `error` its standard error between
     databases; `width` is the mean width of the intervals, and `noise` the mean deviation of a
-    count's noise, as a share of n. `off` is the root mean square of the estimates' errors, and
-    `stated` that of the errors that intervals state. `dependence` is the slope of the estimates on
-    the truth, both less the product of the columns' shares: 1 where dependence is kept whole.
+    count's noise, as a share of n.
     """
     names = ("n", "epsilon", "delta", "noise", "measure", "method", "of", "kind")
     by_place: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -310,9 +263,6 @@ def means(results: Mapping[Key, Result]) -> list[dict[str, Any]]:
                 "within": float(within.mean()),
                 "error": error,
                 "width": float(np.mean([row["width"] for row in rows])),
-                "off": float(np.mean([row["square"] for row in rows]) ** 0.5),
-                "stated": float(np.mean([row["stated_square"] for row in rows]) ** 0.5),
-                "dependence": float(np.mean([row.get("dependence", np.nan) for row in rows])),
             }
         )
     return lines
@@ -326,13 +276,11 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
         for name in settings["measure"]:
             own = [line for line in lines if {**line, **run, "measure": name} == line]
             if own:
-                shown += [_table(run, name, own), _errors(own)]
+                shown.append(_table(run, name, own))
     text = (
         "Each entry is the share of intervals that hold the truth, in percent, with the mean width "
         "of the intervals. Figures that were counted are margins and measured pairs. Others rest "
-        "on the model. A line says what the intervals are made of, and what their truth is. "
-        "Below each table stand the root mean square of the errors of estimates, the error that "
-        "intervals state, both in points, and the share of the dependence that is kept.",
+        "on the model. A line says what the intervals are made of, and what their truth is.",
     )
     return write_report(out, shown, tables={"coverage.csv": lines}, text=text, pictures={})
 
@@ -357,25 +305,6 @@ def _table(run: Mapping[str, Any], name: str, lines: list[dict[str, Any]]) -> An
                     for kind in kinds
                 )
                 table.add_row(method, whose, *entries)
-    return table
-
-
-def _errors(lines: list[dict[str, Any]]) -> Any:
-    """The errors of estimates of the population beside those that their intervals state."""
-    own = [line for line in lines if line["of"] == "population"]
-    kinds = [kind for kind in KINDS if any(line["kind"] == kind for line in own)]
-    table = terminal_table(
-        "errors of the population's shares, and stated errors, in points",
-        left=["intervals of"],
-        right=kinds,
-    )
-    for method in METHODS:
-        entries = dict.fromkeys(kinds, "")
-        for line in own:
-            if line["method"] == method:
-                kept = "" if line["kind"] == "margin" else f", {line['dependence']:.2f} kept"
-                entries[line["kind"]] = f"{100 * line['off']:.2f}, {100 * line['stated']:.2f}{kept}"
-        table.add_row(method, *entries.values())
     return table
 
 

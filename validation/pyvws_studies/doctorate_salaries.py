@@ -30,7 +30,7 @@ from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.files.read import read_table
 from pyvws_studies._native_loop import native_loop
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import terminal_table
 from pyvws_studies.five_mechanisms import statistics
 from pyvws_studies.five_synthesizers import HISTOGRAM, LABELS, FiveSynthesizers, seeded_histogram
 from pyvws_studies.row_filters import filtered

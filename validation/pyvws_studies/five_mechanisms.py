@@ -12,7 +12,9 @@ simulated: nothing here is confidential.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,27 +23,30 @@ from scipy.special import expit
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
+from pyvws.errors import PyvwsError
 from pyvws.evaluation.one_column import ecdf_utility
-from pyvws.mechanisms.histogram.perturbed_histogram import NoisyHistogram, synthesize_from_histogram
+from pyvws.mechanisms.histogram.perturbed_histogram import synthesize_from_histogram
 from pyvws.mechanisms.weighing import WeightedFit
 from pyvws.models.beta import Beta
 from pyvws.r_numbers import rarith
 from pyvws.synthesis.loop import SynthesisLoop
 from pyvws.tables.schema.column import Column
 from pyvws_studies._native_loop import native_loop, one_chain
-from pyvws_studies.counted_column import counted_column
-from pyvws_studies.five_mechanisms_report import report
+from pyvws_studies._report import table_of, write_report
 from pyvws_studies.five_synthesizers import (
     COUNTS,
     DEVIANCE,
     HISTOGRAM,
+    LABELS,
     FiveSynthesizers,
     Made,
+    counted_column,
     deviance_clamped,
     largest_effect,
     seeded_histogram,
 )
-from pyvws_studies.replicates import ReplicatedStudy
+from pyvws_studies.printed import LEVEL, PairedDifference, paired_difference, paired_table
+from pyvws_studies.replicates import ReplicatedStudy, Report
 from pyvws_studies.simulated_data import beta_proportions
 
 SETTINGS: Mapping[str, Any] = {
@@ -91,7 +96,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         for downscaled in (False, True):
             for name, clamped in five.fits(epsilon, downscaled=downscaled).items():
                 rows.add(loop, (name, epsilon, downscaled), clamped)
-            rows.add_histogram(epsilon, downscaled, noisy, drawn)
+            why = {"curve_u_a": _straight(y, noisy.edges, noisy.probabilities)}
+            rows.add_drawn(HISTOGRAM, epsilon, downscaled, drawn, why)
     for epsilon, own in zip(
         settings["epsilons"], seed.spawn(len(settings["epsilons"])), strict=True
     ):
@@ -104,7 +110,7 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
         own = np.random.SeedSequence([whole_seed(seed), place])
         (drawn,) = counted_column(y, column, epsilon=epsilon, datasets=1, seed=own)
         for downscaled in (False, True):
-            rows.add_counts(epsilon, downscaled, drawn)
+            rows.add_drawn(COUNTS, epsilon, downscaled, drawn, {})
     extra = {"data_seed": data_seed, "rows": rows.why}
     return Result(rows.made, extra)
 
@@ -138,17 +144,12 @@ class _Rows:
             why["largest_effect"] = largest_effect(loop, fitted)
         self.why.append(why)
 
-    def add_histogram(
-        self, epsilon: float, downscaled: bool, noisy: NoisyHistogram, drawn: Floats
+    def add_drawn(
+        self, name: str, epsilon: float, downscaled: bool, drawn: Floats, why: dict[str, Any]
     ) -> None:
-        """Add the histogram's row; its curve is straight within a bin."""
-        self._row(HISTOGRAM, epsilon, downscaled, None, drawn)
-        self.why.append({"curve_u_a": _straight(self._y, noisy.edges, noisy.probabilities)})
-
-    def add_counts(self, epsilon: float, downscaled: bool, drawn: Floats) -> None:
-        """Add the row of noisy counts, which have no fitted curve."""
-        self._row(COUNTS, epsilon, downscaled, None, drawn)
-        self.why.append({})
+        """Add the row of a dataset (n,) that comes of no fit."""
+        self._row(name, epsilon, downscaled, None, drawn)
+        self.why.append(why)
 
     def _row(
         self, name: str, epsilon: float, downscaled: bool, bound: float | None, drawn: Floats
@@ -174,6 +175,229 @@ def _straight(y: Floats, edges: Floats, shares: Floats) -> float:
 def _squared(y: Floats, at_sorted: Floats) -> float:
     """Mean squared distance of a distribution function from the data's, at the sorted y (N,)."""
     return float(((np.arange(1, len(y) + 1) / len(y) - at_sorted) ** 2).mean())
+
+
+# The report: the slides' figures, order and violins. Differences are paired, because two
+# synthesizers of one replicate saw the same records.
+
+ORDER = (
+    ("weighted", "weighted-epsilon"),
+    ("weighted", "censored-weighted"),
+    ("weighted-epsilon", "censored-unweighted"),
+    ("censored-weighted", "censored-unweighted"),
+    ("censored-unweighted", "perturbed-histogram"),
+)
+"""Order by avg-ECDF at epsilon 5 on the slides of [global2022]: the first of a pair is better."""
+
+ORDER_EPSILON = 5.0
+_ROUNDING = 1e-9  # Rounding error of a difference of two log densities of thousands of terms.
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Values over replicates, (R,), by mechanism, epsilon and downscaling, without None."""
+
+    rows: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, results: Mapping[Key, Result]) -> Cases:
+        """The cases of a study: the rows of replicates.csv with each row's explanation."""
+        return cls(
+            [
+                {**row, **why}
+                for result in results.values()
+                for row, why in zip(result.rows, result.extra["rows"], strict=True)
+            ]
+        )
+
+    def values(self, column: str, name: str, epsilon: float, downscaled: bool) -> Floats:
+        """One column of one case, in the order of the replicates."""
+        case = (name, epsilon, downscaled)
+        chosen = [
+            row[column]
+            for row in self.rows
+            if (row["mechanism"], row["epsilon"], row["downscaled"]) == case
+            and row.get(column) is not None
+        ]
+        return np.array(chosen, dtype=np.float64)
+
+
+def compare(cases: Cases, column: str = "u_a") -> list[PairedDifference]:
+    """The difference in `column` of each pair of the slides' order at epsilon 5, not downscaled."""
+    return [
+        _paired(cases, (first, ORDER_EPSILON, False), (second, ORDER_EPSILON, False), column)
+        for first, second in ORDER
+    ]
+
+
+def verdict(pair: PairedDifference) -> str:
+    """The verdict on one pair of the slides' order, in words."""
+    if not pair.excludes_zero:
+        return "not told apart"
+    return "as on the slides" if pair.mean > 0 else "the other way round"
+
+
+def check_censored(cases: Cases) -> tuple[float, float]:
+    """The largest censored term as a share of epsilon / 2, and one record's effect as a share of
+    the window's far end; PyvwsError for one above 1.
+    """
+    clamped = [row for row in cases.rows if "largest_term" in row]
+    term = max(row["largest_term"] / (0.5 * row["epsilon"]) for row in clamped)
+    over = max(row["largest_effect"] - row["far_end"] for row in clamped)
+    if term > 1.0 or over > _ROUNDING:
+        raise PyvwsError(
+            "A censored fit has a term outside its window, so its clamp failed. Its figures cannot "
+            "be used; please report this with the seed."
+        )
+    return term, max(row["largest_effect"] / row["far_end"] for row in clamped)
+
+
+def explanation(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> Iterator[str]:
+    """The check of the clamps, the verdict on the order, and how the chains went."""
+    cases = Cases.of(results)
+    term, effect = check_censored(cases)
+    yield (
+        f"Censored bounds: the largest term of any draw is {term:.4f} of epsilon / 2. Leaving out "
+        f"the record with the largest unclamped term moves the sampled log density by at most "
+        f"{effect:.4f} of the window's far end. That is epsilon / 2, or epsilon under the deviance "
+        "clamp."
+    )
+    if ORDER_EPSILON in settings["epsilons"]:
+        at = f"at epsilon {ORDER_EPSILON:g}, paired differences with their {LEVEL:.0%} intervals"
+        yield f"Order of avg-ECDF {at}: {_compared(compare(cases))}."
+        yield (
+            f"Order of the distances of the fitted curves alone, with neither the luck of one draw "
+            f"nor that of n records, {at}: {_compared(compare(cases, 'curve_u_a'))}."
+        )
+    fitted = [row for row in cases.rows if "rhat" in row]
+    yield (
+        f"Worst R-hat {max(row['rhat'] for row in fitted):.3f}, smallest ESS "
+        f"{min(row['ess'] for row in fitted):.0f}, {sum(row['divergences'] for row in fitted)} "
+        "divergences."
+    )
+
+
+def _compared(pairs: list[PairedDifference]) -> str:
+    return "; ".join(
+        f"{LABELS[p.first]} before {LABELS[p.second]} ({_interval(p)}) {verdict(p)}" for p in pairs
+    )
+
+
+def _interval(pair: PairedDifference) -> str:
+    return f"{pair.mean:+.5f} [{pair.low:.5f}, {pair.high:.5f}]"
+
+
+def _paired(
+    cases: Cases, first: tuple[str, float, bool], second: tuple[str, float, bool], column: str
+) -> PairedDifference:
+    """The second case's distance minus the first case's distance."""
+    values = (cases.values(column, *case) for case in (first, second))
+    return paired_difference(first[0], second[0], column, *values)
+
+
+def truth(settings: Mapping[str, Any]) -> dict[str, float]:
+    """Q15, median, mean and Q90 of the distribution that the data come from."""
+    law = stats.beta(*settings["shapes"])
+    q15, median, q90 = (float(value) for value in law.ppf([0.15, 0.5, 0.9]))
+    return {"q15": q15, "median": median, "mean": float(law.mean()), "q90": q90}
+
+
+_MEANS = ("u_m", "u_a", "median", "q15", "q90", "mean")
+
+
+def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path) -> Report:
+    """Write summary.csv, explanation.txt and the figures; show table and explanation."""
+    text = list(explanation(settings, results))  # It checks the clamp before anything is written.
+    cases, R = Cases.of(results), len(results)
+    lines = summary(cases, settings)
+    return write_report(
+        out,
+        [_table(settings, lines, R), *_order(cases, settings, R)],
+        tables={"summary.csv": lines},
+        text=text,
+        pictures=_figures(cases, settings),
+    )
+
+
+def summary(cases: Cases, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row for each case: bounds, their share at most epsilon / 2, and means of other columns."""
+    lines = []
+    for epsilon in settings["epsilons"]:
+        for downscaled in (False, True):
+            for name in LABELS:
+                case = (name, epsilon, downscaled)
+                bounds = cases.values("lipschitz", *case)
+                line: dict[str, Any] = {
+                    "epsilon": epsilon,
+                    "downscaled": downscaled,
+                    "mechanism": name,
+                    "lipschitz_mean": float(bounds.mean()) if len(bounds) else None,
+                    "lipschitz_max": float(bounds.max()) if len(bounds) else None,
+                    "within": float((bounds <= 0.5 * epsilon).mean()) if len(bounds) else None,
+                }
+                line |= {column: float(cases.values(column, *case).mean()) for column in _MEANS}
+                lines.append(line)
+    return lines
+
+
+_SHOWN = {
+    **{"epsilon": ("epsilon", "g"), "downscaled": ("lowered", ""), "": ("label", "")},
+    **{"Lipschitz": ("lipschitz_mean", ".3f"), "largest": ("lipschitz_max", ".3f")},
+    **{"<= eps/2": ("within", ".0%"), "max-ECDF": ("u_m", ".4f"), "avg-ECDF": ("u_a", ".5f")},
+    **{"median": ("median", ".4f"), "Q15": ("q15", ".4f"), "Q90": ("q90", ".4f")},
+    "mean": ("mean", ".4f"),
+}
+
+
+def _table(settings: Mapping[str, Any], lines: list[dict[str, Any]], replicates: int) -> Any:
+    a, b = settings["shapes"]
+    rows: list[dict[str, Any]] = [
+        {**x, "lowered": "yes" if x["downscaled"] else "no", "label": LABELS[x["mechanism"]]}
+        for x in lines
+    ]
+    rows = [{**row, "part": (row["epsilon"], row["lowered"])} for row in rows]
+    said = (
+        "means over the replicates; PH, the deviance clamp and noisy counts do not depend on "
+        "downscaling, their rows repeat"
+    )
+    title = f"Beta({a:g}, {b:g}), n = {settings['n']}, R = {replicates}"
+    true = {"label": "true", **truth(settings)}
+    return table_of(title, [*rows, true], _SHOWN, left=3, group="part", caption=said)
+
+
+def _order(cases: Cases, settings: Mapping[str, Any], replicates: int) -> Iterator[Any]:
+    """Tables of the slides' pairs, by the distance of a dataset and of the fitted curve."""
+    if ORDER_EPSILON in settings["epsilons"] and replicates > 1:
+        pairs = [*compare(cases), *compare(cases, "curve_u_a")]
+        yield paired_table(f"Pairs of the slides' order at epsilon {ORDER_EPSILON:g}", pairs)
+
+
+def _figures(cases: Cases, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Draw the slides' violins, a panel for each epsilon, without and with downscaling."""
+    from pyvws_studies.figures import replicate_violins
+
+    titles = {f"epsilon = {epsilon:g}": epsilon for epsilon in settings["epsilons"]}
+    half = {title: 0.5 * epsilon for title, epsilon in titles.items()}
+    true = dict.fromkeys(titles, truth(settings)["median"])
+    drawn = {}
+    for file, column, name, lines, line in (
+        ("lipschitz", "lipschitz", "database Lipschitz bound (nats)", half, "epsilon / 2"),
+        ("max-ecdf", "u_m", "maximum ECDF distance", None, ""),
+        ("avg-ecdf", "u_a", "average squared ECDF distance", None, ""),
+        ("median", "median", "median", true, "true median"),
+    ):
+        for downscaled in (False, True):
+            groups = {
+                title: {
+                    label: values
+                    for key, label in LABELS.items()
+                    if len(values := cases.values(column, key, epsilon, downscaled))
+                }
+                for title, epsilon in titles.items()
+            }
+            figure = replicate_violins(groups, lines, name=name, line=line)
+            drawn[f"{file}{'-downscaled' * downscaled}.png"] = figure
+    return drawn
 
 
 STUDY = ReplicatedStudy(

@@ -24,7 +24,7 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.resumable_jobs import Key, Result, whole_seed
-from pyvws.weights.reweight import reweight
+from pyvws.weights.weights import reweight
 from pyvws_studies import negative_binomial_mixture as mixture
 from pyvws_studies._native_loop import native_loop, one_chain
 from pyvws_studies._report import all_rows
@@ -36,18 +36,13 @@ from pyvws_studies.printed import (
     half_unit,
     interval_of,
     paired_difference,
+    papers,
     replicates_of,
 )
 from pyvws_studies.replicates import ReplicatedStudy
 
 STATISTICS: Final = ("15th quantile", "90th quantile", "mean", "median")
-PUBLISHED: Final[dict[str, str]] = {
-    "Data": "70.0 75.0 132.0 140.0 98.8 102.3 96.0 101.0",
-    "LW": "70.0 74.3 132.1 139.0 98.0 101.4 95.6 99.7",
-    "LW_final": "70.6 74.8 133.1 140.3 98.7 102.0 96.0 100.0",
-    "CW": "77.2 80.8 128.5 134.0 100.6 103.3 98.7 102.4",
-    "CW_final": "71.6 75.8 131.0 137.7 98.6 101.8 96.1 100.1",
-}
+PUBLISHED: Final[dict[str, str]] = papers()["vws2024"]["table-1"]
 """The printed table by column: the lower and upper end of each of `STATISTICS`, in order."""
 PAIRS: Final = (("LW", "LW_final"), ("CW", "CW_final"), ("LW", "CW"), ("LW_final", "CW_final"))
 """The pairs of columns that the study compares within each replicate."""

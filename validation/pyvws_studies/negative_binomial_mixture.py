@@ -8,7 +8,7 @@ simulated: nothing here is confidential.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,7 @@ from pyvws.mechanisms.weighing import Request, WeightedFit, Weighting
 from pyvws.r_numbers import rarith
 from pyvws.synthesis.loop import SILENT, Listener, SynthesisLoop
 from pyvws_studies._native_loop import native_loop
-from pyvws_studies._report import save_pictures
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import save_pictures, table_of
 
 N = 1000
 MEAN = 100.0
@@ -130,30 +129,25 @@ def _row(label: str, fit: WeightedFit, y: Floats, synthetic: list[Floats]) -> Mi
     )
 
 
+_SHOWN = {
+    **{"mechanism": ("label", ""), "Delta": ("delta", ".2f"), "epsilon": ("epsilon", ".2f")},
+    **{"window": ("of_window", ".2f"), "mean weight": ("mean_weight", ".3f")},
+    **{"U_m": ("u_m", ".4f"), "U_a": ("u_a", ".5f"), "Q15": ("q15", ".1f")},
+    **{"Q90": ("q90", ".1f"), "mean": ("mean", ".1f"), "median": ("median", ".1f")},
+}
+
+
 def table(result: MixtureStudy) -> Any:
     """The study as a table for a terminal, the data's own statistics last."""
-    costs, kept = ("Delta", "epsilon", "window"), ("Q15", "Q90", "mean", "median")
-    headings = (*costs, "mean weight", "U_m", "U_a", *kept)
-    title = "0.2 NB(100, 5) + 0.8 NB(100, 20), n = 1000"
-    drawn_table = terminal_table(title, left=["mechanism"], right=headings)
-    for row in result.rows:
-        drawn_table.add_row(
-            row.label,
-            f"{row.delta:.2f}",
-            f"{row.epsilon:.2f}",
-            f"{row.of_window:.2f}",
-            f"{row.mean_weight:.3f}",
-            f"{row.u_m:.4f}",
-            f"{row.u_a:.5f}",
-            *(f"{value:.1f}" for value in (row.q15, row.q90, row.mean, row.median)),
-        )
-    drawn_table.add_section()
-    drawn_table.add_row("data", *[""] * 6, *(f"{value:.1f}" for value in statistics(result.y)))
-    drawn_table.caption = (
+    names = ("q15", "q90", "mean", "median")
+    data = {"label": "data", "part": "data", **dict(zip(names, statistics(result.y), strict=True))}
+    said = (
         f"CW: radius {RADIUS:.0%}, c = {result.c:.2f} found so that its bound meets LW's. "
         "One sample: validation/reproduce/table1_2024.py shows which differences hold over samples."
     )
-    return drawn_table
+    title = "0.2 NB(100, 5) + 0.8 NB(100, 20), n = 1000"
+    rows = [*map(asdict, result.rows), data]
+    return table_of(title, rows, _SHOWN, group="part", caption=said)
 
 
 def write(result: MixtureStudy, folder: Path) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Final
 
 import polars as pl
 
-from pyvws._base.private_folder import private_folder
+from pyvws._base.folders import private_folder
 
 _DELTA: Final = 1e-5
 _SYNTHPOP: Final = """

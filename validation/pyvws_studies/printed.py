@@ -10,17 +10,20 @@ mechanisms is free of the spread between samples.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pyvws._base.checks import whole_number
-from pyvws._base.private_folder import private_folder
+from pyvws._base.folders import private_folder
 from pyvws._base.resumable_jobs import Key, Result
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import terminal_table
 from pyvws_studies.replicates import ReplicatedStudy, no_report, run_study
 
 LEVEL: Final = 0.99
@@ -54,6 +57,12 @@ class Printed:
     def place(self) -> str:
         """For example "Table 1, CW, median: lower"."""
         return ", ".join(filter(None, (self.table, self.row, self.column)))
+
+
+@cache
+def papers() -> dict[str, Any]:
+    """What the papers print: the tables of `papers.toml` by the paper's key and their own."""
+    return tomllib.loads(Path(__file__).with_name("papers.toml").read_text(encoding="utf-8"))
 
 
 def half_unit(value: str) -> float:

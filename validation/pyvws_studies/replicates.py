@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pyvws._base.checks import whole_number
-from pyvws._base.folders import write_whole
-from pyvws._base.private_folder import sweep
+from pyvws._base.folders import sweep, write_whole
 from pyvws._base.resumable_jobs import (
     Backend,
     Key,

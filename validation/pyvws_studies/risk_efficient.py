@@ -25,8 +25,7 @@ from pyvws.mechanisms.weighing import Request, WeightedFit
 from pyvws.r_numbers import rarith
 from pyvws.risks.identification_risk import identification_risk
 from pyvws_studies._native_loop import native_loop, one_chain
-from pyvws_studies._report import all_rows, write_report
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import all_rows, table_of, write_report
 from pyvws_studies.printed import Recomputed, paired_table, printed_tables, replicates_of
 from pyvws_studies.replicates import ReplicatedStudy, Report
 from pyvws_studies.risk_efficient_comparison import (
@@ -196,21 +195,20 @@ def _risk_rows(settings: Mapping[str, Any], rows: Rows) -> Rows:
     return lines
 
 
+_SHOWN: Final = {
+    **{"seed": ("data_seed", "d"), "r": ("radius", ".0%"), "": ("mechanism", "")},
+    **{"mean": ("risk_mean", ".3f"), "IQR": ("risk_iqr", ".3f"), "max": ("risk_max", ".3f")},
+    **{"rose": ("rose", ".1f"), "by 0.25": ("rose_much", ".1f")},
+    "largest rise": ("largest_rise", ".3f"),
+}
+
+
 def _risk_table(risks: Rows, replicates: int) -> Any:
-    headings = ("seed", "r", "", "mean", "IQR", "max", "rose", "by 0.25", "largest rise")
-    table = terminal_table("Identification risks; larger = riskier", right=headings)
-    for row in risks:
-        table.add_row(
-            *(str(row["data_seed"]), f"{row['radius']:.0%}", row["mechanism"]),
-            *(f"{row[name]:.3f}" for name in ("risk_mean", "risk_iqr", "risk_max")),
-            *(f"{row[name]:.1f}" if name in row else "" for name in ("rose", "rose_much")),
-            f"{row['largest_rise']:.3f}" if "largest_rise" in row else "",
-            end_section=row["mechanism"] == "pairwise",
-        )
-    table.caption = (
+    said = (
         f"means over {replicates} replicates; rose: records whose risk is above the synthesizer's"
     )
-    return table
+    title = "Identification risks; larger = riskier"
+    return table_of(title, risks, _SHOWN, left=3, group="data_seed", caption=said)
 
 
 def _figures(settings: Mapping[str, Any], results: Mapping[Key, Result]) -> dict[str, Any]:

@@ -6,14 +6,12 @@ The functions give the counts of section 3.1 of [vws2024], the mixture of sectio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws.r_numbers.r_random import RRandom
-
-_SHARES = (0.7, 0.3)
-_DISPERSIONS = (20.0, 5.0)
-_MEAN = 100.0
 
 
 def poisson_data(seed: int = 123, n: int = 1000, mu: float = 100.0) -> Floats:
@@ -28,18 +26,24 @@ def poisson_data(seed: int = 123, n: int = 1000, mu: float = 100.0) -> Floats:
 def risk_efficient_counts(seed: int = 1234, n: int = 1000) -> Floats:
     """Counts (n,) of the mixture of section 2.4 of [risk2024]: 0.7 NB(100, 20) + 0.3 NB(100, 5).
 
-    The function draws one record at a time, as the authors do after ``set.seed(seed)``: first the
-    component by ``rmultinom(1, 1, c(0.7, 0.3))``, then the count by MASS's ``rnegbin(1, mu = 100,
-    theta)``.
+    One record at a time, as the authors do after ``set.seed(seed)``: first the component by
+    ``rmultinom(1, 1, c(0.7, 0.3))``, then the count by MASS's ``rnegbin(1, mu = 100, theta)``.
 
     >>> risk_efficient_counts(n=5).tolist()
     [107.0, 52.0, 94.0, 74.0, 132.0]
     """
+    return mixture_counts(seed, n, shares=(0.7, 0.3), dispersions=(20.0, 5.0))
+
+
+def mixture_counts(
+    seed: int, n: int, *, shares: Sequence[float], dispersions: Sequence[float], mean: float = 100.0
+) -> Floats:
+    """Counts (n,) of a mixture of negative binomials of one mean, drawn one record at a time."""
     values = np.empty(whole_number(n, "n", least=0))
     stream = RRandom(seed)
     for record in range(n):
-        component = int(stream.rmultinom(1, 1, _SHARES).argmax())
-        values[record] = stream.rnegbin(1, _MEAN, _DISPERSIONS[component])[0]
+        component = int(stream.rmultinom(1, 1, shares).argmax())
+        values[record] = stream.rnegbin(1, mean, dispersions[component])[0]
     return values
 
 

@@ -21,7 +21,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from pyvws._base.own_process import in_own_process, peak_gigabytes
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import (
     ConvergenceError,
@@ -37,20 +36,16 @@ from pyvws.synthesis.loop import SILENT, Listener
 from pyvws.tables.files.read import read_table
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_studies._tables import terminal_table
+from pyvws_studies._report import table_of
 from pyvws_studies.other_tools import Tool, installed, made_by
+from pyvws_studies.own_process import in_own_process, peak_gigabytes
 
 DATASETS: Final = 5
 _NO_LIMIT: Final = 1e9  # Seconds of a run: a study takes what it takes.
 _STRICT: Final = ((16.0, 1.0), (16.0, 0.45), (12.0, 0.34))
-"""The epsilons of a table of regressions under the clamp, and the weight of all records there."""
-
-_EPSILONS: Final = (1.0, 2.0, 4.0, 8.0)
-_MISFIT: Final = 16.0
-"""Of conditional tables under the clamp: epsilons, and W of the weight min(1, epsilon / W)."""
+"""The epsilons of a table under the clamp, and the weight of all records there."""
 
 _LONGER: Final = {"draws": 10, "warmup": 2}  # Times those of other rows: `dp` needs R-hat at 1.01.
-_ROWS_LONGER: Final = {"draws": 4, "warmup": 1}
 _CONCENTRATION: Final = 2.0
 _COEFFICIENT_SD: Final = 2.0
 
@@ -69,20 +64,15 @@ class StudyDesign:
     prepare: Callable[[pl.DataFrame], pl.DataFrame]
     bins: Mapping[str, tuple[float, ...]]
 
-    def schema(self, *, exact: bool = False, most: int = 2) -> Schema:
-        """What is public of the table; `exact` makes the categories conditional tables.
-
-        A conditional table then has at most the first `most` of its predictors.
-        """
-        columns = dict(self.columns)
-        for name, predictors in self.patterns.items() if exact else ():
-            columns[name] = replace(
-                columns[name],
-                model="table",
-                predictors=predictors[:most],
-                settings={"concentration": _CONCENTRATION},
-            )
-        return Schema(columns)
+    def schema(self, *, exact: bool = False) -> Schema:
+        """What is public of the table; `exact` makes the categories conditional tables."""
+        settings = {"concentration": _CONCENTRATION}
+        tables = {
+            name: replace(self.columns[name], model="table", predictors=own, settings=settings)
+            for name, own in self.patterns.items()
+            if exact
+        }
+        return Schema({**self.columns, **tables})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,9 +229,7 @@ def run(
             "LW, re-weighted, at most LW's epsilon", "lw", reweight=True, **at_most
         )
         study.add_unless_failed("SW, at most LW's epsilon", "sw", **at_most)
-    if strict and exact:
-        study.add_rows_under_clamp({name: n * how[name] for name, n in _ROWS_LONGER.items()})
-    for epsilon, c in _STRICT if strict and not exact else ():
+    for epsilon, c in _STRICT if strict else ():
         longer = {name: times * how[name] for name, times in _LONGER.items()}
         name = f"deviance clamp {epsilon:g}, weights {c:g}"
         study.add_unless_failed(name, _clamp(epsilon, c), **longer)
@@ -294,15 +282,6 @@ class _Study:
         except (ConvergenceError, SearchError) as error:
             self.left_out.append(f"Left out: {name}. {error}")
 
-    def add_rows_under_clamp(self, longer: Mapping[str, int]) -> None:
-        """The rows of conditional tables under the clamp, of at most one predictor and of two."""
-        for most in (1, 2):
-            schema = self.design.schema(exact=True, most=most)
-            for epsilon in _EPSILONS:
-                name = f"deviance clamp {epsilon:g}, at most {most} predictors"
-                clamp = _clamp(epsilon, min(1.0, epsilon / _MISFIT))
-                self.add_unless_failed(name, clamp, schema=schema, **longer)
-
     def add_tool(self, tool: Tool) -> None:
         """The row of another tool on the whole table, added to the rows."""
         levels = {name: column.levels or () for name, column in self.design.columns.items()}
@@ -348,37 +327,24 @@ def _one_run(
     }
 
 
+_SHOWN: Final = {
+    **{"run": ("name", ""), "guarantee": ("guarantee", ""), "epsilon": ("epsilon", ".1f")},
+    **{"separate runs": ("separate", ".1f"), "k-marginal": ("score", ".0f")},
+    **{"mean weight": ("mean_weight", ".2f"), "R-hat": ("rhat", ".3f")},
+    **{"processor s": ("processor_seconds", ".0f"), "peak GB": ("gigabytes", ".2f")},
+}
+
+
 def table(result: TableStudy) -> Any:
     """The study as a table for a terminal, the scores that bound the scale last."""
-    figures = ("epsilon", "separate runs", "k-marginal", "mean weight", "R-hat")
-    table_of_rows = terminal_table(
-        f"{result.n} records, {DATASETS} datasets of each run",
-        left=["run", "guarantee"],
-        right=[*figures, "processor s", "peak GB"],
-    )
-    for row in result.rows:
-        own = row.mean_weight is not None
-        table_of_rows.add_row(
-            row.name,
-            row.guarantee,
-            *(_formatted(cost, "{:.1f}") for cost in (row.epsilon, row.separate)),
-            f"{row.score:.0f}",
-            _formatted(row.mean_weight, "{:.2f}"),
-            "exact" if own and row.rhat is None else _formatted(row.rhat, "{:.3f}"),
-            f"{row.processor_seconds:.0f}",
-            f"{row.gigabytes:.2f}",
-        )
-    table_of_rows.add_section()
-    for name, score in (
-        ("independent columns", result.independent),
-        ("bootstrap", result.bootstrap),
-    ):
-        table_of_rows.add_row(name, "", "", "", f"{score:.0f}")
-    return table_of_rows
-
-
-def _formatted(value: float | None, form: str) -> str:
-    return "" if value is None else form.format(value)
+    rows: list[dict[str, Any]] = [asdict(row) for row in result.rows]
+    for row in rows:
+        if row["rhat"] is None and row["mean_weight"] is not None:
+            row["rhat"] = "exact"
+    ends = {"independent columns": result.independent, "bootstrap": result.bootstrap}
+    rows += [{"name": name, "score": score, "part": "ends"} for name, score in ends.items()]
+    title = f"{result.n} records, {DATASETS} datasets of each run"
+    return table_of(title, rows, _SHOWN, left=2, group="part")
 
 
 def write(result: TableStudy, folder: Path) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base import resources as _resources
-from pyvws._base.references import REFERENCES
+from pyvws._base.resources import REFERENCES
 from pyvws.errors import InputError
 from pyvws_validation._draws import Draws
 
@@ -43,7 +43,7 @@ class Case:
     """One quantity to compare with R.
 
     - `id`: "module/quantity", unique.
-    - `paper`, `cites`: Key of `pyvws._base.references`, and the place in the paper.
+    - `paper`, `cites`: Key of `pyvws._base.resources`, and the place in the paper.
     - `script`, `r_function`: A file of `r_reference`, without ``.R``, and a function in that file.
     - `python_function`: "module:function", imported when the case runs. The function belongs to the
       package, or to the case's own module and combines functions of the package.

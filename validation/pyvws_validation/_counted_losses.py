@@ -174,7 +174,9 @@ class CountedRuns(Runs):
         losses.by_neighbours = {own: losses.by_neighbours[own]}
         return losses
 
-    def log_probabilities(self, outcomes: Any, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(
+        self, outcomes: tuple[Any, ...], epsilon: float, losses: Losses
+    ) -> Floats:
         """The counts over their scales (C + 1, 2) of a run, after a mark of all else that left."""
         if outcomes not in self.known:
             release, seen = self._run(outcomes, epsilon)
@@ -200,7 +202,7 @@ class CountedRuns(Runs):
         pairs = sorted(zip(moves[moved].tolist(), scales[moved].tolist(), strict=True))
         return gaussian_loss(tuple(pairs), self.delta, step=first[0, 1] / _STEPS)
 
-    def _run(self, outcomes: Any, epsilon: float) -> tuple[Release, list[SeenCounts]]:
+    def _run(self, outcomes: tuple[Any, ...], epsilon: float) -> tuple[Release, list[SeenCounts]]:
         """The release of a table, and what the noise was asked for."""
         with _seen_counts() as seen, warnings.catch_warnings(action="ignore"):
             release = synthesize(
@@ -232,7 +234,7 @@ class CountedRuns(Runs):
             raise PyvwsError("The release has counts that are not those of the noise.")
         return release, seen
 
-    def _table(self, outcomes: Any) -> pl.DataFrame:
+    def _table(self, outcomes: tuple[Any, ...]) -> pl.DataFrame:
         units = outcomes if self.cap else [[record] for record in outcomes]
         rows = [(str(number), *record) for number, unit in enumerate(units) for record in unit]
         names = dict.fromkeys([_UNIT, *self.columns], pl.String)

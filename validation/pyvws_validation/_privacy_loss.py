@@ -38,7 +38,6 @@ from pyvws.release.synthesizer import Synthesizer, synthesize
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import (
     EnumeratedGrid,
     Enumerating,
@@ -47,6 +46,7 @@ from pyvws_validation._grid_engine import (
     joint_log_probability,
     log_posterior,
 )
+from pyvws_validation._measured_case import OF_DRAWS, expected
 
 Record = float | tuple[float, float]
 """A record: an outcome, an outcome and a predictor, or the outcomes of two columns."""

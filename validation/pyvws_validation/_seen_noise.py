@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from pyvws._base.checks import Floats
 from pyvws.evaluation.published_table import tabulate
 from pyvws.mechanisms.censored import Censored
-from pyvws.privacy import discrete_laplace
+from pyvws.privacy import discrete_noise
 from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
@@ -44,7 +44,7 @@ def _seen_noise() -> Iterator[list[Floats]]:
 
         return measured
 
-    with patch.object(discrete_laplace, "laplace", laplace):
+    with patch.object(discrete_noise, "laplace", laplace):
         yield seen
 
 

@@ -8,15 +8,14 @@ row is "skipped" with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.engines.registry import engine_version
-from pyvws.errors import MissingDependencyError, PyvwsError
 from pyvws.models.model import Model, PredictsBetween
 from pyvws.models.nominal import Nominal
 from pyvws.models.registry import find_model
@@ -24,39 +23,28 @@ from pyvws.posterior.clamp import CLAMPS
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
 from pyvws_validation._draws import Draws
+from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation._stan_answers import StoredStan
-from pyvws_validation.report import Measurement, Row, Verdict
-
-
-class Judgement(NamedTuple):
-    """Whether all comparisons pass, and the measured differences in words and in numbers."""
-
-    passed: bool
-    measured: str
-    measurements: tuple[Measurement, ...] = ()
-
-    @classmethod
-    def of(cls, measured: str, *differences: tuple[str, float, float]) -> Judgement:
-        """The judgement of differences, each (name, size, the largest size that passes)."""
-        numbers = tuple(
-            Measurement(what, float(size), 0.0, limit) for what, size, limit in differences
-        )
-        return cls(all(number.value <= number.high for number in numbers), measured, numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
-class StanCase:
+class StanCase(MeasuredRow):
     """One model to compare with one Stan engine by `judge`, or with stored answers if `cached`."""
 
-    id: str
     kind: str
     model: str
     engine: str
     shapes: tuple[tuple[int, ...], ...]
-    judge: Callable[..., Judgement]
+    judge: Callable[..., Findings]
     paper: str = "vws2024, section 3"
+    source: str = ""
+    outside: str = "Outside the limits"
     suffix: str = ""
     cached: bool = False
+
+    @property
+    def function(self) -> str:
+        return "pyvws.posterior.pseudo_posterior:PseudoPosterior"
 
     @property
     def programs(self) -> str:
@@ -68,38 +56,13 @@ class StanCase:
             return f"r_reference/stan/{name}{self.suffix}.stan"
         return f"stan/{name}.stan"
 
-    def rows(self) -> Iterator[Row]:
-        """The row: passed, failed, or skipped where the Stan engine is missing."""
-        verdict: Verdict
-        judgement, source = Judgement(False, ""), ""
-        try:
-            if self.cached:
-                stored = StoredStan(self.id, self.engine)
-                source = f"stored {self.engine} {stored.version}"
-                judgement = self.judge(stored)
-            else:
-                source = f"{self.engine} {engine_version(self.engine)}"
-                judgement = self.judge()
-            outside = f"Outside the limits: {judgement.measured}"
-            verdict, reason = ("pass", "") if judgement.passed else ("fail", outside)
-        except MissingDependencyError as missing:
-            verdict, reason, source = "skipped", str(missing), ""
-        except PyvwsError as error:
-            verdict, reason = "fail", str(error)
-        yield Row(
-            id=self.id,
-            paper=self.paper,
-            level=self.kind,
-            r_function=self.programs,
-            python_function="pyvws.posterior.pseudo_posterior:PseudoPosterior",
-            seeds=(1,),
-            shapes=self.shapes,
-            verdict=verdict,
-            reason=reason,
-            source=source,
-            measured=judgement.measured,
-            measurements=judgement.measurements,
-        )
+    def found(self) -> Findings:
+        if self.cached:
+            stored = StoredStan(self.id, self.engine)
+            source, found = f"stored {self.engine} {stored.version}", self.judge(stored)
+        else:
+            source, found = f"{self.engine} {engine_version(self.engine)}", self.judge()
+        return found._replace(seeds=(1,), source=source)
 
 
 def _counts(draws: Draws, trend: Floats) -> Floats:

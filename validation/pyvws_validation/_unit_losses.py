@@ -21,8 +21,8 @@ from pyvws.release.synthesizer import Synthesizer
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import read_members
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import EnumeratedGrid, grid
+from pyvws_validation._measured_case import OF_DRAWS, expected
 from pyvws_validation._privacy_loss import Losses, Runs
 
 _SEED: Final = 2**60 + 1
@@ -43,7 +43,9 @@ class UnitRuns(Runs):
     points: Floats
     own: Mapping[str, Any] = field(default_factory=lambda: {"weights": "none"})
 
-    def log_probabilities(self, outcomes: Any, epsilon: float, losses: Losses) -> Floats:
+    def log_probabilities(
+        self, outcomes: tuple[Any, ...], epsilon: float, losses: Losses
+    ) -> Floats:
         """Log posterior of each point of the grid."""
         records = [
             (f"unit {number}", *record) for number, unit in enumerate(outcomes) for record in unit
@@ -108,49 +110,22 @@ _HOMES: Final[dict[str, Any]] = {
     "extremes": ((("no",),), (("yes",),) * 2, (("no",), ("yes",), ("yes",)), (("no",),) * 3),
 }
 
+
+def _runs(schema: Schema, names: str, clamp: str, *axes: Any, **given: Any) -> UnitRuns:
+    names_of = tuple(names.split())
+    return UnitRuns(schema=schema, names=names_of, clamp=clamp, points=grid(*axes), **given)
+
+
+_LOW: Final = {"own": {"weights": "constant", "c": 0.4}}
+_CENTRES: Final = ([-700.0, 0.0, 700.0], [0.0], [-7.0, 0.0, 6.0])
+_MEANS: Final = ([-30.0, -3.0, 0.0, _LOG_1000, 36.0], [0.0])
+
 UNITS: Final[dict[str, UnitRuns]] = {
-    "deviance-poisson": UnitRuns(
-        schema=_VISITS,
-        names=("visits",),
-        clamp="deviance",
-        points=grid([-30.0, -3.0, 0.0, _LOG_1000, 36.0], [0.0]),
-        **_COUNTED,
-    ),
-    "censored-normal": UnitRuns(
-        schema=_PAY,
-        names=("pay",),
-        clamp="half",
-        points=grid([-700.0, 0.0, 700.0], [0.0], [-7.0, 0.0, 6.0]),
-        **_AMOUNTS,
-    ),
-    "deviance-tables": UnitRuns(
-        schema=_PAIR,
-        names=("owner", "ill"),
-        clamp="deviance",
-        points=grid(*(_SHARES,) * 6),
-        **_PAIRS,
-    ),
-    "deviance-never": UnitRuns(
-        schema=_RULED,
-        names=("owner", "ill"),
-        clamp="deviance",
-        points=grid(*(_SHARES,) * 6),
-        **_PAIRS,
-    ),
-    "deviance-weight-0.4": UnitRuns(
-        schema=_PAIR,
-        names=("owner", "ill"),
-        clamp="deviance",
-        points=grid(*(_SHARES,) * 6),
-        own={"weights": "constant", "c": 0.4},
-        **_PAIRS,
-    ),
-    "deviance-members": UnitRuns(
-        schema=_MEMBERS,
-        names=("ill",),
-        clamp="deviance",
-        points=grid(*(_SHARES,) * 5),
-        **_HOMES,
-    ),
+    "deviance-poisson": _runs(_VISITS, "visits", "deviance", *_MEANS, **_COUNTED),
+    "censored-normal": _runs(_PAY, "pay", "half", *_CENTRES, **_AMOUNTS),
+    "deviance-tables": _runs(_PAIR, "owner ill", "deviance", *(_SHARES,) * 6, **_PAIRS),
+    "deviance-never": _runs(_RULED, "owner ill", "deviance", *(_SHARES,) * 6, **_PAIRS),
+    "deviance-weight-0.4": _runs(_PAIR, "owner ill", "deviance", *(_SHARES,) * 6, **_LOW, **_PAIRS),
+    "deviance-members": _runs(_MEMBERS, "ill", "deviance", *(_SHARES,) * 5, **_HOMES),
 }
 """Runs of units by name."""

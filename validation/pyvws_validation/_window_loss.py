@@ -8,7 +8,7 @@ that of the same weights without one record. Otherwise the neighbour's run finds
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -21,9 +21,8 @@ from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
-from pyvws_validation._expected_warnings import OF_DRAWS, OF_TABLES, expected
 from pyvws_validation._grid_engine import EnumeratedGrid, grid, log_posterior
-from pyvws_validation._measured_case import Findings, MeasuredRow
+from pyvws_validation._measured_case import OF_DRAWS, OF_TABLES, Findings, MeasuredRow, expected
 from pyvws_validation.report import Measurement
 
 _SEED: Final = 2**60 + 1
@@ -102,8 +101,8 @@ class WindowLoss(MeasuredRow):
     shows the loss of a neighbour with weights of its own, over Delta, which no figure covers.
     """
 
-    outside: ClassVar[str] = "Above the figure, or too far below it to show anything"
-    source: ClassVar[str] = "the window's figure"
+    outside: str = "Above the figure, or too far below it to show anything"
+    source: str = "the window's figure"
     columns: dict[str, Column]
     grids: tuple[Floats, ...]
     tables: tuple[Rows, ...]

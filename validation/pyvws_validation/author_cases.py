@@ -268,19 +268,6 @@ _BOOTSTRAP: Final = "pyvws.evaluation.bootstrap:bootstrap_interval"
 _INTERVAL: Final = "section 2.3.1"
 
 
-def _case(
-    name: str, cites: str, function: str, python: str, case: Compared, **more: Any
-) -> AuthorCase:
-    return AuthorCase(
-        id=f"authors/{name}",
-        cites=cites,
-        function=function,
-        python_function=python,
-        case=case,
-        **more,
-    )
-
-
 def written_and_edited(case: AuthorCase, edit: Edit | InputEdit) -> tuple[AuthorCase, AuthorCase]:
     """Two cases of one: the code as written must differ, and the edited code must agree."""
     case = replace(case, erratum=edit.erratum)
@@ -290,77 +277,51 @@ def written_and_edited(case: AuthorCase, edit: Edit | InputEdit) -> tuple[Author
     return written, replace(case, inputs=(*case.inputs, edit))
 
 
-def _twice(
+def _cases(
     name: str,
-    cites: str,
-    function: str,
-    python: str,
+    of: tuple[str, str, str],
     case: Compared,
-    edit: Edit | InputEdit,
+    edit: Edit | InputEdit | None = None,
     **more: Any,
-) -> tuple[AuthorCase, AuthorCase]:
-    return written_and_edited(_case(name, cites, function, python, case, **more), edit)
+) -> tuple[AuthorCase, ...]:
+    """A case of a place in the paper and both functions; with an edit the two of `edit`."""
+    of_paper: Any = dict(zip(("cites", "function", "python_function"), of, strict=True))
+    own = AuthorCase(id=f"authors/{name}", case=case, **of_paper, **more)
+    return (own,) if edit is None else written_and_edited(own, edit)
 
 
 _IR: Final = ("Equation 2", "IdentificationRisk", _RISK)
+_IR_1: Final = ("Equation 1", "IdentificationRisk", _RISK)
 _PW: Final = ("Equations 6 to 9", "IdentificationRisk_pw", _PAIRWISE)
+_MARGINAL: Final = ("Equation 3", "ComputeAlphas_constant", "pyvws.weights.weights:risk_weights")
+_SCALED: Final = ("Supplement 7, Equation 10", "ComputeAlphas_constant", _PAIRWISE)
+_ECDF: Final = (_INTERVAL, "calculate_ECDF", "pyvws.evaluation.one_column:ecdf_utility")
+_BOOT: Final = (_INTERVAL, "boot_stat", _BOOTSTRAP)
+_RISK_BY_PATTERN: Final = _confidential(identification_risk, known=True)
+_PAIRWISE_BY_PATTERN: Final = _confidential(pairwise_weights, known=True)
+_RISK_OF_AMOUNTS: Final = _confidential(identification_risk, "amounts")
+_PAIRWISE_OF_AMOUNTS: Final = _confidential(pairwise_weights, "amounts")
+_ALONE: Final[dict[str, Any]] = {"expect": "differs", "erratum": "pattern-of-one"}
 
 CASES: Final[tuple[AuthorCase, ...]] = (
-    _case("risk", *_IR, _confidential(identification_risk)),
-    _case("risk-synthetic", "Equation 1", "IdentificationRisk", _RISK, _synthetic),
-    _case(
-        "marginal-weights",
-        "Equation 3",
-        "ComputeAlphas_constant",
-        "pyvws.weights.weights:risk_weights",
-        _marginal,
+    *_cases("risk", _IR, _confidential(identification_risk)),
+    *_cases("risk-synthetic", _IR_1, _synthetic),
+    *_cases("marginal-weights", _MARGINAL, _marginal),
+    *_cases("pairwise", _PW, _confidential(pairwise_weights), sizes=_SMALL),
+    *_cases("pairwise-c-g", _SCALED, _pairwise_scaled),
+    *_cases("ecdf", _ECDF, _ecdf),
+    *_cases("bootstrap-mean", _BOOT, _bootstrap("mean")),
+    *_cases("bootstrap-median", _BOOT, _bootstrap("median")),
+    *_cases("bootstrap-quantile", (_INTERVAL, "boot_quantile", _BOOTSTRAP), _bootstrap("quantile")),
+    *_cases("risk-negative", _IR, _RISK_OF_AMOUNTS, _SIZE_OF_RADIUS),
+    *_cases("pairwise-negative", _PW, _PAIRWISE_OF_AMOUNTS, _SIZE_OF_RADIUS, sizes=_SMALL),
+    *_cases("risk-filtered", _IR, _filtered, _ROW_NAMES),
+    *_cases("risk-patterns", _IR, _RISK_BY_PATTERN, _PATTERNS),
+    *_cases("pairwise-patterns", _PW, _PAIRWISE_BY_PATTERN, _PATTERNS, sizes=(9, 12, 24)),
+    *_cases("risk-two-outcomes", _IR, _two_outcomes, _RADIUS_EACH),
+    *_cases("risk-at-the-end", _IR_1, _at_the_end, _ALL_DIGITS),
+    *_cases(
+        "bootstrap-one-value", _BOOT, _bootstrap("mean", records=1), _SAMPLE_PLACES, sizes=(3, 5, 8)
     ),
-    _case("pairwise", *_PW, _confidential(pairwise_weights), sizes=_SMALL),
-    _case(
-        "pairwise-c-g",
-        "Supplement 7, Equation 10",
-        "ComputeAlphas_constant",
-        _PAIRWISE,
-        _pairwise_scaled,
-    ),
-    _case("ecdf", _INTERVAL, "calculate_ECDF", "pyvws.evaluation.one_column:ecdf_utility", _ecdf),
-    _case("bootstrap-mean", _INTERVAL, "boot_stat", _BOOTSTRAP, _bootstrap("mean")),
-    _case("bootstrap-median", _INTERVAL, "boot_stat", _BOOTSTRAP, _bootstrap("median")),
-    _case("bootstrap-quantile", _INTERVAL, "boot_quantile", _BOOTSTRAP, _bootstrap("quantile")),
-    *_twice("risk-negative", *_IR, _confidential(identification_risk, "amounts"), _SIZE_OF_RADIUS),
-    *_twice(
-        "pairwise-negative",
-        *_PW,
-        _confidential(pairwise_weights, "amounts"),
-        _SIZE_OF_RADIUS,
-        sizes=_SMALL,
-    ),
-    *_twice("risk-filtered", *_IR, _filtered, _ROW_NAMES),
-    *_twice("risk-patterns", *_IR, _confidential(identification_risk, known=True), _PATTERNS),
-    *_twice(
-        "pairwise-patterns",
-        *_PW,
-        _confidential(pairwise_weights, known=True),
-        _PATTERNS,
-        sizes=(9, 12, 24),
-    ),
-    *_twice("risk-two-outcomes", *_IR, _two_outcomes, _RADIUS_EACH),
-    *_twice("risk-at-the-end", "Equation 1", "IdentificationRisk", _RISK, _at_the_end, _ALL_DIGITS),
-    *_twice(
-        "bootstrap-one-value",
-        _INTERVAL,
-        "boot_stat",
-        _BOOTSTRAP,
-        _bootstrap("mean", records=1),
-        _SAMPLE_PLACES,
-        sizes=(3, 5, 8),
-    ),
-    _case(
-        "pairwise-one-record-as-written",
-        *_PW,
-        _one_record,
-        sizes=(1,),
-        expect="differs",
-        erratum="pattern-of-one",
-    ),
+    *_cases("pairwise-one-record-as-written", _PW, _one_record, sizes=(1,), **_ALONE),
 )

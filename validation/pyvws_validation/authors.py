@@ -182,35 +182,34 @@ def _papers_of(checkout: Path) -> set[str]:
     return papers
 
 
-def find_functions(checkout: Path) -> dict[str, AuthorFunction]:
-    """Function definitions of all R files by name, the first where two share a name; needs R."""
-    functions: dict[str, AuthorFunction] = {}
+def _asked(checkout: Path, function: str) -> Iterator[tuple[AuthorFunction, Path, Any]]:
+    """Each R file, as a definition without a text, with what R says of it; unreadable ones not."""
     for path in _r_files(checkout):
         try:
-            defined = bridge.call("authors", "functions_of", {"file": str(path.resolve())})
+            answer = bridge.call("authors", function, {"file": str(path.resolve())})
         except bridge.RError:
             continue
+        name = path.relative_to(checkout).as_posix()
+        yield AuthorFunction(name, file_digest(path), ""), path, answer
+
+
+def find_functions(checkout: Path) -> Functions:
+    """Function definitions of all R files by name, the first where two share a name; needs R."""
+    functions: Functions = {}
+    for file, _, defined in _asked(checkout, "functions_of"):
         if isinstance(defined, dict):  # An empty list has no names.
-            name = path.relative_to(checkout).as_posix()
-            for function, code in defined.items():
-                functions.setdefault(
-                    function, AuthorFunction(name, file_digest(path), str(code[0]))
-                )
+            for name, code in defined.items():
+                functions.setdefault(name, replace(file, code=str(code[0])))
     return functions
 
 
-def missing_files(checkout: Path) -> dict[str, AuthorFunction]:
+def missing_files(checkout: Path) -> Functions:
     """Files that a script reads and that are missing beside the script: name to script. Needs R."""
-    missing: dict[str, AuthorFunction] = {}
-    for path in _r_files(checkout):
-        try:
-            read = bridge.call("authors", "files_read", {"file": str(path.resolve())})
-        except bridge.RError:
-            continue
+    missing: Functions = {}
+    for script, path, read in _asked(checkout, "files_read"):
         for name in map(str, read):
             if not (path.parent / name).is_file():
-                script = path.relative_to(checkout).as_posix()
-                missing.setdefault(name, AuthorFunction(script, file_digest(path), ""))
+                missing.setdefault(name, script)
     return missing
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pyvws._base import resources as _resources
-from pyvws._base.references import REFERENCES
+from pyvws._base.resources import REFERENCES
 from pyvws.errors import PyvwsError
 
 _SOURCES: Final = {"slides", "authors"} | set(REFERENCES)
@@ -27,7 +27,7 @@ class Erratum:
     """One slip.
 
     - `id`: Unique name that named edits and rows refer to.
-    - `sources`: Keys of `pyvws._base.references`, "slides" or "authors" (the risk-efficient paper's
+    - `sources`: Keys of `pyvws._base.resources`, "slides" or "authors" (the risk-efficient paper's
       scripts).
     - `place`: Section, equation, step or function.
     - `says`, `meant`: The source's statement, and the statement that the authors meant, with the

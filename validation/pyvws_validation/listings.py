@@ -1,6 +1,7 @@
 """Compare the papers' own R and Stan listings, read at run time, with the package.
 
-This module finds each listing in the paper's text, records the listing's SHA-256, applies the
+This module undoes the typesetting by named steps, finds each listing in the paper's text by short
+patterns of its first and last lines, records the listing's SHA-256, applies the
 documented errata as named edits, and runs the edited listing in R or Stan. The module also runs
 each listing without each edit in turn. Without an edit the listing must stop or differ; if the
 listing agrees, the erratum is out of date.
@@ -8,9 +9,11 @@ listing agrees, the erratum is out of date.
 
 from __future__ import annotations
 
+import hashlib
+import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,19 +24,148 @@ import numpy as np
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.engines.registry import engine_version
-from pyvws.errors import MissingDependencyError, PyvwsError
+from pyvws.errors import InputError, MissingDependencyError, PyvwsError
 from pyvws.r import bridge
 from pyvws.weights.weights import weights_from_bounds
 from pyvws_validation._case import numbers
 from pyvws_validation._draws import Draws
+from pyvws_validation._measured_case import Findings
 from pyvws_validation.cases.density import COLUMNS, RECORDS, judge_program
 from pyvws_validation.compare import largest_ulp
 from pyvws_validation.edits import Edit, apply_edits
-from pyvws_validation.listing_text import Listing, Paper, find_listings, read_papers
-from pyvws_validation.report import Row
+from pyvws_validation.report import Row, Verdict
 
 TARGET: Final = "pyvws.posterior.pseudo_posterior:PseudoPosterior"
 """What the package has beside a Stan program of others."""
+
+# Named steps that undo typesetting; the module applies the steps to every document in this order.
+NORMALISED: Final[tuple[tuple[str, str, str], ...]] = (
+    ("line-ends", r"\r\n?|\u2028|\f", "\n"),
+    ("typeset-blanks", r"[\u00a0\u00af\u2000-\u200a\u202f\u3000\t]", " "),
+    ("invisible-characters", r"[\u00ad\u200b-\u200d\ufeff]", ""),
+    ("typeset-double-quotes", r"[\u201c-\u201f]", '"'),
+    ("typeset-single-quotes", r"[\u2018-\u201b]", "'"),
+    ("typeset-minus", r"[\u2010-\u2015\u2212]", "-"),
+    ("typeset-comparisons", r"\u2264", "<="),
+    ("typeset-comparisons-above", r"\u2265", ">="),
+    ("typeset-tilde", r"[\u02dc\u223c]", "~"),
+    ("split-assignment", r"<\s-(?=\s)", "<-"),
+    ("fences", r"^ *(?:`{3}.*|\\(?:begin|end)\{.*)$", ""),
+)
+
+# A title stands at the beginning of a line, after a heading's mark or LaTeX's command.
+_START: Final = r"^[#\s]*(?:\\title\w*(?:\[[^\]]*\])?\s*\{\s*(?:\\\w+\b\s*)*)?"
+_TITLES: Final = (
+    ("vws2020", re.compile(_START + r"Re-weighting\s+of\s+Vector-weighted\s+Mechanisms", re.M)),
+    ("vws2024", re.compile(_START + r"Vector-weighted\s+Mechanisms", re.M)),
+)
+_SUFFIXES: Final = {
+    ".txt": "text", ".md": "text", ".html": "html", ".htm": "html", ".xhtml": "html",
+    ".tex": "latex", ".ltx": "latex",
+}  # fmt: skip
+# First and last line of each listing; the first of the two R listings reads the unweighted fit.
+_FIRST: Final = {
+    "weights": r"^ *log_lik *<- *\w*_unweighted\$",
+    "bounds": r"^ *log_lik *<- *\w*_weighted\$",
+    "poisson": r"^ *functions *\{",
+}
+_LAST: Final = {"weights": r"^ *weights\[.*>=.*$", "bounds": r"^.*<- *quantile\(.*$"}
+_LAST_BLOCK: Final = re.compile(r"^ *generated +quantities *\{", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A document: the paper's key, the document's files, and its text as printed."""
+
+    key: str
+    files: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A listing after the normalising steps: the kind, the code, and the code's SHA-256."""
+
+    kind: str
+    code: str
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the lines without leading, trailing or repeated blanks and empty lines."""
+        return hashlib.sha256(self.code.encode("utf-8")).hexdigest()
+
+
+def read_papers(path: Path) -> list[Paper]:
+    """The papers with listings among the text, HTML or LaTeX files of a file or folder.
+
+    The LaTeX files of one folder are one document. Raises InputError if there is no paper.
+    """
+    documents: dict[tuple[str, ...], str] = {}
+    base = path.parent if path.is_file() else path
+    latex: dict[Path, list[Path]] = {}
+    for file in [path] if path.is_file() else sorted(path.rglob("*")):
+        form = _SUFFIXES.get(file.suffix.lower()) if file.is_file() else None
+        if form == "latex":
+            latex.setdefault(file.parent, []).append(file)
+        elif form:
+            documents[(file.relative_to(base).as_posix(),)] = _plain(_read(file), form)
+    for files in latex.values():
+        texts = {file: _read(file) for file in files}
+        ordered = sorted(files, key=lambda file: ("\\title" not in texts[file], file))
+        name = tuple(file.relative_to(base).as_posix() for file in ordered)
+        documents[name] = _plain("\n".join(texts[file] for file in ordered), "latex")
+    papers = [
+        Paper(key, files, text)
+        for files, text in documents.items()
+        for key in [key for key, pattern in _TITLES if pattern.search(text)][:1]
+    ]
+    if not papers:
+        raise InputError.by("papers-without-listings", path=path)
+    return papers
+
+
+def find_listings(paper: Paper) -> dict[str, Listing]:
+    """The listings in a paper's text by kind: "weights" and "bounds" in R, "poisson" in Stan."""
+    text = paper.text
+    for _, pattern, replacement in NORMALISED:
+        text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+    listings = {}
+    for kind, first in _FIRST.items():
+        start = re.search(first, text, re.MULTILINE)
+        end = _end(kind, text, start.start()) if start else None
+        if start and end:
+            lines = (" ".join(x.split()) for x in text[start.start() : end].splitlines())
+            listings[kind] = Listing(kind, "".join(f"{line}\n" for line in lines if line))
+    return listings
+
+
+def _end(kind: str, text: str, start: int) -> int | None:
+    if kind != "poisson":
+        last = re.compile(_LAST[kind], re.MULTILINE).search(text, start)
+        return last.end() if last else None
+    block = _LAST_BLOCK.search(text, start)
+    if block is None:
+        return None
+    depth = 0
+    for place in range(block.end() - 1, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return place + 1
+    return None
+
+
+def _read(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", errors="replace")
+
+
+def _plain(text: str, form: str) -> str:
+    """HTML text without tags, one line for each block; other forms unchanged."""
+    if form != "html":
+        return text
+    text = re.sub(r"(?is)<(script|style)\b.*?</\1>", "", text)
+    text = re.sub(r"(?i)<br */?>|</(?:p|div|pre|li|tr|h\d|title)>", "\n", text)
+    return html.unescape(re.sub(r"</?[A-Za-z!][^<>]*>", "", text))
+
 
 # The documented errata of the listings, by paper and listing.
 
@@ -240,18 +372,19 @@ def stan_rows(blank: Row, listing: Listing, edits: tuple[Edit, ...]) -> Iterator
                 yield _without(row, edit, partial(_compiles, engine), listing, named)
 
 
-def judged(row: Row, engine: str, judge: Callable[[], tuple[bool, str]]) -> Row:
+def judged(row: Row, engine: str, judge: Callable[[], Findings]) -> Row:
     """The row of a Stan program of others, as `judge` compares it now; skipped without engine."""
     row = replace(row, seeds=(1,), shapes=tuple((RECORDS, K) for K in COLUMNS))
     try:
         row = replace(row, source=f"{engine} {engine_version(engine)}")
-        passed, measured = judge()
+        found = judge()
     except MissingDependencyError as missing:
         return replace(row, verdict="skipped", reason=str(missing))
     except PyvwsError as error:
         return replace(row, reason=str(error))
-    reason = "" if passed else f"Too far apart: {measured}"
-    return replace(row, verdict="pass" if passed else "fail", reason=reason, measured=measured)
+    reason = "" if found.passed else f"Too far apart: {found.words}"
+    verdict: Verdict = "fail" if reason else "pass"
+    return replace(row, verdict=verdict, reason=reason, measured=found.words)
 
 
 def one_form(program: str) -> str:
@@ -262,12 +395,12 @@ def one_form(program: str) -> str:
     return " ".join(symbols) + "\n"
 
 
-def _judge(engine: str, code: str, edits: tuple[Edit, ...] = ()) -> tuple[bool, str]:
+def _judge(engine: str, code: str, edits: tuple[Edit, ...] = ()) -> Findings:
     return judge_program("poisson", engine, one_form(apply_edits(code, edits)))
 
 
 def _compiles(engine: str, program: str) -> bool:
-    return _judge(engine, program)[0]
+    return _judge(engine, program).passed
 
 
 def _without(

@@ -19,8 +19,7 @@ from scipy import stats
 from pyvws._base.checks import Floats
 from pyvws.bounds.lipschitz import lipschitz_bounds
 from pyvws.risks.attribute_risk import attribute_risk
-from pyvws.weights.reweight import reweight
-from pyvws.weights.weights import lipschitz_weights
+from pyvws.weights.weights import lipschitz_weights, reweight
 from pyvws_validation._draws import Draws
 from pyvws_validation.author_cases import (
     AuthorCall,
@@ -105,7 +104,7 @@ _REWEIGHT: Final = _lipschitz(
     id="authors/package-reweight",
     cites="re-weighting",
     function="syn_part_2",
-    python_function="pyvws.weights.reweight:reweight",
+    python_function="pyvws.weights.weights:reweight",
     case=_reweighted,
     needs=("log_like_hamming",),
     given="""require <- function(...) invisible(TRUE)
@@ -177,32 +176,22 @@ def guessed(*kinds: _Kind, used: int = _ALL, times: float = 1.0, datasets: int =
             for at, kind in enumerate(kinds)
         ]
         grids = [_grids(kind, table) for kind in kinds]
+        outcomes = [kind["outcome"] for kind in kinds]
+
+        def density(rows: pd.DataFrame) -> Floats:
+            parts = zip(kinds, posterior, strict=True)
+            terms = [
+                _log_density(kind, draws, rows[kind["outcome"]], rows) for kind, draws in parts
+            ]
+            return np.sum(terms, axis=0)
+
         log_guesses = []
         for i in range(n):
             meshes = np.meshgrid(*(grid[i] for grid in grids), indexing="ij")
-            flat = {
-                kind["outcome"]: mesh.ravel(order="F")
-                for kind, mesh in zip(kinds, meshes, strict=True)
-            }
-            rows = pd.DataFrame(
-                {name: table[name].iloc[i] for name in table}, index=range(meshes[0].size)
-            )
-            rows = rows.assign(**flat)
-            log_guesses.append(
-                sum(
-                    _log_density(kind, draws, rows[kind["outcome"]], rows)
-                    for kind, draws in zip(kinds, posterior, strict=True)
-                )
-            )
-        log_synthetic = np.column_stack(
-            [
-                sum(
-                    _log_density(kind, draws, release[kind["outcome"]], release).sum(axis=1)
-                    for kind, draws in zip(kinds, posterior, strict=True)
-                )
-                for release in synthetic
-            ]
-        )
+            own = {name: table[name].iloc[i] for name in table}
+            own |= dict(zip(outcomes, (mesh.ravel(order="F") for mesh in meshes), strict=True))
+            log_guesses.append(density(pd.DataFrame(own, index=range(meshes[0].size))))
+        log_synthetic = np.column_stack([density(release).sum(axis=1) for release in synthetic])
         prior = np.ones(meshes[0].size)
         prior[0] = times
         ours = attribute_risk(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -55,16 +55,6 @@ class Row:
     erratum: str = ""
     why: str = ""
     measurements: tuple[Measurement, ...] = ()
-
-
-def collected(rows: Iterable[Row], progress: Callable[[Row], None] | None) -> list[Row]:
-    """The rows of a run; the function shows each finished row to `progress`."""
-    finished = []
-    for row in rows:
-        finished.append(row)
-        if progress is not None:
-            progress(row)
-    return finished
 
 
 def template(name: str) -> Any:

@@ -20,7 +20,7 @@ from pyvws_validation._case import KINDS, Case, numbers
 from pyvws_validation._stan_case import StanCase
 from pyvws_validation.cases import CASES, measured_cases
 from pyvws_validation.compare import largest_ulp
-from pyvws_validation.report import Row, Verdict, collected
+from pyvws_validation.report import Row, Verdict
 
 # Measured cases of these levels need neither R nor Stan, if they take stored answers.
 _CACHED: Final = ("density", "statement", "guarantee")
@@ -42,7 +42,6 @@ Results = Iterator[NDArray[np.float64]] | Sequence[NDArray[np.float64]]
 def run(
     levels: Sequence[str] | None = None,
     source: Literal["auto", "live", "cached"] = "auto",
-    progress: Callable[[Row], None] | None = None,
     *,
     cases: Sequence[Case] | None = None,
 ) -> list[Row]:
@@ -53,8 +52,7 @@ def run(
     printed tables, which always run. "auto" is "live": a user must ask for a check that never runs
     R. Raises InputError for an unknown level or source.
     """
-    todo = jobs(levels, source, cases=cases)
-    return collected((row for job in todo for row in performed(job)), progress)
+    return [row for job in jobs(levels, source, cases=cases) for row in performed(job)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

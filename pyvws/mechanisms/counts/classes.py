@@ -40,8 +40,8 @@ from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.profiles import ProfilePrior
-from pyvws.mechanisms.counts.sets import CountedTable
 from pyvws.mechanisms.counts.start import first_records
+from pyvws.mechanisms.counts.workload import Workload
 from pyvws.posterior.cell_family import FamilyChain
 from pyvws.posterior.draws import Diagnostics, diagnose, together
 
@@ -300,7 +300,7 @@ class _Sampler:
         return np.concatenate([self.x, x]), np.concatenate([self.z, z])
 
 
-def _cells(table: CountedTable) -> SetCells:
+def _cells(table: Workload) -> SetCells:
     """The sets of each column, and the steps of its codes in them."""
     sizes = np.array([column.size for column in table.columns.values()], dtype=np.int64)
     of_column: dict[str, list[int]] = {name: [] for name in table.columns}
@@ -317,7 +317,7 @@ def _cells(table: CountedTable) -> SetCells:
     return SetCells(sizes, begin, start, sets, first, by_code)
 
 
-def _deciding(table: CountedTable) -> NDArray[np.bool_]:
+def _deciding(table: Workload) -> NDArray[np.bool_]:
     """Which columns (K,) decide whether a record is barred: with those that these follow from."""
     needed = {name for name, skip in table.skips.items() if skip.left is not None}
     for name in reversed([*table.columns]):  # Parents stand before their columns.
@@ -326,13 +326,13 @@ def _deciding(table: CountedTable) -> NDArray[np.bool_]:
     return np.array([name in needed for name in table.columns])
 
 
-def _parents(table: CountedTable, name: str) -> set[str]:
+def _parents(table: Workload, name: str) -> set[str]:
     """The columns that a rule or a table of a column reads."""
     read = (table.skips.get(name), table.given.get(name))
     return {parent for own in read if own is not None for parent in own.rows.columns}
 
 
-def _cases(table: CountedTable) -> ColumnCases:
+def _cases(table: Workload) -> ColumnCases:
     place = {name: k for k, name in enumerate(table.columns)}
     K = len(place)
     skips = [table.skips.get(name) for name in place]

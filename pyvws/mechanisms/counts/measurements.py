@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.sets import OF_ALL, CountedTable, Counts, usual_shares
+from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload, usual_shares
 from pyvws.privacy.budget import Budget, Noise, deviation_of, noise_of
 from pyvws.privacy.seller import Seller
 
@@ -31,7 +31,7 @@ class Measurements:
 
     Attributes
     ----------
-    table : CountedTable
+    table : Workload
         What was counted.
     counts : ndarray of int64, shape (C,)
         The noisy counts; 0 in cells that were not measured.
@@ -45,7 +45,7 @@ class Measurements:
         Scale of the noise of the number of records, 0 without noise.
     """
 
-    table: CountedTable
+    table: Workload
     counts: Counts
     scales: Floats
     laplace: bool
@@ -111,7 +111,7 @@ def of_roundness(column: str) -> str:
 
 def count_noise(
     budget: Budget,
-    table: CountedTable,
+    table: Workload,
     *,
     hidden: bool,
     cells: FineCells | None = None,
@@ -171,7 +171,7 @@ def bought_cells(
 def bought_tables(
     seller: Seller[Records],
     noise: Noise,
-    table: CountedTable,
+    table: Workload,
     codes: Callable[[Records], Codes],
     *,
     records: int,
@@ -197,7 +197,7 @@ def bought_tables(
 
 
 def _possible_cells(
-    table: CountedTable,
+    table: Workload,
     q: int,
     codes: Callable[[Records], Codes],
     place: NDArray[np.intp],

@@ -1,114 +1,311 @@
-"""What noisy counts measure of a table by a schema: made once, by names, before any record.
+"""The sets of columns whose tables are counted, and the counts of a table by them.
 
-No refusal follows from the records: a value that the schema does not know is in no cell.
+A record is in one cell of each set's table, or in none: where a value is unknown to the schema, or
+where its rules make the cell impossible. So a record moves each table by at most 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.mechanisms.counts.chosen_cells import (
-    MOST_FINE,
-    FineCells,
-    fine_cells,
-    recoded,
+from pyvws.errors import InputError
+from pyvws.mechanisms.counts.cliques import Clique, clique, grouping
+from pyvws.mechanisms.counts.coding import (
+    MOST_LEVELS,
+    MOST_OF_PAIR,
+    Codes,
+    CountedColumn,
+    counted_columns,
 )
-from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.measurements import count_noise
-from pyvws.mechanisms.counts.sets import CountedTable, counted_table, in_own_cells
-from pyvws.privacy.budget import Budget, Noise
+from pyvws.mechanisms.counts.differences import Difference
+from pyvws.mechanisms.counts.given_columns import (
+    ALIKE,
+    NONE,
+    GivenColumn,
+    NotGiven,
+    RuledColumns,
+    alike_columns,
+    conditionals_of,
+    differences,
+    given_by_tables,
+    grouped,
+    in_front,
+    named_given,
+    not_given,
+)
+from pyvws.mechanisms.counts.set_words import named_set
+from pyvws.mechanisms.counts.skips import Skip, skips_of
 from pyvws.tables.schema.schema import Schema
+
+PAIRS: Final = "pairs"
+PREDICTORS: Final = "predictors"
+OF_ALL: Final = "records"
+"""The set without columns, whose one cell has all records."""
+
+MOST_CELLS: Final = 20_000_000
+_OF_ALIKE: Final = 0.3  # Of a share by cells: the prior of such a table is sparse.
+_OF_DIFFERENCE: Final = 2.0  # No other set has the column.
+_OWN: Final = 20.0  # Average shares of a column of many levels.
+
+Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountedRecords:
-    """The records of a table in public cells.
+class Workload:
+    """What is counted of a table: public, and made of its schema and settings alone.
 
     Attributes
     ----------
-    codes : ndarray of int32, shape (N, K)
-        The code of each record in each counted column, -1 for none.
-    fine, classes : mapping of str to ndarray of int32, shape (N,)
-        The codes in the fine cells of each number that has some, and in those of how round it is.
-    values : mapping of str to ndarray, shape (N,)
-        The values of the columns.
+    columns : mapping of str to CountedColumn
+        The K columns, in their order.
+    skips : mapping of str to Skip
+        What rules fix a column at.
+    given : mapping of str to GivenColumn
+        The columns that a table gives; classes give the others.
+    cliques : tuple of Clique
+        The Q sets, each with its columns and their groups.
+    weights : tuple of float
+        The sets' (Q,) shares of the budget, times those of their numbers of cells.
+    offsets : ndarray, shape (Q + 1,)
+        Where the cells of each set begin among all cells C.
+    possible : ndarray of bool, shape (C,)
+        Whether the rules leave a cell possible. The others are not measured.
     """
 
-    codes: Codes
-    fine: Mapping[str, Codes]
-    classes: Mapping[str, Codes]
-    values: Mapping[str, Floats]
+    columns: Mapping[str, CountedColumn]
+    skips: Mapping[str, Skip]
+    given: Mapping[str, GivenColumn]
+    cliques: tuple[Clique, ...]
+    weights: tuple[float, ...]
+    offsets: NDArray[np.int64]
+    possible: NDArray[np.bool_]
+
+    @property
+    def sets(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each set (Q,)."""
+        return tuple(crossed.columns for crossed in self.cliques)
+
+    @property
+    def differences(self) -> list[Difference]:
+        """The columns that are differences of others."""
+        return [one for one in self.columns.values() if isinstance(one, Difference)]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The numbers of cells (Q,) of the sets."""
+        return np.diff(self.offsets)
+
+    @property
+    def names(self) -> list[str]:
+        """The sets (Q,) in words: their columns' names and cuts, joined by a colon."""
+        return [crossed.name for crossed in self.cliques]
+
+    def labels(self, q: int) -> list[list[str]]:
+        """The groups or codes in words of each column of set q."""
+        crossed = self.cliques[q]
+        return [(crossed.groups.get(name) or self.columns[name]).labels for name in crossed.columns]
+
+    def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
+        """The codes (N, K) of a table's records, -1 for an unknown value, and values by column."""
+        read = {
+            name: column.read(frame[name])
+            for name, column in self.columns.items()
+            if not isinstance(column, Difference)
+        }
+        codes = {name: own for name, (own, _) in read.items()}
+        values = {name: own for name, (_, own) in read.items()}
+        codes |= {one.name: one.codes_of(codes, values) for one in self.differences}
+        return np.column_stack([codes[name] for name in self.columns]), values
+
+    def by_name(self, codes: Codes) -> dict[str, Codes]:
+        """The codes (N,) of records (N, K) in each column."""
+        return dict(zip(self.columns, codes.T, strict=True))
+
+    def cells(self, codes: Codes, q: int) -> NDArray[np.int64]:
+        """Each record's cell (N,) of set q among all cells C, -1 for none."""
+        by_name = self.by_name(codes)
+        cell = self.cliques[q].cells(by_name) + self.offsets[q]
+        for name in self.sets[q]:
+            cell[by_name[name] < 0] = -1
+        cell[~self.possible[cell]] = -1
+        return cell
+
+    def counts(self, codes: Codes) -> Counts:
+        """The counts (C,) of records (N, K) in all cells."""
+        counts = np.zeros(len(self.possible), dtype=np.int64)
+        for q, (low, high) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
+            cell = self.cells(codes, q)
+            counts[low:high] = np.bincount(cell[cell >= 0] - low, minlength=high - low)
+        return counts
 
 
-@dataclass(frozen=True, eq=False)
-class Workload:
-    """The sets and the fine cells that are counted of a table with a schema.
+def workload(
+    schema: Schema,
+    measure: Sequence[str],
+    tables: Sequence[str] = (),
+    *,
+    conditionals: bool = False,
+    priced: Collection[str] | None = None,
+) -> Workload:
+    """What is counted of a table with that schema, by the sets that `measure` names.
 
-    `measure`, `tables`, `conditionals` are as of `counted_table`. Numbers of many values are in
-    fine cells where `cells_share` of the budget is for them.
+    A pair of columns is a set where it has at most `MOST_OF_PAIR` cells; once sets have prices, a
+    pair is a set where its name is among the `priced` ones, however many cells it then has.
+
+    `tables` names columns that others give, as c:a:b for c given a and b, or c by its own family.
+    "alike" among them names the columns of `alike_columns`, whose tables or differences are sets
+    too. With `conditionals` its predictors in the schema give each column, and no others do.
+    Raises InputError for what cannot be counted, for two sets of one name, and for sets and tables
+    of too many cells.
     """
-
-    schema: Schema
-    measure: Sequence[str]
-    tables: Sequence[str]
-    conditionals: bool
-    cells_share: float
-
-    def fine_cells(self, most: int = MOST_FINE) -> FineCells:
-        """The numbers that have fine cells, about `most` of each at most."""
-        if not self.cells_share:
-            return FineCells({}, {})
-        return fine_cells(self.schema, self._in_own_cells, most=most)
-
-    @cached_property
-    def finest(self) -> FineCells:
-        """The numbers in the fine cells that records are coded in."""
-        return self.fine_cells()
-
-    @cached_property
-    def table(self) -> CountedTable:
-        """The sets, of as many chosen cells as can be; InputError for what cannot be counted."""
-        return self.in_cells(self.finest.evenly(self.schema))
-
-    def in_cells(self, schema: Schema, priced: Collection[str] | None = None) -> CountedTable:
-        """The sets in the cells of a schema, of which only `priced` ones have a price."""
-        words = self.measure, self.tables
-        return counted_table(schema, *words, conditionals=self.conditionals, priced=priced)
-
-    def refuse(self) -> None:
-        """Raise InputError for what cannot be counted."""
-        self.table  # noqa: B018
-
-    @cached_property
-    def _in_own_cells(self) -> set[str]:
-        return in_own_cells(self.schema, self.measure, self.tables, conditionals=self.conditionals)
-
-    def noise(self, budget: Budget, *, hidden: bool) -> Noise:
-        """The noise of all that a run may buy, by name: from settings and the schema alone.
-
-        Where it is `hidden`, the number of records is among it.
-        """
-        return count_noise(
-            budget, self.table, hidden=hidden, cells=self.finest, share=self.cells_share
+    ruled = _whole(schema, tables, conditionals=conditionals)
+    sets = _sets(schema, measure, ruled, priced)
+    names = [OF_ALL, *(crossed.name for crossed in sets)]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError.by("sets-of-one-name", repeated=repeated[0])
+    cells = sum(crossed.size for crossed in sets)
+    if cells > MOST_CELLS:
+        largest = max(sets, key=lambda crossed: crossed.size)
+        raise InputError.by(
+            "sets-too-many-cells", cells=cells, size=largest.size, largest=largest.name
         )
+    allowed = {crossed: _possible(crossed, ruled) for crossed in sets}
+    cliques = tuple(crossed for crossed, own in allowed.items() if own.any())
+    offsets = np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64)
+    possible = np.concatenate([allowed[crossed] for crossed in cliques])
+    weights = tuple(sets[crossed] for crossed in cliques)
+    return Workload(ruled.columns, ruled.skips, ruled.given, cliques, weights, offsets, possible)
 
-    def read(self, frame: Any) -> CountedRecords:
-        """The records of a table."""
-        codes, values = self.table.read(frame)
-        finest = self.finest
-        read = {name: column.read(frame[name]) for name, column in finest.columns.items()}
-        fine = {name: own for name, (own, _) in read.items()}
-        classes = {name: own.codes(*read[name]) for name, own in finest.roundness.items()}
-        return CountedRecords(codes, fine, classes, values)
 
-    def recoded(self, records: CountedRecords, table: CountedTable) -> CountedRecords:
-        """The records in the cells of a table, which join fine ones of some numbers."""
-        codes = records.codes.copy()
-        for k, (name, column) in enumerate(table.columns.items()):
-            if name in records.fine:
-                codes[:, k] = recoded(self.finest.columns[name], column, records.fine[name])
-        return replace(records, codes=codes)
+def in_own_cells(
+    schema: Schema, measure: Sequence[str], tables: Sequence[str], *, conditionals: bool
+) -> set[str]:
+    """The columns of `workload` that take no fine cells.
+
+    Words cut them, or they are alike, or a family draws them within the cells of the schema.
+    """
+    ruled = _whole(schema, tables, conditionals=conditionals)
+    drawn = {
+        name
+        for name, own in ruled.given.items()
+        if own.family is not None and schema.columns[name].cuts is not None
+    }
+    words = [word for word in measure if word not in (PAIRS, PREDICTORS)] + _own(tables)
+    cuts = [named_set(word, ruled.columns).cuts for word in words]
+    cut = {name for own in cuts for name, at in own.items() if at}
+    return {*drawn, *cut, *ruled.alike, *chain.from_iterable(ruled.alike.values())}
+
+
+def by_no_family(schema: Schema, tables: Sequence[str], *, conditionals: bool) -> NotGiven | None:
+    """A column of `workload` that its own family cannot give."""
+    return not_given(schema, _own(tables), _grouped(schema), conditionals=conditionals)
+
+
+def _own(tables: Sequence[str]) -> list[str]:
+    """The words that name columns."""
+    return [word for word in tables if word not in (ALIKE, NONE)]
+
+
+def _whole(schema: Schema, tables: Sequence[str], *, conditionals: bool) -> RuledColumns:
+    """The columns with differences among them, what fixes and gives them, and which are alike."""
+    ruled = _grouped(schema)
+    columns, given = ruled.columns, dict(ruled.given)
+    if conditionals:
+        given = conditionals_of(schema, columns, given)
+    given |= named_given(schema, _own(tables), columns, given)
+    alike = alike_columns(schema, columns, given) if ALIKE in tables else {}
+    apart = differences(alike, columns, given, ruled.skips)
+    columns = in_front(columns, apart)
+    given |= given_by_tables(alike, apart, columns)
+    return RuledColumns(columns, ruled.skips, given, alike, apart)
+
+
+def _grouped(schema: Schema) -> RuledColumns:
+    columns = counted_columns(schema)
+    return grouped(schema, columns, skips_of(schema, columns))
+
+
+def _sets(
+    schema: Schema, measure: Sequence[str], ruled: RuledColumns, priced: Collection[str] | None
+) -> dict[Clique, float]:
+    """The sets, and the share of each times that of its number of cells.
+
+    A column of many levels whose group is counted is in no pair, as its group is.
+    """
+    columns, apart = ruled.columns, ruled.apart
+    many = {name for name, one in columns.items() if one.size > MOST_LEVELS}
+    by_group = {name for name, own in ruled.given.items() if own.redrawn} & many
+
+    def is_set(pair: Clique) -> bool:
+        return pair.size <= MOST_OF_PAIR if priced is None else pair.name in priced
+
+    released = [name for name, one in columns.items() if not isinstance(one, Difference)]
+    paired = [name for name in released if name not in by_group]
+    own = [name for name in released if not schema.columns[name].is_computed]
+    sets: dict[tuple[str, tuple[str, ...]], tuple[Clique, float]] = {}
+    for name, others in ruled.alike.items():
+        counted, share = {name, *others}, _OF_ALIKE
+        if name in apart:
+            counted, share = (
+                counted - {name, apart[name].earlier.name} | {apart[name].name},
+                _OF_DIFFERENCE,
+            )
+        crossed = clique(columns, counted)
+        sets[crossed.name, crossed.columns] = crossed, share
+    for word in measure:
+        if word == PAIRS:
+            pairs = (clique(columns, pair) for pair in combinations(paired, 2))
+            asked = [(pair, 1.0) for pair in pairs if is_set(pair)]
+        elif word == PREDICTORS:
+            asked = [(clique(columns, {n, *schema.predictors_of(n)}), 1.0) for n in own]
+        else:
+            named = named_set(word, columns)
+            groups = {n: grouping(columns[n], at) for n, at in named.cuts.items() if at}
+            asked = [(clique(columns, named.cuts, groups), named.share)]
+        for crossed, share in asked:
+            key = crossed.name, crossed.columns
+            sets[key] = (crossed, max(share, sets.get(key, (crossed, share))[1]))
+    whole = {n for crossed, _ in sets.values() for n in crossed.columns if n not in crossed.groups}
+    alone = [clique(columns, {name}) for name in columns if name not in whole]
+    return {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
+
+
+def _possible(crossed: Clique, table: RuledColumns) -> NDArray[np.bool_]:
+    """Whether the cells (C_q,) of a set keep the rules that its columns alone decide.
+
+    A cell of groups is possible where a combination of their codes is.
+    """
+    fine = clique(table.columns, crossed.columns)
+    among = {*crossed.columns}
+    ruled = {n: skip for n, skip in table.skips.items() if {n, *skip.rows.columns} <= among}
+    if not ruled or fine.size > MOST_CELLS:
+        return np.ones(crossed.size, dtype=np.bool_)
+    codes = {name: own.astype(np.int32) for name, own in fine.codes.items()}
+    kept = np.ones(fine.size, dtype=np.bool_)
+    for name, skip in ruled.items():
+        kept &= skip.keeps(codes, codes[name])
+    possible = np.zeros(crossed.size, dtype=np.bool_)
+    possible[crossed.cells({name: own[kept] for name, own in codes.items()})] = True
+    return possible
+
+
+def usual_shares(table: Workload, *, pure: bool) -> Floats:
+    """Shares (Q,) of the budget by the sizes of the tables: cells^power, times the sets' weights.
+
+    The power that loses least is near 2/3 for Gaussian noise, and lies between 1/2 and 3/4 for
+    Laplace noise, so 0.6.
+    """
+    power = 0.6 if pure else 2.0 / 3.0
+    possible = np.add.reduceat(table.possible, table.offsets[:-1], dtype=np.int64)
+    shares = np.asarray(np.maximum(possible, 1) ** power, dtype=np.float64)
+    own = [len(s) == 1 and table.columns[s[0]].size > MOST_LEVELS for s in table.sets]
+    shares[own] = np.maximum(shares[own], _OWN * shares.mean())  # No other set has the column.
+    return shares * np.asarray(table.weights)

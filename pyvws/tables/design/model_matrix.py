@@ -67,37 +67,43 @@ def _raw(frame: nw.DataFrame[Any], read: ReadFormula) -> dict[str, Any]:
 def _checked_design(
     frame: nw.DataFrame[Any], read: ReadFormula, variables: Sequence[Any], formula: str
 ) -> Design:
-    matrix, names, terms = assembled(read, variables, len(frame), formula)
+    matrix = assembled(read, variables, len(frame), formula)
+    names, terms = named_columns(read, variables, formula)
     worst = [term for term, x in zip(terms, matrix.T, strict=True) if not np.isfinite(x).all()]
     if worst:
         raise InputError.by(
             "formula-values-of-table", formula=formula, fromkeys=", ".join(dict.fromkeys(worst))
         )
     refuse_rank_deficient(matrix, terms, read, variables)
-    return Design(matrix, names, tuple(name for name in frame.columns if name in read.columns))
+    used = tuple(name for name in frame.columns if name in read.columns)
+    return Design(matrix, tuple(names), used)
 
 
-def assembled(
-    read: ReadFormula, variables: Sequence[Any], n: int, formula: str
-) -> tuple[Floats, tuple[str, ...], list[str]]:
-    """The matrix (n, K) of evaluated variables, its columns' names, and the term of each column."""
-    codings = _codings(read, variables)
+def named_columns(
+    read: ReadFormula, variables: Sequence[Any], formula: str
+) -> tuple[list[str], list[str]]:
+    """The name and the term of each of the K columns of evaluated variables."""
     empty = [
         replace(own, codes=own.codes[:0]) if isinstance(own, Factor) else own[:0]
         for own in variables
     ]
     names = ["(Intercept)"] if read.intercept else []
     terms = list(names)  # For messages: a design column's name holds a level, a value.
-    for term, full in codings:
+    for term, full in _codings(read, variables):
         labels = _term(read, empty, term, full)[1]
         names += labels
         terms += [":".join(read.variables[place].label for place in term)] * len(labels)
     if not names:
         raise InputError.by("formula-without-column", formula=formula)
-    matrix = np.zeros((n, len(names)))
+    return names, terms
+
+
+def assembled(read: ReadFormula, variables: Sequence[Any], n: int, formula: str) -> Floats:
+    """The matrix (n, K) of evaluated variables."""
+    matrix = np.zeros((n, len(named_columns(read, variables, formula)[0])))
     start = int(read.intercept)
     matrix[:, :start] = 1.0
-    for term, full in codings:
+    for term, full in _codings(read, variables):
         variable = variables[term[0]]
         if len(term) == 1 and isinstance(variable, Factor) and not variable.ordered:
             width = variable.mark(matrix[:, start:], contrasts=not full)
@@ -106,7 +112,7 @@ def assembled(
             width = block.shape[1]
             matrix[:, start : start + width] = block
         start += width
-    return matrix, tuple(names), terms
+    return matrix
 
 
 def _term(
@@ -162,7 +168,7 @@ def recoded_design(
             raise InputError.by("formula-changes-type", label=expression.label)
         else:
             own.append(own_values)
-    return RecodedDesign(design, assembled(read, own, N, formula)[0], known)
+    return RecodedDesign(design, assembled(read, own, N, formula), known)
 
 
 def of_own_row(

@@ -143,7 +143,7 @@ class Units(Records):
     @classmethod
     def of(
         cls,
-        records: Any,
+        records: Records,
         unit_of_record: Places,
         places: Sequence[tuple[Places, int]],
         exponents: Floats | None = None,

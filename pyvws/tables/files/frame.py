@@ -10,19 +10,13 @@ from typing import Any, Literal, Protocol
 
 import narwhals as nw
 import numpy as np
-from narwhals.typing import IntoFrame
+from narwhals.typing import EagerAllowed, IntoBackend, IntoFrame
 from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positions
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError
-from pyvws.tables.files.headers import (
-    display_names,
-    named,
-    names_or_number,
-    placed,
-    record_instead,
-)
+from pyvws.tables.files.headers import display_names, named, names_or_number, placed, record_instead
 from pyvws.tables.files.kinds import distinct, floats_of
 from pyvws.tables.files.labels import id_of, spells_empty
 
@@ -43,10 +37,9 @@ def narwhal_view(table: IntoFrame) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
     try:
         frame = nw.from_native(table)
     except TypeError:
-        raise InputError(
-            f"frame must be a pandas, polars or Arrow table. Got {type(table).__name__}."
-            + (" Read the file first." if isinstance(table, (str, Path)) else "")
-        ) from None
+        hint = " Read the file first." if isinstance(table, (str, Path)) else ""
+        kind = type(table).__name__
+        raise InputError.by("frame-of-other-kind", kind=kind, hint=hint) from None
     except nw.exceptions.DuplicateError:
         refuse_names(list(getattr(table, "column_names", None) or table.columns))
         raise
@@ -220,12 +213,8 @@ def numeric_column(frame: nw.DataFrame[Any], name: str, *, role: str) -> Floats:
     column = frame[name]
     if not column.dtype.is_numeric():
         kind = str(column.dtype).partition("(")[0]  # After "(" may stand levels, which are values.
-        raise InputError(
-            f"{role} {name!r} is not numeric (its type is {kind}). Convert the column first: "
-            "to 0 and 1, to 1, 2, 3 and so on, or to amounts without signs of a currency or "
-            "commas. Or give a schema that names words such as N as missing."
-            + (" A run on one outcome takes --column 'missing = [\"N\"]'." * (role == "outcome"))
-        )
+        own = " A run on one outcome takes --column 'missing = [\"N\"]'." * (role == "outcome")
+        raise InputError.by("column-not-numeric", role=role, name=name, kind=kind, own=own)
     values = floats_of(column)
     _refuse_missing(~np.isfinite(values), column, role)
     return values
@@ -239,7 +228,9 @@ def outcome_column(frame: nw.DataFrame[Any], name: str) -> Floats:
     return numeric_column(frame, name, role="outcome")
 
 
-def outcome_series(name: str, values: Floats, kind: OutcomeKind, *, backend: Any) -> nw.Series[Any]:
+def outcome_series(
+    name: str, values: Floats, kind: OutcomeKind, *, backend: IntoBackend[EagerAllowed]
+) -> nw.Series[Any]:
     """Outcomes (N,) that a model drew, as a narwhals Series of their kind."""
     if isinstance(kind, nw.Series):
         levels = kind[values.astype(np.intp) - 1].alias(name)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from pyvws.tables.files.labels import label_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def without_hidden(frame: pl.DataFrame) -> pl.DataFrame:
@@ -65,7 +68,7 @@ def _rising(levels: Iterable[Any], declared: Sequence[str]) -> list[Any]:
     return sorted(rising, key=lambda level: place.get(label_of(level), len(place)))
 
 
-def _sorted_dictionaries(table: Any, declared: Mapping[str, Sequence[str]]) -> Any:
+def _sorted_dictionaries(table: pa.Table, declared: Mapping[str, Sequence[str]]) -> pa.Table:
     import pyarrow as pa
 
     for at, field in enumerate(table.schema):

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from pyvws._base.checks import as_text
 from pyvws.errors import InputError
@@ -27,6 +28,7 @@ _MIDNIGHT: Final = " 00:00:00"
 _AT_MIDNIGHT: Final = re.compile(r"[ T]00:00(:00(\.0+)?)?$")
 _TRUTH: Final = {"true": "1", "false": "0"}
 _MOST_DIGITS: Final = 400  # A decimal of more is beyond any number.
+_Days = TypeVar("_Days", NDArray[Any], pl.Series)
 _DAYS: Final = (date.min.toordinal(), date.max.toordinal())
 
 
@@ -184,7 +186,7 @@ def iso_of(days: float, start: str) -> str:
     return str(np.datetime64(start, "D") + np.timedelta64(int(days), "D"))
 
 
-def moved(days: Any, start: str, to: str) -> Any:
+def moved(days: _Days, start: str, to: str) -> _Days:
     """Days (N,) since `to` of dates given as days since `start`."""
     return days + (date.fromisoformat(start) - date.fromisoformat(to)).days
 
@@ -228,6 +230,6 @@ def spelled_levels(labels: Sequence[Any], levels: Sequence[str | None]) -> list[
     ]
 
 
-def bare(label: Any) -> str | None:
+def bare(label: object) -> str | None:
     """A label without its capitals and the blanks around it, and by what it is meant for."""
     return None if label is None else meant(str(label).strip().casefold())

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import unquote
 
 import numpy as np
@@ -22,13 +22,11 @@ from pyvws.errors import InputError
 from pyvws.tables.files.csv_lines import CSV_RULE, csv_layout, in_lines
 from pyvws.tables.files.hidden_values import without_hidden
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 # The errors that a damaged file raises. A panic of polars is no Exception.
-UNREADABLE: Final = (
-    pl.exceptions.PolarsError,
-    pl.exceptions.PanicException,
-    ValueError,
-    OSError,
-)
+UNREADABLE: Final = (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, OSError)
 
 COLUMN_SUFFIXES: Final = {
     ".parquet": "parquet",
@@ -216,8 +214,10 @@ def readable(path: Path, kind: str) -> Iterator[None]:
         )
         if isinstance(error, UnicodeDecodeError):
             rule += " iconv -f ISO-8859-1 -t UTF-8 turns an older encoding into UTF-8."
-        message = f"{path.name}: not a readable {kind} file ({type(error).__name__}). {rule}"
-        raise InputError(message) from None
+        raised = type(error).__name__
+        raise InputError.by(
+            "table-file-unreadable", path=path.name, kind=kind, error=raised, rule=rule
+        ) from None
 
 
 def _out_of_reach(path: Path, error: OSError) -> InputError:
@@ -343,7 +343,7 @@ def rows_and_columns(path: Path, kind: str) -> tuple[int, int]:
     return rows, width
 
 
-def _refuse_schema(schema: Any) -> None:
+def _refuse_schema(schema: pa.Schema) -> None:
     """Raise ValueError for a repeated column name, or a type that no table of records has."""
     from pyarrow import types
 

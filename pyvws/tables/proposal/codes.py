@@ -1,27 +1,33 @@
-"""Tell what whole numbers are: amounts, ids of records, ids of a panel, or codes such as trades.
+"""Tell what whole numbers are: amounts, ids of records, ids of a panel or of units, or codes.
 
 Codes have no smooth law: a trade has ten times the records of the next one, and many numbers
 between two codes are none. Codes without gaps, such as those of states, tell themselves by their
 name, or by neighbours that are as unlike as any two codes are. Amounts and counts have gaps that
 widen with their size, or a middle far from which they are rare. Ids of a panel come once in each
-wave.
+wave. Ids of units, such as households, say which records are of one unit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from pyvws._base.checks import Floats
+from pyvws.tables.files.kinds import distinct, has_labels
 from pyvws.tables.files.labels import label_of
+from pyvws.tables.proposal import notes
+from pyvws.tables.proposal.often import Bools, Codes, Often
+from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
 
-Codes = NDArray[np.intp]
+OF_NUMBERS: Final = ("negative-binomial", "normal", "truncated-normal", "gamma", "beta")
+"""Families of numbers. A column of one may still be of ids."""
 
 FEW: Final = 20  # Whole numbers with at most so many values are codes.
 _PAIRS: Final = 5.0  # So many pairs of alike numbers were to be expected of no ids.
@@ -36,6 +42,9 @@ _LEAST_PAIRS: Final = 10
 _MIDDLE: Final = 0.2  # Records fall by such a rank correlation with the distance from the median,
 _WIDENING: Final = 0.3  # or gaps widen by such a one with the size of a number.
 _GAPS: Final = 0.5  # A code has at most such a share of the numbers that its span has.
+_FEW_UNITS: Final = 4  # So few may still be units, of which a rule needs several.
+_MOST_MEMBERS: Final = 30  # A unit has at most so many records on average,
+_MOST_OF_AN_ID: Final = 100  # or so many where its name is one of ids.
 _OF_CODES: Final = re.compile(
     "codes?|states?|region|county|district|province|canton|country|municipality|fips|nuts|puma|"
     "occupation|occ|isco|nace|sic"
@@ -53,7 +62,7 @@ _NUMBERED: Final = re.compile(r"([^\W\d_]+[-_ ]?)([0-9]{3,})")
 _PART_OF_NAME: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _BY_CHANCE: Final = 10.0  # Standard errors.
 _FAR_FROM_EVEN: Final = 2.0  # Distances from evenly spread ids, over the root of their number.
-_PAIRS_APART: Final = 10.0  # So many pairs of records would be alike if no id parted them.
+_PAIRS_APART: Final = 10.0  # So many pairs would be alike, or differ, if no id or unit did it.
 
 
 def numbers_records(values: Floats) -> bool:
@@ -172,12 +181,12 @@ def _widen(known: Floats) -> bool:
     return _rank_correlation(known, beside) > _WIDENING
 
 
-def _have_a_middle(values: Floats, known: Floats, counts: Any) -> bool:
+def _have_a_middle(values: Floats, known: Floats, counts: Codes) -> bool:
     """Whether numbers (n,) far from their median are rare: one state is as good as another."""
     return _rank_correlation(np.abs(known - np.median(values)), counts) < -_MIDDLE
 
 
-def _rank_correlation(a: Any, b: Any) -> float:
+def _rank_correlation(a: ArrayLike, b: ArrayLike) -> float:
     """The correlation of the mean ranks of two columns (n,); 0 where one is constant."""
     ranks = [rankdata(values) for values in (a, b)]
     if min(map(np.ptp, ranks)) == 0.0:
@@ -185,7 +194,7 @@ def _rank_correlation(a: Any, b: Any) -> float:
     return float(np.corrcoef(*ranks)[0, 1])
 
 
-def _unlike(counts: Any, round_to: Codes, *, every: bool) -> float:
+def _unlike(counts: Codes, round_to: Codes, *, every: bool) -> float:
     """The median share by which counts (n,) of equally round numbers differ: of neighbours, or all.
 
     Pairs of few records are left out.
@@ -222,3 +231,88 @@ def part_in_waves(ids: Codes, waves: Codes) -> bool:
         return False
     both: Any = ids.astype(np.int64) * len(of_wave) + waves
     return len(np.unique(both)) == len(both)
+
+
+def proposed_unit(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> str | None:
+    """The column of ids whose units are the largest; None where no records share an id."""
+    noted = [name for name, column in proposed.items() if column.note == notes.UNIT]
+    return min(noted, key=lambda name: len(distinct(frame[name])[1]), default=None)
+
+
+def units_of_records(frame: nw.DataFrame[Any], proposed: Mapping[str, Column]) -> Often:
+    """The unit of each record (N,): what all records of one household have is one observation.
+
+    Few units are units here too.
+    """
+    noted = [name for name, column in proposed.items() if column.note == notes.UNIT]
+    names = noted or ids_of_units(frame, proposed, least=_FEW_UNITS)
+    return Often.of(distinct(frame[names[0]])[0] if names else np.arange(len(frame)))
+
+
+def ids_of_units(
+    frame: nw.DataFrame[Any],
+    proposed: Mapping[str, Column],
+    least: int = FEW + 1,
+    *,
+    larger: bool = False,
+) -> list[str]:
+    """Columns of text or whole numbers that say which records are of one household or person.
+
+    Their values stand together, and in some other column neighbours in a unit are alike, of which
+    10 pairs or more would differ if they were any records. A column whose values stand together
+    itself tells of no units: a table sorted by age has age groups so. Or each value comes at most
+    once in each wave of some other column, as in a panel, in any order. No unit has empty cells.
+    `larger` gives those with up to 100 records a value that are too many for a household.
+    """
+    shared: list[str] = []
+    for name, column in proposed.items():
+        codes_too = column.note in (notes.CODE, notes.MANY_CODES) or (
+            least <= FEW and column.categorical
+        )
+        apart = column.note in (
+            notes.NAMED_ID,
+            notes.NUMBERED,
+        )  # Its units may stand in rows apart.
+        kind = (column.model in OF_NUMBERS or codes_too) and frame[name].dtype.is_integer()
+        text = has_labels(frame[name]) and column.note in (None, notes.TEXT, notes.NUMBERED_CODES)
+        if not (kind or text or apart) or column.days_since is not None or named_as_times(name):
+            continue
+        own = distinct(frame[name])[0]
+        if (own < 0).any():
+            continue
+        rows = np.argsort(own, kind="stable") if apart else np.arange(len(own))
+        own = own[rows]
+        others = [
+            distinct(frame[other])[0][rows]
+            for other in frame.columns
+            if other != name and proposed[other].note not in (notes.ONE, notes.OTHER, notes.ID)
+        ]
+        number = len(np.unique(own))
+        most = _MOST_OF_AN_ID if apart or larger else _MOST_MEMBERS
+        fewest = _MOST_MEMBERS if larger and not apart else _MOST_OF_AN_ID if larger else 0
+        if not (least <= number < len(own) and fewest * number < len(own) <= most * number):
+            continue
+        alike = own[1:] == own[:-1]
+        together = number == len(own) - int(alike.sum())
+        if any(
+            (together and _holds_together(alike, codes, numbered=apart))
+            or (number > FEW and part_in_waves(own, codes))
+            for codes in others
+        ):
+            shared.append(name)
+    return shared
+
+
+def _holds_together(alike: Bools, codes: Codes, *, numbered: bool) -> bool:
+    """Whether neighbours of one unit are alike in codes (N,), hardly by chance.
+
+    Codes that have each value in one place may follow the units' order alone. Of ids that look
+    `numbered` they tell too.
+    """
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
+    apart = codes[1:] != codes[:-1]
+    return bool(
+        not apart[alike].any()
+        and (numbered or apart.sum() >= len(shares))
+        and alike.sum() * (1.0 - (shares**2).sum()) >= _PAIRS_APART
+    )

@@ -29,12 +29,16 @@ from pyvws.tables.files.labels import EPOCH, as_days, as_number, days_or_number,
 from pyvws.tables.proposal import notes
 from pyvws.tables.proposal.codes import (
     FEW,
+    OF_NUMBERS,
     digits_of_numbered,
+    ids_of_units,
     look_like_codes,
     may_number_records,
     named_as_codes,
     named_as_ids,
     numbers_records,
+    proposed_unit,
+    units_of_records,
 )
 from pyvws.tables.proposal.numbers import (
     MOST_CODES,
@@ -44,8 +48,7 @@ from pyvws.tables.proposal.numbers import (
     reviewed,
     rising,
 )
-from pyvws.tables.proposal.often import Often
-from pyvws.tables.proposal.units import OF_NUMBERS, ids_of_units, proposed_unit, units_of_records
+from pyvws.tables.proposal.often import Bools, Codes, Often
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.write_values import native_levels
@@ -101,7 +104,7 @@ def proposed_columns(frame: nw.DataFrame[Any]) -> dict[str, Column]:
 
 
 def _codes_by_unit(
-    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], units: Any
+    frame: nw.DataFrame[Any], proposed: Mapping[str, Column], units: Codes
 ) -> dict[str, Column]:
     """The columns whose numbers look like codes or rates by record alone, and not by unit (N,).
 
@@ -205,7 +208,7 @@ def _category(column: nw.Series[Any], often: Often) -> Column:
 
 
 def _without_rare(
-    levels: tuple[str, ...], labels: Sequence[str], places: Any, often: Often
+    levels: tuple[str, ...], labels: Sequence[str], places: Codes, often: Often
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
     """The levels that enough records have, and what the others count as, as entries.
 
@@ -335,7 +338,7 @@ def _lie_apart(values: Floats) -> bool:
 
 
 def _of_one_value(
-    levels: tuple[str, ...], missing: Mapping[str, Any], there: Any, often: Often
+    levels: tuple[str, ...], missing: Mapping[str, Any], there: Bools, often: Often
 ) -> Column:
     """A column that has one value: a constant, or a value or none. `there` (N,) says who has it."""
     if not often.enough(there):
@@ -361,7 +364,7 @@ def _limits(column: nw.Series[Any]) -> tuple[float, float]:
     return low, low + 2.0**bits - 1.0
 
 
-def _coded_numbers(name: str, places: Any, labels: list[str], often: Often) -> Column | None:
+def _coded_numbers(name: str, places: Codes, labels: list[str], often: Often) -> Column | None:
     """The column of text that is numbers but for a few codes, such as N; None for other text.
 
     Text such as 00512 is a code, as of postal areas: a number would lose its zeros. Other whole
@@ -394,7 +397,7 @@ def _coded_numbers(name: str, places: Any, labels: list[str], often: Often) -> C
 
 
 def _often_codes(
-    codes: list[Any], places: Any, labels: list[str], often: Often
+    codes: list[Any], places: Codes, labels: list[str], often: Often
 ) -> tuple[list[Any], bool]:
     """The words among `codes` that enough records have, True for empty cells, and if others lack.
 
@@ -406,7 +409,7 @@ def _often_codes(
     return [*listed, *([True] if rare or (places < 0).any() else [])], rare
 
 
-def _coded_dates(places: Any, labels: list[str], often: Often) -> Column | None:
+def _coded_dates(places: Codes, labels: list[str], often: Often) -> Column | None:
     """The column of text that is dates but for one code; None for other text."""
     days = [as_days(label, EPOCH) for label in labels]
     codes: list[Any] = [label for label, day in zip(labels, days, strict=True) if day is None]
@@ -439,12 +442,7 @@ def _dates(
     first, last = sorted(iso_of(day, EPOCH)[:4] for day in inner)
     ends = max(f"{first}-01-01", within[0]), min(f"{last}-12-31", within[1])
     low, high = (days_or_number(end, EPOCH, "range") for end in ends)
-    entries: dict[str, Any] = {
-        "days_since": EPOCH,
-        "range": ends,
-        **around((low, high)),
-        **missing,
-    }
+    entries: dict[str, Any] = {"days_since": EPOCH, "range": ends, **around((low, high)), **missing}
     if len(points := np.intersect1d(frequent(known), of_known.numbers(known))):
         entries["mass"] = tuple(iso_of(day, EPOCH) for day in points)
     if outside or known.min() < low or known.max() > high:

@@ -18,7 +18,7 @@ from pyvws.errors import InputError
 from pyvws.tables.proposal.forms import LEAST_DIFFERENT, Forms, with_values
 from pyvws.tables.proposal.numbers import rounded_outwards
 from pyvws.tables.proposal.often import Often
-from pyvws.tables.proposal.spelling import (
+from pyvws.tables.proposal.rules import (
     condition_on,
     formatted_name,
     formatted_value,

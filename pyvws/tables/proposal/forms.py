@@ -18,7 +18,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.labels import label_of
 from pyvws.tables.proposal.numbers import step_below
 from pyvws.tables.proposal.often import Often
-from pyvws.tables.proposal.spelling import formatted_name
+from pyvws.tables.proposal.rules import formatted_name
 from pyvws.tables.schema.arithmetic import EXACT, precision
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.rules import Computed, read_rule

@@ -1,26 +1,38 @@
-"""Which values enough records and units have, so that a proposal may list them.
+"""Which values enough records and units have to be listed in a proposal, and who may accept it.
 
 A level, an end of a range or a rule that fewer than ten records have, or fewer than five units,
-could give a record back. So a proposal lists none. Of fewer than 50 records or units nobody may
-accept a proposal as it is, and it shows what there is.
+could give a record back. So a proposal lists none, and notes how many records have such values. Of
+fewer than 50 records or units nobody may accept a proposal as it is, and it shows what there is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
+import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats
-from pyvws.tables.schema.acceptance import LEAST_RECORDS as _LEAST_ACCEPTED
+from pyvws._base.phrase import counted
+from pyvws.tables.files.headers import named
+from pyvws.tables.files.kinds import distinct
+from pyvws.tables.files.labels import meant
+from pyvws.tables.schema.column import Column
+from pyvws.tables.schema.entries import values_in
+from pyvws.tables.schema.read_values import at_decimals
 
 Bools = NDArray[np.bool_]
 Codes = NDArray[np.intp]
 
-_LEAST_RECORDS: Final = 10
+_LEAST_RECORDS: Final = 10  # Of a value that is listed,
 _LEAST_UNITS: Final = 5
+_RECORDS_OR_UNITS: Final = 50  # and of a proposal that may be accepted as it is.
+_LEAST_ACCEPTED: Final = _RECORDS_OR_UNITS
+_RECORDS_A_VALUE: Final = 5  # Of each column.
+_ALL: Final = (-1e300, 1e300)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +57,7 @@ class Often:
         """That of the records in `rows` (N,) alone."""
         return type(self)(self.units[rows], self.each[rows], self.asked)
 
-    def _are_enough(self, records: Any, units: Any) -> Bools:
+    def _are_enough(self, records: ArrayLike, units: ArrayLike) -> Bools:
         if not self.asked:
             return np.asarray(records) > 0
         return (np.asarray(records) >= _LEAST_RECORDS) & (np.asarray(units) >= _LEAST_UNITS)
@@ -81,3 +93,90 @@ class Often:
                 return None
             ends.append(float(values[rows[np.argmax(met)]]))
         return (ends[0], ends[1]) if ends[0] <= ends[1] else None
+
+
+def why_not_accepted(columns: Mapping[str, Column], unit: str | None, records: int) -> str | None:
+    """Why a proposal from so many records, or units, is nearly the table, and what to do then.
+
+    It has 50 of them or more, and 5 or more for each value that a column has under review. None
+    where that is so.
+    """
+    of, least = "records" if unit is None else "units", _RECORDS_OR_UNITS
+    if records < least:
+        whose = (
+            " Records of one household or place count as one."
+            if unit is None
+            else f" All records of one {named([unit], [*columns])} are one."
+        )
+        return (
+            f"A proposal is accepted as it is from {least} {of} on. With fewer it is nearly the "
+            f"table.{whose} Check each entry, take its name out of review, and set reviewed."
+        )
+    crowded = [
+        name
+        for name, column in columns.items()
+        if records < _RECORDS_A_VALUE * sum(values_in(column.given[own]) for own in column.review)
+    ]
+    if not crowded:
+        return None
+    unfit = ""
+    if unit is not None:
+        whose = named([unit], [*columns])
+        unfit = f" First look at unit: take it out if all records of one {whose} are no unit."
+    return (
+        f"A proposal is accepted as it is with {_RECORDS_A_VALUE} {of} or more for each value that "
+        "a column has under review. Columns with fewer hold nearly the table: "
+        f"{named(crowded, [*columns])}.{unfit} Check these columns, drop them or join "
+        "levels, and take the names out of their review. Then accept the rest."
+    )
+
+
+def as_they_are(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """The columns with all numbers within their ranges, as what is computed of them needs.
+
+    Dates keep their ranges.
+    """
+    return {
+        name: Column(
+            model="normal",
+            range=_ALL,
+            decimals=column.decimals,
+            missing=column.missing,
+            mass=column.mass,
+            outside=True,
+        )
+        if column.outside and column.range and column.days_since is None
+        else column
+        for name, column in columns.items()
+    }
+
+
+def with_numbers_outside(
+    columns: Mapping[str, Column], frame: nw.DataFrame[Any]
+) -> dict[str, Column]:
+    """The columns with a note of how many records have values that `outside` is for.
+
+    The number is confidential, as a proposal is. Notes never leave with a release.
+    """
+    noted = dict(columns)
+    for name, column in columns.items():
+        if column.outside is None:
+            continue
+        places, labels = distinct(frame[name])
+        lies_outside = np.array([*(_is_outside(column, label) for label in labels), False])
+        number = counted(int(lies_outside[places].sum()), "record")
+        note = f"{number} with values that too few records share: see outside"
+        noted[name] = replace(column, note="; ".join(filter(None, (column.note, note))))
+    return noted
+
+
+def _is_outside(column: Column, label: str) -> bool:
+    """Whether the schema does not list what a label stands for."""
+    codes = column.coded_levels if column.categorical else column.missing_codes
+    if meant(label) is None or meant(label) in map(meant, codes):
+        return False
+    number = None if column.categorical else column.number_of(label)
+    if number is None:
+        return True
+    exact = at_decimals(column, number)
+    return bool(column.within(exact) != exact)

@@ -7,16 +7,17 @@ confidential, as the proposal is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from narwhals.typing import IntoFrame
 
 from pyvws._base.checks import Floats
 from pyvws._base.phrase import counted
 from pyvws.tables.files.frame import open_frame
-from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.codes import units_of_records
+from pyvws.tables.proposal.often import Codes, Often
 from pyvws.tables.proposal.rules import Told, coded_parts
-from pyvws.tables.proposal.units import units_of_records
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.schema import Schema
@@ -86,7 +87,7 @@ def _why(column: Column, columns: Mapping[str, Column], shown: Mapping[str, str]
             )
 
 
-def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[str]:
+def broken_rules(schema: Schema, frame: IntoFrame, shown: Mapping[str, str]) -> list[str]:
     """Rules that all records of a table but a few keep, with how many break them: confidential.
 
     At most 1 % of the records under a condition break it. Such a rule may be one of the
@@ -111,7 +112,7 @@ def broken_rules(schema: Schema, frame: Any, shown: Mapping[str, str]) -> list[s
 
 
 def _by_column(
-    codes: Any, earlier: list[str], schema: Schema, values: Mapping[str, Floats], often: Often
+    codes: Codes, earlier: list[str], schema: Schema, values: Mapping[str, Floats], often: Often
 ) -> Iterator[tuple[float, str, int]]:
     """Conditions on one earlier column under which nearly all records have one code (N,)."""
     told, L = Told(codes, often), int(codes.max()) + 1

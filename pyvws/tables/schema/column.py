@@ -3,58 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import Floats, as_text, choice, finite_number, near, whole_number
+from pyvws._base.checks import Floats, as_text, near
 from pyvws.errors import InputError
-from pyvws.tables.files.labels import (
-    as_days,
-    as_number,
-    days_or_number,
-    iso_date,
-    iso_of,
-    label_of,
-    meant,
-)
-from pyvws.tables.schema.agreement import (
-    agreed_outside,
-    check_groups,
-    check_model,
-    check_rules,
-    check_within,
-)
+from pyvws.tables.files.labels import as_days, as_number, iso_of, label_of, meant
 from pyvws.tables.schema.arithmetic import level_numbers
 from pyvws.tables.schema.category import (
     Category,
     part_label,
     parted,
     read_part,
+    refuse_many,
+    refuse_settings,
 )
-from pyvws.tables.schema.entries import (
-    labels,
-    missing_codes,
-    names,
-    pair,
-    refuse_both,
-    refuse_no_text,
-    several,
-)
-from pyvws.tables.schema.families import (
-    COUNTS,
-    family_named,
-)
-from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_lookup, read_rule
-
-ROLES: Final = ("public", "synthesize", "drop", "id")
-_MOST_DECIMALS = 15
+from pyvws.tables.schema.entries import Entries, refuse_both
+from pyvws.tables.schema.families import CATEGORICAL, COUNTS, FAMILIES, MOST_LEVELS
+from pyvws.tables.schema.rules import Fixed, Lookup, Rule, read_rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Entries):
     """What is public of one column. All entries are known without looking at the records.
 
     Attributes
@@ -118,29 +91,6 @@ class Column:
         Entries that a proposal took from the data and that nobody has called public yet.
     """
 
-    role: str = "synthesize"
-    model: str | None = None
-    levels: tuple[str, ...] | None = None
-    group_by: int | None = None
-    days_since: str | None = None
-    range: tuple[float, float] | None = None
-    scale: tuple[float, float] | None = None
-    cuts: tuple[float, ...] | None = None
-    decimals: int | None = None
-    predictors: tuple[str, ...] | None = None
-    formula: str | None = None
-    prefix: str | None = None
-    missing: str | bool | tuple[str | bool, ...] | None = None
-    outside: str | bool | None = None
-    mass: tuple[float, ...] = ()
-    part: Mapping[str, Any] | None = None
-    lookup: Mapping[str, Mapping[str, Any]] | None = None
-    rule: str | tuple[str, ...] | None = None
-    outcome_scale: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    note: str | None = None
-    review: tuple[str, ...] = ()
-
     if TYPE_CHECKING:  # What may be given: creation makes tuples of lists, and text of levels.
 
         def __init__(
@@ -171,64 +121,7 @@ class Column:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        for name in ("model", "formula", "outcome_scale", "prefix", "note"):
-            refuse_no_text(getattr(self, name), name)
-        choice(self.role, "role", ROLES)
-        self._keep("model", family_named(self.model))
-        self._keep("levels", labels(self.levels, self.missing))
-        if self.group_by is not None:
-            self._keep("group_by", whole_number(self.group_by, "group_by", least=1))
-        if self.days_since is not None:
-            self._keep_days(iso_date(self.days_since, "days_since"))
-        self._keep("range", pair(self.range, "range"))
-        if self.range and not self.range[0] < self.range[1]:
-            raise InputError.by("range-not-rising", range=as_text(self.range))
-        self._keep("scale", pair(self.scale, "scale"))
-        if self.scale and not self.scale[1] > 0:
-            wanted = "a centre and a width above 0"
-            raise InputError.by("scale-words", wanted=wanted, scale=as_text(self.scale))
-        if self.decimals is not None:
-            self._keep("decimals", whole_number(self.decimals, "decimals", least=0))
-            if self.decimals > _MOST_DECIMALS:
-                raise InputError.by(
-                    "decimals-too-many", most_decimals=_MOST_DECIMALS, decimals=self.decimals
-                )
-        if self.predictors is not None:
-            self._keep("predictors", names(self.predictors, "predictors"))
-        self._keep("missing", missing_codes(self.missing))
-        self._keep("mass", tuple(finite_number(x, "mass") for x in several(self.mass, "mass")))
-        if len(set(self.mass)) < len(self.mass):
-            raise InputError.by("mass-repeated")
-        if self.cuts is not None:
-            self._keep("cuts", tuple(finite_number(x, "cuts") for x in several(self.cuts, "cuts")))
-            if any(np.diff(self.cuts) <= 0):
-                raise InputError.by("cuts-not-rising")
-        self._keep("lookup", read_lookup(self.lookup))
-        if self.rule is not None and not isinstance(self.rule, str):
-            self._keep("rule", names(self.rule, "rule") or None)
-        self._keep("settings", dict(self.settings))
-        self._keep("review", names(self.review, "review"))
-        self._check_together()
-
-    def _keep(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-    def _keep_days(self, start: str) -> None:
-        """Keep the dates among the entries as days since the start."""
-        self._keep("days_since", start)
-        for name in ("range", "mass", "cuts"):
-            if (values := getattr(self, name)) is not None:
-                days = tuple(days_or_number(value, start, name) for value in several(values, name))
-                self._keep(name, days)
-        if self.scale is not None and (pair := several(self.scale, "scale")):
-            self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
-        if self.levels is not None or self.decimals not in (None, 0):
-            raise InputError.by("dates-with-decimals")
-        if self.role == "synthesize" and self.range is None:
-            raise InputError.by("dates-without-range")
-        self._keep("decimals", 0)
-
-    def _check_together(self) -> None:
+        Entries.__post_init__(self)
         refuse_both(self.predictors, self.formula)
         if self.levels is not None and (self.range or self.scale or self.mass):
             raise InputError.by("levels-and-range")
@@ -239,19 +132,103 @@ class Column:
             raise InputError.by("ids-with-entries", others=", ".join(sorted(others)))
         if self.cuts is not None and self.categorical:
             level_numbers(self, "cuts are of numbers")
-        check_rules(self)
-        check_within(self)
-        self._keep("outside", agreed_outside(self))
+        self._check_rules()
+        self._check_within()
+        self._keep("outside", self._agreed_outside())
         if self.part is not None:
             if not self.parts or self.is_computed or self.role != "synthesize":
                 raise InputError.by("part-without-parts")
             self._keep("part", read_part(self.part, ENTRIES))
-        check_groups(self)
-        check_model(self, ENTRIES)
+        self._check_groups()
+        self._check_model()
         for name in self.review:
             if name not in self.given:
                 hint = near(name, self.given)
                 raise InputError.by("review-unknown-entry", name=name, hint=hint)
+
+    def _check_groups(self) -> None:
+        """Check that levels fall into groups that the family can take."""
+        if self.group_by is None:
+            return
+        if self.levels is None or self.model not in (None, "nominal", "table"):
+            raise InputError.by("group-by-without-levels")
+        sizes = [len(levels) for levels in self.levels_by_group.values()]
+        if len(sizes) < 2 or max(sizes) < 2:
+            raise InputError.by(
+                "group-by-parts-nothing",
+                group_by=self.group_by,
+                sizes=len(sizes),
+                group_of_level=len(self.group_of_level),
+            )
+        if self.model == "nominal" and max(len(sizes), *sizes) > MOST_LEVELS:
+            raise InputError.by(
+                "group-too-large",
+                group_by=self.group_by,
+                sizes=len(sizes),
+                sizes2=max(sizes),
+                most_levels=MOST_LEVELS,
+            )
+
+    def _check_rules(self) -> None:
+        """Check that the column can follow each of its rules."""
+        if self.rules and self.role != "synthesize":
+            raise InputError.by("rule-of-other-role")
+        if self.is_computed and (len(self.rules) > 1 or self.model or self.mass):
+            raise InputError.by("computed-with-more")
+        if self.lookup and not self.categorical and self.missing_codes:
+            raise InputError.by("lookup-not-numbers")
+        for rule in self.rules:
+            rule.check(self)
+        if {*self.ruled_codes} & {*(self.levels or ())}:
+            raise InputError.by("only-where-is-level")
+        fixed = [value for rule in self.rules for value in rule.fixes]
+        if any(sum(label in (None, code) for label in fixed) > 1 for code in self.ruled_codes):
+            raise InputError.by("only-where-twice")
+
+    def _check_within(self) -> None:
+        """Check that points of mass and fixed numbers lie within the range."""
+        if self.categorical:
+            return
+        low, high = self.range or (-np.inf, np.inf)
+        fixed = (value for rule in self.rules for value in rule.fixes)
+        given = [label for label in fixed if label is not None and label not in self.missing_codes]
+        for label in (*map(self.label_of_number, self.mass), *given):
+            number = self.number_of(label)
+            if number is not None and not low <= number <= high:
+                raise InputError.by("range-below-points", label=label)
+
+    def _agreed_outside(self) -> str | bool | None:
+        """What an unknown value counts as, or None; InputError where no value is like that."""
+        if self.outside in (None, False):
+            return None
+        levels = self.levels or ()
+        if self.outside is True:
+            if not (self.range or any(as_number(level) is not None for level in levels)):
+                raise InputError.by("outside-of-text")
+            return True
+        level = label_of(self.outside)
+        if level not in levels:
+            raise InputError.by("outside-words", level=as_text(level), hint=near(level, levels))
+        return level
+
+    def _check_model(self) -> None:
+        """Check that the model takes the column and its settings."""
+        given = [*self.settings, *(["outcome_scale"] if self.outcome_scale else [])]
+        refuse_settings(self.model, given, ENTRIES)
+        if self.role != "synthesize":
+            return
+        if self.model is None and (self.is_computed or self.is_constant):
+            return
+        if self.model is None:
+            raise InputError.by("model-missing", families=", ".join(FAMILIES))
+        if self.model in CATEGORICAL and self.levels is None:
+            raise InputError.by("family-without-levels", model=self.model)
+        if self.model == "nominal" and self.group_by is None:
+            refuse_many(self.n_drawn)
+        if self.model not in CATEGORICAL and self.levels is not None:
+            raise InputError.by("family-of-numbers", model=self.model)
+        if self.model == "logistic" and len(self.coded_levels) != 2:
+            raise InputError.by("logistic-levels", coded_levels=len(self.coded_levels))
 
     @property
     def categorical(self) -> bool:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.schema.arithmetic import Coded
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.rules import Fixed, Never
 
@@ -37,7 +36,10 @@ def is_decided(column: Column, columns: Mapping[str, Column]) -> bool:
         return False
     try:
         values = _every_case(rules, columns)
-        return values is not None and bool(_fixed(rules, values, columns).all())
+        if values is None:
+            return False
+        fixed = [rule.condition.holds(values, columns) for rule in rules]
+        return bool(np.logical_or.reduce(fixed).all())
     except InputError:
         return False
 
@@ -69,13 +71,6 @@ def check_left(name: str, columns: Mapping[str, Column]) -> None:
         done |= where
     if (possible & ~kept).any():
         raise InputError.by("never-leaves-nothing")
-
-
-def _fixed(
-    rules: Sequence[Fixed], values: Mapping[str, Floats], columns: Mapping[str, Coded]
-) -> Any:
-    """Whether a rule fixes the value, by case (n,)."""
-    return np.logical_or.reduce([rule.condition.holds(values, columns) for rule in rules])
 
 
 def _every_case(

@@ -1,15 +1,21 @@
-"""Read the entries of a column: lists, names, levels and codes, each refused in one line."""
+"""The entries of a column: lists, names, levels and codes, each read or refused in one line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 
-from pyvws._base.checks import as_text, finite_number
+from pyvws._base.checks import as_text, choice, finite_number, whole_number
 from pyvws.errors import InputError
-from pyvws.tables.files.labels import label_of
+from pyvws.tables.files.labels import days_or_number, iso_date, label_of
+from pyvws.tables.schema.families import family_named
+from pyvws.tables.schema.rules import read_lookup
+
+ROLES: Final = ("public", "synthesize", "drop", "id")
+_MOST_DECIMALS: Final = 15
 
 
 def missing_codes(value: object) -> str | bool | tuple[str | bool, ...] | None:
@@ -82,3 +88,88 @@ def values_in(entry: object) -> int:
     if isinstance(entry, Mapping):
         return sum(map(values_in, entry.values()))
     return sum(map(values_in, entry)) if isinstance(entry, tuple | list) else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entries:
+    """The entries of a column as `Column` describes them, each read by itself."""
+
+    role: str = "synthesize"
+    model: str | None = None
+    levels: tuple[str, ...] | None = None
+    group_by: int | None = None
+    days_since: str | None = None
+    range: tuple[float, float] | None = None
+    scale: tuple[float, float] | None = None
+    cuts: tuple[float, ...] | None = None
+    decimals: int | None = None
+    predictors: tuple[str, ...] | None = None
+    formula: str | None = None
+    prefix: str | None = None
+    missing: str | bool | tuple[str | bool, ...] | None = None
+    outside: str | bool | None = None
+    mass: tuple[float, ...] = ()
+    part: Mapping[str, Any] | None = None
+    lookup: Mapping[str, Mapping[str, Any]] | None = None
+    rule: str | tuple[str, ...] | None = None
+    outcome_scale: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    note: str | None = None
+    review: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("model", "formula", "outcome_scale", "prefix", "note"):
+            refuse_no_text(getattr(self, name), name)
+        choice(self.role, "role", ROLES)
+        self._keep("model", family_named(self.model))
+        self._keep("levels", labels(self.levels, self.missing))
+        if self.group_by is not None:
+            self._keep("group_by", whole_number(self.group_by, "group_by", least=1))
+        if self.days_since is not None:
+            self._keep_days(iso_date(self.days_since, "days_since"))
+        self._keep("range", pair(self.range, "range"))
+        if self.range and not self.range[0] < self.range[1]:
+            raise InputError.by("range-not-rising", range=as_text(self.range))
+        self._keep("scale", pair(self.scale, "scale"))
+        if self.scale and not self.scale[1] > 0:
+            wanted = "a centre and a width above 0"
+            raise InputError.by("scale-words", wanted=wanted, scale=as_text(self.scale))
+        if self.decimals is not None:
+            self._keep("decimals", whole_number(self.decimals, "decimals", least=0))
+            if self.decimals > _MOST_DECIMALS:
+                raise InputError.by(
+                    "decimals-too-many", most_decimals=_MOST_DECIMALS, decimals=self.decimals
+                )
+        if self.predictors is not None:
+            self._keep("predictors", names(self.predictors, "predictors"))
+        self._keep("missing", missing_codes(self.missing))
+        self._keep("mass", tuple(finite_number(x, "mass") for x in several(self.mass, "mass")))
+        if len(set(self.mass)) < len(self.mass):
+            raise InputError.by("mass-repeated")
+        if self.cuts is not None:
+            self._keep("cuts", tuple(finite_number(x, "cuts") for x in several(self.cuts, "cuts")))
+            if any(np.diff(self.cuts) <= 0):
+                raise InputError.by("cuts-not-rising")
+        self._keep("lookup", read_lookup(self.lookup))
+        if self.rule is not None and not isinstance(self.rule, str):
+            self._keep("rule", names(self.rule, "rule") or None)
+        self._keep("settings", dict(self.settings))
+        self._keep("review", names(self.review, "review"))
+
+    def _keep(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _keep_days(self, start: str) -> None:
+        """Keep the dates among the entries as days since the start."""
+        self._keep("days_since", start)
+        for name in ("range", "mass", "cuts"):
+            if (values := getattr(self, name)) is not None:
+                days = tuple(days_or_number(value, start, name) for value in several(values, name))
+                self._keep(name, days)
+        if self.scale is not None and (pair := several(self.scale, "scale")):
+            self._keep("scale", (days_or_number(pair[0], start, "scale"), *pair[1:]))
+        if self.levels is not None or self.decimals not in (None, 0):
+            raise InputError.by("dates-with-decimals")
+        if self.role == "synthesize" and self.range is None:
+            raise InputError.by("dates-without-range")
+        self._keep("decimals", 0)

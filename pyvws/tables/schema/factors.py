@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals as nw
 import numpy as np
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DIGITS: Final = 15  # R turns a double into text with at most so many digits.
 _POWERS: Final = (".L", ".Q", ".C")
@@ -79,7 +82,7 @@ def make_factor(values: object) -> Factor:
     return Factor(tuple(places), np.array([places[label] for label in labels], np.intp)[codes])
 
 
-def factor_values(source: nw.Series[Any], column: Any, *, role: str) -> Any:
+def factor_values(source: nw.Series[Any], column: pd.Series, *, role: str) -> Any:
     """A column as numbers, truth values, text or a pandas Categorical (N,).
 
     `source` is the narwhals Series and `column` the same values as a pandas Series. Raises

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,9 @@ from pyvws.tables.schema.factors import (
     number_label,
     orthogonal_polynomials,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _BEFORE: Final = frozenset(["~", "+", "-", ""])
 _AFTER: Final = frozenset(["+", "-", ""])
@@ -55,7 +58,7 @@ def factor(x: object) -> Any:
     return as_factor(x).remove_unused_categories()
 
 
-def relevel(x: Any, ref: object) -> Any:
+def relevel(x: pd.Categorical, ref: object) -> Any:
     """R's ``relevel``: the level `ref` becomes the first."""
     import pandas as pd
 
@@ -81,11 +84,11 @@ def scale(x: ArrayLike) -> Floats:
     return np.asarray((values - rarith.mean(values)) / np.sqrt(rarith.var(values)))
 
 
-def log(x: ArrayLike, base: Any = None) -> Any:
+def log(x: ArrayLike, base: ArrayLike | None = None) -> Any:
     """R's ``log``: the natural logarithm, or the logarithm to a base."""
     if base is None:
         return np.log(x)
-    if np.ndim(base) == 0 and base in _LOGARITHMS:
+    if isinstance(base, (int, float)) and base in _LOGARITHMS:
         return _LOGARITHMS[base](x)
     return np.log(x) / np.log(base)
 

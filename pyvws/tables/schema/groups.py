@@ -9,12 +9,9 @@ level.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.tables.schema.category import Category
@@ -62,47 +59,3 @@ def grouped_categories(name: str, column: Column) -> dict[str, Category]:
         if len(levels) > 1
     }
     return {group_of(name): groups, **within}
-
-
-@dataclass(frozen=True, slots=True)
-class Grouped:
-    """How synthetic levels of a column with groups, or their groups, come about.
-
-    The level follows from its group and from the level drawn within the group, unless `fixed`, the
-    rules of the column, settle it: a function of codes (n,) and of the values of columns before.
-    """
-
-    name: str
-    column: Column
-    fixed: Any
-    of_group: bool
-
-    def rounded(self, codes: Floats) -> Floats:
-        """The codes (n,) as they are."""
-        return codes
-
-    def refused(self, codes: Floats, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """None: every code of a level may be drawn."""
-        return np.zeros(len(codes), dtype=np.bool_)
-
-    def left(self, values: Mapping[str, Floats]) -> None:
-        """None, which stands for all levels: no rule bars any."""
-
-    def broken(self, values: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """None: rules fix levels or leave them free."""
-        return np.zeros(len(values[self.name]), dtype=np.bool_)
-
-    def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
-        """The codes (n,) of groups, or of levels by the groups and places among `values`."""
-        by_rule = self.fixed(np.zeros(len(drawn)), values)
-        if self.of_group:
-            group = np.append(0.0, group_codes(self.column))[by_rule.astype(np.intp)]
-            return np.where(by_rule > 0.0, group, drawn)
-        codes = group_codes(self.column)
-        settled = by_rule.copy()
-        for code, group in enumerate(self.column.groups, start=1):
-            rows = np.flatnonzero((values[group_of(self.name)] == code) & (by_rule == 0.0))
-            levels = np.flatnonzero(codes == code) + 1.0  # In the order of their places.
-            inside = values.get(level_in(self.name, group))
-            settled[rows] = levels[0 if inside is None else inside[rows].astype(np.intp) - 1]
-        return settled

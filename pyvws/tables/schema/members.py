@@ -295,7 +295,7 @@ def places_in(units: Rows) -> Rows:
     return places
 
 
-def _summary(name: str, text: Any) -> Summary:
+def _summary(name: str, text: object) -> Summary:
     parts = _SUMMARY.fullmatch(text.strip()) if isinstance(text, str) else None
     if parts is None or (parts["column"] is None) == (parts["kind"] == "last"):
         raise InputError.by("summary-unreadable", name=name, help=_HELP)
@@ -305,11 +305,11 @@ def _summary(name: str, text: Any) -> Summary:
     return Summary(
         parts["kind"],
         parts["column"],
-        None if condition is None else read_condition(condition, text),
+        None if condition is None else read_condition(condition, parts.string),
     )
 
 
-def read_members(value: Any) -> Members:
+def read_members(value: object) -> Members:
     """The members of a schema's table `members`; InputError in one line for anything else."""
     if isinstance(value, Members):
         return value

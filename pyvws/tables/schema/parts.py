@@ -20,7 +20,7 @@ from pyvws.errors import InputError
 from pyvws.tables.schema.category import Category
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.groups import (
-    Grouped,
+    group_codes,
     group_of,
     grouped_categories,
     level_in,
@@ -276,6 +276,32 @@ class Finish:
         return settled
 
 
+@dataclass(frozen=True, slots=True)
+class Grouped(Finish):
+    """The same of the levels of a column with groups, or of their groups where `of_group` says so.
+
+    The level follows from its group and from the level drawn within the group, unless the rules of
+    the column settle it.
+    """
+
+    of_group: bool = False
+
+    def settled(self, drawn: Floats, values: Mapping[str, Floats]) -> Floats:
+        """The codes (n,) of groups, or of levels by the groups and places among `values`."""
+        by_rule = Finish.settled(self, np.zeros(len(drawn)), values)
+        codes = group_codes(self.column)
+        if self.of_group:
+            of_rule = np.append(0.0, codes)[by_rule.astype(np.intp)]
+            return np.where(by_rule > 0.0, of_rule, drawn)
+        settled = by_rule.copy()
+        for code, group in enumerate(self.column.groups, start=1):
+            rows = np.flatnonzero((values[group_of(self.name)] == code) & (by_rule == 0.0))
+            levels = np.flatnonzero(codes == code) + 1.0  # In the order of their places.
+            inside = values.get(level_in(self.name, group))
+            settled[rows] = levels[0 if inside is None else inside[rows].astype(np.intp) - 1]
+        return settled
+
+
 def conditionals(
     schema: Schema, name: str, values: Mapping[str, Floats], modelled: Follows
 ) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
@@ -313,7 +339,7 @@ def is_drawn(schema: Schema, name: str) -> bool:
     return not (whole in schema.computed or (of_part and only_value))
 
 
-def finish_of(schema: Schema, name: str) -> Finish | Grouped | None:
+def finish_of(schema: Schema, name: str) -> Finish | None:
     """How synthetic values of a variable of `modelled_schema` are finished; None as they are drawn.
 
     `schema` is the one that a user wrote.
@@ -321,9 +347,8 @@ def finish_of(schema: Schema, name: str) -> Finish | Grouped | None:
     whole = modelled_schema(schema).column_of[name]
     column = schema.columns[whole]
     if column.group_by is not None:
-        by_rule = Finish(whole, schema).settled
         of_level = name not in (whole, group_of(whole))
-        return None if of_level else Grouped(whole, column, by_rule, of_group=name != whole)
+        return None if of_level else Grouped(whole, schema, of_group=name != whole)
     if name != whole:
         return Finish(whole, schema, of_part=True)
     bounded = not column.categorical and (column.range is not None or column.decimals is not None)

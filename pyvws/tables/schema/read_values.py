@@ -278,9 +278,7 @@ def level_codes(
 
 
 def _codes_by_text(
-    column: nw.Series[Any],
-    levels: Sequence[str | None],
-    place_outside: Callable[[str], int | None],
+    column: nw.Series[Any], levels: Sequence[str | None], place_outside: Callable[[str], int | None]
 ) -> Floats:
     """The codes (N,) of the levels that cells are spelled as, or meant for; 0 for none of them."""
     places, labels = distinct(column, any_cell=True)

@@ -33,13 +33,7 @@ from pyvws.tables.schema.arithmetic import (
     precision,
     read_arithmetic,
 )
-from pyvws.tables.schema.conditions import (
-    MISSING,
-    Bools,
-    Condition,
-    is_missing,
-    read_condition,
-)
+from pyvws.tables.schema.conditions import MISSING, Bools, Condition, is_missing, read_condition
 
 _FIXED: Final = re.compile(r"(?P<value>.+?)\s+(?P<only>only\s+)?where\s+(?P<condition>.+)", re.S)
 _NEVER: Final = re.compile(
@@ -69,6 +63,14 @@ class Ruled(Ranged, Protocol):
     def rounded(self, numbers: Floats | float) -> Floats: ...
 
 
+Columns = Mapping[str, Ruled]
+Numbers = Floats | float
+Judged = tuple[Bools, Bools]
+"""Where a condition fixes the value (n,), and which records break the rule (n,)."""
+Settled = tuple[Bools, Numbers]
+"""Which rows (n,) the rule gives a value, and these values in the table's coding."""
+
+
 class Rule:
     """What any rule answers, unless its kind answers otherwise."""
 
@@ -95,36 +97,24 @@ class Rule:
         """Raise InputError where the column itself cannot follow the rule."""
         raise NotImplementedError
 
-    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+    def check_among(self, name: str, columns: Columns) -> None:
         """Raise InputError where column `name` cannot follow the rule by the columns it reads."""
         raise NotImplementedError
 
-    def judged(
-        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
-    ) -> tuple[Bools, Bools]:
-        """Where a condition fixes the value (n,), and which records break the rule (n,).
-
-        `part` has the codes of a number's parts.
-        """
+    def judged(self, name: str, part: Floats | None, values: Values, columns: Columns) -> Judged:
+        """What the rule says of records; `part` has the codes of a number's parts."""
         raise NotImplementedError
 
-    def narrowed(
-        self, low: Floats | float, high: Floats | float, values: Values
-    ) -> tuple[Any, Any]:
+    def narrowed(self, low: Numbers, high: Numbers, values: Values) -> tuple[Any, Any]:
         """The lowest and the highest number, by row, that the rule leaves of `low` and `high`."""
         return low, high
 
-    def left(self, name: str, left: Bools, values: Values, columns: Mapping[str, Ruled]) -> Bools:
+    def left(self, name: str, left: Bools, values: Values, columns: Columns) -> Bools:
         """Which coded levels (n, L) of a category the rule leaves, by row, of those `left`."""
         return left
 
-    def settled(
-        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
-    ) -> tuple[Bools, Floats | float]:
-        """Which rows (n,) the rule gives a value, and these values in the table's coding.
-
-        With `of_part` the values are codes of a number's parts.
-        """
+    def settled(self, name: str, values: Values, columns: Columns, *, of_part: bool) -> Settled:
+        """The values that the rule gives; with `of_part` codes of a number's parts."""
         return np.zeros(1, dtype=np.bool_), 0.0
 
 
@@ -152,12 +142,10 @@ class Fixed(Rule):
         if self.only and self.value not in (None, *column.missing_codes):
             raise InputError.by("only-without-missing")
 
-    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+    def check_among(self, name: str, columns: Columns) -> None:
         self.condition.holds({other: np.ones(1) for other in self.columns}, columns)
 
-    def judged(
-        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
-    ) -> tuple[Bools, Bools]:
+    def judged(self, name: str, part: Floats | None, values: Values, columns: Columns) -> Judged:
         column, own = columns[name], values[name]
         if self.value is None:
             agrees = is_missing(column, own)
@@ -168,9 +156,7 @@ class Fixed(Rule):
         holds = self.condition.holds(values, columns)
         return holds, np.asarray(agrees != holds if self.only else holds & ~agrees)
 
-    def settled(
-        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
-    ) -> tuple[Bools, Floats | float]:
+    def settled(self, name: str, values: Values, columns: Columns, *, of_part: bool) -> Settled:
         code = columns[name].part_code_of if of_part else columns[name].code_of
         return self.condition.holds(values, columns), code(self.value)
 
@@ -203,7 +189,7 @@ class Never(Rule):
         if {*self.barred} - {None, *column.coded_levels}:
             raise InputError.by("never-of-unknown-level")
 
-    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+    def check_among(self, name: str, columns: Columns) -> None:
         self.condition.holds({other: np.ones(1) for other in self.columns}, columns)
 
     def _barred(self, column: Ruled) -> Bools:
@@ -211,13 +197,11 @@ class Never(Rule):
         gone = column.missing_codes if None in self.barred else ()
         return np.array([level in (*self.barred, *gone) for level in column.coded_levels])
 
-    def left(self, name: str, left: Bools, values: Values, columns: Mapping[str, Ruled]) -> Bools:
+    def left(self, name: str, left: Bools, values: Values, columns: Columns) -> Bools:
         holds = self.condition.holds(values, columns)
         return left & ~(holds[:, None] & self._barred(columns[name]))
 
-    def judged(
-        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
-    ) -> tuple[Bools, Bools]:
+    def judged(self, name: str, part: Floats | None, values: Values, columns: Columns) -> Judged:
         own = self._barred(columns[name])[values[name].astype(np.intp) - 1]
         return np.zeros(len(own), dtype=np.bool_), own & self.condition.holds(values, columns)
 
@@ -238,21 +222,18 @@ class Bound(Rule):
     def check(self, column: Ruled) -> None:
         _check_number(column)
 
-    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
-        _check_numbers(self.columns, columns)
+    def check_among(self, name: str, columns: Columns) -> None:
+        if columns[self.other].categorical:
+            raise InputError.by("rule-of-levels", other=self.other)
         dated = columns[self.other].days_since is not None
         _check_dates(int(dated), (name, self.other), columns)
 
-    def judged(
-        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
-    ) -> tuple[Bools, Bools]:
+    def judged(self, name: str, part: Floats | None, values: Values, columns: Columns) -> Judged:
         own, other = values[name], values[self.other]
         broken = own < other if self.lower else own > other  # A missing number breaks no bound.
         return np.zeros(len(own), dtype=np.bool_), broken | (self.strict & (own == other))
 
-    def narrowed(
-        self, low: Floats | float, high: Floats | float, values: Values
-    ) -> tuple[Any, Any]:
+    def narrowed(self, low: Numbers, high: Numbers, values: Values) -> tuple[Any, Any]:
         other = values[self.other]  # A missing number bounds nothing.
         if self.strict:
             other = np.nextafter(other, np.inf if self.lower else -np.inf)
@@ -277,7 +258,7 @@ class Computed(Rule):
         if column.categorical and self.arithmetic.column is None:
             _check_number(column)
 
-    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+    def check_among(self, name: str, columns: Columns) -> None:
         if columns[name].categorical:
             of_other = columns[self.columns[0]]
             if not of_other.categorical or set(of_other.coded_levels) - set(
@@ -291,16 +272,14 @@ class Computed(Rule):
         _check_dates(self.arithmetic.dates(columns), (name, *self.columns), columns)
         self.arithmetic.range_in(columns)
 
-    def _copied(self, name: str, values: Values, columns: Mapping[str, Ruled]) -> Floats:
+    def _copied(self, name: str, values: Values, columns: Columns) -> Floats:
         """The codes (n,) of a category that equals another one."""
         (other,) = self.columns
         levels = columns[name].coded_levels
         codes = [levels.index(label) + 1.0 for label in columns[other].coded_levels]
         return np.array(codes)[values[other].astype(np.intp) - 1]
 
-    def judged(
-        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
-    ) -> tuple[Bools, Bools]:
+    def judged(self, name: str, part: Floats | None, values: Values, columns: Columns) -> Judged:
         own, fixed = values[name], np.zeros(len(values[name]), dtype=np.bool_)
         if columns[name].categorical:
             return fixed, own != self._copied(name, values, columns)
@@ -312,9 +291,7 @@ class Computed(Rule):
         near = (own >= low - room) & (own <= high + room)
         return fixed, np.asarray(~(near | (np.isnan(own) & np.isnan(low))))
 
-    def settled(
-        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
-    ) -> tuple[Bools, Floats | float]:
+    def settled(self, name: str, values: Values, columns: Columns, *, of_part: bool) -> Settled:
         if columns[name].categorical:
             return np.ones(1, dtype=np.bool_), self._copied(name, values, columns)
         made = self.arithmetic.of(values, columns)
@@ -342,26 +319,22 @@ class Lookup(Rule):
         for value in self.value_of.values():
             _check_fixed(value, column)
 
-    def check_among(self, name: str, columns: Mapping[str, Ruled]) -> None:
+    def check_among(self, name: str, columns: Columns) -> None:
         if not columns[self.other].categorical:
             raise InputError.by("lookup-without-levels", other=self.other)
         if set(self.value_of) != set(map(looked_up_by, columns[self.other].coded_levels)):
             raise InputError.by("lookup-incomplete", other=self.other)
 
-    def _of(self, name: str, values: Values, columns: Mapping[str, Ruled]) -> Floats:
+    def _of(self, name: str, values: Values, columns: Columns) -> Floats:
         levels = map(looked_up_by, columns[self.other].coded_levels)
         of_code = np.array([columns[name].code_of(self.value_of[level]) for level in levels])
         return np.asarray(of_code[values[self.other].astype(np.intp) - 1], dtype=np.float64)
 
-    def judged(
-        self, name: str, part: Floats | None, values: Values, columns: Mapping[str, Ruled]
-    ) -> tuple[Bools, Bools]:
+    def judged(self, name: str, part: Floats | None, values: Values, columns: Columns) -> Judged:
         broken = np.asarray(values[name] != self._of(name, values, columns))
         return np.zeros(len(broken), dtype=np.bool_), broken
 
-    def settled(
-        self, name: str, values: Values, columns: Mapping[str, Ruled], *, of_part: bool
-    ) -> tuple[Bools, Floats | float]:
+    def settled(self, name: str, values: Values, columns: Columns, *, of_part: bool) -> Settled:
         return np.ones(1, dtype=np.bool_), self._of(name, values, columns)
 
 
@@ -375,13 +348,7 @@ def _check_number(column: Ruled) -> None:
         raise InputError.by("rule-of-numbers")
 
 
-def _check_numbers(names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
-    for other in names:
-        if columns[other].categorical:
-            raise InputError.by("rule-of-levels", other=other)
-
-
-def _check_dates(dates: int, names: Sequence[str], columns: Mapping[str, Ruled]) -> None:
+def _check_dates(dates: int, names: Sequence[str], columns: Columns) -> None:
     """Raise InputError for days since unlike starts, or a column that takes days of another kind.
 
     The first of the names has a rule with so many `dates`: 1 makes a date, and 0 a number. The days
@@ -393,15 +360,16 @@ def _check_dates(dates: int, names: Sequence[str], columns: Mapping[str, Ruled])
         raise InputError.by("rule-takes-dates-of-other-days")
 
 
-def read_lookup(value: Any) -> dict[str, dict[str, str]] | None:
+def read_lookup(value: object) -> dict[str, dict[str, str]] | None:
     """A lookup with its labels and values as text; None for none."""
     if value is None:
         return None
-    inner = list(value.values()) if isinstance(value, Mapping) else []
-    if len(inner) != 1 or not isinstance(inner[0], Mapping):
+    if not isinstance(value, Mapping) or len(value) != 1:
         raise InputError.by("lookup-shape")
-    (other,) = value
-    return {other: {label_of(label): label_of(given) for label, given in inner[0].items()}}
+    ((other, inner),) = value.items()
+    if not isinstance(inner, Mapping):
+        raise InputError.by("lookup-shape")
+    return {other: {label_of(label): label_of(given) for label, given in inner.items()}}
 
 
 def looked_up_by(level: str | None) -> str:

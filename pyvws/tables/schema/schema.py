@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import narwhals as nw
-from narwhals.typing import IntoFrame, IntoSeries
+from narwhals.typing import EagerAllowed, IntoBackend, IntoFrame, IntoSeries
 from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats, as_text, near, positive, whole_number
 from pyvws._base.folders import write_whole
 from pyvws._base.toml import toml_value
 from pyvws.errors import InputError
-from pyvws.sheet.sheet import Sheet, html
+from pyvws.sheet import Sheet, html
 from pyvws.tables.files.frame import check_columns, open_frame
 from pyvws.tables.files.headers import about
-from pyvws.tables.schema.acceptance import why_not_accepted
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.decided import check_left, is_decided
 from pyvws.tables.schema.formula import read_formula
@@ -211,13 +210,12 @@ class Schema:
         rule. Categories become conditional tables where regressions on all earlier columns would be
         too long. An id that several records share is the unit of privacy.
         """
+        from pyvws.tables.proposal.codes import proposed_unit, units_of_records
         from pyvws.tables.proposal.columns import proposed_columns
         from pyvws.tables.proposal.computed import computed_columns
-        from pyvws.tables.proposal.exclusions import proposed_exclusions
-        from pyvws.tables.proposal.outside import as_they_are, with_numbers_outside
-        from pyvws.tables.proposal.rules import proposed_rules
+        from pyvws.tables.proposal.often import as_they_are, with_numbers_outside
+        from pyvws.tables.proposal.rules import proposed_exclusions, proposed_rules
         from pyvws.tables.proposal.short_conditionals import short_conditionals
-        from pyvws.tables.proposal.units import proposed_unit, units_of_records
 
         table = open_frame(frame, least=1)
         columns = proposed_columns(table)
@@ -241,6 +239,8 @@ class Schema:
     @property
     def why_not_accepted(self) -> str | None:
         """Why nobody may accept a proposal as it is, and what to do; None if somebody may."""
+        from pyvws.tables.proposal.often import why_not_accepted
+
         return why_not_accepted(self.columns, self.unit, self.proposed_from or 0)
 
     def accepted(self, by: bool | str = True) -> Schema:
@@ -250,7 +250,7 @@ class Schema:
         InputError for a proposal from so few records that its entries give records back.
         """
         if (why := self.why_not_accepted) is not None:
-            raise InputError(why)
+            raise InputError.by("proposal-not-accepted", why=why)
         columns = {name: replace(column, review=()) for name, column in self.columns.items()}
         return replace(self, columns=columns, reviewed=by, proposed_from=None)
 
@@ -419,7 +419,9 @@ class Schema:
         check_columns(table, [*self.public, *own], role="The schema")
         return coded_columns(own, table, counts=counts, by_schema=by_schema, unknown=unknown)
 
-    def numbered(self, name: str, numbers: NDArray[Any], backend: Any) -> nw.Series[Any]:
+    def numbered(
+        self, name: str, numbers: NDArray[Any], backend: IntoBackend[EagerAllowed]
+    ) -> nw.Series[Any]:
         """New ids (M,) of synthetic records, by their numbers from 1."""
         prefix = self.columns[name].prefix
         if prefix is None:

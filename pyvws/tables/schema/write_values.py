@@ -1,25 +1,29 @@
 """The writer of a column's values: codes as the levels that went in, numbers and dates by a type.
 
 A released column has the kind and type of a column `like`: the table's own, or one by the schema.
+What it holds is said to those who read a release: regressions, programs, files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
 import polars as pl
-from narwhals.typing import IntoSeries
+from narwhals.typing import IntoDType, IntoSeries
 from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.kinds import days_of, has_labels, holds_dates, kind_of
-from pyvws.tables.files.labels import are_truth_values, as_number
+from pyvws.tables.files.labels import are_numbers, are_truth_values, as_number
 from pyvws.tables.schema.column import Column
+
+Content = Literal["numbers", "dates", "truth values", "text"]
+"""What the values of a column are to those who read them."""
 
 
 def released_type(
@@ -59,7 +63,7 @@ def type_of_levels(levels: Sequence[str | None], values: nw.Series[Any]) -> nw.S
     return _typed(["1"], nw.String, values)
 
 
-def _typed(cells: list[Any], kind: Any, values: nw.Series[Any]) -> nw.Series[Any]:
+def _typed(cells: list[Any], kind: IntoDType, values: nw.Series[Any]) -> nw.Series[Any]:
     return nw.new_series(values.name, cells, kind, backend=values.implementation)
 
 
@@ -113,7 +117,9 @@ def written_column(
     return _with_cells(cells, kind, name, source)
 
 
-def _with_cells(cells: NDArray[Any], kind: Any, name: str, like: nw.Series[Any]) -> nw.Series[Any]:
+def _with_cells(
+    cells: NDArray[Any], kind: IntoDType, name: str, like: nw.Series[Any]
+) -> nw.Series[Any]:
     """Cells (M,), None where empty, as a column of a kind, of pandas' own type where it fits."""
     if not like.implementation.is_pandas():
         return nw.new_series(name, cells.tolist(), kind, backend=like.implementation)
@@ -164,7 +170,7 @@ def dates_like(days: Floats, start: str, name: str, like: nw.Series[Any]) -> nw.
     return series
 
 
-def _native(dates: Any, like: nw.Series[Any]) -> Any:
+def _native(dates: NDArray[Any], like: nw.Series[Any]) -> Any:
     if like.implementation.is_polars():
         return pl.Series(dates).cast(like.to_native().dtype)
     import pyarrow as pa
@@ -250,3 +256,31 @@ def _truth_value(level: str) -> bool:
 
 def _other_type(column: nw.Series[Any]) -> InputError:
     return InputError.by("levels-of-other-type", column=column.name)
+
+
+def content_of(column: Column) -> Content:
+    """What a regression reads a column as; of a category the levels say it, with all codes.
+
+    Levels such as 02139 are more than their number, so they are text.
+    """
+    if not column.categorical:
+        return "numbers" if column.days_since is None else "dates"
+    levels = [level for level in column.coded_levels if level is not None]
+    if are_truth_values(levels):
+        return "truth values"
+    return "numbers" if are_numbers(levels) else "text"
+
+
+def says_content(column: Column) -> bool:
+    """Whether an entry says what its column holds: that of a public one may not."""
+    told = column.days_since is not None or column.categorical or bool(column.missing_codes)
+    return told or column.role == "synthesize"
+
+
+def truth_words(columns: Mapping[str, Column]) -> dict[str, dict[bool, str]]:
+    """How a csv spells the truth values of each column that has them: by its levels."""
+    return {
+        name: {level.lower() == "true": level for level in column.levels or ()}
+        for name, column in columns.items()
+        if column.categorical and content_of(column) == "truth values"
+    }

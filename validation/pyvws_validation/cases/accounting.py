@@ -24,12 +24,14 @@ from pyvws.mechanisms.weighted_epsilon import WeightedEpsilon
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import synthesize
+from pyvws.statement.releases import costs_together
+from pyvws.statement.several_draws import total_epsilon as total_of_draws
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
 from pyvws_validation._draws import Draws
-from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
+from pyvws_validation._measured_case import OF_DRAWS, expected
 
 SEED: Final = 2**60 + 1
 WORDS: Final = {"none": 0.0, "asymptotic-dp": 1.0, "dp": 2.0}
@@ -227,4 +229,83 @@ def table_and_draws(seed: int, *shape: int) -> dict[str, Any]:
         "intercept": stream.uniform(S, -0.5, 0.5),
         "slope": stream.uniform(S, 2.0, 6.0),
         "log_scale_2": stream.uniform(S, -0.9, 0.9),
+    }
+
+
+# What draws of one strict fit cost together
+
+
+_DECADES: Final = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+
+
+def total_epsilon(epsilon: float, draws: int, delta: Floats) -> Floats:
+    """Epsilon of all draws at each delta, in whole steps of 2^-20 nats."""
+    totals = [total_of_draws(epsilon, draws, delta=share) for share in np.atleast_1d(delta)]
+    return np.round(np.array(totals) * 2**20) / 2**20
+
+
+def deltas(seed: int, number: int) -> dict[str, Any]:
+    """Deltas from 1e-9 to a tenth; a power's last bit differs between processors."""
+    draws = Draws(seed)
+    return {"delta": draws.uniform(number, 1.0, 10.0) * np.array(_DECADES)[draws.whole(number, 8)]}
+
+
+# What the releases of one table cost together
+
+
+_GUARANTEES: Final = ("dp", "approximate-dp", "asymptotic-dp", "none")
+_NEIGHBOURS: Final = ("leave-one-out", "replace-one")
+
+
+def releases_together(**releases: Any) -> Floats:
+    """The figures of `costs_together` in the order of ledger.R; delta in steps of 2^-50."""
+    names = list(releases)
+    rows = zip(*(np.atleast_1d(releases[name]).tolist() for name in names), strict=True)
+    costs = costs_together([_stated(**dict(zip(names, row, strict=True))) for row in rows])
+    strict, loose, numbers = costs["strict"], costs["asymptotic"], costs["releases"]
+    return np.array(
+        [
+            *(strict["epsilon"], round(strict["delta"] * 2**50) / 2**50, strict["zcdp"]),
+            *(loose["epsilon"], loose["of_window"]),
+            *(numbers["strict"], numbers["asymptotic"], numbers["none"]),
+            float(costs["neighbours"] == "replace-one"),
+        ]
+    )
+
+
+def _stated(
+    *, kind: float, epsilon: float, delta: float, rho: float, window: float, replaced: float
+) -> dict[str, Any]:
+    """The parts of a statement that say what a release costs."""
+    counts, strict = kind == 2.0, kind <= 2.0
+    figures = {
+        neighbours: {"total": steps * epsilon, "total_of_window": steps * window}
+        | ({"total_zcdp": steps**2 * rho} if kind == 1.0 else {})
+        for steps, neighbours in enumerate(_NEIGHBOURS, start=1)
+    }
+    claimed = _NEIGHBOURS[int(replaced)]
+    total = epsilon if counts else figures[claimed]["total"]
+    return {
+        "guarantee": _GUARANTEES[int(kind) - 1],
+        "unit_of_privacy": "one record",
+        "epsilon_by_neighbours": figures,
+        "certified": {"neighbours": claimed, "epsilon_total": total} if strict else None,
+        "delta": delta,
+        "counts": {"rho": rho},
+    }
+
+
+# Arguments
+
+
+def releases(seed: int, number: int) -> dict[str, Any]:
+    """Releases of all kinds, whose costs are whole eighths, but for deltas below 1e-6."""
+    draws = Draws(seed)
+    return {
+        "kind": 1.0 + draws.whole(number, 4),
+        "epsilon": (1.0 + draws.whole(number, 40)) / 8.0,
+        "delta": draws.uniform(number, 1e-9, 1e-6),
+        "rho": (1.0 + draws.whole(number, 40)) / 8.0,
+        "window": draws.whole(number, 40) / 8.0,
+        "replaced": (draws.uniform(number) < 0.3).astype(np.float64),
     }

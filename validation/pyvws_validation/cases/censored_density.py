@@ -19,8 +19,9 @@ from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.clamp import CLAMPS, Clamp
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws_validation._draws import Draws
+from pyvws_validation._measured_case import Findings
 from pyvws_validation._stan_answers import Answers, LiveStan
-from pyvws_validation._stan_case import CLAMPED, FAMILIES, Judgement, StanCase, seeded_target
+from pyvws_validation._stan_case import CLAMPED, FAMILIES, StanCase, seeded_target
 
 # The two sums add the same terms in different orders, and terms near 0 cancel.
 VALUE_LIMIT: Final = 1e-11
@@ -38,11 +39,11 @@ _MODELS: Final[dict[str, str | Model]] = {
 }
 
 
-def _judged(model: str, engine: str, kind: str, answers: Answers | None = None) -> Judgement:
+def _judged(model: str, engine: str, kind: str, answers: Answers | None = None) -> Findings:
     """Whether the differences are within the limits, and the largest differences."""
     asked = answers or LiveStan(engine)
     value, gradient = np.max([_at(model, engine, kind, K, asked) for K in _COLUMNS], axis=0)
-    return Judgement.of(
+    return Findings.limited(
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative",
         ("log density, relative", value, VALUE_LIMIT),
         ("gradient, relative", gradient, GRADIENT_LIMIT),

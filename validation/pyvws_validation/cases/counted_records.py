@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.classes import impute
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.sets import counted_table
-from pyvws.privacy.discrete_gaussian import composed_delta
+from pyvws.mechanisms.counts.workload import workload
+from pyvws.privacy.discrete_noise import composed_delta
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._draws import Draws
@@ -40,7 +40,7 @@ def pair_counts(first: Floats, second: Floats, third: Floats, sizes: Floats) -> 
         f"c{k}": Column(model="nominal", levels=tuple(map(str, range(int(size)))))
         for k, size in enumerate(sizes)
     }
-    table = counted_table(Schema(columns), ("pairs",))
+    table = workload(Schema(columns), ("pairs",))
     codes = np.column_stack([first, second, third]).astype(np.int32)
     return np.asarray(table.counts(codes), dtype=np.float64)
 
@@ -64,7 +64,7 @@ def state_means(
     """1 and the mean share of the n imputed records in each state, of a long chain."""
     ruled = not all(drawn)
     schema = Schema({"a": _FIRST, "b": _RULED if ruled else _FIRST})
-    table = counted_table(schema, ("pairs", "a"))
+    table = workload(schema, ("pairs", "a"))
     counts = np.zeros(len(table.possible), dtype=np.int64)
     wide = table.columns["b"].size
     places = np.asarray(first, dtype=np.int64) * wide + np.asarray(second, dtype=np.int64)
@@ -93,7 +93,7 @@ def cell_means(n: int, noisy: Floats, scale: float, family: str) -> Floats:
 
 
 def _family_means(column: Column, n: int, noisy: Floats, scale: float, sweeps: int) -> Floats:
-    table = counted_table(Schema({"b": column}), ("pairs",), conditionals=True)
+    table = workload(Schema({"b": column}), ("pairs",), conditionals=True)
     counts = np.asarray(noisy, dtype=np.int64)
     noisy_tables = Measurements(
         table=table,

@@ -21,8 +21,9 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws_validation._draws import Draws
 from pyvws_validation._largest_terms import largest_terms
+from pyvws_validation._measured_case import Findings
 from pyvws_validation._stan_answers import Answers, LiveStan
-from pyvws_validation._stan_case import COMPARED, Judgement, StanCase, seeded_target
+from pyvws_validation._stan_case import COMPARED, StanCase, seeded_target
 
 # The two sums add the same terms in different orders: a few hundred roundings.
 VALUE_LIMIT: Final = 1e-12
@@ -59,11 +60,11 @@ LargestTerms = Callable[[dict[str, Floats], Floats, Floats], Floats]
 
 def judge_program(
     model: str, engine: str, program: str | None = None, *, names: Mapping[str, str] = _SAME
-) -> tuple[bool, str]:
-    """Whether a Stan program, or the package's own, agrees with the model, and the differences in
-    words; `names` are the program's names of data where they are others.
+) -> Findings:
+    """The differences of a Stan program, or the package's own, from the model; `names` are the
+    program's names of data where they are others.
     """
-    return _judgement(model, engine, program=program, names=names)[:2]
+    return _judgement(model, engine, program=program, names=names)
 
 
 def _judgement(
@@ -73,7 +74,7 @@ def _judgement(
     *,
     program: str | None = None,
     names: Mapping[str, str] = _SAME,
-) -> Judgement:
+) -> Findings:
     asked = answers or LiveStan(engine)
 
     def at(K: int) -> Gaps:
@@ -93,14 +94,14 @@ def judgement(
     *,
     pointwise_limit: float,
     value_limit: float = VALUE_LIMIT,
-) -> Judgement:
+) -> Findings:
     """Whether all `differences` are within the limits, and the largest differences."""
     value, gradient, pointwise = np.max(list(gaps), axis=0)
     measured = (
         f"log density {value:.1e} relative, gradient {gradient:.1e} relative, "
         f"log-likelihood {pointwise:.1f} ulp of its largest term"
     )
-    return Judgement.of(
+    return Findings.limited(
         measured,
         ("log density, relative", value, value_limit),
         ("gradient, relative", gradient, GRADIENT_LIMIT),

@@ -10,7 +10,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -40,9 +40,9 @@ _FAR: Final = 1000.0  # Between the means of two draws.
 class DrawnDatasets(MeasuredRow):
     """A release whose datasets `wrong` counts what must not be in: by its words, 0 of each."""
 
-    kind: ClassVar[str] = "statement"
-    source: ClassVar[str] = "the law of the draws"
-    outside: ClassVar[str] = "Found"
+    kind: str = "statement"
+    source: str = "the law of the draws"
+    outside: str = "Found"
     paper: str = "vws2024, section 2"
     table: Callable[[], pl.DataFrame]
     settings: Callable[[], Mapping[str, Any]]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
+import polars as pl
 
 from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation import bootstrap, whack_a_mole
 from pyvws.evaluation.combining_rules import combine, combine_formula
+from pyvws.evaluation.k_marginal import worse_than_independent
+from pyvws.evaluation.published_table import tabulate
 from pyvws.r_numbers import rarith
 from pyvws_validation._draws import Draws
 
@@ -100,14 +104,18 @@ def by_draw(estimates: Floats, variances: Floats, draws: Ints) -> Floats:
 
 def regression(outcomes: list[Floats], x: Floats, group: Ints, kind: Kind) -> Floats:
     """Combined coefficients of outcome ~ x + group, then their combined variances."""
-    import pandas as pd
+    return _coefficients(outcomes, x, group, ("estimate", "variance"), kind=kind)
 
+
+def _coefficients(
+    outcomes: list[Floats], x: Floats, group: Ints, parts: Sequence[str], **how: Any
+) -> Floats:
     tables = [
-        pd.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
+        pl.DataFrame({"outcome": outcome, "x": x, "group": group.astype(str)})
         for outcome in outcomes
     ]
-    combined = combine_formula(tables, "outcome ~ x + group", kind=kind).values()
-    return np.array([f.estimate for f in combined] + [f.variance for f in combined])
+    found = combine_formula(tables, "outcome ~ x + group", **how).values()
+    return np.array([getattr(own, part) for part in parts for own in found])
 
 
 def _partial(seed: int, datasets: int) -> dict[str, Any]:
@@ -138,12 +146,16 @@ def _interval(seed: int, *shape: int) -> dict[str, Any]:
     return (_partial if seed % 2 else _full)(seed, *shape)
 
 
-def _regression(seed: int, datasets: int) -> dict[str, Any]:
+def _outcomes(seed: int, datasets: int) -> dict[str, Any]:
     draws = Draws(seed)
     x, group = draws.bell(40, 10.0, 3.0), draws.whole(40, 3)
     group[:3] = 0, 1, 2
     outcomes = [5.0 + 2.0 * x + 3.0 * group + draws.bell(40, 0.0, 4.0) for _ in range(datasets)]
-    return {"outcomes": outcomes, "x": x, "group": group, "kind": "partial"}
+    return {"outcomes": outcomes, "x": x, "group": group}
+
+
+def _regression(seed: int, datasets: int) -> dict[str, Any]:
+    return {**_outcomes(seed, datasets), "kind": "partial"}
 
 
 # Overlap of intervals: apart, touching, nested and equal
@@ -233,3 +245,75 @@ def _pair(seed: int, records: int) -> dict[str, Any]:
 
 def _risk(seed: int, records: int) -> dict[str, Any]:
     return {"risk": _risks(seed, records)}
+
+
+# Joint shares of pairs of columns
+
+
+def _codes(seed: int, records: int) -> dict[str, Any]:
+    """Two to four columns; the synthetic table is longer, and has categories of its own."""
+    draws = Draws(seed)
+
+    def table(n: int, most: int) -> Any:
+        return np.column_stack([draws.whole(n, most + column) for column in range(2 + seed % 3)])
+
+    return {"original": table(records, 2 + seed), "synthetic": table(records + seed, 1 + 2 * seed)}
+
+
+def _scores(seed: int, scores: int) -> dict[str, Any]:
+    """Scores in few whole numbers, so that many lie exactly on a margin."""
+    draws = Draws(seed)
+    kinds = ("score", "independent", "bootstrap")
+    return {**{kind: 988.0 + draws.whole(scores, 15) for kind in kinds}, "best": 1000.0}
+
+
+def each_worse_than_independent(
+    score: Floats, independent: Floats, bootstrap: Floats, best: float
+) -> Floats:
+    """`worse_than_independent` of each place."""
+    places = zip(score, independent, bootstrap, strict=True)
+    return np.array([worse_than_independent(*scores, best=best) for scores in places], np.float64)
+
+
+# Rules of the population and of the table
+
+
+Of = Literal["population", "table"]
+
+
+_PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
+
+
+def imputed_estimate(estimates: Floats, variances: Floats, of: Of) -> Floats:
+    """Estimate, T and degrees of freedom."""
+    found = combine(estimates, variances, of=of)
+    return np.array([found.estimate, found.variance, found.df])
+
+
+def imputed_regression(outcomes: list[Floats], x: Floats, group: Ints, of: Of) -> Floats:
+    """The same of the coefficients of outcome ~ x + group, part after part."""
+    return _coefficients(outcomes, x, group, ("estimate", "variance", "df"), of=of)
+
+
+def imputed_table(y: Floats, cell: Ints, datasets: int, of: Of, level: float) -> Floats:
+    """Counts and means by cell of a table of datasets, part after part."""
+    each = len(y) // datasets
+    records = pl.DataFrame({"y": y, "cell": cell})
+    table = tabulate(
+        [records[each * place : each * (place + 1)] for place in range(datasets)],
+        by={"cell": sorted(set(np.asarray(cell).tolist()))},
+        count=True,
+        mean="y",
+        of=of,
+        level=level,
+    )
+    return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])
+
+
+def _records(seed: int, each: int, cells: int) -> dict[str, Any]:
+    """Records of some datasets, each of which has records in all cells."""
+    datasets, draws = 2 + seed % 3, Draws(seed)
+    cell = draws.whole(datasets * each, cells)
+    for start in range(0, len(cell), each):
+        cell[start : start + 2 * cells] = np.repeat(np.arange(cells), 2)
+    return {"y": draws.bell(len(cell), 3.0, 40.0), "cell": cell, "datasets": datasets}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from pyvws._base.checks import Floats
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesizer import Synthesizer, synthesize
-from pyvws.statement.guarantees import STRICT
+from pyvws.statement.words import STRICT
 from pyvws_validation._adversarial import (
     CLAIMED,
     SHARED,
@@ -49,7 +49,7 @@ _LONG: Final = 2**60
 class _Loss(MeasuredRow):
     """A loss between a share of the claim and the claim, with the words that releases state."""
 
-    outside: ClassVar[str] = "Above the claim, or too far below it to show anything"
+    outside: str = "Above the claim, or too far below it to show anything"
 
     def judged(
         self, measured: tuple[Measurement, ...], words: set[Word], seeds: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class ComputedLoss(_Loss):
 
     runs: Runs
     share: Share
-    epsilons: tuple[float, ...] = (4.0, 10.0)
+    epsilons: tuple[float, ...]
 
     @property
     def function(self) -> str:
@@ -203,59 +203,53 @@ _SHARED: Final = {f"draws-{draws}-of-3-datasets": runs for draws, runs in SHARED
 }
 
 
+def _computed(
+    name: str, runs: Runs, share: Share, *epsilons: float, paper: str = _CENSORED
+) -> ComputedLoss:
+    return ComputedLoss(
+        id=f"guarantee/{name}",
+        paper=paper,
+        runs=runs,
+        share=share,
+        epsilons=epsilons or (4.0, 10.0),
+    )
+
+
+def _paper(runs: Runs) -> str:
+    return _HISTOGRAM if isinstance(runs, HistogramRuns) else _CENSORED
+
+
+_BINNED: Final[dict[str, Any]] = {
+    "bases": ((0.5, 0.5), (0.0, 0.3, 0.9, 1.0)),
+    "extremes": (0.0, 0.4, 1.0, -1e300, 1e300),
+}
+
 CASES: Final[tuple[ComputedLoss | SampledLoss | WindowLoss | WeightsLoss, ...]] = (
     *(
-        ComputedLoss(
-            id=f"guarantee/{_IDS[clamp]}-{name}{'-in-steps' if in_steps else ''}",
-            paper=_CENSORED,
-            runs=censored_runs(clamp, name, in_steps=in_steps),
-            share=share,
-            epsilons=(4.0,) if in_steps else (4.0, 10.0),
+        _computed(
+            f"{_IDS[clamp]}-{name}{'-in-steps' if in_steps else ''}",
+            censored_runs(clamp, name, in_steps=in_steps),
+            share,
+            *((4.0,) if in_steps else ()),
         )
         for (clamp, name), share in CLAIMED.items()
         for in_steps in _in_steps(clamp, name)
     ),
+    *(_computed(name, runs, WHOLE) for name, runs in (*_SCORED.items(), *_SHARED.items())),
+    *(_computed(f"staged-{name}", runs, _JOINT, 4.0) for name, runs in STAGED.items()),
+    *(_computed(f"table-{name}", runs, share) for name, (runs, share) in TABLES.items()),
+    *(_computed(f"units-{name}", runs, WHOLE, 4.0) for name, runs in UNITS.items()),
     *(
-        ComputedLoss(id=f"guarantee/{name}", paper=_CENSORED, runs=runs, share=WHOLE)
-        for name, runs in (*_SCORED.items(), *_SHARED.items())
-    ),
-    *(
-        ComputedLoss(
-            id=f"guarantee/staged-{name}", paper=_CENSORED, runs=runs, share=_JOINT, epsilons=(4.0,)
-        )
-        for name, runs in STAGED.items()
-    ),
-    *(
-        ComputedLoss(id=f"guarantee/table-{name}", paper=_CENSORED, runs=runs, share=share)
-        for name, (runs, share) in TABLES.items()
-    ),
-    *(
-        ComputedLoss(
-            id=f"guarantee/units-{name}", paper=_CENSORED, runs=runs, share=WHOLE, epsilons=(4.0,)
-        )
-        for name, runs in UNITS.items()
-    ),
-    *(
-        ComputedLoss(
-            id=f"guarantee/histogram-{relation}",
+        _computed(
+            f"histogram-{relation}",
+            HistogramRuns(neighbours=relation, **_BINNED),
+            _WHOLE_CLAIM,
             paper=_HISTOGRAM,
-            runs=HistogramRuns(
-                neighbours=relation,
-                bases=((0.5, 0.5), (0.0, 0.3, 0.9, 1.0)),
-                extremes=(0.0, 0.4, 1.0, -1e300, 1e300),
-            ),
-            share=_WHOLE_CLAIM,
         )
         for relation in ("replace", "loo")
     ),
     *(
-        ComputedLoss(
-            id=f"guarantee/extreme-{name}",
-            paper=_HISTOGRAM if isinstance(runs, HistogramRuns) else _CENSORED,
-            runs=runs,
-            share=_ANY,
-            epsilons=epsilons,
-        )
+        _computed(f"extreme-{name}", runs, _ANY, *epsilons, paper=_paper(runs))
         for name, (runs, epsilons) in EXTREME.items()
     ),
     SampledLoss(

@@ -18,8 +18,9 @@ from pyvws.models.model import Draws
 from pyvws.models.normal_mixture import NormalMixture
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
+from pyvws_validation._measured_case import Findings
 from pyvws_validation._stan_answers import Answers, LiveStan
-from pyvws_validation._stan_case import Judgement, StanCase, seeded_target
+from pyvws_validation._stan_case import StanCase, seeded_target
 from pyvws_validation.cases.density import (
     COLUMNS,
     RECORDS,
@@ -42,7 +43,7 @@ _SAMPLED: Final = 100
 _SETTINGS: Final = SamplerSettings(draws=1000, warmup=500, chains=4, target_accept=0.9)
 
 
-def _density(engine: str, answers: Answers | None = None) -> Judgement:
+def _density(engine: str, answers: Answers | None = None) -> Findings:
     """The mixture's density, gradient and record log-likelihoods against one Stan."""
     asked = answers or LiveStan(engine)
 
@@ -63,7 +64,7 @@ def _largest_terms(draws: Draws, y: Floats, X: Floats) -> Floats:
     return np.asarray(np.maximum(steps**2, 1.0).max(axis=1))
 
 
-def _posterior(engine: str) -> Judgement:
+def _posterior(engine: str) -> Findings:
     """Compare quantities without labels under the native engine and under one Stan engine."""
     model = NormalMixture(components=_COMPONENTS, smallest_sd=0.5)
     target = seeded_target(model, _SAMPLED, 1, seed=11)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.privacy.discrete_gaussian import add_discrete_gaussian
-from pyvws.privacy.discrete_laplace import add_discrete_laplace
+from pyvws.privacy.discrete_noise import add_discrete_gaussian, add_discrete_laplace
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation._seen_noise import NoisyRows, Tables
 from pyvws_validation.cases.guarantee import ComputedLoss
@@ -30,8 +29,8 @@ _ERRORS: Final = 6.0  # A right sampler leaves this range with a chance of 1e-8 
 class DrawnNoise(MeasuredRow):
     """Whether noise has its probabilities: of 0, of each sign, and the mean of its size."""
 
-    outside: ClassVar[str] = "Noise of another distribution"
-    digits: ClassVar[str] = ".2f"
+    outside: str = "Noise of another distribution"
+    digits: str = ".2f"
     paper: str = _PAPER
     scale: float
     gaussian: bool = False

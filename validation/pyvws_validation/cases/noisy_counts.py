@@ -11,14 +11,14 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.noisy_counts import NoisyCounts
-from pyvws.privacy.discrete_gaussian import composed_delta, delta_of_rho
+from pyvws.privacy.discrete_noise import composed_delta, delta_of_rho
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import synthesize
 from pyvws.tables.schema.column import Column
@@ -73,7 +73,7 @@ class Conversion(MeasuredRow):
     nothing is rounded. What follows from rho has to be at least the sum.
     """
 
-    outside: ClassVar[str] = "Not the delta of the noise"
+    outside: str = "Not the delta of the noise"
     paper: str = _PAPER
     u: float
     multiples: tuple[int, ...]
@@ -81,7 +81,7 @@ class Conversion(MeasuredRow):
 
     @property
     def function(self) -> str:
-        return "pyvws.privacy.discrete_gaussian:composed_delta"
+        return "pyvws.privacy.discrete_noise:composed_delta"
 
     def found(self) -> Findings:
         moves = [(1.0, (w * self.u) ** -0.5) for w in self.multiples]
@@ -100,7 +100,7 @@ class Conversion(MeasuredRow):
 class FreshNoise(MeasuredRow):
     """Two runs of one table under one public seed: their counts and numbers of rows differ."""
 
-    outside: ClassVar[str] = "The seed brings the noise back"
+    outside: str = "The seed brings the noise back"
     paper: str = _PAPER
     delta: float
 
@@ -118,7 +118,7 @@ class ReleasedCost(MeasuredRow):
     Pairs with the wide category are too large until cells of the number are chosen.
     """
 
-    outside: ClassVar[str] = "Not the cost that is stated"
+    outside: str = "Not the cost that is stated"
     paper: str = _PAPER
     delta: float
 
@@ -184,7 +184,7 @@ def counts_releases(database: tuple[Any, ...], count: int, seed: int) -> tuple[F
     return np.array(numbers), words
 
 
-def _losses(name: str, share: float, epsilons: tuple[float, ...], **given: Any) -> ComputedLoss:
+def _losses(name: str, share: float = _NEARLY, epsilon: float = 1.0, **given: Any) -> ComputedLoss:
     own = {"bases": TABLES, "extremes": RECORDS}
     if "cap" in given:
         own = {"bases": TABLES_OF_UNITS, "extremes": UNITS}
@@ -195,68 +195,46 @@ def _losses(name: str, share: float, epsilons: tuple[float, ...], **given: Any) 
         paper=_PAPER,
         runs=runs,
         share={relation: share},
-        epsilons=epsilons,
+        epsilons=(epsilon,),
     )
 
 
+def _alone(records: Sequence[Any]) -> dict[str, Any]:
+    """No record, and each record alone."""
+    return {"bases": ((), *((record,) for record in records)), "extremes": records}
+
+
+_BY_FAMILY: Final[dict[str, Any]] = {
+    "model": "conditionals",
+    "measure": ("predictors", "sex:age/15:job/N*2"),
+}
+_AGES: Final[dict[str, Any]] = {
+    "columns": {"age": COLUMNS["age"]},
+    "bases": ((), (("3",),), (("?",), ("39",))),
+    "extremes": (("3",), ("39",), ("1e300",), (None,)),
+}
+_OF_TABLES: Final[dict[str, Any]] = {
+    "tables": ("age:sex", "job:age/15"),
+    "measure": ("sex:age/15",),
+    "bases": TABLES[:7],
+}
+_SMALL: Final[dict[str, Any]] = {"measure": ("sex:age:job",), "records": 5, "bases": TABLES[:7]}
+
 CASES: Final[tuple[MeasuredRow, ...]] = (
-    _losses("loo", _NEARLY, (1.0,)),
-    _losses("replace", _NEARLY, (1.0,), neighbours="replace"),
-    _losses("loo-delta", _NEARLY, (1.0,), delta=DELTA),
-    _losses("replace-delta", _NEARLY, (1.0,), neighbours="replace", delta=DELTA),
-    _losses("units", _NEARLY, (1.0,), cap=2),
-    _losses("units-delta", _BY_RHO, (1.0,), cap=2, delta=DELTA),
-    _losses(
-        *("small-noise", _NEARLY, (12.0,)),
-        delta=DELTA,
-        records=5,
-        measure=("sex:age:job",),
-        bases=TABLES[:7],
-    ),
-    _losses(
-        *("conditionals", _NEARLY, (1.0,)),
-        columns=OF_TABLES,
-        model="conditionals",
-        measure=("predictors", "sex:age/15:job/N*2"),
-        bases=TABLES[:7],
-    ),
-    _losses(
-        *("regressions", _NEARLY, (1.0,)),
-        model="conditionals",
-        measure=("predictors", "sex:age/15:job/N*2"),
-        bases=TABLES[:4],
-    ),
-    _losses(
-        *("tables", _NEARLY, (1.0,)),
-        neighbours="replace",
-        tables=("age:sex", "job:age/15"),
-        measure=("sex:age/15",),
-        bases=TABLES[:7],
-    ),
-    _losses(
-        *("groups", _NEARLY, (1.0,)),
-        columns=OF_GROUPS,
-        bases=((), *((record,) for record in IN_GROUPS)),
-        extremes=IN_GROUPS,
-    ),
-    *(
-        _losses(
-            f"chosen-cells{name}",
-            _NEARLY,
-            (1.0,),
-            columns=OF_NUMBERS,
-            delta=delta,
-            bases=((), *((record,) for record in IN_NUMBERS)),
-            extremes=IN_NUMBERS,
-        )
-        for name, delta in (("", 0.0), ("-delta", DELTA))
-    ),
-    _losses(
-        *("one-column", _NEARLY, (1.0,)),
-        columns={"age": COLUMNS["age"]},
-        bases=((), (("3",),), (("?",), ("39",))),
-        extremes=(("3",), ("39",), ("1e300",), (None,)),
-    ),
+    _losses("loo"),
+    _losses("replace", neighbours="replace"),
+    _losses("loo-delta", delta=DELTA),
+    _losses("replace-delta", neighbours="replace", delta=DELTA),
+    _losses("units", cap=2),
+    _losses("units-delta", _BY_RHO, cap=2, delta=DELTA),
+    _losses("small-noise", epsilon=12.0, delta=DELTA, **_SMALL),
+    _losses("conditionals", columns=OF_TABLES, bases=TABLES[:7], **_BY_FAMILY),
+    _losses("regressions", bases=TABLES[:4], **_BY_FAMILY),
+    _losses("tables", neighbours="replace", **_OF_TABLES),
+    _losses("groups", columns=OF_GROUPS, **_alone(IN_GROUPS)),
+    _losses("chosen-cells", columns=OF_NUMBERS, **_alone(IN_NUMBERS)),
+    _losses("chosen-cells-delta", columns=OF_NUMBERS, delta=DELTA, **_alone(IN_NUMBERS)),
+    _losses("one-column", **_AGES),
     Conversion(id="guarantee/counts-conversion-one", u=4.0, multiples=(1,), epsilon=1.0),
     Conversion(id="guarantee/counts-conversion-small", u=0.5, multiples=(1, 2, 5), epsilon=3.0),
     Conversion(id="guarantee/counts-conversion-many", u=0.002, multiples=(6, 8) * 10, epsilon=1.0),

@@ -25,7 +25,8 @@ from pyvws.models.registry import find_model
 from pyvws.posterior.draws import Posterior
 from pyvws.posterior.log_likelihood import log_likelihood_blocks
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
-from pyvws_validation._stan_case import COMPARED, Judgement, StanCase, seeded_target
+from pyvws_validation._measured_case import Findings
+from pyvws_validation._stan_case import COMPARED, StanCase, seeded_target
 
 # With some twenty comparisons a right sampler exceeds 4 standard errors about once in 800 runs. The
 # seeds are fixed, so the verdict is fixed too.
@@ -38,7 +39,7 @@ _COLUMNS: Final = 2
 _SLOPE: Final = 1.0
 
 
-def _judged(model: str | Model, engine: str) -> Judgement:
+def _judged(model: str | Model, engine: str) -> Findings:
     target = seeded_target(model, _RECORDS, _COLUMNS, seed=11, slope=_SLOPE)
     return compared(target, engine, _SETTINGS, quantities)
 
@@ -48,7 +49,7 @@ def compared(
     engine: str,
     settings: SamplerSettings,
     quantities: Callable[[PseudoPosterior, Posterior], Floats],
-) -> Judgement:
+) -> Findings:
     """Whether all quantities agree under the native and another engine; the largest difference."""
     first, second = (
         quantities(target, find_engine(name).sample(target, settings, seed=12))
@@ -56,7 +57,7 @@ def compared(
     )
     gap = largest_gap(first, second)
     unit = "Monte Carlo standard errors"
-    return Judgement.of(f"{gap:.1f} {unit}", (unit, gap, LIMIT))
+    return Findings.limited(f"{gap:.1f} {unit}", (unit, gap, LIMIT))
 
 
 def quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:

@@ -8,6 +8,7 @@ arguments.
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -22,13 +23,14 @@ from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.release.release import Release
 from pyvws.release.synthesizer import Synthesizer
+from pyvws.synthesis import existing_fit as package
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
 from pyvws_validation._draws import Draws
-from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import KnownByWidth
+from pyvws_validation._measured_case import OF_DRAWS, expected
 from pyvws_validation.cases.accounting import (
     FIGURES,
     SEED,
@@ -395,3 +397,36 @@ def _clamped(seed: int, *shape: int) -> dict[str, Any]:
         **{name: arguments[name] for name in ("intercept", "slope")},
         "log_scale": arguments["log_scale_2"],
     }
+
+
+# The terms that readers read of a fit made elsewhere
+
+
+def terms_of_files(terms: Floats, chains: int, kind: str) -> Floats:
+    """The terms (S, N) of CmdStan's files of these chains; R reads them of a `kind` of object."""
+    assert kind in ("stanfit", "array", "several")
+    names = ["lp__", *(f"log_lik.{i + 1}" for i in range(terms.shape[1]))]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"chain-{chain}.csv" for chain in range(chains)]
+        for file, rows in zip(files, np.split(terms, chains), strict=True):
+            lines = [",".join(["0", *map(repr, row.tolist())]) for row in rows]
+            header = [f"# num_samples = {len(rows)}", "# num_warmup = 0", "# save_warmup = 0"]
+            ended = "#  Elapsed Time: 1 seconds (Warm-up)"
+            file.write_text("\n".join([*header, ",".join(names), *lines, ended, ""]))
+        return package.from_cmdstan_csv(files).log_lik
+
+
+def weighted_terms(terms: Floats, weights: Floats, chains: int) -> Floats:
+    """The terms (S, N), weights included, of a fit whose terms lack the weights."""
+    return package.from_log_lik(terms, weights, log_lik="plain", chains=chains).log_lik
+
+
+def _terms(seed: int, chains: int, draws: int, records: int) -> dict[str, Any]:
+    return {"terms": Draws(seed).log_lik(chains * draws, records)}
+
+
+def _weighted(seed: int, chains: int, draws: int, records: int) -> dict[str, Any]:
+    """Weights from 0 to 1, both among them."""
+    stream = Draws(seed)
+    weights = np.clip(stream.uniform(records, -0.3, 1.3), 0.0, 1.0)
+    return {"terms": stream.log_lik(chains * draws, records), "weights": weights}

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -103,10 +103,10 @@ def _bounded(u: Floats) -> Floats:
 class SamplerMoments(MeasuredRow):
     """The native engine and its steps on a target of one family, beside quadrature."""
 
-    kind: ClassVar[str] = "statement"
-    source: ClassVar[str] = "quadrature"
-    shapes: ClassVar[tuple[tuple[int, ...], ...]] = ((_RECORDS, 1),)
-    outside: ClassVar[str] = "Not the moments of the target"
+    kind: str = "statement"
+    source: str = "quadrature"
+    shapes: tuple[tuple[int, ...], ...] = ((_RECORDS, 1),)
+    outside: str = "Not the moments of the target"
     family: str
     paper: str = "vws2024, section 2"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -31,10 +31,10 @@ class SearchedStatement(MeasuredRow):
     final weights and draws.
     """
 
-    kind: ClassVar[str] = "statement"
-    source: ClassVar[str] = "the target"
-    digits: ClassVar[str] = ".4f"
-    shapes: ClassVar[tuple[tuple[int, ...], ...]] = (_SEARCHED,)
+    kind: str = "statement"
+    source: str = "the target"
+    digits: str = ".4f"
+    shapes: tuple[tuple[int, ...], ...] = (_SEARCHED,)
     paper: str = "vws2024, Equation 3"
     mechanism: Mechanism
     reweight: bool = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -47,8 +47,8 @@ class StatedFacts(MeasuredRow):
     "caveat" and a key whether the caveat is there.
     """
 
-    kind: ClassVar[str] = "statement"
-    outside: ClassVar[str] = "Not as stated"
+    kind: str = "statement"
+    outside: str = "Not as stated"
     paper: str = "nist2025, what a guarantee does not cover"
     table: pl.DataFrame
     settings: Callable[[], Mapping[str, Any]]

@@ -8,7 +8,7 @@ and a wrong window each make one direction more likely. Whole chains have the ta
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -39,9 +39,9 @@ _SEED: Final = 4
 class _Steps(MeasuredRow):
     """What the two kinds of row share."""
 
-    kind: ClassVar[str] = "statement"
-    source: ClassVar[str] = "enumeration"
-    outside: ClassVar[str] = "Not the target"
+    kind: str = "statement"
+    source: str = "enumeration"
+    outside: str = "Not the target"
     paper: str = "vws2024, section 2"
     of_units: bool = False
 

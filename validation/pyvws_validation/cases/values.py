@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -25,9 +25,8 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._draws import Draws
-from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import KnownByWidth
-from pyvws_validation._measured_case import Findings, MeasuredRow
+from pyvws_validation._measured_case import OF_DRAWS, Findings, MeasuredRow, expected
 from pyvws_validation.cases.accounting import SEED
 from pyvws_validation.report import Measurement
 
@@ -42,8 +41,8 @@ _DRAWS: Final = 4  # The fewest that a run takes; all are equal.
 class _Drawn(MeasuredRow):
     """What the two kinds of case share: a run with known draws, and its row."""
 
-    kind: ClassVar[str] = "statement"
-    source: ClassVar[str] = "the law of the draws"
+    kind: str = "statement"
+    source: str = "the law of the draws"
     paper: str = "vws2024, section 2"
 
     @property

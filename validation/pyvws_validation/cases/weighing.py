@@ -35,8 +35,8 @@ from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.schema import Schema
 from pyvws_validation._case import in_steps
 from pyvws_validation._draws import Draws
-from pyvws_validation._expected_warnings import OF_DRAWS, expected
 from pyvws_validation._grid_engine import KnownByWidth, KnownDraws
+from pyvws_validation._measured_case import OF_DRAWS, expected
 from pyvws_validation.cases.accounting import (
     FIGURES,
     SEED,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -68,7 +68,7 @@ class LostWord(MeasuredRow):
     base: Mapping[str, Any]
     more: Callable[[], Mapping[str, Any]]
     word: str = "dp"
-    outside: ClassVar[str] = "Does not hold"
+    outside: str = "Does not hold"
     paper: str = "nist2025, what a guarantee does not cover"
 
     def found(self) -> Findings:

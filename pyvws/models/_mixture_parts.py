@@ -1,16 +1,21 @@
-"""A rough mixture to start from, and the scale around it that samplers see.
+"""Of a mixture of normal regressions: its likelihood, a rough one to start from, and its scale.
+
+The weighted log-likelihood with its gradient takes cells of one design row in blocks, and each step
+of a block is a loop over its cells that a processor does several at once. A component too far from
+a block to change a sum there is left out of it.
 
 The rough mixture is the best of some groupings of the outcome, improved by EM steps. Groups of
 equal weight alone leave a few outcomes far from the others in one group with many near ones, and EM
 steps do not part them. So groups around spread-out outcomes compete with them, by the weighted
 log-likelihood after a few steps. Most of them miss a group of very few records, hence their number.
 
-The scale is a change of variables that leaves the target as it is. The raw coefficients x_k,
-beta_k = B x_k, are taken as `pyvws.models.sampled_scale` takes coefficients: x_k = R_k^-T (R_k^-1
-B' H_k b_k + z_k), with the rough fit's H_k and b_k of each component and R_k R_k' = I + B' H_k B.
-Where H_k outweighs the prior, beta_k is near b_k + H_k^-1/2 z_k whatever the scales s are, so
-well-known coefficients do not tie the scales down. A component that starts empty has H_k = 0 and
-x_k = z_k. Where components swap their roles the target stays the same, and steps fit it less well.
+The scale around it that samplers see is a change of variables that leaves the target as it is. The
+raw coefficients x_k, beta_k = B x_k, are taken as `pyvws.models.sampled_scale` takes coefficients:
+x_k = R_k^-T (R_k^-1 B' H_k b_k + z_k), with the rough fit's H_k and b_k of each component and
+R_k R_k' = I + B' H_k B. Where H_k outweighs the prior, beta_k is near b_k + H_k^-1/2 z_k whatever
+the scales s are, so well-known coefficients do not tie the scales down. A component that starts
+empty has H_k = 0 and x_k = z_k. Where components swap their roles the target stays the same, and
+steps fit it less well.
 
 The records say much of the shares pi_k and nothing of the sum of the sizes exp(v_k), a Gamma(gamma,
 1) variable. So samplers see each v_k less that of one large component, and, in the place of that
@@ -23,21 +28,172 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyvws._base.checks import Data, Floats
-from pyvws._base.kernels import inlined_kernel, kernel
+from pyvws._base.checks import Arrays, Data, Floats, Ints
+from pyvws._base.kernels import inlined_kernel, kernel, summing_kernel
+from pyvws.models._special_functions import exponentials, log_total
 from pyvws.models.model import SampledScale
-from pyvws.models.priors import pull_back_factor, scaled_factor, solve_lower, solve_upper
+from pyvws.models.priors import pull_back_factor, scaled_factor, solve_upper
+from pyvws.models.regression import add_slope, linear
 from pyvws.models.sampled_scale import (
     conditional_factors,
     conditional_parts,
     prior_factor,
-    pull_back_factors,
+    pull_back_solution,
 )
 from pyvws.tables.design.cells import Cells
+
+_FAR = -45.0  # exp() of it is below half an ulp of the sum it would be added to.
+
+_BLOCK = 64
+
+
+@inlined_kernel
+def _heights(
+    y: Floats, line: tuple[float, float, float], z: Floats, share: Floats, top: Floats
+) -> None:
+    """z and log height of one component in each cell; the highest so far into `top`."""
+    inverse, scaled, log_height = line
+    for i in range(len(y)):
+        z[i] = y[i] * inverse - scaled
+        share[i] = log_height - 0.5 * z[i] * z[i]
+        top[i] = share[i] if share[i] > top[i] else top[i]
+
+
+@inlined_kernel
+def _below_top(share: Floats, z: Floats, top: Floats, n: int) -> None:
+    """Heights as gaps to the highest; z = 0 where a component is too far to count."""
+    for i in range(n):
+        gap = share[i] - top[i]
+        near = gap > _FAR
+        share[i] = gap if near else 2.0 * _FAR
+        z[i] = z[i] if near else 0.0
+
+
+class _Moments(NamedTuple):
+    """The sums of shares, of shares times z, and of shares times z^2."""
+
+    zeroth: float
+    first: float
+    second: float
+
+
+@summing_kernel
+def _moments(part: Floats, z: Floats, n: int) -> _Moments:
+    zeroth, first, second = 0.0, 0.0, 0.0
+    for i in range(n):
+        once = part[i] * z[i]
+        zeroth += part[i]
+        first += once
+        second += once * z[i]
+    return _Moments(zeroth, first, second)
+
+
+@inlined_kernel
+def _near(y: Floats, lines: Arrays, near: Ints) -> int:
+    """Fill `near` with the components that count somewhere in the range of y; their number."""
+    inverse, scaled, log_height = lines
+    C = len(inverse)
+    low, high = y[0], y[0]
+    for i in range(len(y)):
+        low = y[i] if y[i] < low else low
+        high = y[i] if y[i] > high else high
+    highest = np.empty(C)
+    surely = -np.inf
+    for c in range(C):
+        a, b = low * inverse[c] - scaled[c], high * inverse[c] - scaled[c]
+        at_low, at_high = log_height[c] - 0.5 * a * a, log_height[c] - 0.5 * b * b
+        lower, upper = (at_low, at_high) if at_low < at_high else (at_high, at_low)
+        surely = lower if lower > surely else surely
+        highest[c] = log_height[c] if a < 0.0 < b else upper
+    count = 0
+    for c in range(C):
+        if not highest[c] - surely <= _FAR:
+            near[count] = c
+            count += 1
+    return count
+
+
+@kernel
+def log_terms(
+    parts: Arrays, rows: Floats, y: Floats, weight: Floats, row_of_cell: Ints, slopes: Arrays
+) -> float:
+    """sum_i alpha_i log sum_k pi_k N(y_i | X_i beta_k, sigma_k), without log(2 pi) / 2.
+
+    `parts` are beta (C, K), 1 / sigma_k and log pi_k - log sigma_k, both (C,); cells come row by
+    row, and blocks of cells that lie close together need the fewest components. Adds to the three
+    gradients; a component's share in a cell is its responsibility.
+    """
+    (beta, inverse, log_height), (by_beta, by_log_sigma, by_log_pi) = parts, slopes
+    C = len(beta)
+    z, share, exponential = np.empty((C, _BLOCK)), np.empty((C, _BLOCK)), np.empty((C, _BLOCK))
+    top, height, unit = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
+    scaled, by_eta, near = np.empty(C), np.empty(C), np.empty(C, np.intp)
+    lines = inverse, scaled, log_height
+    total = 0.0
+    cell, cells = 0, len(y)
+    while cell < cells:
+        r = row_of_cell[cell]
+        for c in range(C):
+            scaled[c] = linear(beta[c], rows, r) * inverse[c]
+            by_eta[c] = 0.0
+        while cell < cells and row_of_cell[cell] == r:
+            n = 1
+            while n < _BLOCK and cell + n < cells and row_of_cell[cell + n] == r:
+                n += 1
+            block = y[cell : cell + n]
+            count = _near(block, lines, near)
+            for i in range(n):
+                top[i], height[i] = -np.inf, 0.0
+            for c in near[:count]:
+                _heights(block, (inverse[c], scaled[c], log_height[c]), z[c], share[c], top)
+            for c in near[:count]:
+                _below_top(share[c], z[c], top, n)
+                own = exponential[c]
+                exponentials(share[c], own, n)
+                for i in range(n):
+                    height[i] += own[i]
+            for i in range(n):
+                total += weight[cell + i] * (top[i] + math.log(height[i]))
+                unit[i] = weight[cell + i] / height[i]
+            for c in near[:count]:
+                own = exponential[c]
+                for i in range(n):
+                    own[i] *= unit[i]
+                zeroth, first, second = _moments(own, z[c], n)
+                by_log_pi[c] += zeroth
+                by_eta[c] += first
+                by_log_sigma[c] += second - zeroth
+            cell += n
+        for c in range(C):
+            add_slope(by_beta[c], by_eta[c] * inverse[c], rows, r)
+    return total
+
+
+@inlined_kernel
+def relative_shares(share: Floats) -> tuple[float, float]:
+    """Turn logarithms (C,) in place into shares of the largest; the largest and the shares' sum."""
+    largest, height = -np.inf, 0.0
+    for c in range(len(share)):
+        largest = share[c] if share[c] > largest else largest
+    for c in range(len(share)):
+        gap = share[c] - largest
+        share[c] = math.exp(gap) if gap > _FAR else 0.0
+        height += share[c]
+    return largest, height
+
+
+@kernel
+def log_shares(v: Floats) -> Floats:
+    """log pi (C,) of log sizes v (C,)."""
+    total, log_shares = log_total(v, 0, len(v)), np.empty(len(v))
+    for c in range(len(v)):
+        log_shares[c] = v[c] - total
+    return log_shares
+
 
 _STEPS = 30
 _STEPS_OF_TRIAL = 10
@@ -209,21 +365,10 @@ def _restore_mixture(
     total, slope = _log_total(t, math.exp(q[last]))
     jacobian += math.log(slope)
     q[sizes + large] = 0.0
-    shift = total - _log_sum(q, sizes, last)
+    shift = total - log_total(q, sizes, C)
     for c in range(sizes, last):
         q[c] += shift
     return jacobian, (B, R, HB, centre, t, total, slope)
-
-
-@inlined_kernel
-def _log_sum(q: Floats, first: int, end: int) -> float:
-    """log of the sum of exp(q) over the entries from `first` up to `end`."""
-    top, total = q[first], 0.0
-    for c in range(first, end):
-        top = q[c] if q[c] > top else top
-    for c in range(first, end):
-        total += math.exp(q[c] - top)
-    return top + math.log(total)
 
 
 @kernel
@@ -234,21 +379,14 @@ def _pull_back_mixture(
     B, R, HB, centre, t, total, slope = state
     C, K = pull.shape
     at = C * K
-    by_right, by_R, by_B = np.empty(K), np.empty((K, K)), np.empty((K, K))
+    by_right, by_B = np.empty(K), np.empty((K, K))
     for i in range(K):
         for j in range(K):
             by_B[i, j] = 0.0
     for c in range(C):
         by_z = gradient[c * K : (c + 1) * K]
-        solve_lower(R[c], by_z)
-        for k in range(K):
-            by_right[k] = by_z[k]
-        solve_upper(R[c], by_right)  # The gradient in B' H_k b_k.
-        for i in range(K):
-            for j in range(K):
-                by_R[i, j] = -q[c * K + i] * by_z[j] - by_right[i] * centre[c, j]
-            by_R[i, i] -= 1.0 / R[c, i, i]
-        own = pull_back_factors(R[c], HB[c], by_R)
+        x = q[c * K : (c + 1) * K]
+        own = pull_back_solution(R[c], HB[c], centre[c], x, by_z, by_right)
         for i in range(K):
             for j in range(K):
                 by_B[i, j] += own[i, j] + pull[c, i] * by_right[j]

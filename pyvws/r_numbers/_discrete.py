@@ -1,8 +1,14 @@
-"""Binomial numbers: Algorithm BTPE [btpe1988] where n min(p, 1 - p) is at least 30, else inversion.
+"""Poisson, negative binomial, binomial and multinomial numbers, as R draws them.
 
-BTPE draws from a hat: a triangle, two parallelograms and two exponential tails. The hat lies above
-the probabilities, scaled to 1 at their mode. BTPE tests a draw by cheap bounds (squeezes) before it
-computes the probability.
+Poisson numbers come by Algorithm PD [pd1982] for means of at least 10, else by cumulated
+probabilities. PD rounds normal numbers down and accepts most at once. PD decides on the others by
+the quotient of the probabilities, and replaces a rejected number by a double exponential number.
+Negative binomial numbers are Poisson numbers with a gamma mean.
+
+Binomial numbers come by Algorithm BTPE [btpe1988] where n min(p, 1 - p) is at least 30, else by
+inversion. BTPE draws from a hat: a triangle, two parallelograms and two exponential tails. The hat
+lies above the probabilities, scaled to 1 at their mode. BTPE tests a draw by cheap bounds
+(squeezes) before it computes the probability.
 """
 
 from __future__ import annotations
@@ -13,8 +19,112 @@ import numpy as np
 
 from pyvws._base.checks import Floats
 from pyvws._base.kernels import inlined_kernel, kernel
-from pyvws.r_numbers._parameters import at
-from pyvws.r_numbers._stream import Stream, uniform
+from pyvws.r_numbers._continuous import gamma, standard_exponential, standard_normal
+from pyvws.r_numbers._stream import Stream, at, uniform
+
+_LARGEST_BELOW_TEN = 35
+_DENSITY_AT_0 = 0.3989422804014327  # 1 / sqrt(2 pi)
+_FACTORIALS = np.array([float(math.factorial(k)) for k in range(10)])
+# Coefficients of (log(1 + v) - v) / v^2 in v, highest power first.
+_IN_V = np.array(
+    [0.1250060, -0.1384794, 0.1421878, -0.1661269, 0.2000118, -0.2500068, 0.3333333, -0.5]
+)
+
+
+@inlined_kernel
+def _below_ten(stream: Stream, mu: float) -> float:
+    """The first k whose cumulated probability reaches a uniform number, for a mean below 10."""
+    while True:
+        u = uniform(stream)
+        probability = math.exp(-mu)
+        total = probability
+        for k in range(_LARGEST_BELOW_TEN + 1):
+            if u <= total:
+                return float(k)
+            probability *= mu / (k + 1)
+            total += probability
+
+
+@inlined_kernel
+def _of_poisson(k: float, mu: float) -> tuple[float, float]:
+    """PD's procedure F: px and py of the Poisson distribution."""
+    if k < 10.0:
+        return -mu, mu**k / _FACTORIALS[int(k)]
+    rest = 0.083333333333333333 / k
+    rest -= 4.8 * rest * rest * rest
+    v = (mu - k) / k
+    if abs(v) <= 0.25:
+        total = _IN_V[0]
+        for i in range(1, 8):
+            total = total * v + _IN_V[i]
+        px = k * v * v * total - rest
+    else:
+        px = k * math.log(1.0 + v) - (mu - k) - rest
+    return px, _DENSITY_AT_0 / math.sqrt(k)
+
+
+@inlined_kernel
+def _of_normal(k: float, mu: float, s: float) -> tuple[float, float]:
+    """PD's procedure F: fx and fy of the discrete normal distribution."""
+    x = (0.5 - (mu - k)) / s
+    x *= x
+    b1 = 1.0 / (24.0 * mu)
+    b2 = 0.3 * b1 * b1
+    c3 = b1 * b2 / 7.0
+    c2 = b2 - 15.0 * c3
+    c1 = b1 - 6.0 * b2 + 45.0 * c3
+    c0 = 1.0 - b1 + 3.0 * b2 - 15.0 * c3
+    return -0.5 * x, _DENSITY_AT_0 / s * (((c3 * x + c2) * x + c1) * x + c0)
+
+
+@inlined_kernel
+def _from_ten(stream: Stream, mu: float) -> float:
+    """Algorithm PD."""
+    s = math.sqrt(mu)
+    g = mu + s * standard_normal(stream)
+    if g >= 0.0:
+        k = np.floor(g)
+        if k >= np.floor(mu - 1.1484):
+            return k
+        difference = mu - k
+        u = uniform(stream)
+        if 6.0 * mu * mu * u >= difference * difference * difference:
+            return k
+        (px, py), (fx, fy) = _of_poisson(k, mu), _of_normal(k, mu, s)
+        if fy - u * fy <= py * math.exp(px - fx):
+            return k
+    while True:
+        e = standard_exponential(stream)
+        u = 2.0 * uniform(stream) - 1.0
+        t = 1.8 + math.copysign(e, u)
+        if t > -0.6744:
+            k = np.floor(mu + s * t)
+            (px, py), (fx, fy) = _of_poisson(k, mu), _of_normal(k, mu, s)
+            if 0.1069 / mu * abs(u) <= py * math.exp(px + e) - fy * math.exp(fx + e):
+                return k
+
+
+@inlined_kernel
+def poisson(stream: Stream, mu: float) -> float:
+    """One Poisson number; a mean of 0 draws nothing."""
+    if mu == 0.0:
+        return 0.0
+    return _from_ten(stream, mu) if mu >= 10.0 else _below_ten(stream, mu)
+
+
+@kernel
+def fill_poisson(stream: Stream, mu: Floats, values: Floats) -> None:
+    """Fill `values` with a Poisson number for each mean."""
+    for i in range(len(values)):
+        values[i] = poisson(stream, at(mu, i))
+
+
+@kernel
+def fill_negative_binomial(stream: Stream, size: Floats, scale: Floats, values: Floats) -> None:
+    """Fill `values` with Poisson numbers of mean Gamma(size, scale); a scale of 0 draws nothing."""
+    for i in range(len(values)):
+        values[i] = poisson(stream, gamma(stream, at(size, i), at(scale, i)))
+
 
 _LARGEST_BY_INVERSION = 110
 

@@ -121,16 +121,17 @@ def _drawn(sheet: Sheet) -> str:
 
 def print_json(content: Mapping[str, Any]) -> None:
     """Print one JSON object on stdout; arrays become lists, and NaN and infinity null."""
-    print(json.dumps(_plain(content), indent=2, allow_nan=False))
+    print(json.dumps(plain(content), indent=2, allow_nan=False))
 
 
-def _plain(value: object) -> Any:
+def plain(value: object) -> Any:
+    """A value for JSON: arrays as lists, NaN and infinity as None, what JSON lacks as text."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
@@ -146,9 +147,14 @@ class InSheets:
     __slots__ = ()
 
     @property
+    def sheet(self) -> Sheet:
+        """The only sheet."""
+        raise NotImplementedError
+
+    @property
     def sheets(self) -> Sequence[Sheet]:
         """The sheets in their order."""
-        raise NotImplementedError
+        return (self.sheet,)
 
     def _repr_html_(self) -> str:
         return html(self.sheets)

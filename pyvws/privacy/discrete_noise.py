@@ -1,6 +1,13 @@
-"""Discrete Gaussian noise for release, and what several counts under it cost together.
+"""Discrete Gaussian and Laplace noise for release, and what several counts under it cost together.
 
-The noise z of a count has probability proportional to exp(-z^2 / (2 sigma^2)) over the whole
+Both are whole numbers that no seed can bring back. OpenDP, an extra, draws them exactly, from a
+cryptographic generator that the operating system seeds. Noise in doubles would not do: the count
+decides which doubles the sum can take, so the low bits of the sum tell counts apart.
+
+Laplace noise k has probability tanh(1 / (2 b)) exp(-|k| / b) at scale b. A neighbour changes the
+whole counts by at most d in total, so noise added to these counts costs epsilon = d / b.
+
+Gaussian noise z of a count has probability proportional to exp(-z^2 / (2 sigma^2)) over the whole
 numbers [canonne2020]. A neighbour that changes the count by 1 has the privacy loss
 (2 z + 1) / (2 sigma^2), an affine function of the noise. Where 1 / sigma_q^2 is a whole multiple
 w_q of one number u, the losses of all counts add up to u (T + W / 2), with T = sum_q w_q z_q and
@@ -15,10 +22,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pyvws._base.checks import Floats
+from pyvws._base.checks import Floats, positive
 from pyvws._base.secret_noise import contributed
+from pyvws.errors import InputError
 
 LEAST_DELTA: Final = 1e-10
 """The smallest delta that sums in doubles can tell from 0."""
@@ -85,3 +93,30 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
     a = 1.0 + np.geomspace(1e-3, 1e6, 4000)  # Any order is valid; a grid loses next to nothing.
     log_delta = (a - 1.0) * (a * rho - epsilon) + a * np.log1p(-1.0 / a) - np.log(a - 1.0)
     return math.exp(min(0.0, float(log_delta.min())))
+
+
+Counts = NDArray[np.int64]
+
+
+def add_discrete_laplace(counts: ArrayLike, *, scale: float) -> Counts:
+    """Counts (B,) with new secret discrete Laplace noise each, some of them negative then.
+
+    `scale` is b above 0, in records: d / epsilon, where d is the most that a neighbour changes the
+    counts in total. Larger = more noise. Raises InputError for counts that are not whole numbers,
+    or a scale not above 0, and MissingDependencyError where OpenDP is not installed.
+    """
+    values = np.asarray(counts)
+    if values.ndim != 1 or values.size == 0 or values.dtype.kind not in "iu":
+        raise InputError.by("noise-of-no-counts")
+    measurement = laplace(positive(scale, "scale"))
+    return np.asarray(measurement(values.tolist()), dtype=np.int64)
+
+
+def laplace(scale: float) -> Any:
+    """OpenDP's discrete Laplace mechanism for a vector of whole numbers; `map(d)` gives epsilon."""
+    with contributed():
+        from opendp.domains import atom_domain, vector_domain
+        from opendp.measurements import make_laplace
+        from opendp.metrics import l1_distance
+
+        return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)

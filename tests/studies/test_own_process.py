@@ -3,8 +3,8 @@
 import os
 
 import pytest
+from pyvws_studies.own_process import in_own_process, peak_gigabytes
 
-from pyvws._base.own_process import in_own_process, peak_gigabytes
 from pyvws.errors import InputError
 
 pytestmark = pytest.mark.runs

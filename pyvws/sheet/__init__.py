@@ -1,1 +1,0 @@
-"""What was found, as sheets of rows and notes, and the three ways in which a sheet is told."""

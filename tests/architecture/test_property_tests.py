@@ -22,6 +22,7 @@ PUBLIC = {name: value for name, value in PUBLIC.items() if inspect.isfunction(va
 
 # Folders and modules whose functions are not pure, or no functions of numbers.
 NOT_PURE = {
+    "auditing": "fits anew and draws at random; its losses are held against claims",
     "posterior.clamp": "asks a model; clamped densities and starts are held against sums and Stan",
     "posterior.joint_target": "a class",
     "posterior.draws": "of chains; held against its definition by tests of its own",
@@ -60,7 +61,7 @@ NOT_PURE_FUNCTIONS = {
     "privacy.discrete_noise.add_discrete_laplace": "secret noise, the same never twice",
     "privacy.discrete_noise.laplace": "secret noise, the same never twice",
     "privacy.budget.deviation_of": "a constant",
-    "statement.ledger.spent": "names figures",
+    "statement.parts.spent": "names figures",
     "statement.releases.refuse_other_units": "compares words of statements",
     "statement.releases.earlier_of": "reads one entry of a statement",
     "statement.releases.releases_unnamed": "reads one entry of a statement",

@@ -22,6 +22,7 @@ PUBLIC = {name: value for name, value in PUBLIC.items() if inspect.isfunction(va
 
 # Folders and modules whose functions are not pure, or no functions of numbers.
 NOT_PURE = {
+    "auditing": "fits anew and draws at random; its losses are held against claims",
     "posterior.clamp": "asks a model; clamped densities and starts are held against sums and Stan",
     "posterior.joint_target": "a class",
     "posterior.draws": "of chains; held against its definition by tests of its own",

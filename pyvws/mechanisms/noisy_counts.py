@@ -9,7 +9,7 @@ from typing import Final
 from pyvws._base.checks import choice, finite_number, positive, whole_number
 from pyvws._base.setting import about, setting
 from pyvws.errors import InputError
-from pyvws.mechanisms.counts.counting import Counting
+from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.counts.given_columns import ALIKE, NONE, NotGiven
 from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.workload import PAIRS, Workload, by_no_family
@@ -146,10 +146,10 @@ class NoisyCounts(MechanismBase):
             cap=self.cap or 1,
         )
 
-    def counting(self, schema: Schema) -> Counting:
+    def counting(self, schema: Schema) -> CellCounting:
         """What is counted of a table with that schema."""
         words = tuple(self.measure), tuple(self.tables)
-        return Counting(schema, *words, self._by_families, self.cells_share)
+        return CellCounting(schema, *words, self._by_families, self.cells_share)
 
     def workload(self, schema: Schema) -> Workload:
         """The sets of a table with that schema; InputError for what cannot be counted.

@@ -32,7 +32,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
-from pyvws.mechanisms.counts.counting import CountedRecords, Counting
+from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
@@ -180,7 +180,7 @@ def counts_run(
     assert isinstance(plan, CountsPlan)
     assert isinstance(records, CountedRecords)
     counting, schema = plan.counting, plan.schema
-    assert isinstance(counting, Counting)
+    assert isinstance(counting, CellCounting)
     known = settings.records if isinstance(settings.records, int) else None
     if known is None and mechanism.neighbours == "replace":
         known = table.records  # All neighbours have as many.
@@ -434,7 +434,7 @@ class MeasuredCounts:
 
 
 def measured(
-    counting: Counting, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
+    counting: CellCounting, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
 ) -> MeasuredCounts:
     """Buy the number of records, fine cells, and the sets in the cells that these choose.
 

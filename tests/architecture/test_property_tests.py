@@ -27,7 +27,6 @@ NOT_PURE = {
     "posterior.joint_target": "a class",
     "posterior.draws": "of chains; held against its definition by tests of its own",
     "posterior.log_likelihood": "asks a model, block by block; models have tests of their own",
-    "auditing": "runs a table again; losses are held against closed forms by tests of their own",
     "commands": "the command line",
     "comparison": "orchestrates runs; the advice is held against rows by hand",
     "engines": "sample",

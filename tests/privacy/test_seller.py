@@ -20,7 +20,7 @@ from pyvws_validation._grid_engine import KnownDraws
 
 import pyvws as vws
 from pyvws.errors import SpendingError
-from pyvws.mechanisms.counts.counting import Counting
+from pyvws.mechanisms.counts.counting import CellCounting
 from pyvws.mechanisms.histogram import laplace_sums
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.seller import PricedMeasurement, Seller
@@ -350,7 +350,7 @@ def _smallest_first(planned: Any) -> Any:
 def test_a_scale_that_is_taken_by_place_is_refused(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Counting, "noise", _smallest_first(Counting.noise))
+    monkeypatch.setattr(CellCounting, "noise", _smallest_first(CellCounting.noise))
     with pytest.raises(SpendingError, match="beyond what the settings allow"):
         RUNS[name](1)
 

@@ -45,7 +45,7 @@ class CountedRecords:
 
 
 @dataclass(frozen=True, eq=False)
-class Counting:
+class CellCounting:
     """The sets and the fine cells that are counted of a table with a schema.
 
     `measure`, `tables`, `conditionals` are as of `workload`. Numbers of many values are in

@@ -457,7 +457,8 @@ def downscale(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Fl
     Raises
     ------
     InputError
-        As in `weighted_epsilon_weights`.
+        If a weight is outside [0, 1], a bound is negative or missing, lengths differ, or epsilon is
+        not above 0.
 
     Examples
     --------

@@ -28,6 +28,7 @@ WITHIN_OTHERS = {
     *("pyvws.evaluation.combining_rules:rule_named", "pyvws.evaluation.combining_rules:rule_of"),
     *("pyvws.r_numbers.rarith:extended_sum", "pyvws.bounds.joint:blockwise_joint_bounds"),
     *("pyvws.bounds.joint:window_widths", "pyvws.bounds.joint:unit_terms"),
+    "pyvws_studies.simulated_data:mixture_counts",
     *("pyvws.bounds.lipschitz:add_largest", "pyvws.bounds.lipschitz:blockwise_bounds"),
     *("pyvws.bounds.lipschitz:centre_and_spread", "pyvws.bounds.lipschitz:largest_sizes"),
     "pyvws.evaluation.combining_rules:combine_formula",

@@ -139,7 +139,7 @@ class NoisyCountsRun(DrawSource):
         They are counted by "cells", and by "roundness".
         """
         rows: list[tuple[Any, ...]] = []
-        finer = _finer(self.schema, self.noisy.records, self.fine)
+        finer = finer_columns(self.schema, self.noisy.records, self.fine)
         for name, own in self.fine.items():
             rows += _rows(name, _CELLS, finer[name].labels, own)
         for name, own in self.fine.items():
@@ -174,20 +174,12 @@ def counts_run(
     InputError, by the noisy counts alone, where that would take longer than `most_seconds`, and
     where delta is above 1 over the number of records.
     """
-    mechanism, plan = settings.chosen_mechanism, settings.plan
-    records = table.counted
+    mechanism, schema, records = settings.chosen_mechanism, settings.plan.schema, table.counted
     assert isinstance(mechanism, NoisyCounts)
-    assert isinstance(plan, CountsPlan)
     assert isinstance(records, CountedRecords)
-    counting, schema = plan.counting, plan.schema
-    assert isinstance(counting, CellCounting)
-    known = settings.records if isinstance(settings.records, int) else None
-    if known is None and mechanism.neighbours == "replace":
-        known = table.records  # All neighbours have as many.
-    noise = counting.noise(mechanism.budget, hidden=known is None)
-    seller = Seller.of_noise(noise, records, table.units)
-    bought = measured(counting, noise, seller, records=known)
-    noisy, fine = bought.noisy, bought.fine
+    assert schema is not None
+    seller, bought = bought_counts(settings, table)
+    noise, noisy, fine = bought.noise, bought.noisy, bought.fine
     refuse_delta(settings, noisy.records)
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
@@ -239,14 +231,32 @@ def counts_run(
         seed=seed,
         rows=noisy.records,
         schema=bought.schema,
-        uncounted=_in_no_cell(noisy.table, counting.recoded(records, noisy.table)),
+        uncounted=_in_no_cell(noisy.table, bought.counting.recoded(records, noisy.table)),
         noisy=noisy,
         fine=fine,
         imputed=imputed,
     )
 
 
-def _finer(
+def bought_counts(
+    settings: RunSettings, table: ConfidentialTable
+) -> tuple[Seller[CountedRecords], MeasuredCounts]:
+    """The seller of a run, and all that the run buys of it."""
+    mechanism, plan, records = settings.chosen_mechanism, settings.plan, table.counted
+    assert isinstance(mechanism, NoisyCounts)
+    assert isinstance(plan, CountsPlan)
+    assert isinstance(records, CountedRecords)
+    counting = plan.counting
+    assert isinstance(counting, CellCounting)
+    known = settings.records if isinstance(settings.records, int) else None
+    if known is None and mechanism.neighbours == "replace":
+        known = table.records  # All neighbours have as many.
+    noise = counting.noise(mechanism.budget, hidden=known is None)
+    seller = Seller.of_noise(noise, records, table.units)
+    return seller, measured(counting, noise, seller, records=known)
+
+
+def finer_columns(
     schema: Schema, records: int, fine: Mapping[str, FineCounts]
 ) -> dict[str, CountedColumn]:
     """The numbers whose cells were chosen, in the fine cells that were counted of them."""
@@ -279,7 +289,7 @@ def imputed_values(
     fine: Mapping[str, FineCounts],
 ) -> list[dict[str, Floats]]:
     """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
-    table, finer = noisy.table, _finer(schema, noisy.records, fine)
+    table, finer = noisy.table, finer_columns(schema, noisy.records, fine)
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
@@ -426,8 +436,13 @@ def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredCounts:
-    """The schema with the chosen cells, and what was bought: of sets, and of fine cells."""
+    """The schema with the chosen cells, and what was bought: of sets, and of fine cells.
 
+    `counting` and `noise` are what the run could buy, and under which noise.
+    """
+
+    counting: CellCounting
+    noise: Noise
     schema: Schema
     noisy: Measurements
     fine: Mapping[str, FineCounts]
@@ -463,4 +478,4 @@ def measured(
         return counting.recoded(own, table)
 
     noisy = bought_tables(seller, noise, table, lambda own: coded(own).codes, records=number)
-    return MeasuredCounts(schema, noisy, fine)
+    return MeasuredCounts(counting, noise, schema, noisy, fine)

@@ -48,7 +48,7 @@ from pyvws.tables.files.kinds import distinct
 
 Counts = NDArray[np.int64]
 
-_GUESSED: Final = 0.5  # Of the canaries.
+_GUESSED: Final = {True: 0.7, False: 0.25}  # Of the canaries, under Laplace or Gaussian noise.
 _CONFIDENCE: Final = 0.95
 _ACCUSED: Final = 1.0 / 40.0  # Of right mechanisms, by chance.
 _SIMULATED: Final = 399
@@ -157,6 +157,7 @@ def canary_audit(
     rng = np.random.default_rng([seed, 3])
     made = _made_up(plan.counting, canaries, rng)
     coins = rng.random(canaries) < 0.5
+    pure = mechanism.budget.pure
     times = mechanism.budget.cap if plan.unit is not None else 1
     copy = _copy(frame, made.filter(coins), unit=plan.unit, times=times)
     with warnings.catch_warnings(action="ignore"):
@@ -166,14 +167,13 @@ def canary_audit(
     of_all, of_made = table.counted, plan.counting.read(nw.from_native(made))
     own = zip(_told(bought, of_all), _told(bought, of_made), strict=True)
     counts = [
-        _Counted.of(one, other.cells, times=times, coins=coins, pure=mechanism.budget.pure)
-        for one, other in own
+        _Counted.of(one, other.cells, times=times, coins=coins, pure=pure) for one, other in own
     ]
-    guesses = int(_GUESSED * canaries)
-    scores = sum(one.scores(times) for one in counts)
+    guesses = int(_GUESSED[pure] * canaries)
+    scores = np.sum([one.scores(times) for one in counts], axis=0)
     guessed = np.argsort(-np.abs(scores), kind="stable")[:guesses]
     right = int(((scores[guessed] > 0.0) == coins[guessed]).sum())
-    found = np.vstack([sum(one.noise for one in counts), _simulated(counts, rng)])
+    found = np.vstack([np.sum([one.noise for one in counts], axis=0), _simulated(counts, rng)])
     information = sum(one.weight for one in counts)
     deviation = np.maximum(np.sqrt((found**2).mean(axis=1)), 1e-3 * math.sqrt(information))
     apart = found[:, coins].mean(axis=1) - found[:, ~coins].mean(axis=1)

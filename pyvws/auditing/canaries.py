@@ -39,8 +39,7 @@ from pyvws.mechanisms.counts.coding import CountedColumn
 from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
 from pyvws.mechanisms.counts.differences import Difference
 from pyvws.mechanisms.noisy_counts import NoisyCounts
-from pyvws.plan.by_counts import CountsPlan
-from pyvws.release.noisy_counts import MeasuredCounts, bought_counts, finer_columns
+from pyvws.release.noisy_counts import MeasuredCounts, finer_columns, measured_copy
 from pyvws.sheet import InSheets, Sheet
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
@@ -150,31 +149,37 @@ def canary_audit(
     InputError for a mechanism that adds no noise to counts of sets, and for more canaries than the
     schema has different records.
     """
-    mechanism, plan = run.chosen_mechanism, run.plan
-    if not isinstance(mechanism, NoisyCounts) or not isinstance(plan, CountsPlan):
+    mechanism, unit = run.chosen_mechanism, run.plan.unit
+    counting = getattr(run.plan, "counting", None)
+    if not isinstance(mechanism, NoisyCounts) or not isinstance(counting, CellCounting):
         raise InputError.by("canaries-of-other-mechanism", mechanism=mechanism.name)
-    assert isinstance(plan.counting, CellCounting)
     rng = np.random.default_rng([seed, 3])
-    made = _made_up(plan.counting, canaries, rng)
+    made = _made_up(counting, canaries, rng)
     coins = rng.random(canaries) < 0.5
     pure = mechanism.budget.pure
-    times = mechanism.budget.cap if plan.unit is not None else 1
-    copy = _copy(frame, made.filter(coins), unit=plan.unit, times=times)
+    times = mechanism.budget.cap if unit is not None else 1
+    copy = _copy(frame, made.filter(coins), unit=unit, times=times)
     with warnings.catch_warnings(action="ignore"):
         table = check_table(copy, run)
-        _, bought = bought_counts(run, table)
+        bought = measured_copy(counting, mechanism, table)
     assert isinstance(table.counted, CountedRecords)
-    of_all, of_made = table.counted, plan.counting.read(nw.from_native(made))
-    own = zip(_told(bought, of_all), _told(bought, of_made), strict=True)
-    counts = [
-        _Counted.of(one, other.cells, times=times, coins=coins, pure=pure) for one, other in own
-    ]
+    of_all, of_made = table.counted, counting.read(nw.from_native(made))
+    scores, found, information = np.zeros(canaries), np.zeros((1 + _SIMULATED, canaries)), 0.0
+    for told, of_canaries in zip(
+        _told(counting, bought, of_all), _told(counting, bought, of_made), strict=True
+    ):
+        exact = np.bincount(told.cells[told.cells >= 0], minlength=len(told.counts))
+        at, cell, held = np.unique(of_canaries.cells, return_inverse=True, return_counts=True)
+        noise, stated = (told.counts - exact)[at], variance(told.scale, pure=pure)
+        inside = times * (np.bincount(cell, weights=coins) - 0.5 * held)  # Less half of all.
+        others = 0.25 * times**2 * (held - 1)  # The variance of other canaries' coins.
+        scores += ((noise + inside) / (stated + others))[cell]
+        simulated = drawn_noise(told.scale, (_SIMULATED, len(at)), rng, pure=pure)
+        found += np.vstack([noise, simulated])[:, cell] / stated
+        information += 1.0 / stated
     guesses = int(_GUESSED[pure] * canaries)
-    scores = np.sum([one.scores(times) for one in counts], axis=0)
     guessed = np.argsort(-np.abs(scores), kind="stable")[:guesses]
     right = int(((scores[guessed] > 0.0) == coins[guessed]).sum())
-    found = np.vstack([np.sum([one.noise for one in counts], axis=0), _simulated(counts, rng)])
-    information = sum(one.weight for one in counts)
     deviation = np.maximum(np.sqrt((found**2).mean(axis=1)), 1e-3 * math.sqrt(information))
     apart = found[:, coins].mean(axis=1) - found[:, ~coins].mean(axis=1)
     figures = np.column_stack(
@@ -227,85 +232,23 @@ class _Told:
     cells: NDArray[Any]
 
 
-def _told(bought: MeasuredCounts, records: CountedRecords) -> Iterator[_Told]:
+def _told(
+    counting: CellCounting, bought: MeasuredCounts, records: CountedRecords
+) -> Iterator[_Told]:
     """What was bought, but for the number of records, which has no cell of one canary."""
     table, noisy = bought.noisy.table, bought.noisy
-    codes = bought.counting.recoded(records, table).codes
+    codes = counting.recoded(records, table).codes
     for q, (low, high) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
         cells = table.cells(codes, q)
         yield _Told(
             noisy.counts[low:high], float(noisy.scales[q]), np.where(cells < 0, -1, cells - low)
         )
-    finest = bought.counting.finest.columns
+    finest = counting.finest.columns
     finer = finer_columns(bought.schema, noisy.records, bought.fine)
     for name, own in bought.fine.items():
         yield _Told(own.counts, own.scale, recoded(finest[name], finer[name], records.fine[name]))
         if own.rounded is not None:
             yield _Told(own.rounded.counts, own.rounded.scale, records.classes[name])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Counted:
-    """A measurement in the cells (B,) that hold canaries.
-
-    Attributes
-    ----------
-    cell : ndarray of int, shape (M,)
-        The place of each canary's cell among them.
-    beyond : ndarray, shape (B,)
-        The noise: the noisy counts less those of the copy.
-    inside : ndarray, shape (B,)
-        The canaries that are in, less half of all.
-    held : ndarray, shape (B,)
-        All canaries of the cell.
-    scale : float
-        The stated scale of the noise, which is Laplace noise where it is `pure`.
-    """
-
-    cell: NDArray[np.intp]
-    beyond: Floats
-    inside: Floats
-    held: Counts
-    scale: float
-    pure: bool
-
-    @classmethod
-    def of(
-        cls, told: _Told, cells: NDArray[Any], *, times: int, coins: NDArray[np.bool_], pure: bool
-    ) -> _Counted:
-        """By the cells (M,) of canaries, and those of all records of the copy, which `told` has."""
-        exact = np.bincount(told.cells[told.cells >= 0], minlength=len(told.counts))
-        at, cell, held = np.unique(cells, return_inverse=True, return_counts=True)
-        inside = times * (np.bincount(cell, weights=coins) - 0.5 * held)
-        return cls(cell, (told.counts - exact)[at].astype(float), inside, held, told.scale, pure)
-
-    @property
-    def weight(self) -> float:
-        """One over the variance of the stated noise."""
-        return 1.0 / variance(self.scale, pure=self.pure)
-
-    @property
-    def noise(self) -> Floats:
-        """The weighted noise (M,) of each canary's cell."""
-        return (self.weight * self.beyond)[self.cell]
-
-    def scores(self, times: int) -> Floats:
-        """What the counts of each canary's cell (M,) have beyond the table and half of canaries.
-
-        Weighted by the noise and the others' coins.
-        """
-        others = 0.25 * times**2 * (self.held - 1)
-        scores = (self.beyond + self.inside) / (1.0 / self.weight + others)
-        return np.asarray(scores[self.cell])
-
-    def simulated(self, runs: int, rng: np.random.Generator) -> Floats:
-        """`noise` (runs, M) as the statement has it."""
-        size = (runs, len(self.held))
-        return (self.weight * drawn_noise(self.scale, size, rng, pure=self.pure))[:, self.cell]
-
-
-def _simulated(counts: list[_Counted], rng: np.random.Generator) -> Floats:
-    return np.asarray(sum(one.simulated(_SIMULATED, rng) for one in counts))
 
 
 def variance(scale: float, *, pure: bool) -> float:

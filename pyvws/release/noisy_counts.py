@@ -174,12 +174,20 @@ def counts_run(
     InputError, by the noisy counts alone, where that would take longer than `most_seconds`, and
     where delta is above 1 over the number of records.
     """
-    mechanism, schema, records = settings.chosen_mechanism, settings.plan.schema, table.counted
+    mechanism, plan = settings.chosen_mechanism, settings.plan
+    records = table.counted
     assert isinstance(mechanism, NoisyCounts)
+    assert isinstance(plan, CountsPlan)
     assert isinstance(records, CountedRecords)
-    assert schema is not None
-    seller, bought = bought_counts(settings, table)
-    noise, noisy, fine = bought.noise, bought.noisy, bought.fine
+    counting, schema = plan.counting, plan.schema
+    assert isinstance(counting, CellCounting)
+    known = settings.records if isinstance(settings.records, int) else None
+    if known is None and mechanism.neighbours == "replace":
+        known = table.records  # All neighbours have as many.
+    noise = counting.noise(mechanism.budget, hidden=known is None)
+    seller = Seller.of_noise(noise, records, table.units)
+    bought = measured(counting, noise, seller, records=known)
+    noisy, fine = bought.noisy, bought.fine
     refuse_delta(settings, noisy.records)
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
@@ -231,29 +239,11 @@ def counts_run(
         seed=seed,
         rows=noisy.records,
         schema=bought.schema,
-        uncounted=_in_no_cell(noisy.table, bought.counting.recoded(records, noisy.table)),
+        uncounted=_in_no_cell(noisy.table, counting.recoded(records, noisy.table)),
         noisy=noisy,
         fine=fine,
         imputed=imputed,
     )
-
-
-def bought_counts(
-    settings: RunSettings, table: ConfidentialTable
-) -> tuple[Seller[CountedRecords], MeasuredCounts]:
-    """The seller of a run, and all that the run buys of it."""
-    mechanism, plan, records = settings.chosen_mechanism, settings.plan, table.counted
-    assert isinstance(mechanism, NoisyCounts)
-    assert isinstance(plan, CountsPlan)
-    assert isinstance(records, CountedRecords)
-    counting = plan.counting
-    assert isinstance(counting, CellCounting)
-    known = settings.records if isinstance(settings.records, int) else None
-    if known is None and mechanism.neighbours == "replace":
-        known = table.records  # All neighbours have as many.
-    noise = counting.noise(mechanism.budget, hidden=known is None)
-    seller = Seller.of_noise(noise, records, table.units)
-    return seller, measured(counting, noise, seller, records=known)
 
 
 def finer_columns(
@@ -436,13 +426,8 @@ def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredCounts:
-    """The schema with the chosen cells, and what was bought: of sets, and of fine cells.
+    """The schema with the chosen cells, and what was bought: of sets, and of fine cells."""
 
-    `counting` and `noise` are what the run could buy, and under which noise.
-    """
-
-    counting: CellCounting
-    noise: Noise
     schema: Schema
     noisy: Measurements
     fine: Mapping[str, FineCounts]
@@ -478,4 +463,15 @@ def measured(
         return counting.recoded(own, table)
 
     noisy = bought_tables(seller, noise, table, lambda own: coded(own).codes, records=number)
-    return MeasuredCounts(counting, noise, schema, noisy, fine)
+    return MeasuredCounts(schema, noisy, fine)
+
+
+def measured_copy(
+    counting: CellCounting, mechanism: NoisyCounts, copy: ConfidentialTable
+) -> MeasuredCounts:
+    """What a run without a public number of records buys; nothing else is made of the table."""
+    assert isinstance(copy.counted, CountedRecords)
+    hidden = mechanism.neighbours == "loo"
+    noise = counting.noise(mechanism.budget, hidden=hidden)
+    seller = Seller.of_noise(noise, copy.counted, copy.units)
+    return measured(counting, noise, seller, records=None if hidden else copy.records)

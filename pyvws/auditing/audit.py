@@ -160,8 +160,8 @@ def audit(
     records : int
         How many records, or units, to leave out, one at a time.
     canaries : int
-        0, or how many made-up records to try under noisy counts, 100 or more. 1,000 show a set that
-        is counted twice, or half the noise, at epsilon 1.
+        0, or how many made-up records to try under noisy counts, 100 or more. With 1,000 at epsilon
+        1 half the noise is seen, and under Laplace noise sets that count a record twice.
     minutes : float
         The audit is refused where a first run says that it would take longer.
     seed : int, optional

@@ -24,6 +24,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "Audit": "pyvws.auditing.audit",
     "AttributeRisk": "pyvws.risks.attribute_risk",
     "Beta": "pyvws.models.beta",
+    "CanaryAudit": "pyvws.auditing.canaries",
     "Censored": "pyvws.mechanisms.censored",
     "ConvergenceError": "pyvws.errors",
     "ConvergenceWarning": "pyvws.errors",

@@ -12,6 +12,7 @@ from pyvws import papers as papers
 from pyvws import plots as plots
 from pyvws.auditing.audit import Audit as Audit
 from pyvws.auditing.audit import audit as audit
+from pyvws.auditing.canaries import CanaryAudit as CanaryAudit
 from pyvws.bounds.joint import JointBounds as JointBounds
 from pyvws.bounds.joint import joint_bounds as joint_bounds
 from pyvws.bounds.lipschitz import LipschitzBounds as LipschitzBounds

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, overload
 
 import narwhals as nw
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, positive, whole_number
 from pyvws._base.seeds import chosen_seed
+from pyvws.auditing.canaries import CanaryAudit, canary_audit
 from pyvws.auditing.losses import Fitted, loss
 from pyvws.auditing.records import Chosen, chosen_records
 from pyvws.errors import ConvergenceError, InputError, PyvwsError
@@ -123,15 +124,24 @@ class Audit(InSheets):
         )
 
 
+@overload
+def audit(frame: IntoDataFrame, *, canaries: Literal[0] = 0, **settings: Any) -> Audit: ...
+
+
+@overload
+def audit(frame: IntoDataFrame, *, canaries: int, **settings: Any) -> CanaryAudit: ...
+
+
 def audit(
     frame: IntoDataFrame,
     *,
     records: int = 20,
+    canaries: int = 0,
     minutes: float = 30.0,
     seed: int | None = None,
     progress: Callable[[int, int], None] = _NONE,
     **settings: Any,
-) -> Audit:
+) -> Audit | CanaryAudit:
     """Leave records out, compute everything anew, and tell the loss of one draw.
 
     The weights are recomputed too, with their searches, from the same seed. So the loss is that of
@@ -140,12 +150,19 @@ def audit(
     largest terms, of rare levels, of extreme values and random ones are chosen in turn. Where the
     schema has a unit, all records of one unit are left out.
 
+    Noisy counts fit no model. Their audit takes `canaries` in the place of `records`: made-up
+    records of the schema in a copy of the table, each in by a secret coin [steinke2023]. The copy
+    is measured as a run measures a table, and never released.
+
     Parameters
     ----------
     frame : pandas, polars or Arrow table, N rows
         The confidential table.
     records : int
         How many records, or units, to leave out, one at a time.
+    canaries : int
+        0, or how many made-up records to try under noisy counts, 100 or more. With 1,000 at epsilon
+        1 half the noise is seen, and under Laplace noise sets that count a record twice.
     minutes : float
         The audit is refused where a first run says that it would take longer.
     seed : int, optional
@@ -159,11 +176,14 @@ def audit(
     -------
     Audit
         .rows, .stated, .largest. Confidential.
+    CanaryAudit
+        With canaries: .bound, .mu, .stated, .verdict. Confidential.
 
     Raises
     ------
     InputError
-        Before any other run, for a mechanism that fits no model, for fits that were made elsewhere,
+        Before any other run, for a mechanism that fits no model (without canaries) or that fits one
+        (with them), for canaries that the schema cannot hold, for fits that were made elsewhere,
         without a schema, for priors that follow from the table, and where the
         audit would take too long.
 
@@ -180,9 +200,12 @@ def audit(
     count = whole_number(records, "records", least=1)
     longest = 60.0 * positive(minutes, "minutes")
     run = RunSettings(**arranged(settings))
-    _refuse(run)
     whole: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
     seed = chosen_seed(seed)
+    if canaries:
+        made = whole_number(canaries, "canaries", least=100)
+        return canary_audit(run, whole, made, seed)
+    _refuse(run)
     rng = np.random.default_rng([seed, 2])
     first = _run(run, whole, seed)
     if first.loop.model.prepared_from_data or first.table.plan.prepared_from_data:

@@ -18,6 +18,10 @@ def audit(
     records: Annotated[
         int, typer.Option(help="Records, or units, to leave out, one at a time.")
     ] = 20,
+    canaries: Annotated[
+        int,
+        typer.Option(help="Made-up records to try under noisy-counts, such as 1000; 0 for none."),
+    ] = 0,
     minutes: Annotated[float, typer.Option(help="The longest time that it may take.")] = 30.0,
     seed: Annotated[
         int | None, typer.Option(help="Seed of all runs; a secret one if not given.")
@@ -36,6 +40,9 @@ def audit(
     The runs recompute weights and searches, which a statement of the fit alone does not cover. All
     that is printed is confidential. An audit finds faults; a small figure proves nothing.
 
+    Under noisy-counts, --canaries puts made-up records into a copy that is never released. The
+    audit compares what the noisy counts tell of them with the claim and the stated noise.
+
     Example: pyvws audit people.csv --schema schema.toml --mechanism lw --records 20
     """
     from pyvws.auditing.audit import audit as audited
@@ -52,6 +59,7 @@ def audit(
         found = audited(
             frame,
             records=records,
+            canaries=canaries,
             minutes=minutes,
             seed=seed,
             progress=(lambda _done, _total: None) if quiet or as_json else tick,

@@ -139,7 +139,7 @@ class NoisyCountsRun(DrawSource):
         They are counted by "cells", and by "roundness".
         """
         rows: list[tuple[Any, ...]] = []
-        finer = _finer(self.schema, self.noisy.records, self.fine)
+        finer = finer_columns(self.schema, self.noisy.records, self.fine)
         for name, own in self.fine.items():
             rows += _rows(name, _CELLS, finer[name].labels, own)
         for name, own in self.fine.items():
@@ -246,7 +246,7 @@ def counts_run(
     )
 
 
-def _finer(
+def finer_columns(
     schema: Schema, records: int, fine: Mapping[str, FineCounts]
 ) -> dict[str, CountedColumn]:
     """The numbers whose cells were chosen, in the fine cells that were counted of them."""
@@ -279,7 +279,7 @@ def imputed_values(
     fine: Mapping[str, FineCounts],
 ) -> list[dict[str, Floats]]:
     """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
-    table, finer = noisy.table, _finer(schema, noisy.records, fine)
+    table, finer = noisy.table, finer_columns(schema, noisy.records, fine)
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
     for codes, drawn, stream in zip(imputed.codes, imputed.numbers, streams, strict=True):
@@ -464,3 +464,14 @@ def measured(
 
     noisy = bought_tables(seller, noise, table, lambda own: coded(own).codes, records=number)
     return MeasuredCounts(schema, noisy, fine)
+
+
+def measured_copy(
+    counting: CellCounting, mechanism: NoisyCounts, copy: ConfidentialTable
+) -> MeasuredCounts:
+    """What a run without a public number of records buys; nothing else is made of the table."""
+    assert isinstance(copy.counted, CountedRecords)
+    hidden = mechanism.neighbours == "loo"
+    noise = counting.noise(mechanism.budget, hidden=hidden)
+    seller = Seller.of_noise(noise, copy.counted, copy.units)
+    return measured(counting, noise, seller, records=None if hidden else copy.records)

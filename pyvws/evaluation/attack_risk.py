@@ -329,8 +329,13 @@ def _right(guesses: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _linked_by_chance(count: int, datasets: Sequence[Codes]) -> float:
     """How often `count` of the records, drawn twice, have one in common."""
-    sizes, steps = np.array([[own.shape[1]] for own in datasets]), np.arange(count)
-    return float(1.0 - np.maximum((sizes - count - steps) / (sizes - steps), 0.0).prod(1).mean())
+    steps = np.arange(count)
+    apart = [
+        np.prod((own.shape[1] - count - steps) / (own.shape[1] - steps))
+        for own in datasets
+        if own.shape[1] >= 2 * count
+    ]
+    return 1.0 - float(np.sum(apart)) / len(datasets)
 
 
 def _coded(tables: Sequence[Plain], names: Sequence[str]) -> list[Codes]:

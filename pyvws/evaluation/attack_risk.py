@@ -64,10 +64,14 @@ class AttackScore:
 
 @dataclass(frozen=True, slots=True)
 class AttackRisk(InSheets):
-    """What `attack_risk` finds: `scores` of the attacks, and those `not_made`, with the reason."""
+    """What `attack_risk` finds: `scores` of the attacks, and those `not_made`, with the reason.
+
+    Where the control group is `smaller` than the original its singling out is extrapolated.
+    """
 
     scores: tuple[AttackScore, ...]
     not_made: Mapping[str, str]
+    smaller: bool
 
     @property
     def sheet(self) -> Sheet:
@@ -121,7 +125,7 @@ def attack_risk(
     Singling out: a predicate that holds for one synthetic record holds for one original record. It
     is a lone value or a lowest or highest number (univariate), or some values of a synthetic record
     (multivariate), numbers from the median outwards. A smaller control group's rate is extrapolated
-    to as many records, and a larger one's is that of random parts of it.
+    to as many records, and roughly; a larger one's is that of random parts of it.
 
     Linkability: the first and the second half of the keys have a nearest synthetic record in
     common. Inference: the nearest synthetic record by all keys has the secret. A number is right
@@ -246,7 +250,7 @@ def attack_risk(
 
         naive = _hits(guessed, *sides[0], datasets) / len(sides[0][1])
         made(f"inference {name}", inferred, naive)
-    return AttackRisk(tuple(scores), not_made)
+    return AttackRisk(tuple(scores), not_made, others.shape[1] < everybody.shape[1])
 
 
 def _targets(read: OriginalAndDatasets, role: str, rng: np.random.Generator) -> NDArray[np.intp]:

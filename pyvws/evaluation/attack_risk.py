@@ -87,15 +87,13 @@ class AttackRisk(InSheets):
             notes=[
                 "data, control: how often the attack is right on records of the data and of the "
                 "control. risk = (data - control) / (1 - control), with its 95 % interval; larger "
-                "= riskier, and below 0 is chance. naive: a guess by values of the datasets.",
+                "= riskier, and below 0 is chance. naive: random guesses from the datasets.",
                 "The control must be held out at random, by whole units, before synthesis. So the "
                 "figures audit this run, and not a release that is made from all records.",
                 "An audit finds faults. A small figure proves nothing: another attack may find "
                 "more, and only epsilon bounds them all.",
-                *(
-                    f"{name} is no better than naive, so its risk tells nothing."
-                    for name in useless
-                ),
+                *["The control is smaller, so its singling out is extrapolated."] * self.smaller,
+                *(f"{name} is no better than naive: it tells nothing." for name in useless),
                 *(f"{name} was not tried: {why}." for name, why in self.not_made.items()),
             ],
             facts={"attacks": {own.name: asdict(own) for own in self.scores}},

@@ -252,6 +252,9 @@ def test_the_sheet_says_what_an_audit_is_not_and_what_was_not_tried() -> None:
     said = " ".join(found.sheet.notes)
     assert "A small figure proves nothing" in said
     assert "by whole units, before synthesis" in said
+    assert not found.smaller
+    fewer = attack_risk(original, [original], control=control[:200], **OPTIONS)
+    assert "extrapolated" in " ".join(fewer.sheet.notes)
     assert "linkability was not tried: it needs two keys." in said
     assert [row[0] for row in found.sheet.rows] == [own.name for own in found.scores]
     assert found.sheet.facts["attacks"]["inference d"]["risk"] == found.scores[-1].risk

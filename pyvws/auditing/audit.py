@@ -72,7 +72,8 @@ class Audit(InSheets):
     Attributes
     ----------
     rows : tuple of AuditedRecord
-        The table itself, then a row for each record or unit that was left out.
+        The table itself, then a row for each record or unit that was left out: .kind, .record,
+        .loss, .median, .median_without, .delta, .standard_error, .stated, .why.
     stated : float
         The epsilon of a dataset that the run on the whole table states; larger = less private.
     unit : str

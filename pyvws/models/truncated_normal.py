@@ -178,8 +178,13 @@ class TruncatedNormal(scales.Scaled, Regression, kernels=(_log_density, _cell_te
     range : (float, float)
         L and U in the outcome's unit, known without looking at the data; the wider, the nearer to
         `Normal`. An outcome outside is an error, never moved. Synthetic outcomes lie in the range.
-    outcome_scale, outcome_centre, outcome_unit
-        As of `Normal`.
+    outcome_scale : {"identity", "log", "signed-log"}
+        v is x, log x (x above 0), or sign(x) log(1 + |x|), for x = (y - centre) / unit. The
+        likelihood, and so every Lipschitz bound, is of v; synthetic outcomes are y again.
+    outcome_centre : float
+        A public number that is taken off y.
+    outcome_unit : float
+        A public number above 0 that y is divided by then: v gets moderate size, where priors are.
 
     Raises
     ------

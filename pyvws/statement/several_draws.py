@@ -85,8 +85,10 @@ def epsilon_per_draw(total: float, draws: int, *, delta: float = 0.0) -> float:
     ----------
     total : float
         Epsilon of all draws together, in nats, above 0.
-    draws, delta
-        As in `total_epsilon`.
+    draws : int
+        The number m of draws, at least 1.
+    delta : float
+        The public delta, at least 0 and below 1.
 
     Returns
     -------

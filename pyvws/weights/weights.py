@@ -442,8 +442,12 @@ def downscale(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Fl
 
     Parameters
     ----------
-    weights, by_record, epsilon
-        As in `weighted_epsilon_weights`.
+    weights : array_like, shape (N,)
+        alpha_i in [0, 1] of the weighted fit.
+    by_record : array_like, shape (N,)
+        Delta_{alpha,x_i} of the same fit, in nats; infinity for a record without a finite one.
+    epsilon : float
+        Above 0; larger = riskier. Infinity leaves all weights as they are.
 
     Returns
     -------
@@ -453,7 +457,8 @@ def downscale(weights: ArrayLike, by_record: ArrayLike, *, epsilon: float) -> Fl
     Raises
     ------
     InputError
-        As in `weighted_epsilon_weights`.
+        If a weight is outside [0, 1], a bound is negative or missing, lengths differ, or epsilon is
+        not above 0.
 
     Examples
     --------

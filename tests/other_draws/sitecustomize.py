@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-_SAMPLERS = tuple(f"pyvws.engines.{name}" for name in ("stan_run", "nuts", "joint_nuts"))
+_SAMPLERS = tuple(f"pyvws.engines.{name}" for name in ("stan_run", "nuts"))
 _SHIFT = int(os.environ.get("PYVWS_TEST_SEED_SHIFT", "0"))
 
 
@@ -29,9 +29,7 @@ def _change(module: ModuleType) -> None:
     if module.__name__ == "pyvws.engines.stan_run":
         module.stan_seed = _shifted(module.stan_seed, None)  # type: ignore[attr-defined]
         return
-    if module.__name__ == "pyvws.engines.nuts":
-        module.sample_joint = _shifted(module.sample_joint, "seed")  # type: ignore[attr-defined]
-        return
+    module.sample_joint = _shifted(module.sample_joint, "seed")  # type: ignore[attr-defined]
     made = module.NativeEngine  # type: ignore[attr-defined]
     made.sample = _shifted(made.sample, "seed")
 

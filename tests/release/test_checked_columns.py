@@ -273,6 +273,7 @@ def _of_two_levels(*names: str) -> Any:
     )
     return SimpleNamespace(
         exponents=None,
+        counts=None,
         units=None,
         unchanged=(),
         breaking={},
@@ -306,7 +307,6 @@ def test_each_line_names_the_remedy_that_helps_its_column(
             _of_two_levels("a", "b"),
             [{"a": own, "b": own}],
             mechanism=make_mechanism("lw"),
-            counts=None,
             rounded=False,
             records=records,
         )
@@ -326,7 +326,6 @@ def test_a_warning_of_a_wide_table_names_few_columns_and_says_how_many_more() ->
             _of_two_levels(*names),
             [dict.fromkeys(names, own)],
             mechanism=make_mechanism("lw"),
-            counts=None,
             rounded=False,
             records={"weight_final": np.ones(N)},
         )
@@ -421,7 +420,6 @@ def test_a_clamp_is_not_called_a_weight() -> None:
             _of_two_levels("a"),
             [{"a": own}],
             mechanism=vws.Censored(epsilon=1.0),
-            counts=None,
             rounded=False,
             records=records,
         )

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import pyvws as vws
-from pyvws.tables.schema import column
+from pyvws.tables.schema import entries
 from pyvws.tables.schema.families import family_named
 
 _PLAIN = {
@@ -57,7 +57,7 @@ def _made(schema: str, table: pl.DataFrame, folder: Path, patch: pytest.MonkeyPa
         models.append(model)
         return family_named(model)
 
-    patch.setattr(column, "family_named", counting)
+    patch.setattr(entries, "family_named", counting)
     vws.synthesize(table, schema=path, datasets=1, draws=60, warmup=100, chains=2, seed=1)
     return len(models)
 
@@ -73,8 +73,8 @@ def test_a_run_makes_each_column_once(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = dict(_PLAIN)
-    for name, entries in _CHANGED.get(kind, {}).items():
-        columns[name] += "\n" + entries
+    for name, more in _CHANGED.get(kind, {}).items():
+        columns[name] += "\n" + more
     columns |= {"groups": {"job": _JOB}, "dates": {"day": _DAY}}.get(kind, {})
     table = _table()
     if kind not in ("missing codes", "rules"):

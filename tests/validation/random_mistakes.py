@@ -156,9 +156,9 @@ def next_seed(function: Any) -> Any:
     return lambda seed, *args: function(seed - 1 if seed > 0 else seed + 1, *args)
 
 
-def heavier_tail_first(_: Any) -> Any:
+def heavier_tail_first(mixture: Any) -> Any:
     """The mixture with its shares exchanged."""
-    return (0.3, 0.7)
+    return lambda *given, shares, **named: mixture(*given, shares=shares[::-1], **named)
 
 
 GIVEN = "pyvws_validation.cases.r_numbers:"
@@ -187,7 +187,7 @@ RANDOM_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (GIVEN + "records", STREAM, next_seed),
     (DATA + "poisson_data", DATA + "RRandom", next_seed),
     (DATA + "poisson_data", DATA + "RRandom", by_inversion),
-    (DATA + "risk_efficient_counts", DATA + "_SHARES", heavier_tail_first),
+    (DATA + "risk_efficient_counts", DATA + "mixture_counts", heavier_tail_first),
     (DATA + "risk_efficient_counts", DATA + "RRandom", next_seed),
     (DATA + "beta_proportions", DATA + "RRandom", by_two_gammas),
 )

@@ -27,6 +27,8 @@ WITHIN_OTHERS = {
     *("pyvws.evaluation.k_marginal:standing", "pyvws.mechanisms.histogram.bins:bin_places"),
     *("pyvws.evaluation.combining_rules:rule_named", "pyvws.evaluation.combining_rules:rule_of"),
     *("pyvws.r_numbers.rarith:extended_sum", "pyvws.bounds.joint:blockwise_joint_bounds"),
+    *("pyvws.bounds.joint:window_widths", "pyvws.bounds.joint:unit_terms"),
+    "pyvws_studies.simulated_data:mixture_counts",
     *("pyvws.bounds.lipschitz:add_largest", "pyvws.bounds.lipschitz:blockwise_bounds"),
     *("pyvws.bounds.lipschitz:centre_and_spread", "pyvws.bounds.lipschitz:largest_sizes"),
     "pyvws.evaluation.combining_rules:combine_formula",
@@ -65,7 +67,10 @@ WITHIN_OTHERS = {
 
 
 # The module that a script of R is of, where it has another name.
-PARTS = {"closest_records": "disclosure", "ecdf": "one_column", "s_pmse": "pmse"}
+PARTS = {
+    **{"closest_records": "disclosure", "ecdf": "one_column", "s_pmse": "pmse"},
+    **{"truncation": "weights", "window": "joint"},
+}
 
 
 class Once(Case):

@@ -22,6 +22,7 @@ __version__ = "0.1.0"
 
 _PUBLIC: Final[dict[str, str]] = {
     "Audit": "pyvws.auditing.audit",
+    "AttackRisk": "pyvws.evaluation.attack_risk",
     "AttributeRisk": "pyvws.risks.attribute_risk",
     "Beta": "pyvws.models.beta",
     "CanaryAudit": "pyvws.auditing.canaries",
@@ -72,6 +73,7 @@ _PUBLIC: Final[dict[str, str]] = {
     "UserProgram": "pyvws.engines.user_program",
     "WeightedEpsilon": "pyvws.mechanisms.weighted_epsilon",
     "associations": "pyvws.evaluation.associations",
+    "attack_risk": "pyvws.evaluation.attack_risk",
     "audit": "pyvws.auditing.audit",
     "bootstrap_interval": "pyvws.evaluation.bootstrap",
     "censored_share": "pyvws.posterior.censoring",

@@ -32,6 +32,8 @@ from pyvws.errors import OutputError as OutputError
 from pyvws.errors import PyvwsError as PyvwsError
 from pyvws.errors import SearchError as SearchError
 from pyvws.evaluation.associations import associations as associations
+from pyvws.evaluation.attack_risk import AttackRisk as AttackRisk
+from pyvws.evaluation.attack_risk import attack_risk as attack_risk
 from pyvws.evaluation.bootstrap import bootstrap_interval as bootstrap_interval
 from pyvws.evaluation.combining_rules import combine as combine
 from pyvws.evaluation.combining_rules import combine_formula as combine_formula

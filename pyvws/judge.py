@@ -11,10 +11,12 @@ from typing import Any, Final
 import pyvws
 
 _NAMES: Final = (
+    "AttackRisk",
     "PublishedTable",
     "TableRisk",
     "TableUtility",
     "associations",
+    "attack_risk",
     "combine",
     "combine_formula",
     "counted_cells",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from refusals import refused
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -45,6 +46,24 @@ def test_risks_by_keys(files: list[str]) -> None:
     told = json.loads(made.stdout)
     held = vws.table_risk(frames[0], [frames[1]], keys=["age"], holdout=frames[2])
     assert told["closest"]["value"] == held.closest
+
+
+def test_attacks_follow_the_other_risks(files: list[str]) -> None:
+    people, synthetic, holdout = files
+    words = (people, synthetic, "--keys", "age,ill", "--target", "pay", "--holdout", holdout)
+    before, made = run(*words), run(*words, "--attacks")
+    assert made.exit_code == 0, made.output
+    assert made.stdout.startswith(before.stdout)
+    frames = [pl.read_csv(path) for path in files]
+    found = vws.attack_risk(
+        frames[0], [frames[1]], control=frames[2], keys=["age", "ill"], secret="pay"
+    )
+    told = json.loads(run(*words, "--attacks", "--json").stdout)
+    assert told["attacks"]["linkability"]["risk"] == found.scores[2].risk
+    assert "A small figure proves nothing" in " ".join(made.stdout.split())
+    for asked, key in ((words[:-2], "control-missing"), (words[:4] + words[6:], "secret-missing")):
+        with refused(key):
+            app([*map(str, ("risk", *asked, "--attacks"))], standalone_mode=False)
 
 
 def released(folder: Path, people: str) -> Path:

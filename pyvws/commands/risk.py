@@ -57,6 +57,9 @@ def risk(
     holdout: Annotated[
         Path | None, typer.Option(help="With --keys: records that made no dataset.")
     ] = None,
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="With --holdout and --target: attack both as WP216.")
+    ] = False,
     schema: Annotated[
         Path | None, typer.Option(help="With --keys: schema.toml; by default that of the run.")
     ] = None,
@@ -77,6 +80,7 @@ def risk(
 
     from pyvws.commands._tables import read_records, read_tables
     from pyvws.commands.options import names
+    from pyvws.evaluation.attack_risk import attack_risk
     from pyvws.evaluation.table_risk import table_risk
     from pyvws.report.evidence import RiskSettings, risk_evidence
     from pyvws.tables.files.read import read_table
@@ -88,7 +92,12 @@ def risk(
         asked: Any = {"keys": names(keys), "target": names(target), "schema": read.schema}
         asked["holdout"] = read_table(holdout).with_codes if holdout else None
         risks = table_risk(read.original, read.datasets, **asked)
-        tell(_with_units(risks.sheet, synthetic), quiet=quiet, as_json=as_json)
+        sheets = [_with_units(risks.sheet, synthetic)]
+        if attacks:
+            asked = {"control": asked["holdout"], "secret": asked["target"], "schema": read.schema}
+            asked["keys"] = names(keys)
+            sheets.append(attack_risk(read.original, read.datasets, **asked).sheet)
+        tell(*sheets, quiet=quiet, as_json=as_json)
         return
     if outcome is None:
         raise UsageError.by("risk-without-keys")

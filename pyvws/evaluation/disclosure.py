@@ -14,7 +14,7 @@ not differ; a missing value and a number differ by 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,17 +140,28 @@ def closest_distances(
     >>> closest_distances(records, others, {"x": 10.0}).tolist()
     [0.1, 0.4]
     """
+    nearest = np.empty(len(next(iter(records.values()))))
+    for rows, total in distance_blocks(records, others, ranges):
+        if itself is not None:
+            total[np.arange(len(total)), np.asarray(itself)[rows]] = np.inf
+        nearest[rows] = total.min(axis=1) / len(records)
+    return nearest
+
+
+def distance_blocks(
+    records: Plain, others: Plain, ranges: Mapping[str, float]
+) -> Iterator[tuple[slice, Floats]]:
+    """Some rows of `records` at a time, and their distances (B, N) to all `others`.
+
+    The distances are sums over the columns, as `closest_distances` has their means.
+    """
     size = len(next(iter(records.values())))
-    nearest = np.empty(size)
     for start in range(0, size, _BLOCK):
         rows = slice(start, min(start + _BLOCK, size))
         total: Any = 0.0
         for name, values in records.items():
             total = total + _differences(values[rows], others[name], ranges.get(name, 1.0))
-        if itself is not None:
-            total[np.arange(len(total)), np.asarray(itself)[rows]] = np.inf
-        nearest[rows] = total.min(axis=1) / len(records)
-    return nearest
+        yield rows, total
 
 
 def share_nearer(first: ArrayLike, second: ArrayLike) -> float:

@@ -45,8 +45,8 @@ BLIND: Final = {
     ),
     "copies_of_uniques": "near copies, and copies of a part of the columns",
     "closest": (
-        "whom a near record is near to, and rare records among many, which a mean hides; columns "
-        "count alike, whether sensitive or not"
+        "membership, of which it tells little, whom a near record is near to, and rare records "
+        "among many, which a mean hides; columns count alike, whether sensitive or not"
     ),
 }
 """What each risk cannot see. None of them bounds what an intruder can learn, as epsilon does."""
@@ -101,7 +101,7 @@ class TableRisk(InSheets):
         How often a synthetic record is nearer to its closest original record than to its closest
         hold-out record. Without a hold-out, the comparison is another original record and its
         closest one. 1/2 = as an independent sample of the population; a smaller hold-out gives
-        more.
+        more. It tells little of membership, which can show where it is 1/2 [dcr2025].
     holdout : bool
         Whether a hold-out was given.
     scores : tuple of RiskScore

@@ -35,6 +35,7 @@ WITHIN_OTHERS = {
     "pyvws.evaluation.associations:associations",
     "pyvws.evaluation.disclosure:attribute_disclosure",
     "pyvws.evaluation.disclosure:closest_distances",
+    "pyvws.evaluation.disclosure:distance_blocks",
     "pyvws.evaluation.disclosure:replicated_uniques",
     "pyvws.evaluation.regressions:independent_columns",
     "pyvws.evaluation.k_marginal:chained_k_marginal",

@@ -1,0 +1,459 @@
+"""Attacks on synthetic tables: singling out, linkability and inference, as WP216 asks [giomi2023].
+
+Each attack is made on records of the original, and on control records that no dataset was made
+from. With rates a and c of success, risk = (a - c) / (1 - c): what the datasets tell of their own
+records beyond what they tell of everybody. A rate of r in n attacks is the centre of Wilson's
+interval, (r + z^2/2) / (n + z^2), with half width z sqrt(r (n - r) / n + z^2/4) / (n + z^2). The
+error of the risk follows from both: da / (1 - c) and dc (1 - a) / (1 - c)^2, as a root of squares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+from narwhals.typing import IntoFrame
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats, whole_number
+from pyvws.errors import InputError
+from pyvws.evaluation.bootstrap import units_drawn
+from pyvws.evaluation.disclosure import distance_blocks
+from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, Plain, plain_tables
+from pyvws.sheet import InSheets, Sheet
+from pyvws.tables.files.headers import named
+from pyvws.tables.schema.schema import Schema
+
+_LEAST: Final = 20  # Records, or units, to attack.
+_Z: Final = 1.959963984540054  # 95 %.
+_TOLERANCE: Final = 0.05  # Of the guess: how far off a number may be.
+_TIE: Final = 1e-9  # Distances closer than that tie.
+_TRIES: Final = 100  # Predicates are drawn at most so often for each one that is wanted.
+_PART: Final = 1000  # Records that rule most predicates out.
+_CELLS: Final = 4_000_000  # Predicates times records at a time.
+_TOP: Final = np.iinfo(np.int32).max
+
+Codes = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class AttackScore:
+    """One attack: rates in [0, 1], larger = riskier.
+
+    - `name`: Such as "linkability"; of a secret column "inference SECRET".
+    - `attack`, `control`: How often it is right on original and on control records.
+    - `risk`: (attack - control) / (1 - control), at most 1; a negative risk is chance.
+    - `lower`, `upper`: The ends of its 95 % interval.
+    - `naive`: How often random guesses are right on original records.
+    - `attacks`, `control_attacks`: How many were made.
+    """
+
+    name: str
+    attack: float
+    control: float
+    risk: float
+    lower: float
+    upper: float
+    naive: float
+    attacks: int
+    control_attacks: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttackRisk(InSheets):
+    """What `attack_risk` finds: `scores` of the attacks, and those `not_made`, with the reason.
+
+    Where the control group is `smaller` than the original its singling out is extrapolated.
+    """
+
+    scores: tuple[AttackScore, ...]
+    not_made: Mapping[str, str]
+    smaller: bool
+
+    @property
+    def sheet(self) -> Sheet:
+        """Each attack with its risk, the ends of the interval, and the naive guess."""
+        useless = [own.name for own in self.scores if own.attack <= own.naive]
+        return Sheet(
+            "Attacks on the synthetic datasets (confidential)",
+            ("attack", "data", "control", "risk", "lower", "upper", "naive"),
+            [
+                (own.name, own.attack, own.control, own.risk, own.lower, own.upper, own.naive)
+                for own in self.scores
+            ],
+            notes=[
+                "data, control: how often the attack is right on records of the data and of the "
+                "control. risk = (data - control) / (1 - control), with its 95 % interval; larger "
+                "= riskier, and below 0 is chance. naive: random guesses from the datasets.",
+                "The control must be held out at random, by whole units, before synthesis. So the "
+                "figures audit this run, and not a release that is made from all records.",
+                "An audit finds faults. A small figure proves nothing: another attack may find "
+                "more, and only epsilon bounds them all.",
+                *["The control is smaller, so its singling out is extrapolated."] * self.smaller,
+                *(f"{name} is no better than naive: it tells nothing." for name in useless),
+                *(f"{name} was not tried: {why}." for name, why in self.not_made.items()),
+            ],
+            facts={"attacks": {own.name: asdict(own) for own in self.scores}},
+        )
+
+
+def attack_risk(
+    original: IntoFrame,
+    synthetic: Sequence[Any],
+    *,
+    control: IntoFrame | None,
+    keys: Sequence[str],
+    secret: Sequence[str] | str,
+    neighbours: int = 1,
+    together: int = 3,
+    attacks: int = 1000,
+    schema: Schema | None = None,
+    seed: int = 1,
+) -> AttackRisk:
+    """Risks of singling out, linkability and inference beside a control group [giomi2023].
+
+    An audit finds faults, and small figures prove nothing: another attack may find more. Hold the
+    control group out at random, by whole units, before synthesis. The figures then audit that run,
+    and not a release from all records. Where the schema has a unit, one record of each is attacked.
+    With several datasets each attack uses one of them, in turn.
+
+    Singling out: a predicate that holds for one synthetic record holds for one original record. It
+    is a lone value or a lowest or highest number (univariate), or some values of a synthetic record
+    (multivariate), numbers from the median outwards. A smaller control group's rate is extrapolated
+    to as many records, and roughly; a larger one's is that of random parts of it.
+
+    Linkability: the first and the second half of the keys have a nearest synthetic record in
+    common. Inference: the nearest synthetic record by all keys has the secret. A number is right
+    within 5 % of the guess. Records are near as in `pyvws.table_risk`, and ties are by chance.
+
+    Parameters
+    ----------
+    original : pandas, polars or Arrow table
+        Confidential records that the datasets were made from.
+    synthetic : sequence of tables
+        Synthetic datasets. A single one stands in a list.
+    control : table
+        At least 20 records, or units, that were held out. Records that stand in `original` too are
+        no control group.
+    keys : sequence of str
+        Columns that an attacker knows of a record. Linkability needs two.
+    secret : str or sequence of str
+        Columns that an attacker wants to know.
+    neighbours : int
+        How many nearest synthetic records of each half may be the common one.
+    together : int
+        Columns of a multivariate predicate.
+    attacks : int
+        The most attacks of a kind.
+    schema : Schema, optional
+        As in `pyvws.table_utility`.
+    seed : int
+        Seed of what is drawn: predicates, records, ties and naive guesses.
+
+    Returns
+    -------
+    AttackRisk
+
+    Raises
+    ------
+    InputError
+        For no control group or one with original records, too few records, no key or secret, a
+        secret among the keys, and a column that a table lacks or that is constant.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> x = np.random.default_rng(1).normal(size=(3, 200, 2))
+    >>> records, control, other = (pd.DataFrame(own, columns=["a", "b"]) for own in x)
+    >>> found = attack_risk(records, [records], control=control, keys=["a"], secret="b")
+    >>> round(found.scores[-1].risk, 1)
+    1.0
+    """
+    neighbours = whole_number(neighbours, "neighbours", least=1)
+    together = whole_number(together, "together", least=1)
+    attacks = whole_number(attacks, "attacks", least=1)
+    rng = np.random.default_rng(whole_number(seed, "seed", least=0))
+    known = [keys] if isinstance(keys, str) else list(dict.fromkeys(keys))
+    secrets = [secret] if isinstance(secret, str) else list(dict.fromkeys(secret))
+    if not known:
+        raise InputError.by("keys-missing")
+    if not secrets:
+        raise InputError.by("secret-missing")
+    if both := sorted(set(known) & set(secrets)):
+        raise InputError.by("key-is-target", both=both[0])
+    if control is None:
+        raise InputError.by("control-missing")
+    read = OriginalAndDatasets.read(original, synthetic, schema=schema, holdout=control)
+    tables = plain_tables(read, least=1)
+    for name in (*known, *secrets):
+        if name not in tables.names:
+            usable = named(tables.names, read.first.columns)
+            raise InputError.by("column-not-evaluated", name=name, usable=usable)
+    first, *datasets, held = tables.original, *tables.synthetic
+    sides = [(first, _targets(read, "original", rng)), (held, _targets(read, "hold-out", rng))]
+    sides = [(side, rows[:attacks]) for side, rows in sides]
+    numeric = np.array([name in tables.edges for name in tables.names])
+    everybody, others, *released = _coded([first, held, *datasets], tables.names)
+    _refuse_original_records(everybody, others)
+    ranges = {
+        name: _range([own[name] for own in (first, held, *datasets)]) for name in tables.edges
+    }
+    scores, not_made = [], {}
+    count = -(-attacks // len(datasets))
+    for name, width in (("univariate", 1), ("multivariate", min(together, len(numeric)))):
+        lone = _lone_values if name == "univariate" else _lone_records
+        tried = np.concatenate([lone(own, numeric, count, width, rng) for own in released])
+        blind = np.concatenate([_guesses(own, numeric, count, width, rng) for own in released])
+        if not len(tried):
+            not_made[f"singling out, {name}"] = "no predicate holds for one synthetic record"
+            continue
+        hits = (
+            float((_counts(tried, everybody) == 1).sum()),
+            _lone_among(_counts(tried, others), others.shape[1], everybody.shape[1]),
+        )
+        naive = float((_counts(blind, everybody) == 1).mean())
+        scores.append(_score(f"singling out, {name}", hits, [len(tried)] * 2, naive))
+
+    def made(name: str, hit: Callable[[Plain, NDArray[np.intp], Plain], Any], naive: float) -> None:
+        hits = [_hits(hit, side, rows, datasets) for side, rows in sides]
+        scores.append(_score(name, hits, [len(rows) for _, rows in sides], naive))
+
+    def near(
+        side: Plain, rows: NDArray[np.intp], table: Plain, by: Sequence[str], count: int
+    ) -> NDArray[np.intp]:
+        records = {name: side[name][rows] for name in by}
+        return _nearest(records, table, ranges, count, rng)
+
+    half = (len(known) + 1) // 2
+
+    def linked(side: Plain, rows: NDArray[np.intp], table: Plain) -> Any:
+        parts = known[:half], known[half:]
+        a, b = (near(side, rows, table, part, neighbours) for part in parts)
+        return (a[:, :, None] == b[:, None, :]).any(axis=(1, 2))
+
+    if len(known) > 1:
+        made("linkability", linked, _linked_by_chance(neighbours, released))
+    else:
+        not_made["linkability"] = "it needs two keys"
+    for name in secrets:
+
+        def inferred(side: Plain, rows: NDArray[np.intp], table: Plain, name: str = name) -> Any:
+            return _right(table[name][near(side, rows, table, known, 1)[:, 0]], side[name][rows])
+
+        def guessed(side: Plain, rows: NDArray[np.intp], table: Plain, name: str = name) -> Any:
+            return _right(rng.choice(table[name], size=len(rows)), side[name][rows])
+
+        naive = _hits(guessed, *sides[0], datasets) / len(sides[0][1])
+        made(f"inference {name}", inferred, naive)
+    return AttackRisk(tuple(scores), not_made, others.shape[1] < everybody.shape[1])
+
+
+def _targets(read: OriginalAndDatasets, role: str, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Rows to attack in a random order, one of each unit; InputError for too few."""
+    frame, unit = read.frames[role], getattr(read.schema, "unit", None)
+    rows = rng.permutation(len(frame))
+    if unit in frame.columns:
+        units = units_drawn(frame, unit)[rows]
+        rows = rows[np.sort(np.unique(units, return_index=True)[1])]
+    if len(rows) < _LEAST:
+        raise InputError.by("attacks-too-few-records", role=role, least=_LEAST)
+    return rows
+
+
+def _refuse_original_records(original: Codes, control: Codes) -> None:
+    """Raise InputError if control records equal lone original ones more than chance explains.
+
+    Chance is that of an original record to equal one of the others that is alone; a share may be
+    three standard errors above it.
+    """
+    _, places = np.unique(np.hstack([original, control]), axis=1, return_inverse=True)
+    mine, theirs = np.split(places.ravel(), [original.shape[1]])
+    counts = np.bincount(mine, minlength=int(places.max()) + 1)
+    most = float((counts[mine] == 2).mean()) + 2.0 / len(mine)
+    margin = 3.0 * float(np.sqrt(most / len(theirs) + 2.0 * most / len(mine)))
+    if (counts[theirs] == 1).mean() > most + margin:
+        raise InputError.by("control-from-original")
+
+
+def _score(name: str, hits: Sequence[float], trials: Sequence[int], naive: float) -> AttackScore:
+    """Rates and the risk of `hits` in `trials`, of the original and of the control group."""
+    (a, da), (c, dc) = map(_rate, hits, trials)
+    risk = (a - c) / (1.0 - c)
+    error = float(np.hypot(da / (1.0 - c), dc * (1.0 - a) / (1.0 - c) ** 2))
+    return AttackScore(name, a, c, risk, risk - error, risk + error, naive, *trials)
+
+
+def _rate(hits: float, trials: int) -> tuple[float, float]:
+    """The centre and half width of Wilson's 95 % interval."""
+    whole, spread = trials + _Z**2, hits * (trials - hits) / trials
+    return (hits + _Z**2 / 2) / whole, _Z / whole * float(np.sqrt(spread + _Z**2 / 4))
+
+
+def _hits(
+    hit: Callable[[Plain, NDArray[np.intp], Plain], Any],
+    side: Plain,
+    rows: NDArray[np.intp],
+    datasets: Sequence[Plain],
+) -> int:
+    """How many attacks on `rows` of a table hit, each by one of the datasets, in turn."""
+    step = len(datasets)
+    return sum(int(hit(side, rows[k::step], own).sum()) for k, own in enumerate(datasets))
+
+
+def _nearest(
+    records: Plain, table: Plain, ranges: Mapping[str, float], count: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """The places (M, count) of the records of `table` nearest to M others; ties by chance."""
+    size = len(next(iter(table.values())))
+    count = min(count, size)
+    first = rng.permutation(size) * (_TIE / size)
+    near = [
+        np.argpartition(distances + first, count - 1, axis=1)[:, :count]
+        for _, distances in distance_blocks(records, table, ranges)
+    ]
+    return np.concatenate([np.empty((0, count), dtype=np.intp), *near])
+
+
+def _range(parts: Sequence[Floats]) -> float:
+    values = np.concatenate(parts)
+    return float(np.ptp(values[~np.isnan(values)])) if not np.isnan(values).all() else 0.0
+
+
+def _right(guesses: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind != "f":
+        return np.asarray(guesses == values)
+    close = np.abs(guesses - values) <= _TOLERANCE * np.abs(guesses)
+    return np.asarray(close | (np.isnan(guesses) & np.isnan(values)))
+
+
+def _linked_by_chance(count: int, datasets: Sequence[Codes]) -> float:
+    """How often `count` of the records, drawn twice, have one in common."""
+    steps = np.arange(count)
+    apart = [
+        np.prod((own.shape[1] - count - steps) / (own.shape[1] - steps))
+        for own in datasets
+        if own.shape[1] >= 2 * count
+    ]
+    return 1.0 - float(np.sum(apart)) / len(datasets)
+
+
+def _coded(tables: Sequence[Plain], names: Sequence[str]) -> list[Codes]:
+    """Each table's columns as whole numbers (K, N): codes, ranks of numbers, -1 if missing."""
+    ends = np.cumsum([len(table[names[0]]) for table in tables])[:-1]
+    columns = []
+    for name in names:
+        values = np.concatenate([table[name] for table in tables])
+        if values.dtype.kind == "f":
+            gone = np.isnan(values)
+            values = np.where(gone, -1, np.searchsorted(np.unique(values[~gone]), values))
+        columns.append(values.astype(np.int32))
+    return np.split(np.stack(columns), ends, axis=1)
+
+
+def _counts(terms: Codes, table: Codes) -> NDArray[np.intp]:
+    """For how many records of a table (K, N) each predicate holds, of terms (A, p, 3).
+
+    A term is a column's place and the least and the largest value.
+    """
+    step = max(1, _CELLS // table.shape[1])
+    counts = [np.empty(0, dtype=np.intp)]
+    for start in range(0, len(terms), step):
+        holds: Any = True
+        for place, low, high in np.moveaxis(terms[start : start + step], 0, 2):
+            values = table[place]
+            holds = holds & (values >= low[:, None]) & (values <= high[:, None])
+        counts.append(holds.sum(axis=1))
+    return np.concatenate(counts)
+
+
+def _lone_values(
+    table: Codes, numeric: Flags, count: int, width: int, rng: np.random.Generator
+) -> Codes:
+    """At most `count` of the predicates of one term that hold for one record of a table (K, N)."""
+    terms = []
+    for place, column in enumerate(table):
+        values, times = np.unique(column, return_counts=True)
+        terms += [(place, value, value) for value in values[times == 1]]
+        if numeric[place] and values[-1] >= 0:
+            least = int(values[0] < 0)  # A missing number is neither lowest nor highest.
+            terms += [(place, 0, values[least])] * int(times[least] == 1)
+            terms += [(place, values[-1], _TOP)] * int(times[-1] == 1)
+    made = np.array(terms, dtype=np.int32).reshape(-1, width, 3)
+    return made[rng.permutation(len(made))[:count]]
+
+
+def _lone_records(
+    table: Codes, numeric: Flags, count: int, width: int, rng: np.random.Generator
+) -> Codes:
+    """At most `count` predicates of `width` values of a record that hold for it alone."""
+    medians = np.array([np.median(x[x >= 0]) if (x >= 0).any() else 0 for x in table])
+    part = table[:, :: -(-table.shape[1] // _PART)]
+    found = np.empty((0, width, 3), dtype=np.int32)
+    for _ in range(_TRIES):
+        places = _places(len(table), count, width, rng)
+        values = table[places, rng.integers(table.shape[1], size=(count, 1))]
+        above = values > medians[places]
+        drawn = _terms(places, values, numeric, ~above, above)
+        drawn = drawn[_counts(drawn, part) <= 1]
+        found = np.concatenate([found, drawn[_counts(drawn, table) == 1]])
+        once = np.unique(found.reshape(len(found), 3 * width), axis=0, return_index=True)[1]
+        found = found[np.sort(once)[:count]]
+        if len(found) == count:
+            break
+    return found
+
+
+def _guesses(
+    table: Codes, numeric: Flags, count: int, width: int, rng: np.random.Generator
+) -> Codes:
+    """Predicates of values that occur, in random columns and directions."""
+    places = _places(len(table), count, width, rng)
+    values = np.empty(places.shape, dtype=np.int32)
+    for place, column in enumerate(table):
+        here = places == place
+        values[here] = rng.choice(np.unique(column), size=int(here.sum()))
+    kind = rng.integers(3, size=values.shape)
+    return _terms(places, values, numeric, kind == 1, kind == 2)
+
+
+def _places(columns: int, count: int, width: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Random columns (count, width) in their order, each once in a row."""
+    return np.sort(np.argsort(rng.random((count, columns)), axis=1)[:, :width], axis=1)
+
+
+def _terms(
+    places: NDArray[np.intp], values: Codes, numeric: Flags, most: Flags, least: Flags
+) -> Codes:
+    """Terms (A, p, 3): the value itself; of a number also at `most` or at `least` the value."""
+    number = numeric[places] & (values >= 0)
+    low, high = np.where(number & most, 0, values), np.where(number & least, _TOP, values)
+    return np.stack([places, low, high], axis=2).astype(np.int32)
+
+
+def _lone_among(counts: NDArray[np.intp], size: int, wanted: int) -> float:
+    """How many predicates hold for one of `wanted` records, from `counts` (A,) among `size`.
+
+    Among fewer records it is what random parts give on average. Among more it follows a model: a
+    predicate of weight w holds for one of n records with probability n w (1 - w)^(n - 1), and
+    weights are even up to a largest one, fitted to parts of ten sizes [giomi2023].
+    """
+    from scipy.stats import hypergeom
+
+    def in_part(n: int) -> float:
+        return float(hypergeom.pmf(1, size, counts, n).sum())
+
+    if wanted <= size:
+        return in_part(wanted)
+    parts = np.unique(np.linspace(max(1, size // 10), size, 10).astype(int))
+    seen = np.array([in_part(int(n)) for n in parts])
+    if not seen[-1]:
+        return 0.0
+    weight, sizes = np.geomspace(1e-3 / wanted, 1.0, 2000)[:, None], np.append(parts, wanted)
+    model = (1.0 - (sizes * weight + 1.0) * (1.0 - weight) ** sizes) / (sizes + 1.0)
+    fitted = model[:, :-1]
+    norm = (fitted * seen).sum(axis=1, keepdims=True) / (fitted**2).sum(axis=1, keepdims=True)
+    best = np.argmin(((norm * fitted - seen) ** 2).sum(axis=1))
+    return min(float(len(counts)), float(seen[-1] * model[best, -1] / model[best, -2]))

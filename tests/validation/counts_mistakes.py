@@ -248,7 +248,9 @@ def cuts_of_the_table(counted: Any) -> Any:
         numbers = [float(x) for x in table["age"] if x in {"3", "20", "39"}]
         cut = float(np.rint(np.mean(numbers))) if numbers else 30.0
         own = dataclasses.replace(age, cuts=tuple(sorted({15.0, cut})))
-        return counted(table, _with_schema(settings, {"age": own}), **more)
+        found = counted(table, _with_schema(settings, {"age": own}), **more)
+        object.__setattr__(settings, "plan", found.plan)
+        return found
 
     return wrong
 

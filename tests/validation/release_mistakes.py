@@ -48,7 +48,7 @@ def whatever_the_schema(_self: Any, said: str) -> str:
 
 
 @_wrong(
-    f"{_STATEMENT}.statement:by_neighbours",
+    f"{_STATEMENT}.noise:by_neighbours",
     *(
         f"statement/facts-{row}"
         for row in ("counts", "counts-replaced", "counts-units", "histogram", "histogram-left-out")
@@ -64,7 +64,7 @@ def undoubled(by_neighbours: Any) -> Any:
 
 
 @_wrong(
-    f"{_STATEMENT}.statement:by_neighbours",
+    f"{_STATEMENT}.noise:by_neighbours",
     *(
         f"statement/facts-{row}"
         for row in ("counts-proposed", "counts-delta", "histogram-edges", "histogram-bins")

@@ -136,9 +136,9 @@ _MODELS = "pyvws.models."
 LEFT_OUT: tuple[tuple[str, str, str, str], ...] = (
     ("poisson", "poisson:_records", " - log_factorial[c]", ""),
     ("poisson", "poisson:_weighted", "total * eta - count * mu", "total * eta"),
-    ("poisson", "priors:log_coefficient_prior", "s2 / _SCALE_DF)", "s2 / (4.0 * _SCALE_DF))"),
-    ("poisson", "priors:log_coefficient_prior", "2.0 * LKJ_SHAPE", "1.9 * LKJ_SHAPE"),
-    ("poisson", "_counts:highest_poisson", " - math.log(y[c])", ""),
+    ("poisson", "priors:log_level_prior", "s2 / SCALE_DF)", "s2 / (4.0 * SCALE_DF))"),
+    ("poisson", "priors:log_level_prior", "2.0 * LKJ_SHAPE", "1.9 * LKJ_SHAPE"),
+    ("poisson", "poisson:highest_poisson", " - math.log(y[c])", ""),
     ("negative-binomial", "negative_binomial:_records", " - log_factorial[v]", ""),
     ("negative-binomial", "negative_binomial:_log_density", "logp += rising", "pass"),
     ("negative-binomial", "negative_binomial:_log_density", "/ _CAUCHY_SCALE", "/ 2.5"),

@@ -3,10 +3,12 @@
 Written by tools/declared.py.
 """
 
+from pyvws import AttackRisk as AttackRisk
 from pyvws import PublishedTable as PublishedTable
 from pyvws import TableRisk as TableRisk
 from pyvws import TableUtility as TableUtility
 from pyvws import associations as associations
+from pyvws import attack_risk as attack_risk
 from pyvws import combine as combine
 from pyvws import combine_formula as combine_formula
 from pyvws import counted_cells as counted_cells

@@ -159,7 +159,7 @@ LEFT_OUT: tuple[tuple[str, str, str, str], ...] = (
     ("nominal", "_nominal_kernels:log_density", "logp += linear[i] * q[i]", "pass"),
     ("nominal", "_nominal_kernels:log_density", "top[a] + top[b]", "top[a]"),
     ("nominal", "_nominal_kernels:_fill_etas", "here[level] + x", "here[level] - x"),
-    ("nominal", "_exponentials:exponentials", "1.0 / 6.0", "1.0 / 6.01"),
+    ("nominal", "_special_functions:exponentials", "1.0 / 6.0", "1.0 / 6.01"),
     ("nominal", "_nominal_kernels:log_likelihood", " - height[r]", ""),
     ("nominal", "_nominal_kernels:_log_normal_prior", "1.0 / (sd * sd)", "1.0 / sd"),
     ("beta", "beta:_row", "gap_a + gap_b - whole[0]", "gap_a + gap_b"),

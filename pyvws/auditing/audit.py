@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -57,12 +58,12 @@ class AuditedRecord:
 
     kind: str
     record: int
-    loss: float
-    median: float
-    median_without: float
-    delta: float
-    standard_error: float
-    stated: float
+    loss: float = math.nan
+    median: float = math.nan
+    median_without: float = math.nan
+    delta: float = math.nan
+    standard_error: float = math.inf
+    stated: float = math.nan
     why: str = ""
 
 
@@ -113,15 +114,24 @@ class Audit(InSheets):
                 notes=(PROVES_NOTHING,),
                 lead=(
                     f"The run on the whole table states {self.stated:.4g} a dataset. The largest "
-                    f"loss found is {self.largest:.4g}.",
+                    f"loss found is {_in_words(self.largest)}.",
                 ),
                 facts={
                     "stated": self.stated,
-                    "largest": self.largest,
-                    "rows": [asdict(row) for row in self.rows],
+                    "largest": _of_json(self.largest),
+                    "rows": [asdict(row) | {"loss": _of_json(row.loss)} for row in self.rows],
                 },
             ),
         )
+
+
+def _in_words(loss: float) -> str:
+    return "not estimated" if math.isnan(loss) else f"{loss:.4g}".replace("inf", "infinite")
+
+
+def _of_json(loss: float) -> float | str:
+    """A loss for JSON, which has no infinity: null would read as if none was found."""
+    return "infinite" if math.isinf(loss) else loss
 
 
 @overload
@@ -143,6 +153,9 @@ def audit(
     **settings: Any,
 ) -> Audit | CanaryAudit:
     """Leave records out, compute everything anew, and tell the loss of one draw.
+
+    L(theta) = sum_j alpha_j l_j(theta) - sum_j alpha'_j l_j(theta) - log(Z / Z'), in nats, each sum
+    and normalizer with its own table's records and weights. Larger = less private.
 
     The weights are recomputed too, with their searches, from the same seed. So the loss is that of
     the whole run, which a statement of the pseudo posterior alone does not bound [vws2024]. Where
@@ -264,28 +277,26 @@ def _row(
     left = np.ones(len(whole), dtype=np.bool_)
     left[chosen.records] = False
     record = int(chosen.records[0]) + 1 if len(chosen.records) else 0
-    figures = dict.fromkeys(("loss", "median", "median_without", "delta"), float("nan"))
     try:
         other = _run(run, whole.filter(left.tolist()), seed)
     except ConvergenceError:
         why = "Not estimated: the chains of the run without it fail their diagnostics."
-        infinite = {"standard_error": float("inf"), "stated": float("nan")}
-        return AuditedRecord(chosen.kind, record, **figures, **infinite, why=why)
+        return AuditedRecord(chosen.kind, record, why=why)
     except PyvwsError as error:
-        figures = dict.fromkeys(figures, float("inf")) | {"delta": 1.0, "standard_error": 0.0}
         key = error.key if isinstance(error, InputError) else ""
         why = f"The run without it is refused ({key or type(error).__name__})."
-        return AuditedRecord(chosen.kind, record, **figures, stated=float("nan"), why=why)
+        none = math.inf
+        return AuditedRecord(chosen.kind, record, none, none, none, 1.0, 0.0, why=why)
     own = other.statement.epsilon_per_dataset
     between = _between(first, other, left)
     found = loss(fitted, Fitted.of(other), max(stated, own), rng, between=between)
-    why = "" if found.known else "Not estimated: the draws of the two runs do not meet."
-    if found.known:
-        median, without = found.medians
-        figures = {"loss": found.tail, "median": median, "median_without": without}
-        figures["delta"] = found.delta
+    if not found.known:
+        why = "Not estimated: the draws of the two runs do not meet."
+        error_of = found.standard_error
+        return AuditedRecord(chosen.kind, record, standard_error=error_of, stated=own, why=why)
     return AuditedRecord(
-        chosen.kind, record, **figures, standard_error=found.standard_error, stated=own, why=why
+        *(chosen.kind, record, found.tail, *found.medians),
+        *(found.delta, found.standard_error, own),
     )
 
 

@@ -9,7 +9,7 @@ import typer
 
 from pyvws.commands.options import given_settings
 from pyvws.commands.output import AsJson, Original, Quiet, counted_progress, tell
-from pyvws.commands.synthesize import take_config
+from pyvws.commands.synthesize import as_read, take_config
 
 
 def audit(
@@ -46,15 +46,13 @@ def audit(
     Example: pyvws audit people.csv --schema schema.toml --mechanism lw --records 20
     """
     from pyvws.auditing.audit import audit as audited
+    from pyvws.synthesis.settings import RunSettings
+    from pyvws.synthesis.settings_by_name import arranged
     from pyvws.tables.files.read import read_table
-    from pyvws.tables.schema.schema import Schema
 
     settings: dict[str, Any] = given_settings(context, own="records")
-    source = read_table(table)
-    frame = source.frame
-    if "schema" in settings:
-        columns = Schema.read(settings["schema"]).columns
-        frame = source.with_text([name for name, column in columns.items() if column.categorical])
+    run = RunSettings(**arranged(settings))
+    frame = as_read(run, read_table(table, every_line=run.plan.refuses_no_record))
     with counted_progress("audit") as tick:
         found = audited(
             frame,

@@ -58,7 +58,10 @@ def risk(
         Path | None, typer.Option(help="With --keys: records that made no dataset.")
     ] = None,
     attacks: Annotated[
-        bool, typer.Option("--attacks", help="With --holdout and --target: attack both as WP216.")
+        bool,
+        typer.Option(
+            "--attacks", help="Also attack the records and those of --holdout; needs --target."
+        ),
     ] = False,
     schema: Annotated[
         Path | None, typer.Option(help="With --keys: schema.toml; by default that of the run.")

@@ -66,6 +66,7 @@ class AttackScore:
 class AttackRisk(InSheets):
     """What `attack_risk` finds: `scores` of the attacks, and those `not_made`, with the reason.
 
+    A score has .name, .attack, .control, .risk, .lower, .upper and .naive; larger = riskier.
     Where the control group is `smaller` than the original its singling out is extrapolated.
     """
 

@@ -149,6 +149,9 @@ def test_a_run_that_is_refused_without_a_record_loses_all() -> None:
     assert found.largest == math.inf
     assert found.rows[1].delta == 1.0
     assert "refused" in found.rows[1].why
+    (sheet,) = found.sheets
+    assert "loss found is infinite." in sheet.lead[0]
+    assert sheet.facts["largest"] == sheet.facts["rows"][1]["loss"] == "infinite"
 
 
 @pytest.mark.parametrize(

@@ -223,14 +223,26 @@ items_of <- function(sent) {
   lapply(seq_len(reticulate::py_len(listed)) - 1L, function(at) listed$`__getitem__`(at))
 }
 
+# Python's error as a condition of R, whose class is the error's: pyvws.errors.InputError: words.
+in_words <- function(failed) {
+  said <- trimws(conditionMessage(failed))
+  class <- regmatches(said, regexpr("^[A-Za-z_.]*(Error|Interrupt|Exception)(?=: )", said, perl = TRUE))
+  if (length(class) == 0) return(failed)
+  words <- strsplit(substring(said, nchar(class) + 3), "\n")[[1]][1]
+  structure(list(message = words, call = NULL),
+    class = c(sub(".*[.]", "", class), "pyvws_error", "error", "condition")
+  )
+}
+
 function_from_python <- function(x, classes) {
   called <- function(...) {
     given <- list(...)
     fits <- vapply(given, inherits, TRUE, c("stanfit", "brmsfit", "stanreg"))
     given[fits] <- lapply(given[fits], saved_fit)
     on.exit(unlink(unlist(given[fits])))
-    answer <- do.call(
-      reticulate::py_call, c(list(python_side()$called, x), lapply(given, to_python))
+    answer <- tryCatch(
+      do.call(reticulate::py_call, c(list(python_side()$called, x), lapply(given, to_python))),
+      error = function(failed) stop(in_words(failed))
     )
     said <- part_of(answer, "texts")
     for (at in seq_along(said)) {

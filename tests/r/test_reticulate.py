@@ -382,7 +382,7 @@ refused("truth-na", run(table, outcome = "truth"))
         ("truth-na", "truth", "20 (first rows 2, 5, 8, 11, 14)"),
     ):
         said = f"Column '{column}' has missing or infinite values: {rows}. {end}"
-        assert found[name].startswith(f"pyvws.errors.InputError: {said}"), found[name]
+        assert found[name].startswith(f"{said}"), found[name]
 
 
 def test_a_plain_import_works_for_numbers(lines: Lines, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 import pytest
 from documents import ROOT, blocks, commands, examples, run, words
-from run_here import run_here
 
 from pyvws.mechanisms.registry import MECHANISMS
 

@@ -61,10 +61,3 @@ def test_the_interface_stands_once() -> None:
     """The package has the file that Python's side hands to source()."""
     assert (_PACKAGE / "R/interface.R").is_symlink()
     assert (_PACKAGE / "R/interface.R").resolve() == ROOT / "pyvws/r/interface.R"
-
-
-def test_the_version_is_pythons() -> None:
-    (line,) = [
-        line for line in (_PACKAGE / "DESCRIPTION").read_text().splitlines() if "Version:" in line
-    ]
-    assert f'version = "{line.split()[-1]}"' in (ROOT / "pyproject.toml").read_text()

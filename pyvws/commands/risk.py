@@ -63,6 +63,13 @@ def risk(
             "--attacks", help="Also attack the records and those of --holdout; needs --target."
         ),
     ] = False,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            help="--attacks with records of neither table, such as a public file; without it half "
+            "of --holdout is the reference of the membership attack."
+        ),
+    ] = None,
     schema: Annotated[
         Path | None, typer.Option(help="With --keys: schema.toml; by default that of the run.")
     ] = None,
@@ -81,29 +88,23 @@ def risk(
     """
     import polars as pl
 
-    from pyvws.commands._tables import read_records, read_tables
+    from pyvws.commands._tables import read_records, read_tables, risks_by_keys
     from pyvws.commands.options import names
-    from pyvws.evaluation.attack_risk import attack_risk
-    from pyvws.evaluation.table_risk import table_risk
     from pyvws.report.evidence import RiskSettings, risk_evidence
-    from pyvws.tables.files.read import read_table
 
     if keys is not None:
         if outcome is not None:
             raise UsageError.by("keys-and-outcome")
         read = read_tables(original, synthetic, schema)
-        asked: Any = {"keys": names(keys), "target": names(target), "schema": read.schema}
-        asked["holdout"] = read_table(holdout).with_codes if holdout else None
-        risks = table_risk(read.original, read.datasets, **asked)
-        sheets = [_with_units(risks.sheet, synthetic)]
-        if attacks:
-            asked = {"control": asked["holdout"], "secret": asked["target"], "schema": read.schema}
-            asked["keys"] = names(keys)
-            sheets.append(attack_risk(read.original, read.datasets, **asked).sheet)
+        asked: Any = names(keys), names(target), holdout, reference
+        risks, attacked = risks_by_keys(read, *asked, attacks=attacks or reference is not None)
+        sheets = [_with_units(risks.sheet, synthetic), *(attacked.sheets if attacked else ())]
         tell(*sheets, quiet=quiet, as_json=as_json)
         return
     if outcome is None:
         raise UsageError.by("risk-without-keys")
+    if target or holdout or attacks or reference:
+        raise UsageError.by("target-without-keys")
     how: Any = {"radius": radius, "radius_kind": radius_kind, "policy": policy}
     linked = read_records(original, synthetic, outcome, known)
     settings = RiskSettings(known=linked.known, **how)

@@ -250,7 +250,7 @@ def attack_risk(
         naive = _hits(guessed, *sides[0], datasets) / len(sides[0][1])
         made(f"inference {name}", inferred, naive)
     rows = rng.permutation(publics.shape[1]) if reference is not None else _half(read, rng)
-    left = targets[1] if reference is not None else np.setdiff1d(targets[1], rows)
+    left = targets[1] if reference is not None else targets[1][~np.isin(targets[1], rows)]
     members, controls, table = (
         {name: own[name][chosen] for name in tables.names}
         for own, chosen in (sides[0], (held, left[:attacks]), (public, rows[: everybody.shape[1]]))

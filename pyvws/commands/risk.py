@@ -60,14 +60,16 @@ def risk(
     attacks: Annotated[
         bool,
         typer.Option(
-            "--attacks", help="Also attack the records and those of --holdout; needs --target."
+            "--attacks",
+            help="Also singling out, linkability, inference of --target, and membership, beside "
+            "the same attacks on --holdout.",
         ),
     ] = False,
     reference: Annotated[
         Path | None,
         typer.Option(
-            help="--attacks with records of neither table, such as a public file; without it half "
-            "of --holdout is the reference of the membership attack."
+            help="Makes --attacks with records of neither table, such as a public file; without "
+            "it half of --holdout is what membership is measured by."
         ),
     ] = None,
     schema: Annotated[
@@ -79,9 +81,9 @@ def risk(
     """Print risks of synthetic tables; larger = riskier. Works on files made by any tool.
 
     With --keys, on rows in any order: replicated uniques, disclosure of --target, copies of unique
-    records and distances to the closest record. With --outcome, on rows in the records' order: the
-    largest identification risk, its interquartile range and the share above a policy, and match
-    risks. The rows of a release are in random order: name the run's folder OUT, and
+    records, distances to the closest record, and attacks. With --outcome, on rows in the records'
+    order: the largest identification risk, its interquartile range and the share above a policy,
+    and match risks. The rows of a release are in random order: name the run's folder OUT, and
     OUT/confidential lines them up with the records.
 
     Example: pyvws risk people.csv out/ --keys age,sex,town --target ill

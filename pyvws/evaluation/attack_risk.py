@@ -1,7 +1,7 @@
 """Attacks on synthetic tables: singling out, linkability and inference, as WP216 asks [giomi2023].
 
 Each attack is made on records of the original, and on control records that no dataset was made
-from. What they find beyond the control is the risk, as `pyvws.evaluation.attack_score` says. A
+from. What they find beyond the control is the risk, as `pyvws.evaluation.disclosure` says. A
 membership attack asks which records the datasets were made from.
 """
 
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
-from pyvws.evaluation.attack_score import AttackScore, score_of
 from pyvws.evaluation.bootstrap import units_drawn
-from pyvws.evaluation.disclosure import distance_blocks
+from pyvws.evaluation.disclosure import AttackScore, distance_blocks, score_of
 from pyvws.evaluation.membership import membership_attack
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, Plain, plain_tables
 from pyvws.sheet import InSheets, Sheet
@@ -34,6 +33,8 @@ _TIE: Final = 1e-9  # Distances closer than that tie.
 _TRIES: Final = 100  # Predicates are drawn at most so often for each one that is wanted.
 _PART: Final = 1000  # Records that rule most predicates out.
 _CELLS: Final = 4_000_000  # Predicates times records at a time.
+_FEW: Final = 100  # Attacks; the sheet says where there were fewer.
+_SHOWN: Final = ("attack", "control", "risk", "lower", "upper", "naive")
 _TOP: Final = np.iinfo(np.int32).max
 
 Codes = NDArray[np.int32]
@@ -60,11 +61,8 @@ class AttackRisk(InSheets):
         useless = [own.name for own in self.scores if own.attack <= own.naive]
         return Sheet(
             "Attacks on the synthetic datasets (confidential)",
-            ("attack", "data", "control", "risk", "lower", "upper", "naive"),
-            [
-                (own.name, own.attack, own.control, own.risk, own.lower, own.upper, own.naive)
-                for own in self.scores
-            ],
+            ("attack", "data", *_SHOWN[1:]),
+            [(own.name, *(round(getattr(own, part), 4) for part in _SHOWN)) for own in self.scores],
             notes=[
                 "data, control: how often the attack is right on records of the data and of the "
                 "control. risk = (data - control) / (1 - control), with its 95 % interval; larger "
@@ -73,11 +71,17 @@ class AttackRisk(InSheets):
                 "figures audit this run, and not a release that is made from all records.",
                 "An audit finds faults. A small figure proves nothing: another attack may find "
                 "more, and only epsilon bounds them all.",
-                "membership: in how many pairs of a record and a control record the record has the "
-                "larger score; 0.5 is chance. membership, 1 %: records above the score that 1 % of "
-                "the control exceeds.",
+                "membership: a record's score says how dense the datasets are about it, beside a "
+                "reference table. In that share of pairs it is larger than a control record's. "
+                "membership, 1 %: the share of records above the score that 1 % of the control "
+                "exceeds.",
                 *["The control is smaller, so its singling out is extrapolated."] * self.smaller,
                 *["Half of the control was the membership attack's reference."] * self.halved,
+                *(
+                    f"{own.name}: only {own.attacks} attacks could be made."
+                    for own in self.scores
+                    if own.attacks < _FEW
+                ),
                 *(f"{name} is no better than naive: it tells nothing." for name in useless),
                 *(f"{name} was not tried: {why}." for name, why in self.not_made.items()),
             ],

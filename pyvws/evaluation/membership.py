@@ -15,8 +15,14 @@ from typing import Final
 import numpy as np
 
 from pyvws._base.checks import Floats
-from pyvws.evaluation.attack_score import AttackScore, rate, score_of
-from pyvws.evaluation.disclosure import closest_distances, distance_blocks, share_nearer
+from pyvws.evaluation.disclosure import (
+    AttackScore,
+    closest_distances,
+    distance_blocks,
+    rate,
+    score_of,
+    share_nearer,
+)
 from pyvws.evaluation.original_and_datasets import Plain
 
 _SHARES: Final = (0.1, 0.01)  # Of false positives.

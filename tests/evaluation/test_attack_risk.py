@@ -1,6 +1,7 @@
 """Attacks by WP216: against loops, a copy, independent records, planted errors, and refusals."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ from small_tables import SMALL, small_tables
 from pyvws import AttackRisk, Column, Schema, attack_risk
 from pyvws.errors import InputError
 from pyvws.evaluation import attack_risk as module
-from pyvws.evaluation.attack_score import rate, score_of
-from pyvws.evaluation.disclosure import distance_blocks
+from pyvws.evaluation.disclosure import distance_blocks, rate, score_of
 
 CODES = st.lists(
     st.tuples(st.integers(0, 2), st.integers(-1, 5), st.integers(-1, 3)), min_size=1, max_size=12
@@ -284,3 +284,5 @@ def test_the_sheet_says_what_an_audit_is_not_and_what_was_not_tried() -> None:
     assert [row[0] for row in found.sheet.rows] == [own.name for own in found.scores]
     assert found.sheet.facts["attacks"]["membership"]["risk"] == found.scores[3].risk
     assert "Half of the control" in said
+    few = replace(found, scores=(replace(found.scores[0], attacks=8),))
+    assert "singling out, univariate: only 8 attacks could be made." in few.sheet.notes

@@ -96,7 +96,7 @@ def test_metadata_and_entry_point(wheel, project):
 @pytest.mark.runs
 def test_another_checkout_gives_the_same_bytes(root, wheel, files_of_git, tmp_path):
     """Dates and modes of files do not enter, nor does the place of the checkout."""
-    for name in files_of_git(""):
+    for name in files_of_git("."):
         copy = tmp_path / "again" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, copy, follow_symlinks=False)

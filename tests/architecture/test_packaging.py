@@ -101,7 +101,7 @@ def test_another_checkout_gives_the_same_bytes(root, wheel, files_of_git, tmp_pa
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, copy, follow_symlinks=False)
         if not copy.is_symlink():
-            copy.chmod(0o600)
+            copy.chmod((root / name).stat().st_mode & 0o700)
             os.utime(copy, (0, 0))
     build = [sys.executable, "-m", "hatchling", "build", "-d"]
     for number, place in enumerate((tmp_path / "again", root)):

@@ -252,7 +252,8 @@ def test_an_interrupted_run_leaves_nothing(
 ) -> None:
     run = subprocess.Popen(
         [sys.executable, "-m", "pyvws", "synthesize", str(table), "--outcome", "visits",
-         "--mechanism", "lw", "--draws", "10000000", "--most-seconds", "1e12", "--out", str(tmp_path / "out")],
+         "--mechanism", "lw", "--draws", "10000000", "--most-seconds", "1e12",
+         "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert run.stderr is not None

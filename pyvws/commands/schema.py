@@ -113,7 +113,8 @@ def schema(
             "Then sign the file: set reviewed = true, or your name, at its top.",
             *([said] if schema.why_not_accepted is None else []),
             'Until then the file is confidential, and a run counts it as "not accounted".',
-            f"Then: pyvws synthesize {table} --schema {out} --mechanism lw --plan forecasts the cost.",
+            f"Then: pyvws synthesize {table} --schema {out} --mechanism lw --plan forecasts the "
+            "cost.",
             *([] if schema.why_not_accepted is None else [schema.why_not_accepted]),
             *expected,
         ],

@@ -437,7 +437,8 @@ class RunSettings:
     @property
     def chosen_mechanism(self) -> Mechanism:
         """The mechanism itself, which checked settings have in the place of its name."""
-        assert self.mechanism is not None and not isinstance(self.mechanism, str)
+        assert self.mechanism is not None
+        assert not isinstance(self.mechanism, str)
         return self.mechanism
 
     @property

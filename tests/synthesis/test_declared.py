@@ -61,7 +61,8 @@ template = (folder / "all.toml").read_text()
 assert "# For lw: how sharp the toy is. 2.5 if not given.\\n# sharpness = 2.5\\n" in template
 assert '# toy_box = "red"' in template
 
-made = pyvws.Synthesizer(**arranged({"outcome": "y", "mechanism": "lw", "toy_box": "dark-blue", "sharpness": 4}))
+made = pyvws.Synthesizer(**arranged(
+    {"outcome": "y", "mechanism": "lw", "toy_box": "dark-blue", "sharpness": 4}))
 assert (made.toy_box, made.mechanism.sharpness) == ("dark-blue", 4)
 text = config_text(made, seed=1)
 assert 'toy_box = "dark-blue"' in text and "sharpness = 4" in text

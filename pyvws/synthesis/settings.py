@@ -80,7 +80,7 @@ class RunSettings:
     )
     mechanism: str | Mechanism | None = setting(
         None,
-        "How records are protected. Every run names one.",
+        "How records are protected; every run names it.",
         more="A name takes the papers' default settings, unless they are given beside it.",
         choices=tuple(MECHANISMS),
         panel="Mechanism",

@@ -347,7 +347,8 @@ def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> 
         "import sys, pyvws.tables.files.read as files, pyvws.commands.cli as cli\n"
         "def fail(path, **_): raise RuntimeError('the salary 8675309')\n"
         "files.read_table = fail\n"
-        f"sys.argv = ['pyvws', 'synthesize', r'{table}', '--outcome', 'y', '--out', "
+        f"sys.argv = ['pyvws', 'synthesize', r'{table}', '--outcome', 'y', "
+        f"'--mechanism', 'lw', '--out', "
         f"r'{tmp_path}/o']\n"
         "cli.main()\n"
     )

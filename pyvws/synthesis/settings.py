@@ -80,8 +80,9 @@ class RunSettings:
     )
     mechanism: str | Mechanism | None = setting(
         None,
-        "How records are protected; every run names it.",
-        more="A name takes the papers' default settings, unless they are given beside it.",
+        "How records are protected.",
+        more="Every run names one. A name takes the papers' default settings, unless they are "
+        "given beside it.",
         choices=tuple(MECHANISMS),
         panel="Mechanism",
     )

@@ -341,7 +341,7 @@ def test_a_run_from_r(lines: Lines, tmp_path: Path) -> None:
     """A data frame a dataset, factors with their levels, columns in order, NA refused by name."""
     code = f"""{TABLE}
 run <- function(table, ...) vws$synthesize(table, model = "poisson", draws = 100, warmup = 100,
-  chains = 1, datasets = 3, seed = 1, ...)
+  chains = 1, datasets = 3, seed = 1, ..., mechanism = "lw")
 table$g <- droplevels(table$g)
 kept <- c("o", "text", "number", "truth", "whole", "large")
 release <- suppressWarnings(run(table, outcome = "y", formula = "~ g", keep = kept))
@@ -364,6 +364,7 @@ refused("outcome-na", run(transform(table, y = c(NA, y[-1])), outcome = "y"))
 refused("factor-na", run(table, outcome = "y", formula = "~ g"))
 refused("text-na", run(table, outcome = "y", formula = "~ text"))
 refused("truth-na", run(table, outcome = "truth"))
+refused("mechanism", vws$synthesize(table, outcome = "y"))
 """
     found = lines(code, tmp_path)
     assert found["datasets"] == "3"
@@ -372,6 +373,7 @@ refused("truth-na", run(table, outcome = "truth"))
         assert found[name] == "TRUE", name
     assert found["outcome"] == "TRUE TRUE TRUE"
     assert found["guarantee"] == "asymptotic-dp"
+    assert found["mechanism"].startswith("A run needs a mechanism")
     assert found["records"] == "60 TRUE"
     assert (tmp_path / "out" / "release" / "synthetic-03.csv").exists()
     end = "Remove or impute these records first."

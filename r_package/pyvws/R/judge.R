@@ -113,7 +113,7 @@ from_stanfit <- function(fit, ...) vws()$from_stanfit(fit, ...)
 #' audit(people, "schema.toml", "inverse", t = 2)
 #' }
 #' @export
-audit <- function(data, schema, mechanism, records = 20L, ...) {
+audit <- function(data, schema, mechanism = NULL, records = 20L, ...) {
   vws()$audit(data, schema = schema, mechanism = mechanism, records = records, ...)
 }
 

@@ -27,7 +27,7 @@
 #'   summary(release)
 #' }
 #' @export
-synthesize <- function(data, schema = NULL, mechanism, epsilon = NULL, delta = NULL, datasets = 5L,
+synthesize <- function(data, schema = NULL, mechanism = NULL, epsilon = NULL, delta = NULL, datasets = 5L,
                        seed = NULL, out = NULL, overwrite = FALSE, ...) {
   settings <- c(
     given(schema = schema, epsilon = epsilon, delta = delta, seed = seed),

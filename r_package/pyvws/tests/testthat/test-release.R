@@ -57,6 +57,7 @@ test_that("the same seed gives the bytes of a run in Python", {
 test_that("wrong calls give one line without a Python word", {
   skip_if_not(vws_available())
   wrong <- list(
+    function() synthesize(people(), public()),
     function() synthesize(people(), public(), "nothing"),
     function() synthesize(people(), public(), "noisy-counts"),
     function() synthesize(people()["sex"], public(), "noisy-counts", epsilon = 1),

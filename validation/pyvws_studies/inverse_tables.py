@@ -1,12 +1,12 @@
-"""Weights at a bound t beside LW, one weight for all and truncation: three tables at equal epsilons.
+"""Weights at a bound t beside LW, SW and truncation: three tables at equal epsilons.
 
 Each table is a tree of conditional tables: every column has the earlier column as its predictor
 that says most of it. The files are public: NIST's excerpt of the American Community Survey 2019
 (ma2019.csv) [nist2023], the members of 5,000 households of 2012 (households.txt, whose unit is the
 household), and the Consumer Expenditure Survey of 2017 (ce_2017.csv) [hornby2021]. So levels and
 predictors are read off the files, numbers lie in bands, and t is searched where epsilons have to
-meet. The rows at a given t are what a user runs. The last tables have one column, of levels with 500 and
-499 records and a third with 1 or none.
+meet. The rows at a given t are what a user runs. The last tables have one column, of levels with
+500 and 499 records and a third with 1 or none.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ def test_each_public_t_has_a_point_beside_the_unweighted_run(tmp_path: Path) -> 
     both = compared(tmp_path / "both", choices=["lw"], t=[0.5], seeds=1)
     assert [row.point.choice.label for row in both.rows] == ["lw", "inverse t=0.5"]
     of_lw = [advice.text for advice in both.advice if "take lw" in advice.text]
-    assert of_lw and all("take inverse in its place" in text for text in of_lw)
+    assert of_lw
+    assert all("take inverse in its place" in text for text in of_lw)
     with refused("not-above-0"):
         compared(tmp_path / "bad", t=[0.0])
 

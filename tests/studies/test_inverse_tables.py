@@ -1,7 +1,9 @@
 """The study of weights at a bound t, on small made-up copies of its files."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -37,12 +39,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_rows_of_a_folder(folder: Path):
-    def short(frame, **given):
+def test_the_rows_of_a_folder(folder: Path) -> None:
+    def short(frame: pl.DataFrame, **given: Any) -> vws.Release:
         return vws.synthesize(frame, draws=250, **given)
 
     found = study.run(folder, synthesize=short, seed=1)
-    rows = {(row.run, row.target): row for row in found.rows if not row.problem}
+    rows = {(x.run, x.target): SimpleNamespace(**asdict(x)) for x in found.rows if not x.problem}
     given = rows["inverse, power 1", None]
     assert given.t == 0.5
     assert 0 < given.epsilon < rows["unweighted", None].epsilon
@@ -64,7 +66,7 @@ def test_the_rows_of_a_folder(folder: Path):
     assert len(study.table(found).renderables) == 2
 
 
-def test_a_household_is_the_unit_and_a_column_follows_what_says_most(folder: Path):
+def test_a_household_is_the_unit_and_a_column_follows_what_says_most(folder: Path) -> None:
     file = study.FILES["households.txt"]
     schema = file.schema(file.read(folder / "households.txt"))
     assert schema.unit == "Hhindex"
@@ -72,7 +74,7 @@ def test_a_household_is_the_unit_and_a_column_follows_what_says_most(folder: Pat
     assert schema.columns["sex"].levels == ("1", "2", "N")
 
 
-def test_a_folder_or_file_of_another_kind_is_refused(folder: Path):
+def test_a_folder_or_file_of_another_kind_is_refused(folder: Path) -> None:
     with pytest.raises(InputError, match="no file of this study"):
         study.run(folder / "none", synthesize=vws.synthesize, seed=1)
     pl.DataFrame({"x": [1]}).write_csv(folder / "ce_2017.csv")

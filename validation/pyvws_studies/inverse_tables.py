@@ -21,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from rich.console import Group
+from sklearn.metrics import mutual_info_score
 
 from pyvws.errors import InputError, MisfitWarning, PyvwsError
 from pyvws.evaluation.k_marginal import k_marginal
@@ -41,7 +42,10 @@ CONSTANTS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 POWERS: Final = (0.5, 1.0)
 COUNTS: Final = {"a": 500, "b": 499, "c": 1}
 """The records of each level of the last table."""
-_T_OF_COUNTS: Final = 2.0
+_OF_COUNTS: Final[dict[str, str | Mechanism]] = {
+    "inverse, t = 2": InverseWeighted(t=2.0),
+    "LW": "lw",
+}
 _MISSING: Final = "N"
 _AGES: Final = (5, 16, 25, 35, 45, 55, 65, 75)
 
@@ -64,7 +68,7 @@ class _File:
         if lacking := {*self.columns, *filter(None, [self.unit])} - {*whole.columns}:
             raise InputError.by("file-lacks-columns", file=path.name, lacking=sorted(lacking))
         frame = whole.select(*filter(None, [self.unit]), *self.columns).with_columns(
-            sum((_number(name) >= edge).cast(pl.Int64) for edge in edges).alias(name)
+            sum(((_number(name) >= edge).cast(pl.Int64) for edge in edges), pl.lit(0)).alias(name)
             for name, edges in self.bands.items()
         )
         text = pl.col(self.columns).cast(pl.String).fill_null(_MISSING).replace("NA", _MISSING)
@@ -171,7 +175,7 @@ def _counted(synthesize: Callable[..., Any], seed: int) -> list[dict[str, Any]]:
         frame = pl.DataFrame({"level": [level for level, n in levels.items() for _ in range(n)]})
         schema = Schema({"level": Column(model="table", levels=tuple(levels))})
         rows.append({"run": "records", **levels})
-        for name, mechanism in (("inverse", InverseWeighted(t=_T_OF_COUNTS)), ("LW", "lw")):
+        for name, mechanism in _OF_COUNTS.items():
             release = _made(synthesize, frame, schema, mechanism, seed)
             made = pl.concat(release.datasets)["level"]
             means = {level: float((made == level).sum()) / DATASETS for level in levels}
@@ -251,16 +255,8 @@ def _overlap(
 
 def _says_most(frame: pl.DataFrame, name: str, before: Sequence[str]) -> tuple[str, ...]:
     """The earlier column of the largest mutual information with a column; () for the first."""
-    said = {other: _mutual_information(frame, name, other) for other in before}
+    said = {other: mutual_info_score(frame[name], frame[other]) for other in before}
     return (max(said, key=lambda other: said[other]),) if said else ()
-
-
-def _mutual_information(frame: pl.DataFrame, name: str, other: str) -> float:
-    """Mutual information in nats of two columns."""
-    counts = frame.group_by(name, other).len()
-    n, size = len(frame), pl.col("len")
-    apart = size.sum().over(name) * size.sum().over(other) / n
-    return float(counts.select((size / n * (size / apart).log()).sum()).item())
 
 
 _SHOWN: Final = {
@@ -276,8 +272,7 @@ def table(result: InverseStudy) -> Any:
     rows = [asdict(row) for row in result.rows if not row.problem]
     files = table_of(f"{DATASETS} datasets of each run", rows, _SHOWN, left=2, group="file")
     levels = {"run": ("run", ""), **{level: (level, ".0f") for level in COUNTS}}
-    title = f"Mean records of a dataset; inverse at t = {_T_OF_COUNTS:g}"
-    return Group(files, table_of(title, result.counts, levels))
+    return Group(files, table_of("Mean records of a dataset", result.counts, levels))
 
 
 def write(result: InverseStudy, folder: Path) -> list[str]:

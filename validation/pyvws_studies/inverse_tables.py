@@ -194,8 +194,8 @@ def _of_file(
         runs += [(label, InverseWeighted(t=t, power=power), None) for t in CONSTANTS]
         searched = InverseWeighted(search_t=True, power=power)
         runs += [(f"{label}, t searched", searched, target) for target in TARGETS]
-    for label, mechanism in (("LW", "lw"), ("SW", "sw"), ("Weighted-e", "weighted-epsilon")):
-        runs += [(label, mechanism, target) for target in TARGETS]
+    for label, name_of in (("LW", "lw"), ("SW", "sw"), ("Weighted-e", "weighted-epsilon")):
+        runs += [(label, name_of, target) for target in TARGETS]
     rows = []
     for label, mechanism, target in runs:
         began, asked = time.process_time(), {} if target is None else {"epsilon": target}

@@ -81,3 +81,20 @@ def test_a_folder_or_file_of_another_kind_is_refused(folder: Path) -> None:
     (folder / "households.txt").unlink()
     with pytest.raises(InputError, match="lacks columns"):
         study.run(folder, synthesize=vws.synthesize, seed=1)
+
+
+def test_the_page_shows_rows_of_the_kept_table() -> None:
+    """The file is the table.csv that the command of the page wrote."""
+    docs = Path(__file__).parents[2] / "docs"
+    page = " ".join((docs / "choose.md").read_text().split())
+    rows = pl.read_csv(docs / "studies" / "inverse-tables.csv").to_dicts()
+    of = {(row["file"], row["run"], row["target"] or row["t"]): row for row in rows}
+    files, searched = list(dict.fromkeys(row["file"] for row in rows)), ", t searched"
+    runs = [f"inverse, power 1{searched}", f"inverse, power 0.5{searched}", "LW", "SW"]
+    for target in (4.0, 8.0, 16.0, 32.0):
+        cells = (", ".join(f"{of[x, run, target]['score']:.0f}" for run in runs) for x in files)
+        assert f"| {target:g} | {' | '.join(cells)} |" in page
+    for name in files:
+        at = (of[name, "inverse, power 1", t] for t in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0))
+        cells = (f"{row['epsilon']:.1f}, {row['score']:.0f}" for row in at)
+        assert f"| {name} | {' | '.join(cells)} |" in page

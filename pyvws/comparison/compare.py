@@ -67,7 +67,8 @@ def compare(
         Targets for a dataset; larger = less private.
     choices : sequence of str, optional
         A mechanism's name, then its settings, such as "lw reweight", "lw c=0.5" or
-        "censored weights=none". By default the mechanisms that need no further setting.
+        "censored weights=none". By default the mechanisms that need no further setting, and
+        `inverse` at two t for a table.
     t : sequence of float
         Bounds in nats: `inverse` runs at each, beside `choices`, or else the unweighted run. A
         public file says which t to take; larger = less protected.

@@ -80,11 +80,15 @@ class Audit(InSheets):
         The epsilon of a dataset that the run on the whole table states; larger = less private.
     unit : str
         Whose change a loss is for.
+    prior_count : float, optional
+        The fewest records that the prior of a conditional table counts for a level; larger = a lone
+        record loses less.
     """
 
     rows: tuple[AuditedRecord, ...]
     stated: float
     unit: str
+    prior_count: float | None = None
 
     def __repr__(self) -> str:
         return f"Audit({len(self.rows) - 1} left out)"
@@ -99,6 +103,9 @@ class Audit(InSheets):
     def sheets(self) -> tuple[Sheet]:
         """A row for each record, the largest losses first."""
         order = sorted(self.rows, key=lambda row: (row.kind != ITSELF, -np.nan_to_num(row.loss)))
+        prior = ""
+        if self.prior_count is not None:
+            prior = f" The prior of a table's level counts {self.prior_count:.3g} records or more."
         return (
             Sheet(
                 f"Loss of one draw without {self.unit} (confidential), in nats. "
@@ -114,11 +121,12 @@ class Audit(InSheets):
                 notes=(PROVES_NOTHING,),
                 lead=(
                     f"The run on the whole table states {self.stated:.4g} a dataset. The largest "
-                    f"loss found is {_in_words(self.largest)}.",
+                    f"loss found is {_in_words(self.largest)}.{prior}",
                 ),
                 facts={
                     "stated": self.stated,
                     "largest": _of_json(self.largest),
+                    "prior_count": self.prior_count,
                     "rows": [asdict(row) | {"loss": _of_json(row.loss)} for row in self.rows],
                 },
             ),
@@ -188,7 +196,7 @@ def audit(
     Returns
     -------
     Audit
-        .rows, .stated, .largest. Confidential.
+        .rows, .stated, .largest, .prior_count. Confidential.
     CanaryAudit
         With canaries: .bound, .mu, .stated, .verdict. Confidential.
 
@@ -232,7 +240,7 @@ def audit(
         if not number:  # The first run of a process is slower than the others.
             _refuse_long(time.monotonic() - began, len(chosen) - 1, longest)
     progress(len(chosen), len(chosen))
-    return Audit(tuple(rows), of_whole[2], run.plan.unit_of_privacy)
+    return Audit(tuple(rows), of_whole[2], run.plan.unit_of_privacy, of_whole[1].prior_count)
 
 
 def _refuse(run: RunSettings) -> None:

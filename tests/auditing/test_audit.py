@@ -44,6 +44,7 @@ def test_the_jump_of_lw_and_the_inverse_map_beside_it(n: int) -> None:
     inverse = vws.audit(lone(n), mechanism="inverse", t=2.0, records=3, **FEW)
     assert of(inverse, n).loss <= 2.0 <= inverse.stated
     assert inverse.largest == of(inverse, n).loss
+    assert "table's level counts 0.5 records" in inverse.sheets[0].lead[0]
 
 
 def test_weights_held_fixed_would_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from rich.console import Group
-from sklearn.metrics import mutual_info_score
 
 from pyvws.errors import InputError, MisfitWarning, PyvwsError
 from pyvws.evaluation.k_marginal import k_marginal
@@ -255,8 +254,16 @@ def _overlap(
 
 def _says_most(frame: pl.DataFrame, name: str, before: Sequence[str]) -> tuple[str, ...]:
     """The earlier column of the largest mutual information with a column; () for the first."""
-    said = {other: mutual_info_score(frame[name], frame[other]) for other in before}
+    said = {other: _mutual_information(frame, name, other) for other in before}
     return (max(said, key=lambda other: said[other]),) if said else ()
+
+
+def _mutual_information(frame: pl.DataFrame, name: str, other: str) -> float:
+    """Mutual information in nats of two columns."""
+    n, size = len(frame), pl.col("len")
+    apart = size.sum().over(name) * size.sum().over(other) / n
+    counts = frame.group_by(name, other).len().select(size / n * (size / apart).log())
+    return float(counts["len"].sum())
 
 
 _SHOWN: Final = {

@@ -14,7 +14,7 @@ TWO_AT_ONCE = --numprocesses 2 --dist loadfile --no-loadscope-reorder
 # Tests start hundreds of processes. Each imports in 2 s what Python has kept compiled, else in 9 s.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs quick test bench validate lint clean
+.PHONY: demo docs quick test bench validate sbom lint clean
 
 demo: $(VENV)/.installed
 	$(VENV)/bin/pyvws demo --out $(OUT) --overwrite
@@ -38,6 +38,12 @@ validate: $(VENV)/.installed-for-tests
 
 docs: $(VENV)/.installed-for-docs
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict --quiet
+
+# The parts of requirements.lock as CycloneDX, for those who keep lists of software.
+sbom:
+	@$(PYTHON) -m venv $(VENV)-sbom
+	@$(VENV)-sbom/bin/python -m pip install --quiet cyclonedx-bom
+	$(VENV)-sbom/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml -o sbom.json
 
 lint: $(VENV)/.installed-for-tests
 	$(VENV)/bin/ruff check .

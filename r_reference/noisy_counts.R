@@ -77,6 +77,14 @@ state_means <- function(n, first, second, drawn, noisy, noisy_first, scales, lap
   log_share <- vapply(0:n, function(k) log_class_share(k, n - k), 0)
   tables <- all_tables(n, 2 * states)
   log_p <- numeric(nrow(tables))
+  known <- list()
+  codes_of <- function(one, other) {
+    key <- paste(c(one, other), collapse = " ")
+    if (is.null(known[[key]])) {
+      known[[key]] <<- log_codes(one, other)
+    }
+    known[[key]]
+  }
   for (i in seq_len(nrow(tables))) {
     by_class <- matrix(tables[i, ], 2, states, byrow = TRUE)
     value <- lgamma(n + 1) - sum(lgamma(by_class + 1)) + log_share[sum(by_class[1, ]) + 1]
@@ -85,7 +93,7 @@ state_means <- function(n, first, second, drawn, noisy, noisy_first, scales, lap
       codes <- unique(second[drawn == 1])
       vapply(codes, function(code) sum(by_class[h, drawn == 1 & second == code]), 0)
     }
-    value <- value + log_codes(of_first(1), of_first(2)) + log_codes(of_second(1), of_second(2))
+    value <- value + codes_of(of_first(1), of_first(2)) + codes_of(of_second(1), of_second(2))
     counts <- colSums(by_class)
     firsts <- c(sum(counts[first == 0]), sum(counts[first == 1]))
     gap <- c((noisy - counts) / scales[1], (noisy_first - firsts) / scales[2])

@@ -258,7 +258,7 @@ needs_homes = pytest.mark.skipif(
 @needs_homes
 def test_households_run_whole_and_none_is_impossible(tmp_path: Path) -> None:
     data = households.read_households(households.FILE)
-    line = f"--schema {households.SCHEMA} --datasets 2 --seed {1 << 60} --quiet"
+    line = f"--schema {households.SCHEMA} --mechanism lw --datasets 2 --seed {1 << 60} --quiet"
     few = ["--draws", "100", "--warmup", "300", "--chains", "2"]
     given = ["synthesize", str(households.FILE), *line.split(), *few]
     result = CliRunner().invoke(app, [*given, "--out", str(tmp_path / "out")])

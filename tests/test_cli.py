@@ -25,7 +25,9 @@ from pyvws.commands.cli import app
 
 _CE = Path(__file__).parents[2] / "shared" / "data" / "ce_2017.csv"
 _CANARY = 8_675_309
+_OF_LW = ("synthesize", "x.csv", "--outcome", "y", "--mechanism", "lw", "--out", "out")
 _FAST = ["--draws", "500", "--warmup", "300", "--chains", "2", "--datasets", "3", "--seed", "1"]
+_FAST += ["--mechanism", "lw"]
 
 
 def _script(text: str) -> subprocess.CompletedProcess[str]:
@@ -161,10 +163,12 @@ def test_systematic_draws_by_the_command_are_those_of_python(table: Path, tmp_pa
 @pytest.mark.parametrize(
     "words",
     [
-        ("synthesize", "x.csv", "--outcome", "y", "--out", "out", "--datasets", "0"),
-        ("synthesize", "x.csv", "--outcome", "y", "--out", "out", "--reweight", "--k", "2"),
+        ("synthesize", "x.csv", "--outcome", "y", "--out", "out"),
+        (*_OF_LW, "--datasets", "0"),
+        (*_OF_LW, "--reweight", "--k", "2"),
         ("synthesize", "x.csv", "--outcome", "y", "--out", "out", "--mechanism", "censored"),
-        ("synthesize", "x.csv", "--outcome", "y", "--out", "out", "--memory", "much"),
+        (*_OF_LW, "--memory", "much"),
+        ("audit", "x.csv", "--outcome", "y"),
         ("compare", "x.csv", "--outcome", "y", "--out", "out", "--seeds", "0"),
         ("validate", "--cached", "--level", "exactly"),
         ("tabulate", "x.csv", "x.csv"),
@@ -216,7 +220,9 @@ def test_parquet_in_parquet_out(table: Path, tmp_path: Path) -> None:
 def test_bad_input_is_one_line_and_nothing_is_written(
     table: Path, tmp_path: Path, arguments: list[str], message: str, code: int
 ) -> None:
-    run = run_here("synthesize", table, *arguments, "--out", tmp_path / "out")
+    run = run_here(
+        *("synthesize", table, "--mechanism", "lw", *arguments, "--out", tmp_path / "out")
+    )
     assert run.code == code
     assert message in run.err
     assert run.err.startswith("Error: ")
@@ -231,7 +237,7 @@ def test_a_full_folder_is_refused_before_any_work_and_replaced_on_request(
     out = tmp_path / "out"
     out.mkdir()
     (out / "old.txt").write_text("1")
-    run = run_here("synthesize", table, "--outcome", "visits", "--out", out)
+    run = run_here("synthesize", table, "--outcome", "visits", "--mechanism", "lw", "--out", out)
     assert run.code == 1
     assert "is not empty" in run.err
     assert "fit" not in run.err
@@ -246,7 +252,8 @@ def test_an_interrupted_run_leaves_nothing(
 ) -> None:
     run = subprocess.Popen(
         [sys.executable, "-m", "pyvws", "synthesize", str(table), "--outcome", "visits",
-         "--draws", "10000000", "--most-seconds", "1e12", "--out", str(tmp_path / "out")],
+         "--mechanism", "lw", "--draws", "10000000", "--most-seconds", "1e12",
+         "--out", str(tmp_path / "out")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert run.stderr is not None
@@ -340,7 +347,8 @@ def test_an_unexpected_error_shows_no_value_and_no_traceback(tmp_path: Path) -> 
         "import sys, pyvws.tables.files.read as files, pyvws.commands.cli as cli\n"
         "def fail(path, **_): raise RuntimeError('the salary 8675309')\n"
         "files.read_table = fail\n"
-        f"sys.argv = ['pyvws', 'synthesize', r'{table}', '--outcome', 'y', '--out', "
+        f"sys.argv = ['pyvws', 'synthesize', r'{table}', '--outcome', 'y', "
+        f"'--mechanism', 'lw', '--out', "
         f"r'{tmp_path}/o']\n"
         "cli.main()\n"
     )
@@ -543,6 +551,7 @@ def test_bad_files_and_options_are_one_line(
     first, other, out = (release / name for name in ("synthetic-01.csv", "synthetic-02.csv", ".."))
     filled = [part.format(first, other, table=table, out=out) for part in command]
     written = ["--out", tmp_path / "out"] if command[0] == "synthesize" else []
+    written += ["--mechanism", "lw"] if written else []
     run = run_here(*filled, *written)
     assert run.code == (2 if message in OF_USAGE else 1)
     *warned, error = run.err.splitlines()

@@ -43,7 +43,7 @@ def forecast(schema: vws.Schema | None, data: Any, **settings: Any) -> list[str]
     """The forecast of a run, of noisy counts where epsilon or nothing but delta is given."""
     if schema is not None and settings:
         settings["mechanism"] = "noisy-counts"
-    return vws.forecast(schema, data, **settings).lines
+    return vws.forecast(schema, data, **{"mechanism": "lw", **settings}).lines
 
 
 def table(n: int = 400) -> pd.DataFrame:
@@ -225,15 +225,16 @@ def test_a_reference_of_a_forecast_that_cannot_be_is_refused(tmp_path: Path) -> 
     secret, public, other = (tmp_path / name for name in ("t.csv", "r.csv", "o.csv"))
     table().to_csv(secret, index=False)
     table(90).drop(columns="pay").to_csv(public, index=False)
-    run = ["synthesize", secret, "--schema", tmp_path / "s.toml"]
-    (line,) = _planned(*run, "--mechanism", "lw", "--reference", public)
+    by_weights = ["synthesize", secret, "--schema", tmp_path / "s.toml"]
+    run = [*by_weights, "--mechanism", "lw"]
+    (line,) = _planned(*run, "--reference", public)
     assert line.startswith("There is no forecast. reference: ")
     assert "'pay'" in line
     other.symlink_to(secret)
     for words, message in (
         ([*run, "--plan", "--reference", other], "is the confidential table"),
         ([*run, "--plan", "--reference", tmp_path / "no.csv"], "no.csv: cannot be read"),
-        ([*run, "--plan", "--reference", public, "--given-weights", secret], "of others"),
+        ([*by_weights, "--plan", "--reference", public, "--given-weights", secret], "of others"),
         (["schema", secret, "--out", tmp_path / "p.toml", "--reference", public], "Add --plan"),
     ):
         done = CliRunner().invoke(app, [*map(str, words)])
@@ -284,7 +285,7 @@ def test_a_table_that_no_run_takes_has_no_forecast(tmp_path: Path) -> None:
     (line,) = _planned("schema", tmp_path / "t.csv", "--out", tmp_path / "p.toml")
     assert line == "There is no forecast. The schema synthesizes no column. Give a column a model."
     with refused("nothing-to-synthesize"):
-        vws.forecast(vws.Schema.read(tmp_path / "p.toml"), table())
+        vws.forecast(vws.Schema.read(tmp_path / "p.toml"), table(), mechanism="lw")
     histogram = vws.PerturbedHistogram(epsilon=1.0, range=(0, 30))
     run: Any = {"outcome": "y", "mechanism": histogram}
     assert [*vws.forecast(None, wide(1), **run).figures] == ["none"]

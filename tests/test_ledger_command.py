@@ -188,7 +188,8 @@ def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
     written(tmp_path / "first", clamped())
     written(tmp_path / "homes", clamped(unit="home"))
     frame = pl.DataFrame({"y": np.random.default_rng(1).poisson(3, 50)})
-    given = {"outcome": "y", "model": "poisson", "datasets": 1, "seed": 2**60 + 1}
+    given = {"outcome": "y", "model": "poisson", "mechanism": "lw", "datasets": 1}
+    given["seed"] = 2**60 + 1
     release = vws.synthesize(frame, after=str(tmp_path / "first"), **given)
     assert release.privacy["costs_together"]["releases"] == {
         **{"strict": 1, "asymptotic": 1},
@@ -197,7 +198,9 @@ def test_a_run_reads_them_from_their_folders_and_refuses_another_unit(tmp_path):
     assert release.privacy["release_id"] == release_id(2**60 + 1)
     assert Draft202012Validator(SCHEMA).is_valid(release.privacy)
     for one in (tmp_path / "first", str(tmp_path / "first")):
-        assert RunSettings(outcome="y", after=one).after == (str(tmp_path / "first"),)
+        assert RunSettings(outcome="y", after=one, mechanism="lw").after == (
+            str(tmp_path / "first"),
+        )
     with refused("not-a-choice"):
         vws.synthesize(frame, after=[str(tmp_path / "homes")], **given)
 

@@ -55,7 +55,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _synthesize(table: Path, out: Path, *options: object) -> list[object]:
     return ["synthesize", table, "--outcome", "visits", "--formula", "~ urban", "--out", out,
-            *_FAST, *options]  # fmt: skip
+            "--mechanism", "lw", *_FAST, *options]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,8 @@ def together(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         '[columns.visits]\nmodel = "negative-binomial"\n'
     )
     run = run_here(
-        "synthesize", table, "--schema", folder / "schema.toml", "--out", folder / "out", *_FAST
+        *("synthesize", table, "--schema", folder / "schema.toml", "--mechanism", "lw"),
+        *("--out", folder / "out", *_FAST),
     )
     assert run.code == 0, run.err
     return folder / "out"

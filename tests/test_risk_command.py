@@ -60,6 +60,12 @@ def test_attacks_follow_the_other_risks(files: list[str]) -> None:
     )
     told = json.loads(run(*words, "--attacks", "--json").stdout)
     assert told["attacks"]["linkability"]["risk"] == found.scores[2].risk
+    public = Path(people).with_name("public.csv")
+    pl.read_csv(holdout).with_columns(pl.col("pay") * 1.01).write_csv(public)
+    told = json.loads(run(*words, "--reference", public, "--json").stdout)
+    assert told["attacks"]["membership"]["control_attacks"] == 80
+    with refused("target-without-keys"):
+        app(["risk", people, synthetic, "--outcome", "pay", "--attacks"], standalone_mode=False)
     assert "A small figure proves nothing" in " ".join(made.stdout.split())
     for asked, key in ((words[:-2], "control-missing"), (words[:4] + words[6:], "secret-missing")):
         with refused(key):

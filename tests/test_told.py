@@ -83,7 +83,7 @@ def test_a_kind_of_records_that_leaves_the_fit_is_told_inside(tmp_path: Path) ->
             app,
             ["synthesize", str(tmp_path / "answers.csv"), "--outcome", "works", "--model",
              "logistic", "--formula", "~ region", *(["--g", g] if g else []), "--datasets", "1",
-             "--chains", "2",
+             "--mechanism", "lw", "--chains", "2",
              "--draws", "200", "--warmup", "200", "--seed", "1", "--out", str(out)],
         )  # fmt: skip
         assert made.exit_code == 0, made.output

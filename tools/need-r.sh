@@ -2,7 +2,7 @@
 # Install R and what the tests use of it through apt, or say in one message what is missing.
 set -eu
 
-packages="r-base-core r-base-dev r-cran-mass r-cran-rstan r-cran-bh r-cran-rcppeigen r-cran-rcppparallel r-cran-coda r-cran-reticulate r-cran-survey r-cran-rstanarm"
+packages="r-base-core r-base-dev r-cran-mass r-cran-rstan r-cran-bh r-cran-rcppeigen r-cran-rcppparallel r-cran-coda r-cran-reticulate r-cran-survey r-cran-rstanarm r-cran-testthat r-cran-knitr r-cran-markdown"
 
 missing=""
 for package in $packages; do

@@ -24,10 +24,6 @@ T = TypeVar("T")
 _PLACE = re.compile(r" {4}\*\*settings\n {8}.*(?=\n)")
 
 
-class UsualNumber(int):
-    """A default that its class can tell from the same number of a user's."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """A setting as one class declares it.

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, choice, positions
 from pyvws.commands.options import names
 from pyvws.errors import InputError
+from pyvws.evaluation.attack_risk import AttackRisk, attack_risk
 from pyvws.evaluation.combining_rules import OF, rule_of
 from pyvws.evaluation.original_and_datasets import described
+from pyvws.evaluation.table_risk import TableRisk, table_risk
 from pyvws.report.output_folder import (
     aligned_files,
     columns_of_run,
@@ -112,6 +114,26 @@ def read_tables(original: Path, synthetic: Sequence[Path], schema: Path | None) 
         )
         table = table.drop(absent)
     return ComparedTables(table, read.datasets, known)
+
+
+def risks_by_keys(
+    tables: ComparedTables,
+    keys: Sequence[str],
+    target: Sequence[str],
+    holdout: Path | None,
+    reference: Path | None = None,
+    *,
+    attacks: bool,
+) -> tuple[TableRisk, AttackRisk | None]:
+    """Risks of rows in any order, and of attacks beside the hold-out where they are asked for."""
+    known = tables.schema
+    held, public = (path if path is None else read_by(known, path) for path in (holdout, reference))
+    asked: Any = {"keys": keys, "schema": known}
+    risks = table_risk(tables.original, tables.datasets, target=target, holdout=held, **asked)
+    if not attacks:
+        return risks, None
+    asked |= {"secret": target, "control": held, "reference": public}
+    return risks, attack_risk(tables.original, tables.datasets, **asked)
 
 
 def values_of(name: str, tables: ComparedTables, synthetic: Sequence[Path]) -> ColumnValues:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,6 +55,12 @@ def report(
         ),
     ] = None,
     target: Target = None,
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            help="Records that made no dataset: adds attacks beside them; needs --target."
+        ),
+    ] = None,
     title: Annotated[
         str, typer.Option(help="What is released; it stands at the top of both pages.")
     ] = "Synthetic data",
@@ -80,7 +87,7 @@ def report(
 
     if original is None and (known or unweighted or outcome or keys):
         raise UsageError.by("risk-without-original")
-    if target and not keys:
+    if (target or holdout) and not keys:
         raise UsageError.by("target-without-keys")
     public, confidential = read_public(out), read_confidential(out)
     check_pages(out, overwrite=overwrite)
@@ -97,7 +104,7 @@ def report(
                 unweighted,
                 known,
                 {**ball, "policy": policy, "rise": rise},
-                None if keys is None else {"keys": names(keys), "target": names(target)},
+                None if keys is None else (names(keys), names(target), holdout),
                 told=not (quiet or as_json),
             )
     public_path, board_path = write_pages(
@@ -137,16 +144,16 @@ def _evidence(
     unweighted: Path | None,
     known: str | None,
     risk: dict[str, Any],
-    intruder: dict[str, Any] | None,
+    intruder: tuple[Sequence[str], Sequence[str], Path | None] | None,
     *,
     told: bool,
 ) -> Any:
     """Utility against the confidential table, and the risks of a column where rows are linked.
 
-    `intruder` has the keys and targets of the risks of rows in any order; None measures none.
+    `intruder` has the keys, the targets and a hold-out of the risks of rows in any order; None
+    measures none.
     """
-    from pyvws.commands._tables import read_original, read_records, read_tables
-    from pyvws.evaluation.table_risk import table_risk
+    from pyvws.commands._tables import read_original, read_records, read_tables, risks_by_keys
     from pyvws.report.evidence import RiskSettings, gather, risk_evidence
     from pyvws.report.margins import scores_of
     from pyvws.report.output_folder import output_part, run_schema
@@ -186,10 +193,9 @@ def _evidence(
     if data is not None:
         of_run = run_schema(out)
         scores = scores_of(public, data, None if of_run is None else Schema.read(of_run))
-    by_keys = None
+    by_keys = attacks = None
     if intruder is not None:
-        read = read_tables(original, [out], None)
-        by_keys = table_risk(read.original, read.datasets, **intruder, schema=read.schema)
-    return gather(
-        columns, same_file=same, alone=alone, scores=scores, risk=of_records, by_keys=by_keys
-    )
+        read, held = read_tables(original, [out], None), intruder[-1] is not None
+        by_keys, attacks = risks_by_keys(read, *intruder, attacks=held)
+    found: Any = {"scores": scores, "risk": of_records, "by_keys": by_keys, "attacks": attacks}
+    return gather(columns, same_file=same, alone=alone, **found)

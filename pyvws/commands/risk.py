@@ -60,9 +60,18 @@ def risk(
     attacks: Annotated[
         bool,
         typer.Option(
-            "--attacks", help="Also attack the records and those of --holdout; needs --target."
+            "--attacks",
+            help="Also singling out, linkability, inference of --target, and membership, beside "
+            "the same attacks on --holdout.",
         ),
     ] = False,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            help="Makes --attacks with records of neither table, such as a public file; without "
+            "it half of --holdout is what membership is measured by."
+        ),
+    ] = None,
     schema: Annotated[
         Path | None, typer.Option(help="With --keys: schema.toml; by default that of the run.")
     ] = None,
@@ -72,38 +81,32 @@ def risk(
     """Print risks of synthetic tables; larger = riskier. Works on files made by any tool.
 
     With --keys, on rows in any order: replicated uniques, disclosure of --target, copies of unique
-    records and distances to the closest record. With --outcome, on rows in the records' order: the
-    largest identification risk, its interquartile range and the share above a policy, and match
-    risks. The rows of a release are in random order: name the run's folder OUT, and
+    records, distances to the closest record, and attacks. With --outcome, on rows in the records'
+    order: the largest identification risk, its interquartile range and the share above a policy,
+    and match risks. The rows of a release are in random order: name the run's folder OUT, and
     OUT/confidential lines them up with the records.
 
     Example: pyvws risk people.csv out/ --keys age,sex,town --target ill
     """
     import polars as pl
 
-    from pyvws.commands._tables import read_records, read_tables
+    from pyvws.commands._tables import read_records, read_tables, risks_by_keys
     from pyvws.commands.options import names
-    from pyvws.evaluation.attack_risk import attack_risk
-    from pyvws.evaluation.table_risk import table_risk
     from pyvws.report.evidence import RiskSettings, risk_evidence
-    from pyvws.tables.files.read import read_table
 
     if keys is not None:
         if outcome is not None:
             raise UsageError.by("keys-and-outcome")
         read = read_tables(original, synthetic, schema)
-        asked: Any = {"keys": names(keys), "target": names(target), "schema": read.schema}
-        asked["holdout"] = read_table(holdout).with_codes if holdout else None
-        risks = table_risk(read.original, read.datasets, **asked)
-        sheets = [_with_units(risks.sheet, synthetic)]
-        if attacks:
-            asked = {"control": asked["holdout"], "secret": asked["target"], "schema": read.schema}
-            asked["keys"] = names(keys)
-            sheets.append(attack_risk(read.original, read.datasets, **asked).sheet)
+        asked: Any = names(keys), names(target), holdout, reference
+        risks, attacked = risks_by_keys(read, *asked, attacks=attacks or reference is not None)
+        sheets = [_with_units(risks.sheet, synthetic), *(attacked.sheets if attacked else ())]
         tell(*sheets, quiet=quiet, as_json=as_json)
         return
     if outcome is None:
         raise UsageError.by("risk-without-keys")
+    if target or holdout or attacks or reference:
+        raise UsageError.by("target-without-keys")
     how: Any = {"radius": radius, "radius_kind": radius_kind, "policy": policy}
     linked = read_records(original, synthetic, outcome, known)
     settings = RiskSettings(known=linked.known, **how)

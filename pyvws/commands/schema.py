@@ -81,7 +81,7 @@ def schema(
         records = source if reference is None else forecast_records(table, reference)
         public = reference is not None
         try:
-            expected = forecast(schema, records.with_codes, public=public).lines
+            expected = forecast(schema, records.with_codes, public=public, mechanism="lw").lines
         except InputError as error:  # The proposal is written all the same.
             expected = [forecast_words(Phrase("none", {"why": error}))]
     labels = display_names(list(schema.columns))
@@ -113,7 +113,8 @@ def schema(
             "Then sign the file: set reviewed = true, or your name, at its top.",
             *([said] if schema.why_not_accepted is None else []),
             'Until then the file is confidential, and a run counts it as "not accounted".',
-            f"Then: pyvws synthesize {table} --schema {out} --plan forecasts the cost.",
+            f"Then: pyvws synthesize {table} --schema {out} --mechanism lw --plan forecasts the "
+            "cost.",
             *([] if schema.why_not_accepted is None else [schema.why_not_accepted]),
             *expected,
         ],

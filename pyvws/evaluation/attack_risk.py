@@ -1,10 +1,8 @@
 """Attacks on synthetic tables: singling out, linkability and inference, as WP216 asks [giomi2023].
 
 Each attack is made on records of the original, and on control records that no dataset was made
-from. With rates a and c of success, risk = (a - c) / (1 - c): what the datasets tell of their own
-records beyond what they tell of everybody. A rate of r in n attacks is the centre of Wilson's
-interval, (r + z^2/2) / (n + z^2), with half width z sqrt(r (n - r) / n + z^2/4) / (n + z^2). The
-error of the risk follows from both: da / (1 - c) and dc (1 - a) / (1 - c)^2, as a root of squares.
+from. What they find beyond the control is the risk, as `pyvws.evaluation.disclosure` says. A
+membership attack asks which records the datasets were made from.
 """
 
 from __future__ import annotations
@@ -20,19 +18,23 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, whole_number
 from pyvws.errors import InputError
 from pyvws.evaluation.bootstrap import units_drawn
-from pyvws.evaluation.disclosure import distance_blocks
+from pyvws.evaluation.disclosure import AttackScore, distance_blocks, score_of
+from pyvws.evaluation.membership import membership_attack
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets, Plain, plain_tables
 from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.headers import named
+from pyvws.tables.files.kinds import distinct
+from pyvws.tables.files.labels import id_of, spells_empty
 from pyvws.tables.schema.schema import Schema
 
 _LEAST: Final = 20  # Records, or units, to attack.
-_Z: Final = 1.959963984540054  # 95 %.
 _TOLERANCE: Final = 0.05  # Of the guess: how far off a number may be.
 _TIE: Final = 1e-9  # Distances closer than that tie.
 _TRIES: Final = 100  # Predicates are drawn at most so often for each one that is wanted.
 _PART: Final = 1000  # Records that rule most predicates out.
 _CELLS: Final = 4_000_000  # Predicates times records at a time.
+_FEW: Final = 100  # Attacks; the sheet says where there were fewer.
+_SHOWN: Final = ("attack", "control", "risk", "lower", "upper", "naive")
 _TOP: Final = np.iinfo(np.int32).max
 
 Codes = NDArray[np.int32]
@@ -40,39 +42,18 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class AttackScore:
-    """One attack: rates in [0, 1], larger = riskier.
-
-    - `name`: Such as "linkability"; of a secret column "inference SECRET".
-    - `attack`, `control`: How often it is right on original and on control records.
-    - `risk`: (attack - control) / (1 - control), at most 1; a negative risk is chance.
-    - `lower`, `upper`: The ends of its 95 % interval.
-    - `naive`: How often random guesses are right on original records.
-    - `attacks`, `control_attacks`: How many were made.
-    """
-
-    name: str
-    attack: float
-    control: float
-    risk: float
-    lower: float
-    upper: float
-    naive: float
-    attacks: int
-    control_attacks: int
-
-
-@dataclass(frozen=True, slots=True)
 class AttackRisk(InSheets):
     """What `attack_risk` finds: `scores` of the attacks, and those `not_made`, with the reason.
 
     A score has .name, .attack, .control, .risk, .lower, .upper and .naive; larger = riskier.
-    Where the control group is `smaller` than the original its singling out is extrapolated.
+    Where the control group is `smaller` than the original its singling out is extrapolated. Where
+    it was `halved`, one half was the reference table of the membership attack.
     """
 
     scores: tuple[AttackScore, ...]
     not_made: Mapping[str, str]
     smaller: bool
+    halved: bool
 
     @property
     def sheet(self) -> Sheet:
@@ -80,11 +61,8 @@ class AttackRisk(InSheets):
         useless = [own.name for own in self.scores if own.attack <= own.naive]
         return Sheet(
             "Attacks on the synthetic datasets (confidential)",
-            ("attack", "data", "control", "risk", "lower", "upper", "naive"),
-            [
-                (own.name, own.attack, own.control, own.risk, own.lower, own.upper, own.naive)
-                for own in self.scores
-            ],
+            ("attack", "data", *_SHOWN[1:]),
+            [(own.name, *(round(getattr(own, part), 4) for part in _SHOWN)) for own in self.scores],
             notes=[
                 "data, control: how often the attack is right on records of the data and of the "
                 "control. risk = (data - control) / (1 - control), with its 95 % interval; larger "
@@ -93,7 +71,17 @@ class AttackRisk(InSheets):
                 "figures audit this run, and not a release that is made from all records.",
                 "An audit finds faults. A small figure proves nothing: another attack may find "
                 "more, and only epsilon bounds them all.",
+                "membership: a record's score says how dense the datasets are about it, beside a "
+                "reference table. In that share of pairs it is larger than a control record's. "
+                "membership, 1 %: the share of records above the score that 1 % of the control "
+                "exceeds.",
                 *["The control is smaller, so its singling out is extrapolated."] * self.smaller,
+                *["Half of the control was the membership attack's reference."] * self.halved,
+                *(
+                    f"{own.name}: only {own.attacks} attacks could be made."
+                    for own in self.scores
+                    if own.attacks < _FEW
+                ),
                 *(f"{name} is no better than naive: it tells nothing." for name in useless),
                 *(f"{name} was not tried: {why}." for name, why in self.not_made.items()),
             ],
@@ -108,13 +96,14 @@ def attack_risk(
     control: IntoFrame | None,
     keys: Sequence[str],
     secret: Sequence[str] | str,
+    reference: IntoFrame | None = None,
     neighbours: int = 1,
     together: int = 3,
     attacks: int = 1000,
     schema: Schema | None = None,
     seed: int = 1,
 ) -> AttackRisk:
-    """Risks of singling out, linkability and inference beside a control group [giomi2023].
+    """Risks of singling out, linkability, inference and membership by a control group [giomi2023].
 
     An audit finds faults, and small figures prove nothing: another attack may find more. Hold the
     control group out at random, by whole units, before synthesis. The figures then audit that run,
@@ -130,6 +119,10 @@ def attack_risk(
     common. Inference: the nearest synthetic record by all keys has the secret. A number is right
     within 5 % of the guess. Records are near as in `pyvws.table_risk`, and ties are by chance.
 
+    Membership: a record's score is how dense all datasets are about it, in all columns, over how
+    dense a reference table is (`pyvws.evaluation.membership`). Its risk is 2 AUC - 1, and its rates
+    stand at 10 % and 1 % of false positives too.
+
     Parameters
     ----------
     original : pandas, polars or Arrow table
@@ -143,6 +136,9 @@ def attack_risk(
         Columns that an attacker knows of a record. Linkability needs two.
     secret : str or sequence of str
         Columns that an attacker wants to know.
+    reference : table, optional
+        Records of the same population, of neither `original` nor `control`, such as a public file.
+        Without it a random half of the control group, by whole units, is the reference.
     neighbours : int
         How many nearest synthetic records of each half may be the common one.
     together : int
@@ -161,8 +157,9 @@ def attack_risk(
     Raises
     ------
     InputError
-        For no control group or one with original records, too few records, no key or secret, a
-        secret among the keys, and a column that a table lacks or that is constant.
+        For no control group, one with records or units of the original, a reference with records
+        of either, too few records, no key or secret, a secret among the keys, and a column that a
+        table lacks or that is constant.
 
     Examples
     --------
@@ -170,7 +167,7 @@ def attack_risk(
     >>> x = np.random.default_rng(1).normal(size=(3, 200, 2))
     >>> records, control, other = (pd.DataFrame(own, columns=["a", "b"]) for own in x)
     >>> found = attack_risk(records, [records], control=control, keys=["a"], secret="b")
-    >>> round(found.scores[-1].risk, 1)
+    >>> {own.name: round(own.risk, 1) for own in found.scores}["inference b"]
     1.0
     """
     neighbours = whole_number(neighbours, "neighbours", least=1)
@@ -187,21 +184,28 @@ def attack_risk(
         raise InputError.by("key-is-target", both=both[0])
     if control is None:
         raise InputError.by("control-missing")
-    read = OriginalAndDatasets.read(original, synthetic, schema=schema, holdout=control)
+    read = OriginalAndDatasets.read(
+        original, synthetic, schema=schema, holdout=control, reference=reference
+    )
     tables = plain_tables(read, least=1)
     for name in (*known, *secrets):
         if name not in tables.names:
             usable = named(tables.names, read.first.columns)
             raise InputError.by("column-not-evaluated", name=name, usable=usable)
-    first, *datasets, held = tables.original, *tables.synthetic
-    sides = [(first, _targets(read, "original", rng)), (held, _targets(read, "hold-out", rng))]
-    sides = [(side, rows[:attacks]) for side, rows in sides]
+    _refuse_shared_units(read)
+    first, *datasets = tables.original, *tables.synthetic
+    public = datasets.pop() if reference is not None else datasets[-1]
+    held = datasets.pop()
+    targets = [_targets(read, role, rng) for role in ("original", "hold-out")]
+    sides = [(first, targets[0][:attacks]), (held, targets[1][:attacks])]
     numeric = np.array([name in tables.edges for name in tables.names])
-    everybody, others, *released = _coded([first, held, *datasets], tables.names)
-    _refuse_original_records(everybody, others)
-    ranges = {
-        name: _range([own[name] for own in (first, held, *datasets)]) for name in tables.edges
-    }
+    every = [first, held, public, *datasets]
+    everybody, others, publics, *released = _coded(every, tables.names)
+    _refuse_records_of(everybody, others, ("original", "control group"))
+    if reference is not None:
+        _refuse_records_of(everybody, publics, ("original", "reference"))
+        _refuse_records_of(others, publics, ("control group", "reference"))
+    ranges = {name: _range([own[name] for own in every]) for name in tables.edges}
     scores, not_made = [], {}
     count = -(-attacks // len(datasets))
     for name, width in (("univariate", 1), ("multivariate", min(together, len(numeric)))):
@@ -216,11 +220,11 @@ def attack_risk(
             _lone_among(_counts(tried, others), others.shape[1], everybody.shape[1]),
         )
         naive = float((_counts(blind, everybody) == 1).mean())
-        scores.append(_score(f"singling out, {name}", hits, [len(tried)] * 2, naive))
+        scores.append(score_of(f"singling out, {name}", hits, [len(tried)] * 2, naive))
 
     def made(name: str, hit: Callable[[Plain, NDArray[np.intp], Plain], Any], naive: float) -> None:
         hits = [_hits(hit, side, rows, datasets) for side, rows in sides]
-        scores.append(_score(name, hits, [len(rows) for _, rows in sides], naive))
+        scores.append(score_of(name, hits, [len(rows) for _, rows in sides], naive))
 
     def near(
         side: Plain, rows: NDArray[np.intp], table: Plain, by: Sequence[str], count: int
@@ -249,48 +253,64 @@ def attack_risk(
 
         naive = _hits(guessed, *sides[0], datasets) / len(sides[0][1])
         made(f"inference {name}", inferred, naive)
-    return AttackRisk(tuple(scores), not_made, others.shape[1] < everybody.shape[1])
+    rows = rng.permutation(publics.shape[1]) if reference is not None else _half(read, rng)
+    left = targets[1] if reference is not None else targets[1][~np.isin(targets[1], rows)]
+    members, controls, table = (
+        {name: own[name][chosen] for name in tables.names}
+        for own, chosen in (sides[0], (held, left[:attacks]), (public, rows[: everybody.shape[1]]))
+    )
+    found, too_few = membership_attack(members, controls, table, datasets, ranges)
+    smaller = others.shape[1] < everybody.shape[1]
+    return AttackRisk((*scores, *found), not_made | too_few, smaller, reference is None)
 
 
 def _targets(read: OriginalAndDatasets, role: str, rng: np.random.Generator) -> NDArray[np.intp]:
     """Rows to attack in a random order, one of each unit; InputError for too few."""
-    frame, unit = read.frames[role], getattr(read.schema, "unit", None)
-    rows = rng.permutation(len(frame))
-    if unit in frame.columns:
-        units = units_drawn(frame, unit)[rows]
-        rows = rows[np.sort(np.unique(units, return_index=True)[1])]
+    units = _units(read, role)
+    rows = rng.permutation(len(units))
+    rows = rows[np.sort(np.unique(units[rows], return_index=True)[1])]
     if len(rows) < _LEAST:
         raise InputError.by("attacks-too-few-records", role=role, least=_LEAST)
     return rows
 
 
-def _refuse_original_records(original: Codes, control: Codes) -> None:
-    """Raise InputError if control records equal lone original ones more than chance explains.
+def _half(read: OriginalAndDatasets, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The rows of a random half of the control group's units."""
+    units = _units(read, "hold-out")
+    chosen = rng.permutation(int(units.max()) + 1)
+    return rng.permutation(np.flatnonzero(chosen[units] < len(chosen) // 2))
 
-    Chance is that of an original record to equal one of the others that is alone; a share may be
+
+def _units(read: OriginalAndDatasets, role: str) -> NDArray[np.intp]:
+    """The unit (N,) of each record of a table, from 0 on; without a unit each is its own."""
+    frame, unit = read.frames[role], getattr(read.schema, "unit", None)
+    return units_drawn(frame, unit) if unit in frame.columns else np.arange(len(frame))
+
+
+def _refuse_shared_units(read: OriginalAndDatasets) -> None:
+    """Raise InputError if the control group has a unit of the original, by the schema's ids."""
+    unit: Any = getattr(read.schema, "unit", None)
+    frames = [read.frames[role] for role in ("original", "hold-out")]
+    if all(unit in frame.columns for frame in frames):
+        cells = [distinct(frame[unit], any_cell=True)[1] for frame in frames]
+        first, other = ({id_of(x) for x in own if not spells_empty(x)} for own in cells)
+        if first & other:
+            raise InputError.by("control-shares-units", unit=unit)
+
+
+def _refuse_records_of(first: Codes, other: Codes, roles: tuple[str, str]) -> None:
+    """Raise InputError if records of another table equal lone ones of the first beyond chance.
+
+    Chance is that of a record of the first to equal one of the others that is alone; a share may be
     three standard errors above it.
     """
-    _, places = np.unique(np.hstack([original, control]), axis=1, return_inverse=True)
-    mine, theirs = np.split(places.ravel(), [original.shape[1]])
+    _, places = np.unique(np.hstack([first, other]), axis=1, return_inverse=True)
+    mine, theirs = np.split(places.ravel(), [first.shape[1]])
     counts = np.bincount(mine, minlength=int(places.max()) + 1)
     most = float((counts[mine] == 2).mean()) + 2.0 / len(mine)
     margin = 3.0 * float(np.sqrt(most / len(theirs) + 2.0 * most / len(mine)))
     if (counts[theirs] == 1).mean() > most + margin:
-        raise InputError.by("control-from-original")
-
-
-def _score(name: str, hits: Sequence[float], trials: Sequence[int], naive: float) -> AttackScore:
-    """Rates and the risk of `hits` in `trials`, of the original and of the control group."""
-    (a, da), (c, dc) = map(_rate, hits, trials)
-    risk = (a - c) / (1.0 - c)
-    error = float(np.hypot(da / (1.0 - c), dc * (1.0 - a) / (1.0 - c) ** 2))
-    return AttackScore(name, a, c, risk, risk - error, risk + error, naive, *trials)
-
-
-def _rate(hits: float, trials: int) -> tuple[float, float]:
-    """The centre and half width of Wilson's 95 % interval."""
-    whole, spread = trials + _Z**2, hits * (trials - hits) / trials
-    return (hits + _Z**2 / 2) / whole, _Z / whole * float(np.sqrt(spread + _Z**2 / 4))
+        raise InputError.by("control-from-original", first=roles[0], other=roles[1])
 
 
 def _hits(

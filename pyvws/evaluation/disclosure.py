@@ -10,13 +10,19 @@ original (N_d records) and in a synthetic table (N_s). d_tq and s_tq count those
 The distance of two records is the mean over the columns of what they differ in: 0 or 1 for a
 category, for a number the difference over the original's range, at most 1. Two missing values do
 not differ; a missing value and a number differ by 1.
+
+Attacks have rates a and c of success on original and on control records [giomi2023], and risk =
+(a - c) / (1 - c): what the datasets tell of their own records beyond what they tell of everybody.
+A rate of r in n attacks is the centre of Wilson's interval, (r + z^2/2) / (n + z^2), with half
+width z sqrt(r (n - r) / n + z^2/4) / (n + z^2). The error of the risk follows from both: da / (1 -
+c) and dc (1 - a) / (1 - c)^2, as a root of squares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +30,9 @@ from numpy.typing import ArrayLike, NDArray
 from pyvws._base.checks import Floats, finite_vector, same_length
 from pyvws.errors import InputError
 from pyvws.evaluation.original_and_datasets import Plain
+
+_BLOCK: Final = 200  # Records at a time.
+_Z: Final = 1.959963984540054  # 95 %.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,29 @@ class AttributeDisclosure:
     synthetic: float
     correct: float
     both: float
+
+
+@dataclass(frozen=True, slots=True)
+class AttackScore:
+    """One attack: rates in [0, 1], larger = riskier.
+
+    - `name`: Such as "linkability"; of a secret column "inference SECRET".
+    - `attack`, `control`: How often it is right on original and on control records.
+    - `risk`: (attack - control) / (1 - control), at most 1; a negative risk is chance.
+    - `lower`, `upper`: The ends of its 95 % interval.
+    - `naive`: How often random guesses are right on original records.
+    - `attacks`, `control_attacks`: How many were made.
+    """
+
+    name: str
+    attack: float
+    control: float
+    risk: float
+    lower: float
+    upper: float
+    naive: float
+    attacks: int
+    control_attacks: int
 
 
 def replicated_uniques(original: ArrayLike, synthetic: ArrayLike) -> ReplicatedUniques:
@@ -121,9 +153,6 @@ def _counts(
     return np.bincount(first, minlength=width), np.bincount(second, minlength=width)
 
 
-_BLOCK = 200  # Records at a time.
-
-
 def closest_distances(
     records: Plain,
     others: Plain,
@@ -175,6 +204,20 @@ def share_nearer(first: ArrayLike, second: ArrayLike) -> float:
     near, far = finite_vector(first, "first"), np.sort(finite_vector(second, "second"))
     below = np.searchsorted(far, near, side="left") + np.searchsorted(far, near, side="right")
     return float(1.0 - below.mean() / (2.0 * len(far)))
+
+
+def score_of(name: str, hits: Sequence[float], trials: Sequence[int], naive: float) -> AttackScore:
+    """Rates and the risk of `hits` in `trials`, of the original and of the control group."""
+    (a, da), (c, dc) = map(rate, hits, trials)
+    risk = (a - c) / (1.0 - c)
+    error = float(np.hypot(da / (1.0 - c), dc * (1.0 - a) / (1.0 - c) ** 2))
+    return AttackScore(name, a, c, risk, risk - error, risk + error, naive, *trials)
+
+
+def rate(hits: float, trials: float) -> tuple[float, float]:
+    """The centre and half width of Wilson's 95 % interval."""
+    whole, spread = trials + _Z**2, hits * (trials - hits) / trials
+    return (hits + _Z**2 / 2) / whole, _Z / whole * float(np.sqrt(spread + _Z**2 / 4))
 
 
 def _differences(values: NDArray[Any], others: NDArray[Any], width: float) -> Floats:

@@ -60,15 +60,16 @@ class OriginalAndDatasets:
         *,
         schema: Schema | None = None,
         holdout: IntoFrame | None = None,
+        reference: IntoFrame | None = None,
         argument: str = "synthetic",
         role: str = "synthetic dataset",
     ) -> OriginalAndDatasets:
-        """Open the tables, a hold-out last; InputError for none, or for one without a record."""
+        """Open the tables; InputError for no dataset, or for a table without a record."""
         tables = {} if original is None else {"original": original}
         for number, dataset in enumerate(dataset_list(datasets, argument), start=1):
             tables[f"{role} {number}"] = dataset
-        if holdout is not None:
-            tables["hold-out"] = holdout
+        last = {"hold-out": holdout, "reference": reference}
+        tables |= {name: table for name, table in last.items() if table is not None}
         frames = {}
         for name, table in tables.items():
             with about(name):

@@ -226,7 +226,8 @@ def table_risk(
     rng = np.random.default_rng(seed)
     first, N = tables.original, len(next(iter(tables.original.values())))
     apart = {name: values[rng.permutation(N)] for name, values in first.items()}
-    distances = _Distances(tables, held, np.sort(rng.permutation(N)[:_MOST]), seed)
+    chosen = np.sort(rng.permutation(N)[:_MOST])
+    ranges = {n: float(np.nanmax(first[n]) - np.nanmin(first[n])) for n in tables.edges}
 
     def score(name: str, measure: Callable[[Plain], float], label: str = "") -> RiskScore:
         values = tuple(measure(table) for table in datasets)
@@ -246,6 +247,17 @@ def table_risk(
         counts = np.bincount(mine, minlength=1 + int(max(mine.max(), theirs.max())))
         return float((counts[theirs] == 1).mean())
 
+    def nearer(table: Plain) -> float:
+        size = len(next(iter(table.values())))
+        rows = np.random.default_rng(seed).permutation(size)[:_MOST]
+        records = {name: values[rows] for name, values in table.items()}
+        near = closest_distances(records, first, ranges)
+        if held is None:
+            own = {name: values[chosen] for name, values in first.items()}
+            return share_nearer(near, closest_distances(own, first, ranges, itself=chosen))
+        far = closest_distances(records, held, ranges)
+        return float(np.mean(np.where(near == far, 0.5, near < far)))
+
     def disclosure_of(name: str) -> RiskScore:
         return score("disco", lambda table: disclosed(table, name), f"disco {name}")
 
@@ -261,7 +273,7 @@ def table_risk(
         score("replicated_uniques", replicated),
         *map(disclosure_of, targets),
         replace(score("copies_of_uniques", copied), chance=chance[0], chance_margin=chance[1]),
-        score("closest", distances.nearer),
+        score("closest", nearer),
     )
     by_name = {entry.name: entry.value for entry in scores}
     numbers = [name for name in tables.by_data if name in tables.edges]
@@ -317,29 +329,3 @@ def _patterns(
         _, places = np.unique(np.concatenate(parts), return_inverse=True)
         _, codes = np.unique(codes * (places.max() + 1) + places, return_inverse=True)
     return codes[:count], codes[count:]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Distances:
-    """What distances of a dataset are compared with: those to a hold-out, or the original's own."""
-
-    tables: PlainTables
-    holdout: Plain | None
-    chosen: NDArray[np.intp]
-    seed: int
-
-    def nearer(self, table: Plain) -> float:
-        size = len(next(iter(table.values())))
-        rows = np.random.default_rng(self.seed).permutation(size)[:_MOST]
-        records = {name: values[rows] for name, values in table.items()}
-        first, ranges = self.tables.original, self._ranges()
-        near = closest_distances(records, first, ranges)
-        if self.holdout is None:
-            own = {name: values[self.chosen] for name, values in first.items()}
-            return share_nearer(near, closest_distances(own, first, ranges, itself=self.chosen))
-        far = closest_distances(records, self.holdout, ranges)
-        return float(np.mean(np.where(near == far, 0.5, near < far)))
-
-    def _ranges(self) -> dict[str, float]:
-        numbers = {n: self.tables.original[n] for n in self.tables.edges}
-        return {n: float(np.nanmax(x) - np.nanmin(x)) for n, x in numbers.items()}

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from pyvws._base.checks import choice, near, one_of_a_kind
-from pyvws.errors import InputError
+from pyvws.errors import InputError, UsageError
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.count_weighted import CountWeighted, MarginalWeighted, PairwiseWeighted
 from pyvws.mechanisms.given_weights import GivenWeights
@@ -46,16 +46,25 @@ def mechanism_settings(name: str) -> tuple[str, ...]:
     return tuple(field.name for field in fields(MECHANISMS[choice(name, "mechanism", _NAMES)]))
 
 
+def named(mechanism: str | Mechanism | None) -> str | Mechanism:
+    """The mechanism as it was given; UsageError for none."""
+    if mechanism is None:
+        raise UsageError.by("mechanism-missing")
+    return mechanism
+
+
 def is_own(mechanism: Mechanism) -> bool:
     """Whether the mechanism is a user's own, whose claim the package does not check."""
     return type(mechanism) not in (*MECHANISMS.values(), *_IN_PYTHON)
 
 
-def make_mechanism(mechanism: str | Mechanism, **settings: Any) -> Mechanism:
+def make_mechanism(mechanism: str | Mechanism | None, **settings: Any) -> Mechanism:
     """A mechanism by its short name with its settings, or an instance as it is.
 
-    A setting of None counts as not given. Raises InputError for settings of others.
+    A setting of None counts as not given. Raises InputError for settings of others, and UsageError
+    where no mechanism is named.
     """
+    mechanism = named(mechanism)
     if not isinstance(mechanism, str):
         one_of_a_kind(mechanism, Mechanism, "mechanism", MECHANISMS)
         if is_own(mechanism):

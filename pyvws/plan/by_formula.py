@@ -60,7 +60,6 @@ class FormulaPlan(Plan):
     conditionals, or records without a term. The design of its public columns is then a schema's.
     """
 
-    usual_datasets: ClassVar[int] = 20
     says_itself: ClassVar[tuple[str, ...]] = ()
     by_schema: ClassVar[bool] = False
     formula: str

@@ -80,7 +80,6 @@ class Plan(ABC):
     header: tuple[str, ...] = ()
     written: Mapping[str, Any] = field(default_factory=dict)
 
-    usual_datasets: ClassVar[int] = 5
     says_itself: ClassVar[tuple[str, ...]] = ("model", "formula")
     """Settings that the run's files leave out, since the schema has them."""
 

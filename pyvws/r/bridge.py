@@ -20,11 +20,13 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, wraps
 from importlib.metadata import version
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 from pyvws._base import resources as _resources
 from pyvws._base.folders import private_folder
@@ -36,6 +38,10 @@ _GRACE: Final = 5.0  # An interrupted R has so many seconds before the caller mo
 # Another library (polars) can make the system restart interrupted waits. Python then sees Ctrl-C
 # only when a wait ends, so waits are short.
 _GLANCE: Final = 0.1
+_SESSION_OF: Final = "R_SESSION_INITIALIZED"  # Set by whoever starts R in a process.
+_ONE_AT_A_TIME: Final = threading.Lock()
+P = ParamSpec("P")
+T = TypeVar("T")
 _OPTIONS: Final[tuple[str, ...]] = (
     "pyvws",
     "--quiet",
@@ -288,6 +294,67 @@ class RError(PyvwsError, RuntimeError):
         self.captured = captured
 
 
+def _in_a_process_of_its_own(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, whose calls go to another process where R runs this Python.
+
+    R has one session a process: a second one, started by rpy2, would end both.
+    """
+
+    @wraps(function)
+    def called(*arguments: P.args, **named: P.kwargs) -> T:
+        if not r_runs_this_python():
+            return function(*arguments, **named)
+        return _answer_of(function.__name__, arguments, named)
+
+    return called
+
+
+def r_runs_this_python() -> bool:
+    """Whether this Python is part of an R session, as R's package reticulate makes it."""
+    return os.environ.get(_SESSION_OF, "").startswith(f"PID={os.getpid()}:")
+
+
+def _answer_of(name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What a function of this module gives in the other process; its PyvwsError is raised here."""
+    with _ONE_AT_A_TIME:
+        calls = _other_process()
+        try:
+            calls.send((name, arguments, named))
+            value, error = calls.recv()
+        except (EOFError, OSError):
+            _other_process.cache_clear()
+            raise RError("R ended in its own process.") from None
+        except BaseException:  # An answer that nobody has read must not be that of the next call.
+            calls.close()
+            _other_process.cache_clear()
+            raise
+    if error is not None:
+        raise error
+    return value
+
+
+@cache
+def _other_process() -> Connection:
+    """The calls of a process with an R of its own, which ends when they do."""
+    here, there = Pipe()
+    get_context("spawn").Process(target=_answer_calls, args=(there,), daemon=True).start()
+    there.close()
+    return here
+
+
+def _answer_calls(calls: Connection) -> None:
+    while True:
+        try:
+            name, arguments, named = calls.recv()
+        except EOFError:
+            return
+        try:
+            calls.send((globals()[name](*arguments, **named), None))
+        except PyvwsError as error:
+            calls.send((None, error))
+
+
+@_in_a_process_of_its_own
 def call(
     script: str, function: str, arguments: dict[str, Any], *, folder: Path | None = None
 ) -> Any:
@@ -313,6 +380,7 @@ def call(
     return value
 
 
+@_in_a_process_of_its_own
 def r_available() -> tuple[bool, str]:
     """Start R; whether R runs here, and one line with the reason when R does not run."""
     try:
@@ -322,6 +390,7 @@ def r_available() -> tuple[bool, str]:
     return reason is None, reason or ""
 
 
+@_in_a_process_of_its_own
 def r_versions() -> dict[str, str]:
     """Versions of R, rpy2 and the installed R packages that checks use.
 

@@ -73,11 +73,41 @@ to_python <- function(x) {
   if (inherits(x, c("pyvws_object", "pyvws_function"))) return(python_of(x))
   if (is.null(x) || inherits(x, "python.builtin.object")) return(reticulate::r_to_py(x))
   if (is.function(x)) return(callback_to_python(x))
+  if (inherits(x, "formula")) x <- paste(deparse(x, width.cutoff = 500), collapse = " ")
   if (is.data.frame(x)) return(frame_to_python(x))
   if (is.factor(x)) return(vector_to_python(x, "column"))
   if (is.array(x)) return(vector_to_python(x, "array"))
   if (is.list(x) && !inherits(x, "POSIXlt")) return(reticulate::r_to_py(lapply(x, to_python)))
   vector_to_python(x, "value")
+}
+
+# A fit is read by an R of its own, from a file that goes when the call has ended.
+saved_fit <- function(fit) {
+  file <- tempfile(fileext = ".rds")
+  saveRDS(fit, file)
+  file
+}
+
+# Text as UTF-8. Text of an unknown encoding is taken only where its bytes have one meaning here.
+letters_of <- function(x) {
+  plain <- is.na(x) | !is.na(iconv(x, "ASCII", "ASCII"))
+  unknown <- !plain & !(Encoding(x) %in% c("latin1", "UTF-8"))
+  here <- l10n_info()
+  if (any(unknown) && !here$`Latin-1`) {
+    if (!here$`UTF-8` || !all(validUTF8(x[unknown]))) {
+      stop("Text of an unknown encoding does not cross to Python. Say which it is where you read ",
+        "it: read.csv(file, fileEncoding = \"latin1\"), or Encoding(x) <- \"UTF-8\".",
+        call. = FALSE
+      )
+    }
+  }
+  x <- enc2utf8(x)
+  if (!all(validUTF8(x))) {
+    stop("Text has bytes that are no letters of its encoding. Read it with the encoding of its file.",
+      call. = FALSE
+    )
+  }
+  x
 }
 
 vector_to_python <- function(x, form) {
@@ -95,9 +125,7 @@ vector_to_python <- function(x, form) {
   if (kind == "character") {
     missing <- is.na(values)
     values[missing] <- ""
-    values <- enc2utf8(values)
-    if (!all(validUTF8(values))) stop("Text whose bytes are no letters does not cross.", call. = FALSE)
-    values <- reticulate::r_to_py(values)
+    values <- reticulate::r_to_py(letters_of(values))
     missing <- reticulate::r_to_py(as.raw(missing))
   } else if (kind %in% c("double", "integer", "logical")) {
     missing <- NULL
@@ -105,7 +133,8 @@ vector_to_python <- function(x, form) {
   } else {
     stop("A ", kind, " does not cross to Python. Give it as numbers or text.", call. = FALSE)
   }
-  python_side()$received(form, kind, values, missing, classes, levels(x), attr(x, "tzone")[1],
+  levels <- if (!is.null(levels(x))) letters_of(levels(x))
+  python_side()$received(form, kind, values, missing, classes, levels, attr(x, "tzone")[1],
     as.list(dim(x)), names(dimnames(x)))
 }
 
@@ -134,9 +163,10 @@ blocks_of_bytes <- function(values, at_once = 2^24) {
 # A column that cannot cross stays behind: most runs do not use it.
 frame_to_python <- function(frame) {
   columns <- single_columns(frame)
-  crossed <- lapply(names(columns), function(name) {
+  names(columns) <- letters_of(names(columns))
+  crossed <- Map(function(column, name) {
     tryCatch(
-      withCallingHandlers(vector_to_python(columns[[name]], "column"), warning = function(said) {
+      withCallingHandlers(vector_to_python(column, "column"), warning = function(said) {
         warning("Column '", name, "': ", conditionMessage(said), call. = FALSE)
         invokeRestart("muffleWarning")
       }),
@@ -145,7 +175,7 @@ frame_to_python <- function(frame) {
         warning("Column '", name, "' stays behind. ", reason, call. = FALSE)
       }
     )
-  })
+  }, unname(columns), names(columns))
   kept <- vapply(crossed, inherits, TRUE, "python.builtin.object")
   python_side()$frame(names(columns)[kept], reticulate::r_to_py(crossed[kept]), nrow(frame))
 }
@@ -193,10 +223,26 @@ items_of <- function(sent) {
   lapply(seq_len(reticulate::py_len(listed)) - 1L, function(at) listed$`__getitem__`(at))
 }
 
+# Python's error as a condition of R, whose class is the error's: pyvws.errors.InputError: words.
+in_words <- function(failed) {
+  said <- trimws(conditionMessage(failed))
+  class <- regmatches(said, regexpr("^[A-Za-z_.]*(Error|Interrupt|Exception)(?=: )", said, perl = TRUE))
+  if (length(class) == 0) return(failed)
+  words <- strsplit(substring(said, nchar(class) + 3), "\n")[[1]][1]
+  structure(list(message = words, call = NULL),
+    class = c(sub(".*[.]", "", class), "pyvws_error", "error", "condition")
+  )
+}
+
 function_from_python <- function(x, classes) {
   called <- function(...) {
-    answer <- do.call(
-      reticulate::py_call, c(list(python_side()$called, x), lapply(list(...), to_python))
+    given <- list(...)
+    fits <- vapply(given, inherits, TRUE, c("stanfit", "brmsfit", "stanreg"))
+    given[fits] <- lapply(given[fits], saved_fit)
+    on.exit(unlink(unlist(given[fits])))
+    answer <- tryCatch(
+      do.call(reticulate::py_call, c(list(python_side()$called, x), lapply(given, to_python))),
+      error = function(failed) stop(in_words(failed))
     )
     said <- part_of(answer, "texts")
     for (at in seq_along(said)) {

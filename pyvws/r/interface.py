@@ -9,6 +9,8 @@ vectors, and text as lists of text. `received` makes Python values of them, `sen
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +42,8 @@ from pyvws.r.columns import (
 
 _FILE: Final = Path(__file__).with_suffix(".R")
 _R_EXACT: Final = 2**53
+_LIST: Final = re.compile(r"(tuple|list|Sequence|Iterable|Collection)\[")
+_SINGLE: Final = {"str", "float", "int", "bool", "Any"}
 
 
 def path() -> str:
@@ -72,6 +76,9 @@ def called(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> An
         named["seed"] = int(seed)
     elif isinstance(seed, float) and abs(seed) > _R_EXACT:
         raise InputError.by("r-seed")
+    for name in _only_lists(function) & named.keys():
+        if isinstance(named[name], (str, float, int)):  # R has no single value but a vector of one.
+            named[name] = [named[name]]
     with warnings.catch_warnings(record=True) as caught:
         try:
             value = function(*arguments, **named)
@@ -80,6 +87,20 @@ def called(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> An
             raise
     messages = dict.fromkeys((own.category.__name__, str(own.message)) for own in caught)
     return Answer(value, [name for name, _ in messages], [text for _, text in messages])
+
+
+def _only_lists(function: Callable[..., Any]) -> set[str]:
+    """The parameters that take lists, and neither one text nor one number."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # Of a function that C code defines.
+        return set()
+    kinds = {name: set(str(own.annotation).split(" | ")) for name, own in parameters.items()}
+    return {
+        name
+        for name, own in kinds.items()
+        if any(_LIST.match(kind) for kind in own) and own.isdisjoint(_SINGLE)
+    }
 
 
 def _show(caught: Sequence[warnings.WarningMessage]) -> None:

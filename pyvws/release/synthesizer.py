@@ -40,7 +40,7 @@ class Synthesizer(RunSettings):
     Raises
     ------
     InputError
-        For a setting that is out of range.
+        Without a mechanism, and for a setting that is out of range.
     MissingDependencyError
         If the engine is not installed; the message says what to install.
     """
@@ -211,7 +211,8 @@ def synthesize(frame: IntoFrame, *, seed: int | None = None, **settings: Any) ->
     Raises
     ------
     InputError
-        Before any work, for a table or setting that the method cannot take.
+        Before the table is read, without a mechanism. Before any work, for a table or setting that
+        the method cannot take.
     ConvergenceError
         If the chains of a run fail their diagnostics whose guarantee would be "dp".
     SearchError
@@ -221,7 +222,8 @@ def synthesize(frame: IntoFrame, *, seed: int | None = None, **settings: Any) ->
     --------
     >>> import numpy as np, polars as pl
     >>> table = pl.DataFrame({"visits": np.random.default_rng(1).poisson(20, 200)})
-    >>> release = synthesize(table, outcome="visits", model="poisson", datasets=2, seed=1)
+    >>> asked = {"outcome": "visits", "model": "poisson", "mechanism": "lw", "datasets": 2}
+    >>> release = synthesize(table, **asked, seed=1)
     >>> release.privacy["guarantee"], len(release.datasets)
     ('asymptotic-dp', 2)
     """

@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
+from pyvws.evaluation.attack_risk import AttackRisk
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.evaluation.k_marginal import share_of_the_way, standing
 from pyvws.evaluation.table_risk import TableRisk
@@ -180,6 +181,8 @@ def _of_data(summary: Mapping[str, Any], evidence: Evidence | None) -> Iterator[
         )
     else:
         yield from _of_risks(evidence.by_keys)
+    if evidence.attacks is not None:
+        yield _of_attacks(evidence.attacks)
     if evidence.risk is not None:
         policy = evidence.risk.settings.policy
         above = int((evidence.risk.by_record["Synthetic"] > policy).sum())
@@ -210,6 +213,19 @@ def _of_risks(by_keys: TableRisk) -> Iterator[BoardCheck]:
         yield BoardCheck(
             "bad", f"These risks exceed what the data as they are have: {', '.join(worse)}."
         )
+
+
+def _of_attacks(attacks: AttackRisk) -> BoardCheck:
+    """The attacks that find more of the records than of the control group, beyond chance."""
+    worse = [f"{own.name} {number(own.risk, 2)}" for own in attacks.scores if own.lower > 0]
+    found = (
+        f"Attacks that find more of the records than of the control group, by their risk: "
+        f"{', '.join(worse)}. By chance about one in 40 would."
+        if worse
+        else "No attack finds more of the records than of the control group beyond chance."
+    )
+    caution = "Attacks find faults; a small figure proves nothing."
+    return BoardCheck("warn" if worse else "good", f"{found} {caution}")
 
 
 def at_a_glance(summary: Mapping[str, Any], evidence: Evidence | None) -> list[Sheet]:

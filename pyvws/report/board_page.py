@@ -60,6 +60,8 @@ def board_page(
     if "column_checks" in summary:
         sections.append(_columns_section(summary["column_checks"]))
     if evidence is not None:
+        if evidence.attacks is not None:
+            sections.append(Section("attacks", "Attacks", [], [evidence.attacks.sheet]))
         if evidence.risk is not None:
             sections.append(risk_section(public, evidence.risk))
         sections.append(utility_section(public, evidence))

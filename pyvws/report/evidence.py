@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from pyvws._base.checks import Floats, positive
+from pyvws.evaluation.attack_risk import AttackRisk
 from pyvws.evaluation.bootstrap import BootstrapInterval, bootstrap_interval
 from pyvws.evaluation.match_risk import MatchRisk, match_risk
 from pyvws.evaluation.one_column import (
@@ -134,6 +135,7 @@ class Evidence:
 
     `risk` is None where rows do not belong to records, and where no column of a table was named.
     `by_keys` has the risks of rows in any order, None where nobody said what an intruder knows.
+    `attacks` is None where no hold-out was given.
     The data are the first table of each category's margin. A run on one outcome has no `scores`.
     `same_file` says whether the table is the very file of the run, None where the run did not note
     a file.
@@ -145,6 +147,7 @@ class Evidence:
     scores: TableUtility | None
     risk: RiskEvidence | None
     by_keys: TableRisk | None = None
+    attacks: AttackRisk | None = None
 
 
 def gather(
@@ -155,6 +158,7 @@ def gather(
     scores: TableUtility | None = None,
     risk: RiskEvidence | None = None,
     by_keys: TableRisk | None = None,
+    attacks: AttackRisk | None = None,
 ) -> Evidence:
     """Compute the figures of utility, column by column; of each, the data are the first table.
 
@@ -173,7 +177,7 @@ def gather(
         numbers.append(
             NumberEvidence(margin, ecdf_utility(y, own), utility_table(y, own), closeness)
         )
-    return Evidence(same_file, numbers, categories, scores, risk, by_keys)
+    return Evidence(same_file, numbers, categories, scores, risk, by_keys, attacks)
 
 
 def risk_evidence(

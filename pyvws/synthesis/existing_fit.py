@@ -168,6 +168,8 @@ def from_log_lik(
     chains = whole_number((own or 1) if chains is None else chains, "chains", least=1)
     if own not in (None, chains):
         raise InputError.by("log-lik-chains", own=own, chains=chains)
+    if own is not None and y_rep is not None and named_chains(y_rep) is None:
+        raise InputError.by("y-rep-without-chains")
     contents: Any = {
         "y_rep": None if y_rep is None else _predictions(y_rep, values.shape),
         "y_rep_from": choice(y_rep_from, "y_rep_from", ("unknown", "parameters")),

@@ -106,7 +106,7 @@ def forecast(
     public : bool
         Whether `table` has public records, such as those of an earlier year.
     **settings
-        Any setting of the page Settings, such as mechanism, epsilon, delta and cap.
+        The mechanism, and any setting of the page Settings, such as epsilon, delta and cap.
 
     Returns
     -------
@@ -120,7 +120,8 @@ def forecast(
     Raises
     ------
     InputError
-        For a setting that is out of range, and where neither a table nor a number is given.
+        Without a mechanism, for a setting that is out of range, and where neither a table nor a
+        number is given.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from pyvws._base.checks import choice, open_unit_interval, positive, threshold_level, whole_number
-from pyvws._base.setting import UsualNumber, check_needs, setting, settings_of
+from pyvws._base.setting import check_needs, setting, settings_of
 from pyvws.bounds.lipschitz import Accounting
 from pyvws.engines.engine import Engine
 from pyvws.engines.grid import check_grid
@@ -27,7 +27,6 @@ from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import CHECKING_ENGINES, UserProgram
 from pyvws.errors import InputError
 from pyvws.mechanisms.given_weights import GivenWeights
-from pyvws.mechanisms.lipschitz_weighted import LipschitzWeighted
 from pyvws.mechanisms.mechanism import Facts, Mechanism, data_weights
 from pyvws.mechanisms.noisy_counts import COUNT_MODELS
 from pyvws.mechanisms.registry import MECHANISMS, make_mechanism, mechanisms_that
@@ -51,7 +50,6 @@ from pyvws.tables.design.cells import make_cells
 from pyvws.tables.schema.schema import Schema
 
 _LEAST_DRAWS = 4  # Of any SamplerSettings.
-_USUAL_DATASETS: Final = UsualNumber(20)  # Of one outcome.
 _DEFAULT_MODEL: Final = "negative-binomial"
 _TYPES: Final = ("schema", "table")
 _NO_CELLS: Final = make_cells(np.ones(1), np.ones((1, 1))).part(slice(0, 0))
@@ -80,10 +78,11 @@ class RunSettings:
         choices=(*MODELS, *COUNT_MODELS),
         panel="Model",
     )
-    mechanism: str | Mechanism = setting(
-        "lw",
-        "How records are weighted.",
-        more="A name takes the papers' default settings, unless they are given beside it.",
+    mechanism: str | Mechanism | None = setting(
+        None,
+        "How records are protected.",
+        more="Every run names one. A name takes the papers' default settings, unless they are "
+        "given beside it.",
         choices=tuple(MECHANISMS),
         panel="Mechanism",
     )
@@ -107,9 +106,9 @@ class RunSettings:
         panel="Mechanism",
     )
     datasets: int = setting(
-        _USUAL_DATASETS,
+        5,
         "Synthetic datasets. Each spends epsilon, unless `draws_per_release` is smaller.",
-        more="Each is made of one posterior draw. A table gets 5 if not given.",
+        more="Each is made of one posterior draw.",
     )
     draws_per_release: int | None = setting(
         None,
@@ -288,8 +287,7 @@ class RunSettings:
         self._keep_mechanism(make_mechanism(self._mechanism_of_fit()))
         self._check_values()
         plan = make_plan(self)
-        datasets = plan.usual_datasets if self.datasets is _USUAL_DATASETS else self.datasets
-        self._keep("datasets", whole_number(datasets, "datasets", least=1))
+        self._keep("datasets", whole_number(self.datasets, "datasets", least=1))
         self._keep("records", plan.rows if self.records is None else self.records)
         after = (self.after,) if isinstance(self.after, str | Path) else self.after
         named = tuple(map(str, after))
@@ -309,7 +307,7 @@ class RunSettings:
         self._keep("mechanism", mechanism)
         self._keep("facts", mechanism.facts)
 
-    def _mechanism_of_fit(self) -> str | Mechanism:
+    def _mechanism_of_fit(self) -> str | Mechanism | None:
         """The mechanism of the settings, or what the weights of a fit made elsewhere are.
 
         Raises InputError for settings of a fit that such a run does not make.
@@ -319,7 +317,7 @@ class RunSettings:
         weights = check_fits(self.existing_fit)[0].weights
         mechanism = Unweighted() if weights is None else GivenWeights(weights)
         asked = {
-            "mechanism": self.mechanism not in ("lw", LipschitzWeighted(), mechanism),
+            "mechanism": self.mechanism not in (None, mechanism),
             "engine": self.engine != "native",
             "program": self.program is not None,
             **{name: bool(getattr(self, name)) for name in ("reweight", "downscale", "epsilon")},
@@ -440,6 +438,7 @@ class RunSettings:
     @property
     def chosen_mechanism(self) -> Mechanism:
         """The mechanism itself, which checked settings have in the place of its name."""
+        assert self.mechanism is not None
         assert not isinstance(self.mechanism, str)
         return self.mechanism
 

@@ -26,6 +26,7 @@ from pyvws.mechanisms.registry import (
     make_mechanism,
     mechanism_settings,
     mechanisms_that,
+    named,
 )
 from pyvws.models.registry import MODELS, find_model, model_settings
 from pyvws.plan.plan import Plan
@@ -68,7 +69,9 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     of_sampler = {declared.name for declared in settings_of(SamplerSettings)}
     of_families = {name for family in MODELS.values() for name in model_settings(family)}
     _refuse_unknown(given, {*of_run, *of_sampler, *of_families})
-    mechanism = given.pop("mechanism", of_run["mechanism"].default)
+    mechanism = given.pop("mechanism", None)
+    if "existing_fit" not in given:  # Its weights are the mechanism.
+        mechanism = named(mechanism)
     taken = mechanism_settings(mechanism) if isinstance(mechanism, str) else ()
     run: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {"model": {}, "mechanism": {}, "sampler": {}}
@@ -87,6 +90,8 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     if "total_epsilon" in run and "epsilon" in taken:  # The run finds what a draw costs.
         total = positive(run["total_epsilon"], "total_epsilon")
         parts["mechanism"].setdefault("epsilon", total)
+    if mechanism is None and parts["mechanism"]:
+        raise InputError.by("existing-fit-with-setting", given=", ".join(parts["mechanism"]))
     for role, chosen in (("model", model), ("mechanism", mechanism)):
         if parts[role] and not isinstance(chosen, str):
             names = ", ".join(parts[role])
@@ -98,7 +103,7 @@ def arranged(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **run,
         "model": find_model(model, **parts["model"]),
-        "mechanism": make_mechanism(mechanism, **parts["mechanism"]),
+        "mechanism": mechanism and make_mechanism(mechanism, **parts["mechanism"]),
         "settings": SamplerSettings(**parts["sampler"]),
     }
 

@@ -61,7 +61,10 @@ def test_whole_floats_are_whole_numbers():
 
 def test_every_setting_keeps_the_whole_number_and_not_the_float():
     settings = vws.Synthesizer(
-        outcome="y", datasets=5.0, settings=SamplerSettings(draws=400.0, warmup=100.0, chains=2.0)
+        outcome="y",
+        datasets=5.0,
+        settings=SamplerSettings(draws=400.0, warmup=100.0, chains=2.0),
+        mechanism="lw",
     )
     kept = [settings.datasets]
     kept += [settings.settings.draws, settings.settings.warmup, settings.settings.chains]

@@ -1,6 +1,9 @@
 """The wheel holds what git knows and nothing else, works unpacked, and agrees on the version."""
 
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -90,8 +93,45 @@ def test_metadata_and_entry_point(wheel, project):
     assert required == []
 
 
+@pytest.mark.runs
+def test_another_checkout_gives_the_same_bytes(root, wheel, files_of_git, tmp_path):
+    """Dates and modes of files do not enter, nor does the place of the checkout."""
+    for name in files_of_git("."):
+        copy = tmp_path / "again" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / name, copy, follow_symlinks=False)
+        if not copy.is_symlink():
+            copy.chmod((root / name).stat().st_mode & 0o700)
+            os.utime(copy, (0, 0))
+    build = [sys.executable, "-m", "hatchling", "build", "-d"]
+    for number, place in enumerate((tmp_path / "again", root)):
+        made = [*build, str(tmp_path / str(number)), *(["-t", "sdist"] if number else [])]
+        subprocess.run(made, cwd=place, capture_output=True, check=True)
+    (archive,) = (tmp_path / "1").iterdir()
+    for one in (wheel, archive):
+        assert one.read_bytes() == (tmp_path / "0" / one.name).read_bytes(), one.name
+
+
+def test_the_lock_has_every_dependency_with_its_hashes(root, project):
+    pinned = dict(
+        re.findall(
+            r"^([\w.-]+)==\S+ \\\n    (--hash=sha256:[0-9a-f]{64})",
+            (root / "requirements.lock").read_text(),
+            flags=re.MULTILINE,
+        )
+    )
+    wanted = [
+        *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["dp"],
+    ]
+    assert {re.split(r"[<>=\[]", name)[0] for name in wanted} <= set(pinned)
+
+
 def test_one_version(root, project):
     assert project["project"]["version"] == pyvws.__version__
+    described = (root / "r_package/pyvws/DESCRIPTION").read_text(encoding="utf-8")
+    assert f"\nVersion: {pyvws.__version__}\n" in described
+    assert json.loads((root / "codemeta.json").read_text())["version"] == pyvws.__version__
     citation = (root / "CITATION.cff").read_text(encoding="utf-8")
     found = re.search(r"^version: *[\"']?([^\"'\s]+)", citation, flags=re.MULTILINE)
     assert found is not None

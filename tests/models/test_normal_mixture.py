@@ -369,7 +369,11 @@ def test_bad_input_is_refused_in_words():
         find_model("normal_mixture", outcome_scale="log").prepare(np.array([3.0, 0.0, -1.0]), "pay")
     with refused("column-missing-at-rows", column="pay"):
         vws.synthesize(
-            pl.DataFrame({"pay": [1.0, None, 3.0]}), outcome="pay", model="normal-mixture", seed=1
+            pl.DataFrame({"pay": [1.0, None, 3.0]}),
+            outcome="pay",
+            model="normal-mixture",
+            seed=1,
+            mechanism="lw",
         )
     with refused("not-a-choice", name="labels"):
         NormalMixture(labels="posterior")

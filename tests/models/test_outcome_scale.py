@@ -94,7 +94,9 @@ def test_the_statement_names_a_centre_and_a_unit():
 )
 def test_what_is_no_centre_and_no_unit(model, settings, refusal):
     with refusal:
-        vws.synthesize(pd.DataFrame({"y": [1.0, 2.0]}), outcome="y", model=model, **settings)
+        vws.synthesize(
+            pd.DataFrame({"y": [1.0, 2.0]}), outcome="y", model=model, mechanism="lw", **settings
+        )
 
 
 @pytest.mark.runs

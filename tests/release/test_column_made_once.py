@@ -58,7 +58,9 @@ def _made(schema: str, table: pl.DataFrame, folder: Path, patch: pytest.MonkeyPa
         return family_named(model)
 
     patch.setattr(entries, "family_named", counting)
-    vws.synthesize(table, schema=path, datasets=1, draws=60, warmup=100, chains=2, seed=1)
+    vws.synthesize(
+        table, schema=path, datasets=1, draws=60, warmup=100, chains=2, seed=1, mechanism="lw"
+    )
     return len(models)
 
 

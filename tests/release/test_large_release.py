@@ -50,6 +50,7 @@ def households(n: int = 3000) -> pl.DataFrame:
 def settings(**changes: Any) -> RunSettings:
     given = {
         "outcome": "visits",
+        "mechanism": "lw",
         "formula": "~ region + urban",
         "datasets": 3,
         "settings": _FAST,
@@ -157,7 +158,7 @@ def test_the_command_takes_the_large_way_when_the_table_exceeds_its_memory(
     monkeypatch.setattr(synthesizer, "large_release", spy)
     options = [
         *("synthesize", str(path), "--outcome", "visits", "--model", "poisson", "--datasets", "2"),
-        *("--draws", "500", "--warmup", "300", "--chains", "2", "--seed", "1"),
+        *("--mechanism", "lw", "--draws", "500", "--warmup", "300", "--chains", "2", "--seed", "1"),
     ]
     for memory, times in (("1GB", 0), ("10KB", 1)):
         out = tmp_path / memory
@@ -202,7 +203,20 @@ def test_datasets_alone_can_exceed_the_limit(
     monkeypatch.setattr(synthesizer, "large_release", lambda *given, **_: calls.append(given))
     options = [
         *("synthesize", str(path), "--outcome", "visits", "--model", "poisson", "--quiet"),
-        *("--draws", "500", "--warmup", "300", "--chains", "2", "--seed", "1", "--memory", "700KB"),
+        *(
+            "--mechanism",
+            "lw",
+            "--draws",
+            "500",
+            "--warmup",
+            "300",
+            "--chains",
+            "2",
+            "--seed",
+            "1",
+            "--memory",
+            "700KB",
+        ),
     ]
     assert 50 * math.prod(rough_size(path)) < run_bytes(path, used=1, datasets=2, draws=1000) < 7e5
     for datasets, times in (("2", 0), ("100", 1)):

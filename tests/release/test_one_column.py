@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from refusals import refused
-from runs import BRIEF
+from runs import BRIEF as OF_RUNS
 from typer.testing import CliRunner
 
 import pyvws as vws
@@ -20,6 +20,7 @@ from pyvws.tables.files.row_order import UNLINKED_ROW
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
+BRIEF: dict[str, Any] = {**OF_RUNS, "mechanism": "lw"}
 _N = 150
 _SEX = vws.Column(role="public", levels=("f", "m"))
 
@@ -106,6 +107,7 @@ def test_the_command_takes_entries(tmp_path: Path) -> None:
     command = ["synthesize", str(tmp_path / "in.csv"), "--outcome", "code", "--model", "normal"]
     command += ["--formula", "~ sex + age", "--column", 'missing = ["N"]', "--seed", "1"]
     command += ["--draws", "60", "--warmup", "150", "--chains", "2", "--datasets", "1"]
+    command += ["--mechanism", "lw"]
     made = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "out")])
     assert made.exit_code == 0, made.output
     released = pl.read_csv(tmp_path / "out/release/synthetic-01.csv")
@@ -128,7 +130,7 @@ def test_the_command_takes_entries(tmp_path: Path) -> None:
 )
 def test_entries_are_checked_before_a_table_is_read(given: dict[str, Any], key: str) -> None:
     with refused(key):
-        vws.Synthesizer(outcome="visits", model="poisson", **given)
+        vws.Synthesizer(outcome="visits", model="poisson", mechanism="lw", **given)
 
 
 def test_a_column_of_a_rule_is_one_that_is_released() -> None:
@@ -139,7 +141,7 @@ def test_a_column_of_a_rule_is_one_that_is_released() -> None:
 
 
 def test_entries_need_a_table_in_memory(tmp_path: Path) -> None:
-    run = vws.Synthesizer(outcome="pay", model="normal", column={"mass": [0]})
+    run = vws.Synthesizer(outcome="pay", model="normal", column={"mass": [0]}, mechanism="lw")
     with refused("not-in-steps"):
         run.fit_to(TABLE.lazy(), tmp_path / "out")
 
@@ -200,6 +202,8 @@ def test_the_error_on_infinite_values_names_no_empty_cells() -> None:
         table = pd.DataFrame({"y": [1.0, 2.0, value, 4.0], "x": [1.0, 2.0, 4.0, value]})
         for outcome, formula in (("y", "~ 1"), ("x", "~ y")):
             with pytest.raises(InputError) as caught:
-                vws.synthesize(table, outcome=outcome, formula=formula, model="normal", seed=1)
+                vws.synthesize(
+                    table, outcome=outcome, formula=formula, model="normal", seed=1, mechanism="lw"
+                )
             assert ("schema" in str(caught.value)) == said
             assert ("--column" in str(caught.value)) == (said and formula == "~ 1")

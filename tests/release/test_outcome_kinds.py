@@ -122,6 +122,7 @@ def test_the_command_line_takes_a_range(tmp_path: Path):
     run = run_here(
         *("synthesize", tmp_path / "table.csv", "--out", tmp_path / "out", "--outcome", "share"),
         *("--model", "beta", "--range", "0,5", "--datasets", "2", "--seed", "1"),
+        *("--mechanism", "lw"),
         *(f"--{name}={value}" for name, value in FEW.items()),
     )
     assert run.code == 0, run.err

@@ -163,4 +163,4 @@ def test_what_is_no_family_is_refused_before_any_work() -> None:
         (type("Other", (Family,), {"name": "other"}), "protocol-lacks-members"),
     ):
         with refused(key):
-            vws.Synthesizer(outcome="cost", model=dataclass(frozen=True)(other)())
+            vws.Synthesizer(outcome="cost", model=dataclass(frozen=True)(other)(), mechanism="lw")

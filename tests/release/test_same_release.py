@@ -27,7 +27,8 @@ table = pl.DataFrame({
     "town": rng.choice(["north", "east", "south"], n),
 })
 run = vws.Synthesizer(
-    outcome="visits", formula="~ age + town", datasets=2, reweight=True, tolerance=0.3,
+    outcome="visits", formula="~ age + town", mechanism="lw", reweight=True, tolerance=0.3,
+    datasets=2,
     settings=vws.SamplerSettings(draws=100, warmup=100, chains=2),
 )
 run.fit(table, seed=7).write("memory")

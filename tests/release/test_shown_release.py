@@ -75,7 +75,9 @@ def test_a_statement_shows_figures_ledger_and_caveats_and_stays_a_dict() -> None
 @pytest.mark.filterwarnings("ignore::pyvws.errors.ConvergenceWarning")
 def test_the_statement_of_a_run_shows_itself() -> None:
     data = pl.DataFrame({"y": np.random.default_rng(3).poisson(5, 60)})
-    run = vws.synthesize(data, outcome="y", model="poisson", datasets=1, draws=100, seed=1)
+    run = vws.synthesize(
+        data, outcome="y", model="poisson", datasets=1, draws=100, seed=1, mechanism="lw"
+    )
     assert "<td>guarantee</td><td>asymptotic-dp</td>" in run.privacy._repr_html_()
 
 

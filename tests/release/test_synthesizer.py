@@ -234,7 +234,7 @@ def test_a_synthesizer_says_where_a_setting_of_a_part_goes(
     settings: dict[str, Any], refusal: Any
 ) -> None:
     with refusal:
-        vws.Synthesizer(outcome="visits", **settings)
+        vws.Synthesizer(outcome="visits", mechanism="lw", **settings)
 
 
 def test_zeros_ties_and_two_records_run() -> None:

@@ -34,6 +34,9 @@ def reference(table: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> 
     return path
 
 
+LW: dict[str, Any] = {**BRIEF, "mechanism": "lw"}
+
+
 def _schema(name: str, **entries: Any) -> vws.Schema:
     return vws.Schema({name: vws.Column(**entries)})
 
@@ -45,8 +48,8 @@ def _censored(**settings: Any) -> vws.Censored:
 def _both(table: pl.DataFrame, name: str, model: str, **given: Any) -> list[Any]:
     """The release of one outcome, and that of a table of one conditional."""
     schema = _schema(name, model=model)
-    alone = vws.synthesize(table, outcome=name, model=model, **(BRIEF | given))
-    return [alone, vws.synthesize(table, schema=schema, **(BRIEF | given))]
+    alone = vws.synthesize(table, outcome=name, model=model, **(LW | given))
+    return [alone, vws.synthesize(table, schema=schema, **(LW | given))]
 
 
 @pytest.mark.runs
@@ -145,7 +148,7 @@ def test_several_conditionals_are_refused_them(
     parts = _schema("visits", model="poisson", missing=True)
     for schema in (two, parts):
         with pytest.raises(vws.InputError, match=f"^{named} is for"):
-            vws.Synthesizer(schema=schema, **given)
+            vws.Synthesizer(**{"schema": schema, "mechanism": "lw", **given})
 
 
 def test_a_rule_leaves_records_out_of_what_needs_each_of_them() -> None:

@@ -25,7 +25,8 @@ from pyvws.report.public_page import public_page
 from pyvws.sheet import Sheet
 from pyvws.statement.words import SCHEMA
 
-ONE: dict[str, Any] = {"outcome": "visits", "model": "poisson", "formula": "~ sex", **BRIEF}
+LW: dict[str, Any] = {**BRIEF, "mechanism": "lw"}
+ONE: dict[str, Any] = {"outcome": "visits", "model": "poisson", "formula": "~ sex", **LW}
 SCHEMA_TEXT = """
 [columns.home]
 role = "id"
@@ -83,7 +84,7 @@ def same(one: Any, other: Any) -> None:
 def test_a_unit_of_one_record_each_gives_the_bits_of_records(schema: Any) -> None:
     table = people()
     same(vws.synthesize(table, unit="row", **ONE), vws.synthesize(table, **ONE))
-    each, none = (vws.synthesize(table, schema=schema(u), **BRIEF) for u in ("row", None))
+    each, none = (vws.synthesize(table, schema=schema(u), **LW) for u in ("row", None))
     same(each, none)
     assert (each.privacy["unit_of_privacy"], each.privacy["unit_column"]) == (
         "all records of one row",
@@ -128,9 +129,9 @@ def test_records_of_a_unit_share_its_weight_and_its_bound(schema: Any, extra: An
 def test_polars_and_ids_of_any_kind_give_the_same(schema: Any) -> None:
     table = people()
     renamed = table.assign(home=pd.factorize(table["home"])[0] * 10 + 3)
-    one = vws.synthesize(table, schema=schema("home"), **BRIEF)
-    same(vws.synthesize(renamed, schema=schema("home"), **BRIEF), one)
-    other = vws.synthesize(pl.from_pandas(table), schema=schema("home"), **BRIEF)
+    one = vws.synthesize(table, schema=schema("home"), **LW)
+    same(vws.synthesize(renamed, schema=schema("home"), **LW), one)
+    other = vws.synthesize(pl.from_pandas(table), schema=schema("home"), **LW)
     pd.testing.assert_frame_equal(other.datasets[0].to_pandas(), one.datasets[0])
     lazy = vws.synthesize(pl.from_pandas(table).lazy(), unit="home", **ONE)
     eager = vws.synthesize(pl.from_pandas(table), unit="home", **ONE)
@@ -211,7 +212,7 @@ def test_the_constant_of_a_reference_is_that_of_public_units(tmp_path: Path) -> 
 def key_of(table: Any, **settings: Any) -> str:
     """The key of a refusal."""
     with pytest.raises(InputError) as raised:
-        vws.synthesize(table, **{**BRIEF, **settings})
+        vws.synthesize(table, **{**LW, **settings})
     return raised.value.key
 
 
@@ -234,7 +235,7 @@ def test_what_knows_records_alone_is_refused(schema: Any) -> None:
     assert key_of(table.assign(home="a"), **{**ONE, "unit": "home"}) == "unit-of-one-value"
     holed = table.assign(home=[None, *table["home"][1:]])
     with refused("column-missing-at-rows", column="home") as caught:
-        vws.synthesize(holed, **{**BRIEF, **ONE, "unit": "home"})
+        vws.synthesize(holed, **{**ONE, "unit": "home"})
     assert "h00" not in str(caught.value)
 
 
@@ -242,6 +243,7 @@ def test_the_command_says_the_unit_in_memory_and_in_steps(tmp_path: Path) -> Non
     table = tmp_path / "people.csv"
     people().to_csv(table, index=False)
     line = "--outcome visits --model poisson --unit home --draws 100 --warmup 100 --datasets 2"
+    line += " --mechanism lw"
     given = ["synthesize", str(table), *line.split(), "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, given)
     assert result.exit_code == 0, result.output

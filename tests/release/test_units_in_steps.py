@@ -131,7 +131,7 @@ def not_run(table: pd.DataFrame, folder: Path, run: vws.Synthesizer, refusal: An
 
 
 def test_what_units_cannot_be_is_refused_as_from_memory(tmp_path: Path) -> None:
-    run = vws.Synthesizer(outcome="visits", model="poisson", unit="home")
+    run = vws.Synthesizer(outcome="visits", model="poisson", unit="home", mechanism="lw")
     table = people()
     not_run(table.assign(home="a"), tmp_path, run, refused("unit-of-one-value"))
     holed = table.assign(home=table["home"].where(np.arange(len(table)) > 3))
@@ -151,7 +151,7 @@ def test_what_units_cannot_be_is_refused_as_from_memory(tmp_path: Path) -> None:
 def test_an_engine_without_an_order_is_refused(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     given = people()  # noqa: F841 - DuckDB reads it by its name.
-    run = vws.Synthesizer(outcome="visits", model="poisson", unit="home")
+    run = vws.Synthesizer(outcome="visits", model="poisson", unit="home", mechanism="lw")
     with refused("tally-without-order"):
         run.fit_to(duckdb.sql("select * from given"), tmp_path / "out", seed=1)
     members = homes()  # noqa: F841

@@ -284,6 +284,7 @@ def test_the_command_takes_and_refuses_the_option(tmp_path: Path) -> None:
     TABLE.write_csv(tmp_path / "in.csv")
     SCHEMA.write(tmp_path / "schema.toml")
     words = ["synthesize", str(tmp_path / "in.csv"), "--by-column", "--seed", str(SEED)]
+    words += ["--mechanism", "lw"]
     sampler = [f"--{name}={value}" for name, value in FEW.items()]
     command(*words, *sampler, "--schema", tmp_path / "schema.toml", "--out", tmp_path / "out")
     records = pl.read_parquet(tmp_path / "out" / "confidential" / "records.parquet")

@@ -165,7 +165,7 @@ def _config(rng: random.Random, folder: Path, _finished: Path) -> CommandLine:
         config.write_bytes(content)
     words = ["synthesize", str(table), "--out", str(out), "--config", str(config)]
     small = {name: value for name, value in _SMALL.items() if rng.random() < 0.97}
-    words += _flat({**small, "--outcome": "y", "--model": "poisson"})
+    words += _flat({**small, "--outcome": "y", "--model": "poisson", "--mechanism": "lw"})
     return CommandLine(_settled(words), out)
 
 

@@ -29,7 +29,8 @@ def finished_folder(folder: Path) -> Path:
     table.write_text(f"y,g\n{rows}")
     ended = run_here(
         "synthesize", str(table), "--out", str(out), "--outcome", "y", "--formula", "~ g",
-         "--model", "poisson", "--draws", "100", "--warmup", "100", "--chains", "2",
+         "--model", "poisson", "--mechanism", "lw", "--draws", "100", "--warmup", "100",
+         "--chains", "2",
          "--datasets", "2", "--seed", "1",
     )  # fmt: skip
     assert ended.code == 0, ended.err

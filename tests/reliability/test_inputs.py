@@ -33,7 +33,7 @@ def test_a_header_of_100_000_columns(tmp_path: Path) -> None:
     rows = (f"{rng.randrange(9)}{',1' * 100_000}" for _ in range(3))
     table.write_text("\n".join([f"y,{names}", *rows]) + "\n")
     words = ["synthesize", str(table), "--outcome", "y", "--out", str(tmp_path / "out")]
-    ended = run_here(*words, "--formula", "~ w1")
+    ended = run_here(*words, "--mechanism", "lw", "--formula", "~ w1")
     assert (ended.code, ended.err.count("\n")) == (1, 1)
     assert "Error: formula names column 'w1', which the table lacks." in ended.err
 

@@ -193,6 +193,35 @@ def test_the_board_decides_on_sheets_before_the_appendix(folder: Path) -> None:
     assert "replicated_uniques" not in public
 
 
+def test_the_board_reads_of_attacks_beside_a_holdout_and_nobody_else(folder: Path) -> None:
+    table, held = _table(), _table().sample(frac=1.0, replace=True, random_state=3)
+    held.to_csv(folder / "held.csv", index=False)
+    asked = ["--keys", "sex,age", "--target", "ill", "--holdout", folder / "held.csv"]
+    run = run_here("report", folder / "out", "--original", folder / "table.csv", *asked)
+    assert run.code == 0, run.err
+    board, public = (
+        html.unescape((folder / "out" / part / "report.html").read_text())
+        for part in ("confidential", "release")
+    )
+    files = sorted((folder / "out/release").glob("*.csv"))
+    datasets = [pd.read_csv(file) for file in files]
+    found = vws.attack_risk(table, datasets, control=held, keys=["sex", "age"], secret="ill")
+    rows = rows_of(board.split('class="appendix')[1], "Attacks on the synthetic datasets")
+    assert rows == [list(row) for row in found.sheet.cells]
+    assert {"linkability", "inference ill", "membership"} <= {row[0] for row in rows}
+    assert "a small figure proves nothing" in board.split('class="appendix')[0]
+    assert "A small figure proves nothing" in board
+    for word in ("linkability", "membership", "singling out"):
+        assert word not in public
+    sure = found.scores[-1].__class__("membership", 0.9, 0.5, 0.8, 0.7, 0.9, 0.5, 9, 9)
+    seen: Any = SimpleNamespace(same_file=True, by_keys=None, risk=None, attacks=None)
+    for scores, tone, said in (((sure,), "warn", "membership 0.8."), ((), "good", "No attack")):
+        seen.attacks = SimpleNamespace(scores=scores)
+        joint = {"score": 960.0, "independent": 910.0, "bootstrap": 980.0}
+        (told,) = [check for check in _checks(joint, seen) if "find faults" in check.text]
+        assert (told.tone, said in told.text) == (tone, True)
+
+
 @pytest.mark.parametrize("reviewed", ["A. Person", None])
 def test_both_pages_say_that_a_claim_rests_on_a_signed_proposal(
     tmp_path: Path, reviewed: str | None
@@ -238,6 +267,8 @@ def test_a_release_that_was_not_compared_says_what_is_missing(folder: Path) -> N
     [
         (["--keys", "sex"], 2, "Add --original"),
         (["--original", "{table}", "--target", "ill"], 2, "Add --keys"),
+        (["--original", "{table}", "--holdout", "{table}"], 2, "Add --keys"),
+        (["--original", "{table}", "--keys", "sex", "--holdout", "{table}"], 1, "(--target)"),
         (["--original", "{table}", "--keys", "town"], 1, "town"),
     ],
 )
@@ -310,7 +341,7 @@ def test_copies_of_lone_records_are_judged_with_their_own_chance(
     )
     other = RiskScore("closest", 0.5, (0.5,), 1.0, 0.2, "")
     by_keys: Any = SimpleNamespace(scores=(copies, other))
-    evidence: Any = SimpleNamespace(same_file=True, by_keys=by_keys, risk=None)
+    evidence: Any = SimpleNamespace(same_file=True, by_keys=by_keys, risk=None, attacks=None)
     joint = {"score": 960.0, "independent": 910.0, "bootstrap": 980.0}
     found = _checks(joint, evidence)
     (told,) = [check for check in found if "Lone records" in check.text]

@@ -75,6 +75,7 @@ def one_column() -> vws.Release:
         outcome="pay",
         formula="~ place + zone",
         model="normal",
+        mechanism="lw",
         datasets=3,
         seed=1,
         keep="all",

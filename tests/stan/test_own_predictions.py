@@ -42,7 +42,7 @@ _TABLE = pl.DataFrame(
 )
 
 
-_FEW: Any = {"draws": 200, "warmup": 300, "chains": 2, "seed": 7}
+_FEW: Any = {"draws": 200, "warmup": 300, "chains": 2, "mechanism": "sw", "seed": 7}
 
 
 def _program(name: str, engine: str) -> str:
@@ -54,9 +54,7 @@ def _program(name: str, engine: str) -> str:
 
 
 def _release(engine: str, program: vws.UserProgram, **given: Any) -> vws.Release:
-    return vws.synthesize(
-        _TABLE, engine=engine, program=program, mechanism="sw", datasets=10, **_FEW, **given
-    )
+    return vws.synthesize(_TABLE, engine=engine, program=program, datasets=10, **_FEW, **given)
 
 
 def _near(found: list[float], truth: float, error: float) -> None:
@@ -171,4 +169,5 @@ def test_a_likelihood_that_is_not_the_models_is_refused(engine: str, need: Any) 
             model="poisson",
             engine=engine,
             program=vws.UserProgram(inflated),
+            mechanism="lw",
         )

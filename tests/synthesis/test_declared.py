@@ -61,7 +61,8 @@ template = (folder / "all.toml").read_text()
 assert "# For lw: how sharp the toy is. 2.5 if not given.\\n# sharpness = 2.5\\n" in template
 assert '# toy_box = "red"' in template
 
-made = pyvws.Synthesizer(**arranged({"outcome": "y", "toy_box": "dark-blue", "sharpness": 4}))
+made = pyvws.Synthesizer(**arranged(
+    {"outcome": "y", "mechanism": "lw", "toy_box": "dark-blue", "sharpness": 4}))
 assert (made.toy_box, made.mechanism.sharpness) == ("dark-blue", 4)
 text = config_text(made, seed=1)
 assert 'toy_box = "dark-blue"' in text and "sharpness = 4" in text
@@ -140,7 +141,7 @@ def test_a_setting_is_refused_by_all_that_do_not_take_it() -> None:
         for role, known in roles:
             for other in set(known) - takers:
                 with pytest.raises(InputError, match=rf"does not take {name}|needs"):
-                    arranged({"outcome": "y", role: other, name: 0.5})
+                    arranged({"outcome": "y", "mechanism": "lw", role: other, name: 0.5})
                 refused += 1
     assert refused > 50
 
@@ -156,8 +157,8 @@ def test_a_setting_is_refused_without_the_one_that_it_needs(
     given: dict[str, Any], refusal: Any
 ) -> None:
     for make in (
-        lambda: arranged({"outcome": "y", **given}),
-        lambda: RunSettings(outcome="y", **given),
+        lambda: arranged({"outcome": "y", "mechanism": "lw", **given}),
+        lambda: RunSettings(outcome="y", mechanism="lw", **given),
     ):
         with refusal:
             make()
@@ -192,17 +193,17 @@ def test_an_instance_takes_no_settings_beside_it() -> None:
         ("model", MODELS["normal"], "outcome_scale"),
     ):
         with refused("setting-of-an-instance"):
-            arranged({"outcome": "y", role: made, name: 0.5})
+            arranged({"outcome": "y", "mechanism": "lw", role: made, name: 0.5})
 
 
 def test_of_one_name_the_right_one_is_taken() -> None:
-    beta = arranged({"outcome": "y", "model": "beta", "range": (0.0, 5.0)})
+    beta = arranged({"outcome": "y", "mechanism": "lw", "model": "beta", "range": (0.0, 5.0)})
     assert beta["model"].range == (0.0, 5.0)
     histogram = arranged(
         {"outcome": "y", "mechanism": "perturbed-histogram", "range": (0.0, 5.0), "epsilon": 2.0}
     )
     assert (histogram["mechanism"].range, histogram["mechanism"].epsilon) == ((0.0, 5.0), 2.0)
-    assert arranged({"outcome": "y", "epsilon": 2.0})["epsilon"] == 2.0
+    assert arranged({"outcome": "y", "mechanism": "lw", "epsilon": 2.0})["epsilon"] == 2.0
 
 
 @pytest.mark.parametrize(
@@ -219,4 +220,4 @@ def test_of_one_name_the_right_one_is_taken() -> None:
 )
 def test_an_unknown_name_is_answered_by_the_nearest(given: dict[str, Any], refusal: Any) -> None:
     with refusal:
-        RunSettings(**arranged({"outcome": "y", **given}))
+        RunSettings(**arranged({"outcome": "y", "mechanism": "lw", **given}))

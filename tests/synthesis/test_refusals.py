@@ -4,16 +4,21 @@ A test of a refusal asks for its key, so the words may change.
 """
 
 import pickle
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from refusals import refused
+from run_here import run_here
 
 import pyvws as vws
 from pyvws import Column, InputError, Poisson, SamplerSettings, Schema, UserProgram
 from pyvws.commands.options import wrong_usage
 from pyvws.engines.stan_run import shipped_program
+from pyvws.errors import UsageError
+from pyvws.mechanisms.registry import MECHANISMS
 from pyvws.models.registry import find_model
 from pyvws.plan import make, refusals
 from pyvws.synthesis import settings
@@ -57,11 +62,11 @@ def counts(
 REFUSED: dict[str, dict[str, Any]] = {
     "by-column-alone": {**Y, "mechanism": BY_COLUMN},
     "counts-without-schema": {"outcome": "y", "mechanism": vws.NoisyCounts(epsilon=1.0)},
-    "outcome-name": {**Y, "outcome": ("y", "z")},
-    "round-with-entries": {**Y, "column": VISITS, "round": True},
-    "column-of-own-model": {**Y, "model": OwnPoisson(), "column": VISITS},
+    "outcome-name": {**Y, "mechanism": "lw", "outcome": ("y", "z")},
+    "round-with-entries": {**Y, "mechanism": "lw", "column": VISITS, "round": True},
+    "column-of-own-model": {**Y, "mechanism": "lw", "model": OwnPoisson(), "column": VISITS},
     "by-column-weights": {**table(sex=SEX, pay=PAY), "mechanism": BY_COLUMN, "reweight": True},
-    "schema-kind": {"schema": {"pay": PAY}},
+    "schema-kind": {"schema": {"pay": PAY}, "mechanism": "lw"},
     "schema-beside-formula": {**table(pay=PAY), "formula": "~ town"},
     "histogram-of-table": {**table(sex=SEX, pay=PAY), **HISTOGRAM},
     "for-one-outcome": {**table(sex=SEX, pay=PAY), "threshold": 0.9},
@@ -159,6 +164,44 @@ def test_the_row_refuses_the_run_in_one_line(key: str, monkeypatch: pytest.Monke
     with refused(key) as caught:
         vws.Synthesizer(**REFUSED[key])
     assert "{" not in str(caught.value)
+
+
+WITHOUT_MECHANISM: dict[str, Any] = {
+    "synthesize": lambda table: vws.synthesize(table, outcome="y", epsilon=2.0),
+    "Synthesizer": lambda _: vws.Synthesizer(outcome="y"),
+    "forecast": lambda table: vws.forecast(vws.Schema({"y": Column(model="poisson")}), table),
+    "audit": lambda table: vws.audit(table, schema=vws.Schema({"y": Column(model="poisson")})),
+}
+
+
+@pytest.mark.parametrize("asked", WITHOUT_MECHANISM)
+def test_a_run_without_a_mechanism_names_three_and_reads_no_table(asked: str) -> None:
+    with refused("mechanism-missing") as caught:
+        WITHOUT_MECHANISM[asked](None)  # No table: whoever reads it fails otherwise.
+    assert isinstance(caught.value, UsageError)
+    named = re.findall(r"(?<=\. )[a-z-]+(?=[ ,])", str(caught.value))
+    assert {*named} & {*MECHANISMS} == {"noisy-counts", "inverse", "lw"}
+
+
+@pytest.mark.parametrize("words", [("--plan",), ("--out", "out"), ("--out", "out", "--config")])
+@pytest.mark.parametrize("command", ["synthesize", "audit"])
+def test_a_command_or_a_file_without_a_mechanism_writes_nothing(
+    command: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text('outcome = "y"\ndatasets = 2\n')
+    words = (*words, "run.toml") if words[-1] == "--config" else (*words, "--outcome", "y")
+    words = words if command == "synthesize" else words[-2:]
+    ended = run_here(command, "no-such.csv", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("Error: A run needs a mechanism, which you choose (--mechanism).")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.toml"]
+
+
+def test_a_run_has_five_datasets_whatever_it_fits() -> None:
+    counts = {**table(pay=PAY), "mechanism": vws.NoisyCounts(epsilon=1.0)}
+    for given in ({**Y, "mechanism": "lw"}, {**table(pay=PAY), "mechanism": "lw"}, counts):
+        assert vws.Synthesizer(**given).datasets == 5
 
 
 def test_no_draws_are_too_many_for_a_run_that_fits_nothing() -> None:

@@ -43,6 +43,6 @@ def test_a_conditional_table_is_held_in_the_longest_fit() -> None:
 def test_what_can_be_fitted_passes() -> None:
     known = [Column(role="public", levels=tuple(AREAS[:L])) for L in (150, 350)]
     few, many = (Schema({"area": one, "y": Column(model="poisson")}) for one in known)
-    assert vws.Synthesizer(schema=few).plan.conditionals[0].K == 150
+    assert vws.Synthesizer(schema=few, mechanism="lw").plan.conditionals[0].K == 150
     with refused("too-wide"):
-        vws.Synthesizer(schema=many)
+        vws.Synthesizer(schema=many, mechanism="lw")

@@ -108,7 +108,7 @@ def test_each_copy_is_refused_in_memory_and_in_steps(kind: str, tmp_path: Path) 
 def test_a_predictor_that_is_a_copy_is_refused_before_any_fit(tmp_path: Path) -> None:
     table = pl.DataFrame({"x": _COUNT, "y": _COUNT.astype(int)})
     table.write_csv(tmp_path / "in.csv")
-    run = vws.Synthesizer(outcome="y", formula="~ x")
+    run = vws.Synthesizer(outcome="y", formula="~ x", mechanism="lw")
 
     class NoFit:
         def fit(self, label: str) -> None:

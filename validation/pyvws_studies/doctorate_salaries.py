@@ -109,7 +109,7 @@ def run(
     target = positive(epsilon, "epsilon")
     (chosen,) = check_table(
         filtered(open_frame(read_table(Path(file)).frame), filters).to_native(),
-        RunSettings(outcome=outcome, model=Beta(range=range), formula=formula),
+        RunSettings(outcome=outcome, model=Beta(range=range), formula=formula, mechanism="lw"),
     ).outcomes
     y, design = chosen.y, chosen.design
     sampling = settings or SamplerSettings(draws=500, warmup=500, chains=2)

@@ -1,0 +1,1 @@
+../../../pyvws/r/interface.R

@@ -1,0 +1,4 @@
+library(testthat)
+library(pyvws)
+
+test_check("pyvws")

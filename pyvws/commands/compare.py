@@ -32,6 +32,14 @@ def compare(
             metavar="WORDS",
         ),
     ] = None,
+    t: Annotated[
+        str | None,
+        typer.Option(
+            help="Bounds in nats, as .2,.5,1,2,5: inverse at each. For a public file, which says "
+            "which t to take.",
+            metavar="N,N",
+        ),
+    ] = None,
     seeds: Annotated[int, typer.Option(help="Runs of each point, for the bands.")] = 4,
     minutes: Annotated[float, typer.Option(help="After this time no fit goes on.")] = 10.0,
     jobs: Annotated[
@@ -66,7 +74,7 @@ def compare(
     from pyvws.tables.files.read import read_table
     from pyvws.tables.schema.schema import Schema
 
-    settings: dict[str, Any] = given_settings(context)
+    settings: dict[str, Any] = given_settings(context, own="t")
     source = read_table(table)
     frame = source.frame
     if "schema" in settings:
@@ -80,6 +88,7 @@ def compare(
                 out,
                 epsilons=asked,
                 choices=choice or None,
+                t=() if t is None else read_numbers(t, "--t", two=False),
                 seeds=seeds,
                 minutes=minutes,
                 jobs=jobs,

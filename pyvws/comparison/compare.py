@@ -39,6 +39,7 @@ def compare(
     *,
     epsilons: Sequence[float] = (),
     choices: Sequence[str] | None = None,
+    t: Sequence[float] = (),
     seeds: int = 4,
     minutes: float = 10.0,
     jobs: int | None = None,
@@ -66,7 +67,11 @@ def compare(
         Targets for a dataset; larger = less private.
     choices : sequence of str, optional
         A mechanism's name, then its settings, such as "lw reweight", "lw c=0.5" or
-        "censored weights=none". By default the mechanisms that need no further setting.
+        "censored weights=none". By default the mechanisms that need no further setting, and
+        `inverse` at two t for a table.
+    t : sequence of float
+        Bounds in nats: `inverse` runs at each, beside `choices`, or else the unweighted run. A
+        public file says which t to take; larger = less protected.
     seeds : int
         Runs of each point, from which the bands come.
     minutes : float
@@ -115,7 +120,9 @@ def compare(
     plain = RunSettings(**arranged({**common, "mechanism": "unweighted"}))
     plan = plain.plan.on(nw.from_native(frame, eager_only=True))
     common |= plan.written
-    points, left_out = planned(frame, common, choices, epsilons)
+    at = [f"inverse t={positive(float(bound), 't'):g}" for bound in t]
+    named = [*(choices or ["unweighted"]), *at] if at else choices
+    points, left_out = planned(frame, common, named, epsilons)
     table = check_table(frame, plain)
     several = len([name for name in table.released if name not in table.ids]) > 1
     allowed = ("k_marginal", "margins", "associations") if several else ("margins",)

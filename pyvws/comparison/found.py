@@ -40,6 +40,10 @@ KINDS: Final = {
 
 _LISTED: Final = 4
 _ONCE: Final = "That is what all datasets together cost."
+_ON_TABLES: Final = (
+    "One record can move all weights of lw. On a table take inverse in its place, at a t that you "
+    "chose on a public file: pyvws compare PUBLIC --t .2,.5,1,2,5."
+)
 _NOT_STRICT: Final = (
     "A release of this table that was chosen here states nothing strict, since the comparison "
     "looked at the table. To keep a strict claim, compare on public records, such as an earlier "
@@ -172,6 +176,7 @@ def advised(
         *([_ONCE] if best.totals and max(best.totals) == max(best.epsilons) else []),
         *_beside(best, others, compared),
         *_lacking(not_run, epsilon),
+        *([_ON_TABLES] if mechanism.facts.name == "lw" and "schema" in best.point.given else []),
         *(f"Its statement says: {caveat(sentence)}" for sentence in caveats),
     ]
     strict = [row for row in (best, *others) if row.guarantee in STRICT]

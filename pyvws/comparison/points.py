@@ -48,10 +48,15 @@ from pyvws.synthesis.open_loop import open_loop
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged, declared
 
-_UNWEIGHTED: Final = ("unweighted", "lw", "lw reweight", "sw")
-OF_OUTCOME: Final = (*_UNWEIGHTED, "cw", "weighted-epsilon", "censored weights=none")
+OF_OUTCOME: Final = (
+    *("unweighted", "lw", "lw reweight", "sw", "cw"),
+    *("weighted-epsilon", "censored weights=none"),
+)
 """What is compared on one outcome if nobody names choices."""
-OF_TABLE: Final = (*_UNWEIGHTED, "weighted-epsilon", "noisy-counts", "censored weights=none")
+OF_TABLE: Final = (
+    *("unweighted", "inverse t=0.5", "inverse t=2", "lw", "sw"),
+    *("weighted-epsilon", "noisy-counts", "censored weights=none"),
+)
 """What is compared on a table of a schema if nobody names choices."""
 
 _OF_RUN: Final = (
@@ -126,8 +131,8 @@ def _value(name: str, text: str) -> Any:
 def _one(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text or 'true'}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    except tomllib.TOMLDecodeError:  # Such as .5, and words.
+        return float(text) if re.fullmatch(r"[-+]?\.\d+", text) else text
 
 
 def planned(

@@ -19,6 +19,7 @@ from pyvws._base.deltas import delta_to_decide, modest_delta
 from pyvws._base.phrase import Phrase
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.measurements import of_set
+from pyvws.mechanisms.inverse_weighted import InverseWeighted
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.sequence import TableCells, TableModel
 from pyvws.plan.coded import OutcomeColumn
@@ -31,7 +32,7 @@ from pyvws.synthesis.settings_by_name import arranged
 from pyvws.tables.design.units import Units
 from pyvws.tables.files.frame import open_frame, unit_codes
 from pyvws.tables.schema.schema import Schema
-from pyvws.weights.weights import KEEPING_SHIFT, weights_from_bounds
+from pyvws.weights.weights import KEEPING_SHIFT, inverse_weights, weights_from_bounds
 
 Outcomes = Sequence[OutcomeColumn]
 
@@ -111,8 +112,8 @@ def forecast(
     -------
     Forecast
         .figures, numbers by key; .lines, a sentence for each key; .notes, both before any words.
-        `figures["epsilon"]` is that of `lw` for one dataset, 2 Delta (Algorithm 1 of [vws2024]);
-        larger = less private.
+        `figures["epsilon"]` is that of one dataset, 2 Delta (Algorithm 1 of [vws2024]), under `lw`,
+        or under `inverse` at a given t; larger = less private.
         `figures["counts"]` has the number of sets and of cells, the mean records of a cell, and the
         standard deviation of its noise, in records.
 
@@ -147,8 +148,9 @@ def forecast_of(
     the forecast of noisy counts follows from the schema and the number of `records` alone.
 
     Epsilon is that of rough fits, whose coefficients scatter by their rough standard errors in the
-    place of a posterior. Weights follow from their bounds as under `lw`, whose bound `sw` meets,
-    and the bounds of rough fits under these weights are the forecast. Noisy counts are forecast at
+    place of a posterior. Weights follow from their bounds as under `inverse` where its t is given,
+    else as under `lw`, whose bound `sw` meets. The bounds of rough fits under these weights are the
+    forecast. Noisy counts are forecast at
     the run's epsilon and delta, or at 4 and a delta of 1e-5 or below 1 / (10 n).
     """
     counts = run.facts.takes_table
@@ -185,8 +187,11 @@ def _of_fits(
     first = _bounds(outcomes, np.ones(N), units)
     total = np.sum([*first.values()], axis=0)
     bounded = np.isfinite(total)
-    weights = bounded.astype(np.float64)
-    if bounded.any() and np.ptp(total[bounded]) > 0.0:
+    weights, mechanism, under = bounded.astype(np.float64), run.chosen_mechanism, "lw"
+    if bounded.any() and isinstance(mechanism, InverseWeighted) and mechanism.t is not None:
+        weights = inverse_weights(total, t=mechanism.t, power=mechanism.power)
+        under = f"inverse at t = {mechanism.t:g}"
+    elif bounded.any() and np.ptp(total[bounded]) > 0.0:
         weights = weights_from_bounds(total)
         records: Any = TableCells.of(columns, N)
         if units is not None:
@@ -204,8 +209,8 @@ def _of_fits(
     share = each[column][record] / total[record] if 0.0 < total[record] < np.inf else 1.0
     parameters = sum(x.parameters for x in plan.conditionals)
     sizes = {"conditionals": len(outcomes), "parameters": parameters, "terms": int(max(terms))}
-    of_lw = {"epsilon": epsilon, "column": column, "share": float(share)}
-    notes = [Phrase("fits", sizes), Phrase("epsilon", of_lw | {"unit": plan.unit_of_privacy})]
+    found = {"under": under, "epsilon": epsilon, "column": column, "share": float(share)}
+    notes = [Phrase("fits", sizes), Phrase("epsilon", found | {"unit": plan.unit_of_privacy})]
     if cost is not None:
         notes += _time("time", cost, run.most_seconds, {"mechanism": run.facts.name})
     notes += plan.caveats
@@ -277,21 +282,26 @@ def _of_counts(
     few = None
     if found is not None and not found.stand_out():
         few = counts(measure=("predictors",))
-    return [*notes, _advice(fits.figures["epsilon"], found, few, delta)]
+    weighing = "inverse at a public t" if run.outcome is None else "lw"
+    return [*notes, _advice(fits.figures["epsilon"], weighing, found, few, delta)]
 
 
 def _advice(
-    of_lw: Mapping[str, Any], found: _Counts | None, few: _Counts | None, delta: float
+    of_fits: Mapping[str, Any],
+    weighing: str,
+    found: _Counts | None,
+    few: _Counts | None,
+    delta: float,
 ) -> Phrase:
     """What is recommended, given the counts of all pairs, and those of predictors where asked."""
-    if of_lw["epsilon"] <= _HIGH:
-        return Phrase("advice-weights")
+    if of_fits["epsilon"] <= _HIGH:
+        return Phrase("advice-weights", {"mechanism": weighing})
     if found is None:
-        return Phrase("advice-fewer-levels", {"column": of_lw["column"]})
+        return Phrase("advice-fewer-levels", {"column": of_fits["column"]})
     if few is not None and few.noise < few.records_a_cell:
         return Phrase("advice-predictors", {"delta": delta, **asdict(few)})
     key = "advice-counts" if found.stand_out() else "advice-wider-cells"
-    return Phrase(key, {"delta": delta, "high": _HIGH})
+    return Phrase(key, {"delta": delta, "high": _HIGH, "under": of_fits["under"]})
 
 
 def _bounds(outcomes: Outcomes, weights: Floats, units: Places | None) -> dict[str, Floats]:

@@ -23,6 +23,9 @@ def test_words_become_settings_of_the_mechanism_and_of_the_run() -> None:
     assert read_choice("cw known=town,age radius-kind=absolute").settings == {
         **{"mechanism": "cw", "known": ("town", "age"), "radius_kind": "absolute"}
     }
+    assert read_choice("inverse t=.2 power=1").settings == {
+        **{"mechanism": "inverse", "t": 0.2, "power": 1}
+    }
 
 
 @pytest.mark.parametrize(

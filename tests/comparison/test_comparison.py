@@ -66,6 +66,27 @@ vws.compare(pd.DataFrame({"y": rows % 7, "x": rows % 5 + 0.0}), sys.argv[1], out
 """
 
 
+def test_each_public_t_has_a_point_beside_the_unweighted_run(tmp_path: Path) -> None:
+    """What a user runs on an earlier file to choose t; lw's advice on a table names it."""
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    _schema(tmp_path / "out")
+    arguments = ["people.csv", "--schema", "people.toml", "--t", ".5,2", "--seeds", "1"]
+    arguments += ["--jobs", "1", "--draws", "100", "--datasets", "1", "--json", "--out", "out"]
+    arguments = [str(tmp_path / x) if x in ("people.csv", "people.toml") else x for x in arguments]
+    arguments[-1] = str(tmp_path / "out")
+    found = json.loads(CliRunner().invoke(app, ["compare", *arguments]).stdout)
+    rows = {row["choice"]: row["epsilon_mean"] for row in found["rows"]}
+    assert list(rows) == ["unweighted", "inverse t=0.5", "inverse t=2"]
+    assert 0 < rows["inverse t=0.5"] < rows["inverse t=2"] <= 2 * 2 * 2
+    both = compared(tmp_path / "both", choices=["lw"], t=[0.5], seeds=1)
+    assert [row.point.choice.label for row in both.rows] == ["lw", "inverse t=0.5"]
+    of_lw = [advice.text for advice in both.advice if "take lw" in advice.text]
+    assert of_lw
+    assert all("take inverse in its place" in text for text in of_lw)
+    with refused("not-above-0"):
+        compared(tmp_path / "bad", t=[0.0])
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has /dev/shm")
 def test_a_killed_comparison_leaves_no_column_and_no_open_file(tmp_path: Path) -> None:
     """The whole group dies at once, so that no process is there to remove anything."""

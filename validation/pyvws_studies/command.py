@@ -247,6 +247,18 @@ def _tables(
     return study, file, {**own, "synthesize": synthesize, "others": others}
 
 
+def _inverse_tables(
+    data: Annotated[
+        Path, typer.Option(help="Folder of your ma2019.csv, households.txt and ce_2017.csv.")
+    ],
+) -> _Asked:
+    """Weights at a bound t beside LW, SW and truncation, on three tables at equal epsilons."""
+    from pyvws.release.synthesizer import synthesize
+    from pyvws_studies import inverse_tables as study
+
+    return study, data, {"synthesize": synthesize}
+
+
 def _noisy_counts(
     file: Annotated[Path, typer.Option(help="Your copy of ma2019.csv (NIST).")],
     runs: Annotated[int, typer.Option(help="Runs of each row, under fresh noise.", min=1)] = 5,
@@ -316,5 +328,6 @@ app.command("sdr")(_joined(_sdr, _run))
 app.command("sdr-2024")(_joined(_sdr_2024, _run))
 app.command("consumer-expenditure")(_joined(_consumer_expenditure, _run))
 app.command("tables")(_joined(_tables, _run))
+app.command("inverse-tables")(_joined(_inverse_tables, _run))
 app.command("table-priors")(_joined(_table_priors, _run))
 app.command("noisy-counts")(_joined(_noisy_counts, _run))

@@ -35,6 +35,7 @@ from pyvws.engines import nuts_steps
 from pyvws.engines.compiled_target import DRAW, CompiledTarget, function_list
 from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.table_groups import groups_of
 from pyvws.engines.table_rows import rows_of, with_rows
 from pyvws.errors import ConvergenceError
 from pyvws.models.conditional_table import ConditionalTable, patterns_of
@@ -326,6 +327,8 @@ def sample_joint(
     began = time.perf_counter()
     rows = rows_of(target)
     others, own = np.zeros((2, target.distinct_units))
+    units = target.distinct()
+    groups = groups_of(rows, target.blocks(), (units.weight, units.count))
     columns = []
     if None in rows:  # Tables have no scale, and start at draws of their own.
         by_column = zip(target.given_others(others, own), target.starts(), rows, strict=True)
@@ -343,7 +346,7 @@ def sample_joint(
             *(columns, widths, settings, rng),
             jitter=_JITTER_IN_WINDOW,
             records=len(own),
-            rows=with_rows(target, rows, rng),
+            rows=with_rows(target, rows, rng, groups),
         )
         for rng in streams
     ]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Data, Floats, Ints
 from pyvws._base.kernels import inlined_kernel, kernel
+from pyvws.engines.table_groups import move_groups
 from pyvws.engines.table_rows import move_table, row_terms
 
 STOP, DONE, DIVERGED, LEAPFROGS, WARM = range(5)
@@ -344,6 +345,8 @@ def sample_chain(
     variances, height = np.empty(D), np.empty(1)
     slope, moments, values = np.empty(D), np.zeros((2, 4, D)), np.empty(K)
     states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
+    if rows is not None:
+        sums, seen_groups = np.zeros(rows[3][7][-1]), np.zeros(len(rows[3][6]))
     for k in range(K):
         a, b, j = blocks[k], blocks[k + 1], density_of[k]
         if rows is not None and j < 0:
@@ -377,6 +380,17 @@ def sample_chain(
             total[t] = 0.0
             for k in range(K):
                 total[t] += terms[k, t]
+        if rows is not None:
+            warm = iteration < warmup
+            if move_groups(rng, rows[3], rows[1], rows[2], z, total, sums, seen_groups, warm) > 0:
+                for k in range(K):
+                    if density_of[k] < 0:
+                        row_terms(rows[0][k], z[blocks[k] : blocks[k + 1]], terms[k])
+            if warm and window_ends[iteration]:
+                for i in range(len(sums)):
+                    sums[i] *= 0.1
+                for i in range(len(seen_groups)):
+                    seen_groups[i] *= 0.1
         for k in range(K):
             a, b, j = blocks[k], blocks[k + 1], density_of[k]
             if rows is not None and j < 0:

@@ -21,6 +21,8 @@ from pyvws._base.kernels import kernel
 from pyvws.engines.table_rows import TableRows, accepted, draw_shares, gain, log_dirichlet, log_rest
 
 _LEAST: Final = 1.0  # Weighted records of a row that moves with a level.
+_MOST: Final = 40.0  # Weighted records of a level: one of more does not leave as a whole.
+_TRIES: Final = 3  # Proposals for each group in an iteration.
 _PARTS: Final = 3  # Parts of the learned counts in the proposals.
 
 
@@ -116,26 +118,31 @@ def move_groups(
             for j in range(rows[r, 1]):
                 now[c + j] = z[rows[r, 0] + j]
                 prior[c + j] = prior_of[r]
-        _take_part(prior, learned, int(rng.random() * (_PARTS + 1)), count)
-        c = 0
-        for d in ends:
-            draw_shares(rng, count[c:d], d - c, new[c:d])
-            c = d
-        for e in range(b - a):
-            after[entries[0][e]] += entries[2][e] * (new[entries[1][e]] - now[entries[1][e]])
-        ratio = gain(own, units, window, total, after)
-        for w in range(W):
-            ratio += (prior[w] - 1.0) * (new[w] - now[w])
-        ratio += _log_proposal(now, prior, learned, ends, count)
-        ratio -= _log_proposal(new, prior, learned, ends, count)
-        if accepted(rng, ratio, own, total, after):
+        likely = _log_proposal(now, prior, learned, ends, count)
+        rest, steps = now[1], 0
+        for _ in range(_TRIES):
+            _take_part(prior, learned, int(rng.random() * (_PARTS + 1)), count)
+            c = 0
+            for d in ends:
+                draw_shares(rng, count[c:d], d - c, new[c:d])
+                c = d
+            for e in range(b - a):
+                after[entries[0][e]] += entries[2][e] * (new[entries[1][e]] - now[entries[1][e]])
+            its_likely = _log_proposal(new, prior, learned, ends, count)
+            ratio = gain(own, units, window, total, after) + likely - its_likely
+            for w in range(W):
+                ratio += (prior[w] - 1.0) * (new[w] - now[w])
+            if accepted(rng, ratio, own, total, after):
+                now[:], likely = new, its_likely
+                steps += 1
+        if steps > 0:
             for j in range(len(whole)):
-                whole[j] += new[1] - now[1]
-            whole[levels[g]] = new[0]
+                whole[j] += now[1] - rest
+            whole[levels[g]] = now[0]
             for r in range(1, len(rows)):
                 for j in range(rows[r, 1]):
-                    z[rows[r, 0] + j] = new[ends[r - 1] + j]
-            moved += 1
+                    z[rows[r, 0] + j] = now[ends[r - 1] + j]
+            moved += steps
     return moved
 
 
@@ -172,7 +179,7 @@ def groups_of(
                 if both == n[p] and weight[p] >= _LEAST:
                     members[c].append((j, int(p)))
         for c, mine in enumerate(members):
-            if not mine:
+            if not mine or own.rare[2][c] >= _MOST:
                 continue
             p, its_level = int(own.rare[0][c]), int(own.rare[1][c])
             part = slice(start[p], start[p + 1])

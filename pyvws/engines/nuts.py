@@ -327,8 +327,7 @@ def sample_joint(
     began = time.perf_counter()
     rows = rows_of(target)
     others, own = np.zeros((2, target.distinct_units))
-    units = target.distinct()
-    groups = groups_of(rows, target.blocks(), (units.weight, units.count))
+    groups = groups_of(target, rows)
     columns = []
     if None in rows:  # Tables have no scale, and start at draws of their own.
         by_column = zip(target.given_others(others, own), target.starts(), rows, strict=True)
@@ -346,7 +345,7 @@ def sample_joint(
             *(columns, widths, settings, rng),
             jitter=_JITTER_IN_WINDOW,
             records=len(own),
-            rows=with_rows(target, rows, rng, groups),
+            rows=with_rows(target, rows, groups, rng),
         )
         for rng in streams
     ]

@@ -36,6 +36,7 @@ STATES: Final = 7
 _SIZE, _MIDDLE, _ERROR, _AVERAGE, _STEPS, _SEEN = range(6)
 _DEEPEST = 10  # Doublings of a trajectory at most.
 _LOST = 1000.0  # Nats of energy that an error of a trajectory may take.
+_KEPT: Final = 0.1  # Share of what moves of groups learned before a window's end.
 _NARROWEST, _WIDEST = 1e-8, 1e4
 
 
@@ -346,7 +347,7 @@ def sample_chain(
     slope, moments, values = np.empty(D), np.zeros((2, 4, D)), np.empty(K)
     states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
     if rows is not None:
-        sums, seen_groups = np.zeros(rows[3][7][-1]), np.zeros(len(rows[3][6]))
+        learned = np.zeros(rows[3][0][-1, 2]), np.zeros(len(rows[3][4]))
     for k in range(K):
         a, b, j = blocks[k], blocks[k + 1], density_of[k]
         if rows is not None and j < 0:
@@ -382,15 +383,13 @@ def sample_chain(
                 total[t] += terms[k, t]
         if rows is not None:
             warm = iteration < warmup
-            if move_groups(rng, rows[3], rows[1], rows[2], z, total, sums, seen_groups, warm) > 0:
+            if move_groups(rng, rows[3], rows[1], rows[2], z, total, learned, warm) > 0:
                 for k in range(K):
                     if density_of[k] < 0:
                         row_terms(rows[0][k], z[blocks[k] : blocks[k + 1]], terms[k])
-            if warm and window_ends[iteration]:
-                for i in range(len(sums)):
-                    sums[i] *= 0.1
-                for i in range(len(seen_groups)):
-                    seen_groups[i] *= 0.1
+            if warm and window_ends[iteration]:  # Counts for less than what comes.
+                learned[0][:] *= _KEPT
+                learned[1][:] *= _KEPT
         for k in range(K):
             a, b, j = blocks[k], blocks[k + 1], density_of[k]
             if rows is not None and j < 0:

@@ -1,9 +1,10 @@
 """Conditional tables under one clamp: Metropolis steps of a level with all rows that are its own.
 
-The units of a rare level may leave the window together. Nothing then holds the rows that only they
-have, such as the shares of all columns given this level, so they do not come back row by row: each
-row would have to return while the others are astray. A step here proposes the level's share and all
-these rows at once. `pyvws.engines.table_rows` moves every row by itself.
+The units of a rare level can leave the window together. Nothing then holds the rows that only they
+have, such as the shares of later columns given this level. So each row would have to come back
+while the others are astray, and a chain stays outside, or inside, for thousands of iterations. A
+step here proposes the level's share and all of these rows at once. `pyvws.engines.table_rows` moves
+every row by itself too.
 """
 
 from __future__ import annotations
@@ -14,50 +15,24 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.random import Generator
-from scipy.sparse import csr_array
 
 from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
-from pyvws.engines.table_rows import TableRows, accepted, draw_shares, gain, log_dirichlet, log_rest
+from pyvws.engines.table_rows import (
+    TableRows,
+    accepted,
+    draw_shares,
+    gain,
+    inside_counts,
+    log_dirichlet,
+    log_rest,
+)
+from pyvws.posterior.joint_target import JointTarget
 
 _LEAST: Final = 1.0  # Weighted records of a row that moves with a level.
-_MOST: Final = 40.0  # Weighted records of a level: one of more does not leave as a whole.
+_MOST: Final = 40.0  # Weighted records of a level: with more it does not leave as a whole.
 _TRIES: Final = 3  # Proposals for each group in an iteration.
-_PARTS: Final = 3  # Parts of the learned counts in the proposals.
-
-
-@kernel
-def _add_inside(
-    entries: Data, units: Arrays, window: tuple[float, float], total: Floats, count: Floats
-) -> None:
-    """Add to `count` (W,) the weighted records of the units whose term lies inside the window."""
-    unit, place, times = entries
-    weight, number = units
-    low, high = window
-    for e in range(len(unit)):
-        at = unit[e]
-        if low < weight[at] * total[at] < high:
-            count[place[e]] += times[e] * weight[at] * number[at]
-
-
-@kernel
-def _log_proposal(
-    log_share: Floats, prior: Floats, learned: Floats, ends: Ints, count: Floats
-) -> float:
-    """The log density of shares (W,), as `move_groups` proposes them, up to a constant."""
-    largest, total = -math.inf, 0.0
-    for part in range(_PARTS + 1):
-        _take_part(prior, learned, part, count)
-        value, a = 0.0, 0
-        for b in ends:
-            value += log_dirichlet(log_share[a:b], count[a:b], b - a)
-            a = b
-        if value > largest:
-            total = total * math.exp(largest - value) + 1.0
-            largest = value
-        else:
-            total += math.exp(value - largest)
-    return largest + math.log(total)
+_PARTS: Final = 3  # Parts of the learned records in the proposals.
 
 
 @kernel
@@ -68,6 +43,22 @@ def _take_part(prior: Floats, learned: Floats, part: int, count: Floats) -> None
 
 
 @kernel
+def _log_proposal(
+    log_share: Floats, prior: Floats, learned: Floats, ends: Ints, count: Floats
+) -> float:
+    """The log density of shares (W,), as `move_groups` proposes them, up to a constant."""
+    value = -math.inf
+    for part in range(_PARTS + 1):
+        _take_part(prior, learned, part, count)
+        own, a = 0.0, 0
+        for b in ends:
+            own += log_dirichlet(log_share[a:b], count[a:b], b - a)
+            a = b
+        value = np.logaddexp(value, own)
+    return value
+
+
+@kernel
 def move_groups(
     rng: Generator,
     groups: Data,
@@ -75,137 +66,123 @@ def move_groups(
     window: tuple[float, float],
     z: Floats,
     total: Floats,
-    sums: Floats,
-    seen: Floats,
+    learned: tuple[Floats, Floats],
     learns: bool,
 ) -> int:
     """Move each group's level, against all others of its pattern, and its rows; returns how many
     moved.
 
-    A proposal is from the posterior of no record, of the records that were inside in the warm-up on
-    average, or of a part of these, each as likely. 
+    A proposal is from the posterior of no record, of the records that a warm-up finds inside, or of
+    a part of these, each as likely. The warm-up, which `learns`, sums what is inside over the
+    iterations, each weighted by what is inside of the level itself. z (D,) has the log shares of
+    all columns, and `total` (M,) the units' sums, which follow. `groups` are those of `groups_of`.
     """
-    first_entry, own_entries, all_entries, first_row, of_rows, priors, levels, first_place = groups
-    unit, place, times = all_entries
+    firsts, own_entries, (unit, place, times), (of_rows, priors), levels = groups
+    sums, seen = learned
     after = total.copy()
     moved = 0
     for g in range(len(levels)):
-        a, b = first_entry[g], first_entry[g + 1]
-        entries = unit[a:b], place[a:b], times[a:b]
-        own = unit[a : a + own_entries[g]]
-        rows, prior_of = of_rows[first_row[g] : first_row[g + 1]], priors[first_row[g] :]
-        W = first_place[g + 1] - first_place[g]
-        ends = np.empty(len(rows), np.int64)
-        prior, now, new = np.empty(W), np.empty(W), np.empty(W)
-        count, learned = np.zeros(W), sums[first_place[g] : first_place[g + 1]].copy()
+        a, b = firsts[g, 0], firsts[g + 1, 0]
+        of_entry, at, number = unit[a:b], place[a:b], times[a:b]
+        own, first = of_entry[: own_entries[g]], firsts[g, 1]
+        R, W = firsts[g + 1, 1] - first, firsts[g + 1, 2] - firsts[g, 2]
+        count, mean = np.zeros(W), sums[firsts[g, 2] : firsts[g + 1, 2]]
         if learns:
-            _add_inside(entries, units, window, total, count)
+            inside_counts(of_entry, at, number, units, window, total, count)
             seen[g] += count[0]
             for w in range(W):
-                learned[w] += count[0] * count[w]
-                sums[first_place[g] + w] = learned[w]
+                mean[w] += count[0] * count[w]
         if seen[g] == 0.0:
             continue
-        for w in range(W):
-            learned[w] /= seen[g]
-        whole = z[rows[0, 0] : rows[0, 0] + rows[0, 1]]
-        now[0], now[1] = whole[levels[g]], log_rest(whole, levels[g])
-        prior[0], prior[1] = prior_of[0], prior_of[0] * (len(whole) - 1)
-        ends[0] = 2
-        for r in range(1, len(rows)):
-            c = ends[r - 1]
-            ends[r] = c + rows[r, 1]
-            for j in range(rows[r, 1]):
-                now[c + j] = z[rows[r, 0] + j]
-                prior[c + j] = prior_of[r]
-        likely = _log_proposal(now, prior, learned, ends, count)
-        rest, steps = now[1], 0
+        mean = mean / seen[g]
+        prior, now, new = np.empty(W), np.empty(W), np.empty(W)
+        ends = np.empty(R, np.int64)
+        shares, level = z[of_rows[first, 0] : of_rows[first, 1]], levels[g]
+        now[0], now[1] = shares[level], log_rest(shares, level)
+        prior[0], prior[1] = priors[first], priors[first] * (len(shares) - 1)
+        rest, ends[0], c = now[1], 2, 2
+        for r in range(1, R):
+            for i in range(of_rows[first + r, 0], of_rows[first + r, 1]):
+                now[c], prior[c] = z[i], priors[first + r]
+                c += 1
+            ends[r] = c
+        likely, steps = _log_proposal(now, prior, mean, ends, count), 0
         for _ in range(_TRIES):
-            _take_part(prior, learned, int(rng.random() * (_PARTS + 1)), count)
+            _take_part(prior, mean, int(rng.random() * (_PARTS + 1)), count)
             c = 0
             for d in ends:
                 draw_shares(rng, count[c:d], d - c, new[c:d])
                 c = d
             for e in range(b - a):
-                after[entries[0][e]] += entries[2][e] * (new[entries[1][e]] - now[entries[1][e]])
-            its_likely = _log_proposal(new, prior, learned, ends, count)
-            ratio = gain(own, units, window, total, after) + likely - its_likely
+                after[of_entry[e]] += number[e] * (new[at[e]] - now[at[e]])
+            as_likely = _log_proposal(new, prior, mean, ends, count)
+            ratio = gain(own, units, window, total, after) + likely - as_likely
             for w in range(W):
                 ratio += (prior[w] - 1.0) * (new[w] - now[w])
             if accepted(rng, ratio, own, total, after):
-                now[:], likely = new, its_likely
+                now[:], likely = new, as_likely
                 steps += 1
         if steps > 0:
-            for j in range(len(whole)):
-                whole[j] += now[1] - rest
-            whole[levels[g]] = now[0]
-            for r in range(1, len(rows)):
-                for j in range(rows[r, 1]):
-                    z[rows[r, 0] + j] = now[ends[r - 1] + j]
+            for j in range(len(shares)):
+                shares[j] += now[1] - rest
+            shares[level], c = now[0], 2
+            for r in range(1, R):
+                for i in range(of_rows[first + r, 0], of_rows[first + r, 1]):
+                    z[i] = now[c]
+                    c += 1
             moved += steps
     return moved
 
 
-def groups_of(
-    rows: Sequence[TableRows | None], blocks: Sequence[slice], units: tuple[Floats, Floats]
-) -> tuple[Any, ...]:
-    """What `move_groups` reads: each rare level of a column with the rows of later columns that
-    only its units have.
+def groups_of(target: JointTarget, rows: Sequence[TableRows | None]) -> tuple[Any, ...]:
+    """The G rare levels of a pattern that have rows of later columns to themselves, with these.
+
+    The first row of a group has two shares, the level's and that of all others. Then come the rows
+    of which each unit has the level. These are each group's first entry, row and share (G + 1, 3);
+    its entries of the first row (G,); each entry's unit, share of the group and records; each row's
+    place (R, 2) in the D parameters and its prior count (R,); and each group's level (G,).
     """
-    entries: list[tuple[Any, ...]] = []
-    own_entries, of_rows, priors, levels = [], [], [], []
-    first_entry, first_row, first_place = [0], [0], [0]
-    sizes = units[0] * units[1]
-    tables = [(own, block.start) for own, block in zip(rows, blocks, strict=True) if own]
-    M = len(sizes)
-    for k, (own, at) in enumerate(tables):
+    units = target.distinct()
+    sizes, has = units.weight * units.count, np.zeros(len(units.weight), bool)
+    tables = [
+        (own, own.pattern_of_entry, block.start)
+        for own, block in zip(rows, target.blocks(), strict=True)
+        if own is not None
+    ]
+    entries = [(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))]
+    firsts, own_entries = [(0, 0, 0)], []
+    of_rows: list[tuple[int, int]] = []
+    priors, levels = [], []
+    for k, (own, _, begin) in enumerate(tables):
         start, unit, level, times = own.entries
-        P, L = len(start) - 1, own.n_levels
-        pattern = np.repeat(np.arange(P), np.diff(start))
-        cells = csr_array((np.ones(len(unit)), (unit, pattern * L + level)), (M, P * L))
-        cells.data[:] = 1.0
-        rare = np.asarray(own.rare[0] * L + own.rare[1])
-        members: list[list[tuple[int, int]]] = [[] for _ in rare]
-        for j in range(k + 1, len(tables)):
-            other = tables[j][0]
-            begin, its_unit = other.entries[0], other.entries[1]
-            its = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
-            has = csr_array((np.ones(len(its)), (its_unit, its)), (M, len(begin) - 1))
-            has.data[:] = 1.0
-            weight = sizes @ has
-            within = (cells[:, rare].T @ has).tocoo()
-            n = has.sum(axis=0)
-            for c, p, both in zip(*within.coords, within.data, strict=True):
-                if both == n[p] and weight[p] >= _LEAST:
-                    members[c].append((j, int(p)))
-        for c, mine in enumerate(members):
-            if not mine or own.rare[2][c] >= _MOST:
-                continue
-            p, its_level = int(own.rare[0][c]), int(own.rare[1][c])
+        for p, of_level, whole in zip(*own.rare, strict=True):
             part = slice(start[p], start[p + 1])
-            entries.append((unit[part], (level[part] != its_level).astype(np.intp), times[part]))
-            own_entries.append(part.stop - part.start)
-            of_rows.append((at + p * L, L))
-            priors.append(own.prior)
-            place = 2
-            for j, q in mine:
-                other, its_at = tables[j]
-                s, u, l, t = other.entries
-                piece = slice(s[q], s[q + 1])
-                entries.append((u[piece], l[piece] + place, t[piece]))
-                of_rows.append((its_at + q * other.n_levels, other.n_levels))
-                priors.append(other.prior)
-                place += other.n_levels
-            levels.append(its_level)
-            first_place.append(first_place[-1] + place)
-            first_row.append(len(of_rows))
-            first_entry.append(sum(len(e[0]) for e in entries))
-    flat = tuple(
-        np.concatenate([e[i] for e in entries]) if entries else np.zeros(0, (np.intp, np.intp, float)[i])
-        for i in range(3)
-    )
-    ints = [np.array(v, np.intp) for v in (first_entry, own_entries, first_row, levels, first_place)]
-    return (
-        ints[0], ints[1], flat, ints[2], np.array(of_rows, np.intp).reshape(-1, 2),
-        np.array(priors, float), ints[3], ints[4],
-    )
+            other = (level[part] != of_level).astype(np.intp)
+            has[:] = False
+            has[unit[part][other == 0]] = True
+            its_rows, its_entries, its_priors = [], [], []
+            W = 2
+            for later, pattern, at in tables[k + 1 :]:
+                first, its_unit, its_level, its_times = later.entries
+                P, L = len(first) - 1, later.n_levels
+                records = np.bincount(pattern, its_times * sizes[its_unit], P)
+                beside = np.bincount(pattern, ~has[its_unit], P)
+                for q in np.flatnonzero((records >= _LEAST) & (beside == 0)):
+                    piece = slice(first[q], first[q + 1])
+                    its_entries.append((its_unit[piece], its_level[piece] + W, its_times[piece]))
+                    its_rows.append((at + q * L, at + (q + 1) * L))
+                    its_priors.append(later.prior)
+                    W += L
+            if its_rows and whole < _MOST:
+                entries += [(unit[part], other, times[part]), *its_entries]
+                at = begin + p * own.n_levels
+                of_rows += [(at, at + own.n_levels), *its_rows]
+                priors += [own.prior, *its_priors]
+                own_entries.append(len(other))
+                levels.append(of_level)
+                length = sum(len(piece[0]) for piece in its_entries) + len(other)
+                firsts.append((firsts[-1][0] + length, len(of_rows), firsts[-1][2] + W))
+    of_entries = tuple(np.concatenate(pieces) for pieces in zip(*entries, strict=True))
+    places = np.array(of_rows, np.intp).reshape(-1, 2), np.array(priors, np.float64)
+    of_groups = np.array(own_entries, np.intp), of_entries, places, np.array(levels, np.intp)
+    return np.array(firsts, np.intp), *of_groups

@@ -69,7 +69,7 @@ def draw_shares(rng: Generator, count: Floats, L: int, log_share: Floats) -> Non
 
 
 @kernel
-def _inside_counts(
+def inside_counts(
     own: Ints,
     level: Ints,
     times: Floats,
@@ -142,11 +142,11 @@ def move_rows(
         times = times_of[start[p] : start[p + 1]]
         for j in range(L):
             count[j] = count_after[j] = prior
-        _inside_counts(own, level, times, units, window, total, count)
+        inside_counts(own, level, times, units, window, total, count)
         draw_shares(rng, count, L, proposed)
         for e in range(len(own)):
             after[own[e]] += times[e] * (proposed[level[e]] - shares[p, level[e]])
-        _inside_counts(own, level, times, units, window, after, count_after)
+        inside_counts(own, level, times, units, window, after, count_after)
         ratio = log_dirichlet(shares[p], count_after, L) - log_dirichlet(proposed, count, L)
         for j in range(L):
             ratio += (prior - 1.0) * (proposed[j] - shares[p, j])
@@ -224,14 +224,14 @@ def move_cells(
         for e in range(len(own)):
             is_other[e] = 0 if level_of[start[p] + e] == level else 1
         count[1] = count_after[1] = prior * (L - 1)
-        _inside_counts(own, is_other, times, units, window, total, count)
+        inside_counts(own, is_other, times, units, window, total, count)
         two[0] = prior + whole[c] * int(rng.random() * (_PARTS + 1)) / _PARTS
         two[1] = count[1]
         draw_shares(rng, two, 2, both)
         for e in range(len(own)):
             change = both[1] - others if is_other[e] else both[0] - before
             after[own[e]] += times[e] * change
-        _inside_counts(own, is_other, times, units, window, after, count_after)
+        inside_counts(own, is_other, times, units, window, after, count_after)
         ratio = (prior - 1.0) * (both[0] - before)
         ratio += (prior * (L - 1) - 1.0) * (both[1] - others)
         ratio += gain(own, units, window, total, after)
@@ -312,7 +312,13 @@ class TableRows:
     @property
     def n_levels(self) -> int:
         """L, the number of the outcome's levels."""
-        return len(self.column.model.levels)  # type: ignore[attr-defined]
+        assert isinstance(self.column.model, ConditionalTable)
+        return len(self.column.model.levels)
+
+    @property
+    def pattern_of_entry(self) -> NDArray[np.intp]:
+        """Each entry's pattern, counted from 0."""
+        return np.repeat(np.arange(len(self.entries[0]) - 1), np.diff(self.entries[0]))
 
     @property
     def packed(self) -> tuple[Any, ...]:
@@ -341,14 +347,17 @@ _NO_ROWS: Final = (0.0, (_NONE, _NONE, _NONE, np.zeros(0)), (_NONE, _NONE, np.ze
 
 
 def with_rows(
-    target: JointTarget, rows: Sequence[TableRows | None], rng: Generator, groups: tuple[Any, ...]
+    target: JointTarget,
+    rows: Sequence[TableRows | None],
+    groups: tuple[Any, ...],
+    rng: Generator,
 ) -> tuple[Any, ...]:
     """What a chain reads of the K columns' rows.
 
     These are the place (K,) of each column among those of other families, -1 for a table; a point
-    (D,) at which tables start, each at a draw of its posterior without a clamp; and, for
-    `move_table`, each column's rows, the units' weights and numbers, and the window. The last three
-    are None without a table.
+    (D,) at which tables start, each at a draw of its posterior without a clamp; and, for the moves,
+    each column's rows, the units' weights and numbers, the window, and the `groups` of `groups_of`.
+    The last four are None without a table.
     """
     of_others = np.array([own is None for own in rows])
     first = np.zeros(target.dimension)

@@ -328,11 +328,13 @@ def sample_chain(
     window_ends: NDArray[np.bool_],
     learning: int,
     wanted: float,
+    thin: int,
     drawn: Floats,
     counts: Ints,
 ) -> bool:
     """Run one chain: fill drawn (draws, D), and count in `counts`; whether it found a start.
 
+    After the warm-up the last of each `thin` iterations is a draw.
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
     the sum of the others' terms and notes its own in the last 2 M words. Block k has the places
     blocks[k] to blocks[k + 1] - 1 of the D parameters. Its functions are at `density_of[k]`, which
@@ -375,7 +377,7 @@ def sample_chain(
                 states[k, _SEEN] = _see(point, its_slope, moments[0, :, a:b], states[k, _SEEN])
         _take_variances(moments[0, :, a:b], variances[a:b])
         _average_from(states[k], 0.5 * (b - a) ** -0.25)
-    for iteration in range(warmup + len(drawn)):
+    for iteration in range(warmup + thin * len(drawn)):
         any_diverged = False
         for t in range(M):
             total[t] = 0.0
@@ -398,7 +400,7 @@ def sample_chain(
                     return True
                 if iteration >= warmup:
                     for i in range(a, b):
-                        drawn[iteration - warmup, i] = z[i]
+                        drawn[(iteration - warmup) // thin, i] = z[i]
                 continue
             own, others, seen = _words_of(words, first_word, j, M)
             if K > 1:  # The other blocks have moved.
@@ -440,7 +442,7 @@ def sample_chain(
                     variances[a:b],
                 )
             else:
-                at = drawn[iteration - warmup, a:b]
+                at = drawn[(iteration - warmup) // thin, a:b]
                 restores[j](np.uint64(b - a), z[a:b].ctypes, at.ctypes, own.ctypes)
         if iteration >= warmup:
             counts[DIVERGED] += any_diverged

@@ -239,7 +239,7 @@ def test_a_warning_of_chains_has_five_lines_and_counts_the_rest(fits: int) -> No
         model=SimpleNamespace(remedy=""),
     )
     with pytest.warns(ConvergenceWarning) as caught:
-        judge_convergence(loop, strict=False, clamped=False)
+        judge_convergence(loop, strict=False, clamp=None)
     lines = str(caught[0].message).splitlines()
     assert len(lines) == min(fits, 3) + 1 + (fits > 3)
     last = lines[min(fits, 3) - 1]

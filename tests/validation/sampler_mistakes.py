@@ -139,11 +139,11 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
     (
         "levels with the prior of no row",
         edited(_GROUPS, "ratio += (prior[w] - 1.0) * (new[w] - now[w])", "pass"),
-        "statement/table-steps-groups-units",
+        "statement/table-steps-groups",
     ),
     (
-        "levels that leave their rows behind",
-        edited(_GROUPS, "z[i] = now[c]", "pass"),
+        "levels whose pattern keeps its other shares",
+        edited(_GROUPS, "shares[j] += now[1] - rest", "pass"),
         "statement/table-steps-groups",
     ),
     (

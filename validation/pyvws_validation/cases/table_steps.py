@@ -76,7 +76,10 @@ class ReversedStep(_Steps):
 
 @dataclass(frozen=True, kw_only=True)
 class LevelsAlone(_Steps):
-    """Steps of levels with their rows, and no others, beside the moments of their target."""
+    """Steps of levels with their rows, and no others, beside the moments of their target.
+
+    Of the units' rows one has too few records to move with a level, so these move alone as well.
+    """
 
     def found(self) -> Findings:
         target = two_columns(3.0, of_units=self.of_units)
@@ -93,6 +96,8 @@ class LevelsAlone(_Steps):
         drawn = np.empty((_ALONE, 3))
         for at in range(-_LEARNING, _ALONE):
             table_groups.move_groups(rng, groups, *given, z, total, learned, at < 0)
+            if self.of_units and rows[1] is not None:
+                table_rows.move_table(rng, rows[1].packed, *given, z[2:], total, own)
             if at >= 0:
                 drawn[at] = np.exp(z[[0, 2, 4]])
         known = moments_of_two(-3.0, of_units=self.of_units)

@@ -11,8 +11,9 @@ A clamp of the record's whole sum ties a table's columns together, each through 
 columns keep inside the window. The tie is loose, and the columns differ: one takes steps of a
 hundredth part of another's. So each iteration of a chain moves the columns in turn, given the other
 columns' terms. A conditional table moves row by row (`pyvws.engines.table_rows`), and a rare level
-with all rows that are its own (`pyvws.engines.table_groups`). Another column moves by a step of NUTS, of its own size on its own sampled
-scale, whose gradient costs one column's. Each move keeps the joint target as it is.
+with all rows that are its own (`pyvws.engines.table_groups`). Another column moves by a step of
+NUTS, of its own size on its own sampled scale, whose gradient costs one column's. Each move keeps
+the joint target as it is.
 """
 
 from __future__ import annotations

@@ -10,9 +10,10 @@ mode to another.
 A clamp of the record's whole sum ties a table's columns together, each through the records that all
 columns keep inside the window. The tie is loose, and the columns differ: one takes steps of a
 hundredth part of another's. So each iteration of a chain moves the columns in turn, given the other
-columns' terms. A conditional table moves row by row (`pyvws.engines.table_rows`), and needs no
-warm-up of its own. Another column moves by a step of NUTS, of its own size on its own sampled
-scale, whose gradient costs one column's. Each move keeps the joint target as it is.
+columns' terms. A conditional table moves row by row (`pyvws.engines.table_rows`), and a rare level
+with all rows that are its own (`pyvws.engines.table_groups`). Another column moves by a step of
+NUTS, of its own size on its own sampled scale, whose gradient costs one column's. Each move keeps
+the joint target as it is.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from pyvws.engines import nuts_steps
 from pyvws.engines.compiled_target import DRAW, CompiledTarget, function_list
 from pyvws.engines.engine import Progress, failure_remedy
 from pyvws.engines.sampler_settings import SamplerSettings
+from pyvws.engines.table_groups import groups_of
 from pyvws.engines.table_rows import rows_of, with_rows
 from pyvws.errors import ConvergenceError
 from pyvws.models.conditional_table import ConditionalTable, patterns_of
@@ -43,6 +45,7 @@ from pyvws.models.registry import find_model
 from pyvws.models.sampled_scale import sampled_scale
 from pyvws.models.sequence import draws_of, joint_draws
 from pyvws.posterior.draws import (
+    ESS_LIMIT,
     RHAT_LIMIT,
     Diagnostics,
     Posterior,
@@ -69,7 +72,8 @@ class Chain:
     """One chain over blocks of parameters, each with a `CompiledTarget`, and what it has drawn.
 
     `blocks` (K,) holds the widths. Chains start within `jitter` of 0, or at one of the points
-    `first` (any, D) that come before. Blocks under a clamp have terms of M `records`.
+    `first` (any, D) that come before. Blocks under a clamp have terms of M `records`. A chain keeps
+    the last of each `thin` iterations.
     Where some are conditional tables, `rows` are those of `with_rows`, and only the others have a
     target among the `columns`.
     """
@@ -85,6 +89,7 @@ class Chain:
         first: Floats | None = None,
         records: int = 0,
         rows: Data | None = None,
+        thin: int = 1,
     ) -> None:
         D = sum(blocks)
         self._columns, self._settings, self._rng = columns, settings, rng
@@ -97,7 +102,7 @@ class Chain:
         if rows is None:
             rows = np.arange(len(blocks)), np.empty(D), None
         self._density_of, self._first, self._rows = rows
-        self._counts = np.zeros(5, dtype=np.int64)
+        self._counts, self._thin = np.zeros(5, dtype=np.int64), thin
         self.drawn = np.empty((settings.draws, D))
 
     def run(self) -> bool:
@@ -122,6 +127,7 @@ class Chain:
             ends,
             round((1.0 - _LAST) * len(ends)),
             self._settings.target_accept,
+            self._thin,
             self.drawn,
             self._counts,
         )
@@ -130,6 +136,11 @@ class Chain:
     def stop(self) -> None:
         """Let `run` end at its next slope."""
         self._counts[nuts_steps.STOP] = 1
+
+    @property
+    def iterations(self) -> int:
+        """Iterations in all."""
+        return self._settings.warmup + self._thin * self._settings.draws
 
     @property
     def done(self) -> int:
@@ -148,16 +159,14 @@ class Chain:
         return warm, int(self._counts[nuts_steps.LEAPFROGS]) - warm
 
 
-def run_chains(
-    chains: Sequence[Chain], settings: SamplerSettings, progress: Progress | None, remedy: str
-) -> Floats:
+def run_chains(chains: Sequence[Chain], progress: Progress | None, remedy: str) -> Floats:
     """Run all chains and return their draws (chains, draws, D); any exception stops them.
 
     A chain is one call of compiled code in a thread, as many at once as there are usable cores.
     Raises ConvergenceError, which ends in the remedy, if a chain cannot start or draws are
     infinite.
     """
-    total = len(chains) * (settings.warmup + settings.draws)
+    total = sum(chain.iterations for chain in chains)
     if progress is not None:
         progress(0, total)  # A fit that ends before the first look has been told of as well.
     with ThreadPoolExecutor(min(len(chains), usable_cores())) as pool:
@@ -258,7 +267,7 @@ class NativeEngine:
                 rng = np.random.default_rng(own)
                 first = None if drawn is None else _picked(drawn, scale, own)
                 chains.append(Chain([compiled], [D], settings, rng, jitter=jitter, first=first))
-        q = run_chains(chains, settings, progress, failure_remedy(target.cells.rows))
+        q = run_chains(chains, progress, failure_remedy(target.cells.rows))
         diverging = sum(chain.diverged for chain in chains)
 
         def judged(q: Floats, divergences: int) -> Diagnostics:
@@ -312,6 +321,9 @@ _REMEDY = (
 )
 
 
+_LONGER = 4  # Times the iterations where chains of conditional tables alone fail.
+
+
 def sample_joint(
     target: JointTarget, settings: SamplerSettings, *, seed: int, progress: Progress | None = None
 ) -> Posterior:
@@ -319,13 +331,16 @@ def sample_joint(
     count.
 
     One iteration moves the parameters of all columns, which are named as "income.beta". Diagnostics
-    are the worst over all columns; an iteration diverges where some column's step does. `progress`
+    are the worst over all columns; an iteration diverges where some column's step does. Where
+    chains of conditional tables alone fail them, they are made once more, four times as long, and
+    every fourth iteration is a draw. `progress`
     is called with iterations done and in all. Raises ConvergenceError if a chain cannot start, and
     InputError for a family whose terms cannot be clamped.
     """
     began = time.perf_counter()
     rows = rows_of(target)
     others, own = np.zeros((2, target.distinct_units))
+    groups = groups_of(target, rows)
     columns = []
     if None in rows:  # Tables have no scale, and start at draws of their own.
         by_column = zip(target.given_others(others, own), target.starts(), rows, strict=True)
@@ -335,19 +350,22 @@ def sample_joint(
             if table is None
         ]
     widths = [block.stop - block.start for block in target.blocks()]
-    streams = [
-        np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(settings.chains)
-    ]
-    chains = [
-        Chain(
-            *(columns, widths, settings, rng),
-            jitter=_JITTER_IN_WINDOW,
-            records=len(own),
-            rows=with_rows(target, rows, rng),
-        )
-        for rng in streams
-    ]
-    q = run_chains(chains, settings, progress, _REMEDY)
+    for thin in (1,) if None in rows else (1, _LONGER):
+        streams = np.random.SeedSequence(seed).spawn(settings.chains)
+        chains = [
+            Chain(
+                *(columns, widths, settings, rng),
+                jitter=_JITTER_IN_WINDOW,
+                records=len(own),
+                rows=with_rows(target, rows, groups, rng),
+                thin=thin,
+            )
+            for rng in map(np.random.default_rng, streams)
+        ]
+        q = run_chains(chains, progress, _REMEDY)
+        diagnostics = diagnosed(target, q, sum(chain.diverged for chain in chains))
+        if settings.chains * settings.draws < ESS_LIMIT or not diagnostics.problems():
+            break
     flat = q.reshape(-1, target.dimension)
     return Posterior(
         draws=joint_draws(
@@ -359,7 +377,7 @@ def sample_joint(
             }
         ),
         chains=settings.chains,
-        diagnostics=diagnosed(target, q, sum(chain.diverged for chain in chains)),
+        diagnostics=diagnostics,
         seconds=time.perf_counter() - began,
         engine="native",
     )

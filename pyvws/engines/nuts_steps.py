@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Data, Floats, Ints
 from pyvws._base.kernels import inlined_kernel, kernel
+from pyvws.engines.table_groups import move_groups
 from pyvws.engines.table_rows import move_table, row_terms
 
 STOP, DONE, DIVERGED, LEAPFROGS, WARM = range(5)
@@ -35,6 +36,7 @@ STATES: Final = 7
 _SIZE, _MIDDLE, _ERROR, _AVERAGE, _STEPS, _SEEN = range(6)
 _DEEPEST = 10  # Doublings of a trajectory at most.
 _LOST = 1000.0  # Nats of energy that an error of a trajectory may take.
+_KEPT: Final = 0.1  # Share of what moves of groups learned before a window's end.
 _NARROWEST, _WIDEST = 1e-8, 1e4
 
 
@@ -326,11 +328,13 @@ def sample_chain(
     window_ends: NDArray[np.bool_],
     learning: int,
     wanted: float,
+    thin: int,
     drawn: Floats,
     counts: Ints,
 ) -> bool:
     """Run one chain: fill drawn (draws, D), and count in `counts`; whether it found a start.
 
+    After the warm-up the last of each `thin` iterations is a draw.
     Each of K blocks has the C functions and the words of its `CompiledTarget`; its density reads
     the sum of the others' terms and notes its own in the last 2 M words. Block k has the places
     blocks[k] to blocks[k + 1] - 1 of the D parameters. Its functions are at `density_of[k]`, which
@@ -344,6 +348,8 @@ def sample_chain(
     variances, height = np.empty(D), np.empty(1)
     slope, moments, values = np.empty(D), np.zeros((2, 4, D)), np.empty(K)
     states, terms, total = np.zeros((K, STATES)), np.zeros((K, M)), np.zeros(M)
+    if rows is not None:
+        learned = np.zeros(rows[3][0][-1, 2]), np.zeros(len(rows[3][4]))
     for k in range(K):
         a, b, j = blocks[k], blocks[k + 1], density_of[k]
         if rows is not None and j < 0:
@@ -371,12 +377,21 @@ def sample_chain(
                 states[k, _SEEN] = _see(point, its_slope, moments[0, :, a:b], states[k, _SEEN])
         _take_variances(moments[0, :, a:b], variances[a:b])
         _average_from(states[k], 0.5 * (b - a) ** -0.25)
-    for iteration in range(warmup + len(drawn)):
+    for iteration in range(warmup + thin * len(drawn)):
         any_diverged = False
         for t in range(M):
             total[t] = 0.0
             for k in range(K):
                 total[t] += terms[k, t]
+        if rows is not None:
+            warm = iteration < warmup
+            if move_groups(rng, rows[3], rows[1], rows[2], z, total, learned, warm) > 0:
+                for k in range(K):
+                    if density_of[k] < 0:
+                        row_terms(rows[0][k], z[blocks[k] : blocks[k + 1]], terms[k])
+            if warm and window_ends[iteration]:  # Counts for less than what comes.
+                learned[0][:] *= _KEPT
+                learned[1][:] *= _KEPT
         for k in range(K):
             a, b, j = blocks[k], blocks[k + 1], density_of[k]
             if rows is not None and j < 0:
@@ -385,7 +400,7 @@ def sample_chain(
                     return True
                 if iteration >= warmup:
                     for i in range(a, b):
-                        drawn[iteration - warmup, i] = z[i]
+                        drawn[(iteration - warmup) // thin, i] = z[i]
                 continue
             own, others, seen = _words_of(words, first_word, j, M)
             if K > 1:  # The other blocks have moved.
@@ -427,7 +442,7 @@ def sample_chain(
                     variances[a:b],
                 )
             else:
-                at = drawn[iteration - warmup, a:b]
+                at = drawn[(iteration - warmup) // thin, a:b]
                 restores[j](np.uint64(b - a), z[a:b].ctypes, at.ctypes, own.ctypes)
         if iteration >= warmup:
             counts[DIVERGED] += any_diverged

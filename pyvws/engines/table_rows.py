@@ -41,7 +41,7 @@ def _clamped(term: float, low: float, high: float) -> float:
 
 
 @kernel
-def _log_dirichlet(log_share: Floats, count: Floats, L: int) -> float:
+def log_dirichlet(log_share: Floats, count: Floats, L: int) -> float:
     """The log density of shares (L,) in a Dirichlet distribution of counts (L,)."""
     value, total = 0.0, 0.0
     for level in range(L):
@@ -51,7 +51,7 @@ def _log_dirichlet(log_share: Floats, count: Floats, L: int) -> float:
 
 
 @kernel
-def _draw_shares(rng: Generator, count: Floats, L: int, log_share: Floats) -> None:
+def draw_shares(rng: Generator, count: Floats, L: int, log_share: Floats) -> None:
     """Fill `log_share` (L,) from a Dirichlet distribution of counts (L,).
 
     Of a small count a, gamma(a) = gamma(a + 1) U^(1/a) can be 0 to a computer; its logarithm not.
@@ -69,7 +69,7 @@ def _draw_shares(rng: Generator, count: Floats, L: int, log_share: Floats) -> No
 
 
 @kernel
-def _inside_counts(
+def inside_counts(
     own: Ints,
     level: Ints,
     times: Floats,
@@ -88,7 +88,7 @@ def _inside_counts(
 
 
 @kernel
-def _gain(
+def gain(
     own: Ints, units: Arrays, window: tuple[float, float], total: Floats, after: Floats
 ) -> float:
     """How much the clamped terms of the units of a pattern's entries gain, each unit once."""
@@ -104,16 +104,16 @@ def _gain(
 
 
 @kernel
-def _accepted(rng: Generator, ratio: float, own: Ints, total: Floats, after: Floats) -> bool:
+def accepted(rng: Generator, ratio: float, own: Ints, total: Floats, after: Floats) -> bool:
     """Whether a step of this log ratio is accepted; both sums (M,) are then those that stay."""
-    accepted = math.log1p(-rng.random()) < ratio
+    taken = math.log1p(-rng.random()) < ratio
     for e in range(len(own)):
         at = own[e]
-        if accepted:
+        if taken:
             total[at] = after[at]
         else:
             after[at] = total[at]
-    return accepted
+    return taken
 
 
 @kernel
@@ -142,16 +142,16 @@ def move_rows(
         times = times_of[start[p] : start[p + 1]]
         for j in range(L):
             count[j] = count_after[j] = prior
-        _inside_counts(own, level, times, units, window, total, count)
-        _draw_shares(rng, count, L, proposed)
+        inside_counts(own, level, times, units, window, total, count)
+        draw_shares(rng, count, L, proposed)
         for e in range(len(own)):
             after[own[e]] += times[e] * (proposed[level[e]] - shares[p, level[e]])
-        _inside_counts(own, level, times, units, window, after, count_after)
-        ratio = _log_dirichlet(shares[p], count_after, L) - _log_dirichlet(proposed, count, L)
+        inside_counts(own, level, times, units, window, after, count_after)
+        ratio = log_dirichlet(shares[p], count_after, L) - log_dirichlet(proposed, count, L)
         for j in range(L):
             ratio += (prior - 1.0) * (proposed[j] - shares[p, j])
-        ratio += _gain(own, units, window, total, after)
-        if _accepted(rng, ratio, own, total, after):
+        ratio += gain(own, units, window, total, after)
+        if accepted(rng, ratio, own, total, after):
             for j in range(L):
                 shares[p, j] = proposed[j]
             moved += 1
@@ -176,6 +176,19 @@ def _log_parts(log_share: float, log_rest: float, prior: float, whole: float, re
             largest = value
         else:
             total += math.exp(value - largest)
+    return largest + math.log(total)
+
+
+@kernel
+def log_rest(log_share: Floats, level: int) -> float:
+    """The log of the sum of all shares (L,) but the level's own."""
+    largest, total = -math.inf, 0.0
+    for j in range(len(log_share)):
+        if j != level:
+            largest = max(largest, log_share[j])
+    for j in range(len(log_share)):
+        if j != level:
+            total += math.exp(log_share[j] - largest)
     return largest + math.log(total)
 
 
@@ -205,36 +218,28 @@ def move_cells(
     moved = 0
     for c in range(len(pattern)):
         p, level = pattern[c], place[c]
-        before, others = shares[p, level], -math.inf
-        for j in range(L):
-            if j != level:
-                others = max(others, shares[p, j])
-        rest = 0.0
-        for j in range(L):
-            if j != level:
-                rest += math.exp(shares[p, j] - others)
-        log_rest = others + math.log(rest)
+        before, others = shares[p, level], log_rest(shares[p], level)
         own, times = unit_of[start[p] : start[p + 1]], times_of[start[p] : start[p + 1]]
         is_other = np.empty(len(own), np.int64)
         for e in range(len(own)):
             is_other[e] = 0 if level_of[start[p] + e] == level else 1
         count[1] = count_after[1] = prior * (L - 1)
-        _inside_counts(own, is_other, times, units, window, total, count)
+        inside_counts(own, is_other, times, units, window, total, count)
         two[0] = prior + whole[c] * int(rng.random() * (_PARTS + 1)) / _PARTS
         two[1] = count[1]
-        _draw_shares(rng, two, 2, both)
+        draw_shares(rng, two, 2, both)
         for e in range(len(own)):
-            change = both[1] - log_rest if is_other[e] else both[0] - before
+            change = both[1] - others if is_other[e] else both[0] - before
             after[own[e]] += times[e] * change
-        _inside_counts(own, is_other, times, units, window, after, count_after)
+        inside_counts(own, is_other, times, units, window, after, count_after)
         ratio = (prior - 1.0) * (both[0] - before)
-        ratio += (prior * (L - 1) - 1.0) * (both[1] - log_rest)
-        ratio += _gain(own, units, window, total, after)
-        ratio += _log_parts(before, log_rest, prior, whole[c], count_after[1])
+        ratio += (prior * (L - 1) - 1.0) * (both[1] - others)
+        ratio += gain(own, units, window, total, after)
+        ratio += _log_parts(before, others, prior, whole[c], count_after[1])
         ratio -= _log_parts(both[0], both[1], prior, whole[c], count[1])
-        if _accepted(rng, ratio, own, total, after):
+        if accepted(rng, ratio, own, total, after):
             for j in range(L):
-                shares[p, j] += both[1] - log_rest
+                shares[p, j] += both[1] - others
             shares[p, level] = both[0]
             moved += 1
     return moved
@@ -305,6 +310,17 @@ class TableRows:
         return cls(column, model.prior_count, entries, rare)
 
     @property
+    def n_levels(self) -> int:
+        """L, the number of the outcome's levels."""
+        assert isinstance(self.column.model, ConditionalTable)
+        return len(self.column.model.levels)
+
+    @property
+    def pattern_of_entry(self) -> NDArray[np.intp]:
+        """Each entry's pattern, counted from 0."""
+        return np.repeat(np.arange(len(self.entries[0]) - 1), np.diff(self.entries[0]))
+
+    @property
     def packed(self) -> tuple[Any, ...]:
         """What `move_table` reads of the rows."""
         return self.prior, self.entries, self.rare
@@ -331,14 +347,17 @@ _NO_ROWS: Final = (0.0, (_NONE, _NONE, _NONE, np.zeros(0)), (_NONE, _NONE, np.ze
 
 
 def with_rows(
-    target: JointTarget, rows: Sequence[TableRows | None], rng: Generator
+    target: JointTarget,
+    rows: Sequence[TableRows | None],
+    groups: tuple[Any, ...],
+    rng: Generator,
 ) -> tuple[Any, ...]:
     """What a chain reads of the K columns' rows.
 
     These are the place (K,) of each column among those of other families, -1 for a table; a point
-    (D,) at which tables start, each at a draw of its posterior without a clamp; and, for
-    `move_table`, each column's rows, the units' weights and numbers, and the window. The last three
-    are None without a table.
+    (D,) at which tables start, each at a draw of its posterior without a clamp; and, for the moves,
+    each column's rows, the units' weights and numbers, the window, and the `groups` of `groups_of`.
+    The last four are None without a table.
     """
     of_others = np.array([own is None for own in rows])
     first = np.zeros(target.dimension)
@@ -350,4 +369,4 @@ def with_rows(
         return place, first, None
     units = target.distinct()
     packed = List([_NO_ROWS if own is None else own.packed for own in rows])
-    return place, first, (packed, (units.weight, units.count), units.window)
+    return place, first, (packed, (units.weight, units.count), units.window, groups)

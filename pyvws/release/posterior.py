@@ -191,7 +191,9 @@ def fitted_run(
     weighting, final = _fitted(settings, loop, table)
     drawn = loop.predictors(final, settings.datasets, settings.draws_per_release)
     nothing = tells_nothing(loop, weighting, strict=strict)
-    judge_convergence(loop, strict=strict, clamped=weighting.clamp is not None)
+    public = settings.chosen_mechanism.facts.weights_source == "constant"
+    constant = float(weighting.fit.weights.flat[0]) if public else None
+    judge_convergence(loop, strict=strict, clamp=weighting.clamp, constant=constant)
     statement = _statement(settings, loop, table, weighting, final, seed=seed)
     tell_of_rest(statement, listener)
     outside = None

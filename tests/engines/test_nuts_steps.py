@@ -87,7 +87,7 @@ def _chain(
         function_list([_same] * len(densities), DRAW),
         *(np.zeros(1, np.int64), np.zeros(len(densities) + 1, np.int64), np.cumsum([0, *sizes])),
         *_begun(len(densities), sum(sizes), seed, warmup),
-        *(0.8, drawn, counts),
+        *(0.8, 1, drawn, counts),
     )
     return drawn, counts, started
 
@@ -145,6 +145,6 @@ def test_a_chain_without_a_start_says_so_and_one_asked_to_stop_ends() -> None:
         function_list([_same], DRAW),
         *(np.zeros(1, np.int64), np.zeros(2, np.int64), np.array([0, 3])),
         *_begun(1, 3, 1, 20),
-        *(0.8, np.empty((10, 3)), counts),
+        *(0.8, 1, np.empty((10, 3)), counts),
     )
     assert counts[compiled.DONE] == 0

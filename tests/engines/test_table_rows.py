@@ -23,10 +23,13 @@ from scipy.stats import norm, t
 from pyvws import Nominal, Normal, SamplerSettings
 from pyvws._base.checks import Floats
 from pyvws._base.cores import one_core
+from pyvws.engines import nuts
 from pyvws.engines.nuts import NativeEngine
+from pyvws.engines.table_groups import groups_of
 from pyvws.engines.table_rows import move_cells, move_rows, rows_of
 from pyvws.models.sequence import Conditional
 from pyvws.posterior.clamp import Clamp
+from pyvws.posterior.draws import Diagnostics
 from pyvws.posterior.joint_target import JointTarget
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.tables.design.cells import make_cells
@@ -159,6 +162,28 @@ def test_a_table_beside_another_family_has_the_same_draws_on_any_number_of_cores
     assert {"a.log_theta", "b.beta", "b.sigma"} <= set(first.draws)
     for name, values in first.draws.items():
         np.testing.assert_array_equal(values, second.draws[name])
+
+
+def test_chains_that_fail_are_made_once_more_four_times_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = SamplerSettings(draws=200, warmup=100, chains=2)
+    monkeypatch.setattr(nuts, "diagnosed", lambda *given: Diagnostics(1.1, 36.0, 36.0, 0))
+    totals: list[int] = []
+    fit = NativeEngine().sample_table(
+        two_columns(3.0), settings, seed=1, progress=lambda _, total: totals.append(total)
+    )
+    assert (set(totals), fit.n_draws) == ({2 * 300, 2 * 900}, 400)
+
+
+def test_a_level_moves_with_the_rows_that_only_its_units_have() -> None:
+    target = two_columns(3.0)
+    firsts, first_entries, _, (places, _), levels = groups_of(target, rows_of(target))
+    assert levels.tolist() == [0, 1]
+    # Each level of a, of which both shares are in the row of places 0 and 1, and its row of b.
+    assert places.tolist() == [[0, 2], [2, 4], [0, 2], [4, 6]]
+    assert len(first_entries) == 2
+    assert firsts[:, 2].tolist() == [0, 4, 8]
 
 
 def test_an_interrupt_stops_chains_of_tables() -> None:

@@ -11,7 +11,8 @@ from refusals import refused
 from pyvws.bounds.lipschitz import LipschitzBounds, lipschitz_bounds
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.engines.user_program import UserFit, UserProgram
-from pyvws.errors import ConvergenceWarning, InputError, MisfitWarning
+from pyvws.errors import ConvergenceError, ConvergenceWarning, InputError, MisfitWarning
+from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.registry import MODELS
 from pyvws.posterior.censoring import censored_share
 from pyvws.posterior.clamp import CLAMPS, Clamp
@@ -224,6 +225,19 @@ def test_the_share_outside_the_window_is_that_of_every_record(kind: str, weighte
             assert found.by_record[i] == (share if used[i] else 0.0)
 
 
+def test_remedies_of_a_clamp_name_what_is_still_to_be_done() -> None:
+    """A run with a public weight is not told to take one, nor one of tables of a step's size."""
+    short = Diagnostics(1.5, 10.0, 10.0, 0)
+    table = SimpleNamespace(model=ConditionalTable(levels=("x", "y")))
+    loop: Any = SimpleNamespace(problems=short.problems, model=SimpleNamespace(columns=(table,)))
+    with pytest.raises(ConvergenceError) as caught:
+        judge_convergence(loop, strict=True, clamp=Clamp(2.0, "deviance"), constant=0.125)
+    told = str(caught.value)
+    assert "weight below 0.125" in told
+    assert "exceeds 16 nats" in told
+    assert not any(word in told for word in ("target_accept", "coefficient_sd", "smallest_sd"))
+
+
 @pytest.mark.parametrize("fits", [1, 3, 12])
 def test_a_warning_of_chains_has_five_lines_and_counts_the_rest(fits: int) -> None:
     """The last fits are named, since the last one makes the release."""
@@ -241,7 +255,7 @@ def test_a_warning_of_chains_has_five_lines_and_counts_the_rest(fits: int) -> No
         model=SimpleNamespace(remedy=""),
     )
     with pytest.warns(ConvergenceWarning) as caught:
-        judge_convergence(loop, strict=False, clamped=False)
+        judge_convergence(loop, strict=False, clamp=None)
     lines = str(caught[0].message).splitlines()
     assert len(lines) == min(fits, 3) + 1 + (fits > 3)
     last = lines[min(fits, 3) - 1]

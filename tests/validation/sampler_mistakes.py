@@ -33,9 +33,10 @@ def edited(place: str, right: str, wrong: str, times: int = 1) -> tuple[str, Wro
 _NUTS = "pyvws.engines.nuts_steps:nuts_step"
 _ROWS = "pyvws.engines.table_rows:move_rows"
 _CELLS = "pyvws.engines.table_rows:move_cells"
+_GROUPS = "pyvws.engines.table_groups:move_groups"
 _SHARES = "pyvws.mechanisms.counts.class_shares:ClassShares"
 _HALF = "p[i] += 0.5 * step * g[i]\n                "
-_REVERSE = "_log_dirichlet(shares[p], count_after, L)"
+_REVERSE = "log_dirichlet(shares[p], count_after, L)"
 _GAIN = "low, high = window\n    value = 0.0"
 _OWN = "log_odds = _log_gamma(1.0 + own, rng)"
 
@@ -44,8 +45,8 @@ def doubled_window(with_rows: Any) -> Any:
     """The steps of tables take the window for twice as wide."""
 
     def wrong(*given: Any) -> Any:
-        place, first, (packed, units, (low, high)) = with_rows(*given)
-        return place, first, (packed, units, (2.0 * low, high))
+        place, first, (packed, units, (low, high), groups) = with_rows(*given)
+        return place, first, (packed, units, (2.0 * low, high), groups)
 
     return wrong
 
@@ -85,12 +86,12 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
     ),
     (
         "rows proposed from the prior",
-        edited(_ROWS, "_draw_shares(rng, count, L", "_draw_shares(rng, count_after, L"),
+        edited(_ROWS, "draw_shares(rng, count, L", "draw_shares(rng, count_after, L"),
         "statement/table-steps-rows",
     ),
     (
         "rows without their reverse",
-        edited(_ROWS, f"{_REVERSE} - _log", "-_log"),
+        edited(_ROWS, f"{_REVERSE} - log", "-log"),
         "statement/table-steps-rows",
     ),
     (
@@ -111,7 +112,7 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
     (
         "cells without their reverse",
         edited(
-            _CELLS, "ratio += _log_parts(before, log_rest, prior, whole[c], count_after[1])", "pass"
+            _CELLS, "ratio += _log_parts(before, others, prior, whole[c], count_after[1])", "pass"
         ),
         "statement/table-steps-cells-units",
     ),
@@ -124,6 +125,26 @@ SAMPLER_MISTAKES: Final[tuple[tuple[str, tuple[str, Wrong], str], ...]] = (
         "a wider window of cells",
         edited(_CELLS, _GAIN, "low, high = 2.0 * window[0], window[1]\n    value = 0.0"),
         "statement/table-steps-cells",
+    ),
+    (
+        "levels with their rows without their reverse",
+        edited(_GROUPS, "+ likely - as_likely", ""),
+        "statement/table-steps-groups",
+    ),
+    (
+        "levels with the reverse of one part",
+        edited(_GROUPS, "value = np.logaddexp(value, own)", "value = own"),
+        "statement/table-steps-groups",
+    ),
+    (
+        "levels with the prior of no row",
+        edited(_GROUPS, "ratio += (prior[w] - 1.0) * (new[w] - now[w])", "pass"),
+        "statement/table-steps-groups",
+    ),
+    (
+        "levels whose pattern keeps its other shares",
+        edited(_GROUPS, "shares[j] += now[1] - rest", "pass"),
+        "statement/table-steps-groups",
     ),
     (
         "a wider window of chains",

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from pyvws.engines import table_rows
+from pyvws.engines import table_groups, table_rows
 from pyvws.engines.nuts import NativeEngine
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws_validation._measured_case import Findings, MeasuredRow
@@ -33,6 +33,8 @@ _COPIES: Final = 200_000
 _LEAST_MOVED: Final = 0.5
 _SETTINGS: Final = SamplerSettings(draws=2_000, warmup=100, chains=4)
 _SEED: Final = 4
+_LEARNING: Final = 200  # Steps from whose records proposals are made.
+_ALONE: Final = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +75,37 @@ class ReversedStep(_Steps):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LevelsAlone(_Steps):
+    """Steps of levels with their rows, and no others, beside the moments of their target.
+
+    Of the units' rows one has too few records to move with a level, so these move alone as well.
+    """
+
+    def found(self) -> Findings:
+        target = two_columns(3.0, of_units=self.of_units)
+        distinct, rows = target.distinct(), table_rows.rows_of(target)
+        given = (distinct.weight, distinct.count), distinct.window
+        groups = table_groups.groups_of(target, rows)
+        learned = np.zeros(groups[0][-1, 2]), np.zeros(len(groups[-1]))
+        rng, z = np.random.default_rng(_SEED), np.log(np.full(target.dimension, 0.5))
+        total, own = np.zeros((2, len(distinct.weight)))
+        for table, block in zip(rows, target.blocks(), strict=True):
+            assert table is not None
+            table_rows.row_terms(table.packed, z[block], own)
+            total += own
+        drawn = np.empty((_ALONE, 3))
+        for at in range(-_LEARNING, _ALONE):
+            table_groups.move_groups(rng, groups, *given, z, total, learned, at < 0)
+            if self.of_units and rows[1] is not None:
+                table_rows.move_table(rng, rows[1].packed, *given, z[2:], total, own)
+            if at >= 0:
+                drawn[at] = np.exp(z[[0, 2, 4]])
+        known = moments_of_two(-3.0, of_units=self.of_units)
+        apart = errors_apart(with_products(drawn.reshape(4, -1, 3)), known)
+        return Findings((Measurement("standard errors", apart, 0.0, _LIMIT),), seeds=(_SEED,))
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableChains(_Steps):
     """Chains over two columns of two levels, beside the moments of their target."""
 
@@ -98,6 +131,8 @@ CASES: Final[tuple[MeasuredRow, ...]] = (
     ReversedStep(id="statement/table-steps-cells", move="cells"),
     ReversedStep(id="statement/table-steps-cells-beside", move="cells", beside_others=True),
     ReversedStep(id="statement/table-steps-cells-units", move="cells", of_units=True),
+    LevelsAlone(id="statement/table-steps-groups"),
+    LevelsAlone(id="statement/table-steps-groups-units", of_units=True),
     TableChains(id="statement/table-chains", epsilon=1.5),
     TableChains(id="statement/table-chains-wide", epsilon=3.0),
     TableChains(id="statement/table-chains-half", epsilon=6.0, clamp="half"),

@@ -18,6 +18,13 @@ def audit(
     records: Annotated[
         int, typer.Option(help="Records, or units, to leave out, one at a time.")
     ] = 20,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Put another record, or unit, in the place of each.")
+    ] = False,
+    repeats: Annotated[
+        int,
+        typer.Option(help="Whole runs to compare with and without a record, such as 100; 0: none."),
+    ] = 0,
     canaries: Annotated[
         int,
         typer.Option(help="Made-up records to try under noisy-counts, such as 1000; 0 for none."),
@@ -57,6 +64,8 @@ def audit(
         found = audited(
             frame,
             records=records,
+            replace=replace,
+            repeats=repeats,
             canaries=canaries,
             minutes=minutes,
             seed=seed,

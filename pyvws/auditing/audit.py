@@ -87,7 +87,7 @@ class Audit(InSheets):
     replaced : bool
         Whether another record, or unit, took the place of each.
     repeated : RepeatedRuns, optional
-        What datasets of repeated runs tell of the record of the largest loss: .record, .repeats,
+        What datasets of repeated runs tell of the record of the largest bound: .record, .repeats,
         .epsilon, .most.
     """
 
@@ -112,8 +112,8 @@ class Audit(InSheets):
         order = sorted(self.rows, key=lambda row: (row.kind != ITSELF, -np.nan_to_num(row.loss)))
         return (
             Sheet(
-                f"Loss of one draw {'by another' if self.replaced else 'without'} {self.unit} "
-                "(confidential), in nats. Larger = less private.",
+                f"Loss of one draw with{' another in place of' if self.replaced else 'out'} "
+                f"{self.unit} (confidential), in nats. Larger = less private.",
                 _HEADINGS,
                 [
                     (
@@ -188,7 +188,7 @@ def audit(
     schema has a unit, all records of one unit are left out.
 
     A loss takes the fit for what it says. `repeats` look at released datasets alone: whole runs
-    under fresh seeds, with and without the record of the largest loss. One half of the datasets
+    under fresh seeds, with and without the record of the largest bound. One half of the datasets
     makes a score of shares, deciles and means, and the other half shows an epsilon by exact limits.
 
     Noisy counts fit no model. Their audit takes `canaries` in the place of `records`: made-up
@@ -270,8 +270,7 @@ def audit(
             _refuse_long(time.monotonic() - began, runs - 1, longest)
     found = None
     if again and len(rows) > 1:
-        losses = [-1.0 if np.isnan(row.loss) else row.loss for row in rows[1:]]
-        one = chosen[1 + int(np.argmax(losses))]
+        one = chosen[1]  # Of the largest bound.
         like, record = whole[one.records[:1].tolist()], int(one.records[0]) + 1
         sides: list[list[Figures]] = []
         for table in (whole, one.neighbour(whole, run.plan.unit)):
@@ -288,11 +287,12 @@ def _released(
     run: Synthesizer, frame: nw.DataFrame[Any], seed: int, like: nw.DataFrame[Any]
 ) -> Figures:
     """The figures of the first dataset of a whole run; none of a run that is refused."""
-    assert run.schema is not None
+    schema = run.plan.schema
+    assert schema is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return figures(run.fit(frame.to_native(), seed=seed).datasets[0], like, run.schema)
+            return figures(run.fit(frame.to_native(), seed=seed).datasets[0], like, schema)
         except PyvwsError:
             return {}
 

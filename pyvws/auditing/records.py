@@ -51,9 +51,10 @@ def chosen_records(
     units = run.loop.source.units
     alike = by_record(run.loop.cells.cell_of_record, units)
     whose = np.arange(len(alike)) if units is None else units.of_record
+    rarest = _rarest(run)
     orders: dict[str, Iterator[int]] = {
         "largest bound": iter(np.argsort(-by_record(run.final.maxima, units), kind="stable")),
-        "lone level": iter(np.argsort(_rarest(run), kind="stable")),
+        "lone level": iter(np.argsort(rarest, kind="stable")[: (rarest < len(rarest)).sum()]),
         "extreme": _extremes(run),
         RANDOM: iter(rng.permutation(len(alike))),
     }

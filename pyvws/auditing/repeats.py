@@ -115,11 +115,12 @@ def epsilon_at_least(first: Floats, second: Floats, *, failure: float) -> float:
 
 
 def _events(first: Floats, other: Floats) -> list[tuple[float, float]]:
-    """Half-lines (low, high] that divide the releases at their quantiles."""
-    cuts = np.unique(
+    """Half-lines (low, high] that divide the releases between their quantiles."""
+    values = np.unique(
         np.quantile(np.concatenate([first, other]), np.linspace(0, 1, _MOST_EVENTS), method="lower")
     )
-    return [pair for cut in cuts for pair in ((-math.inf, float(cut)), (float(cut), math.inf))]
+    cuts = [-math.inf, *(0.5 * (values[:-1] + values[1:])).tolist()]
+    return [pair for cut in cuts for pair in ((-math.inf, cut), (cut, math.inf))]
 
 
 def _limit(first: Floats, other: Floats, event: tuple[float, float], failure: float) -> float:

@@ -20,6 +20,7 @@ from pyvws.models.model import Draws, Family, Start, level_places
 from pyvws.tables.design.cells import Cells
 
 _MOST_SHARES: Final = 5 * 10**7  # Numbers of all draws together: 400 megabytes.
+_PRIOR_COUNT: Final = 0.5  # Jeffreys' prior. With less, the level of a lone record tells of it.
 
 
 def weighted_counts(
@@ -106,11 +107,11 @@ def cell_slopes(
 
 @dataclass(frozen=True, slots=True)
 class ConditionalTable(Family):
-    """P(y_i = l | pattern p) = theta_pl, and theta_p ~ Dirichlet(c / L, ..., c / L).
+    """P(y_i = l | pattern p) = theta_pl, and theta_p ~ Dirichlet(a, ..., a), where a = c / L.
 
     A pattern is one combination of the predictors' levels, which the one column of the design
     counts from 0 to P - 1. The pseudo posterior is known:
-    theta_p ~ Dirichlet(c / L + sum alpha_i 1{pattern p, y_i = l}), independent over patterns. So
+    theta_p ~ Dirichlet(a + sum alpha_i 1{pattern p, y_i = l}), independent over patterns. So
     draws are exact and independent, no chain has to converge, and many records cost no more than
     few. A pattern without records has the prior's shares. Under a clamp the posterior is not known,
     and a chain moves pattern by pattern. All interactions of the predictors are
@@ -123,9 +124,10 @@ class ConditionalTable(Family):
     ----------
     levels : sequence of str
         Every label that the outcome can have, 2 or more, known without looking at the data.
-    concentration : float
-        c, the number of records that the prior of each pattern counts for. Larger = shares nearer
-        to 1 / L, and a smaller epsilon.
+    concentration : float, optional
+        c, the number of records that the prior of each pattern counts for; by default L / 2, half a
+        record for each level. Larger = shares nearer to 1 / L, and a smaller epsilon. Where the
+        prior of a level counts for less than some 0.3, a lone record can lose more than is stated.
 
     Raises
     ------
@@ -143,12 +145,15 @@ class ConditionalTable(Family):
     levels: tuple[str, ...] = setting(
         (), "Public labels of the outcome, all that there can be; the data's if not given."
     )
-    concentration: float = setting(1.0, "Records that the prior of a pattern counts for.")
+    concentration: float | None = setting(
+        None, "Records that the prior of a pattern counts for; half a record a level if not given."
+    )
     patterns: int | None = field(default=None, metadata={"prepared": True})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", distinct_labels(self.levels))
-        positive(self.concentration, "concentration")
+        if self.concentration is not None:
+            positive(self.concentration, "concentration")
 
     @property
     def outcome_labels(self) -> tuple[str, ...] | None:
@@ -169,7 +174,9 @@ class ConditionalTable(Family):
 
     @property
     def prior_count(self) -> float:
-        """c / L, the records that the prior counts for each level of a pattern."""
+        """a, the records that the prior counts for each level of a pattern."""
+        if self.concentration is None:
+            return _PRIOR_COUNT
         return self.concentration / len(self.levels)
 
     def counts(self, cells: Cells, weights: Floats) -> Floats:

@@ -31,32 +31,37 @@ _ANY: Final = 1e6
 
 LOSSES: Final = {1_000: (43.0, 59.0), 10_000: (425.0, 589.0), 100_000: (4_248.0, 5_889.0)}
 """By the number of records, the losses in nats that the caveat on weights states."""
-MOST_AT_PUBLIC_T: Final = 2.5
+MOST_AT_PUBLIC_T: Final = 2.0
 """The loss in nats that 99 in 100 draws stay below, by the caveat on a public t."""
 LEAST_OF_MANY: Final = 20.0
-"""What 1 in 100 draws lose at least where a lone record's level is one of 50, in nats."""
-LEAST_OF_SEARCH: Final = {1_000: 30.0, 10_000: 350.0, 100_000: 2_500.0}
+"""What 1 in 100 draws lose at least where a prior of 1 record has 50 levels, in nats."""
+LEAST_OF_SEARCH: Final = {1_000: 10.0, 10_000: 40.0, 100_000: 300.0}
 """By the number of records, what half of the draws lose by the caveat on a searched t, in nats."""
 
 
-def shapes(counts: tuple[int, ...], **settings: Any) -> tuple[Floats, float]:
+def shapes(
+    counts: tuple[int, ...], *, concentration: float | None = None, **settings: Any
+) -> tuple[Floats, float]:
     """The Dirichlet shapes (L,) of a run on these counts, and its stated epsilon; LW by default."""
     levels, known = np.repeat(np.arange(len(counts)), counts), _LEVELS[: len(counts)]
-    table, schema = table_of(counts)
+    table, schema = table_of(counts, concentration)
     with expected(*OF_TABLES):
         release = synthesize(
             table, schema=schema, **{"mechanism": "lw", "datasets": 1, "seed": SEED, **settings}
         )
     weights = release.records["weight_final"].to_numpy()
     sums = weighted_counts(np.zeros(len(levels)), levels, weights, 1, len(known))[0]
-    prior = ConditionalTable(levels=known).concentration / len(known)
-    return prior + sums, release.privacy["epsilon_per_dataset"]
+    sums += ConditionalTable(known, concentration).prior_count
+    return sums, release.privacy["epsilon_per_dataset"]
 
 
-def table_of(counts: tuple[int, ...]) -> tuple[pl.DataFrame, Schema]:
+def table_of(
+    counts: tuple[int, ...], concentration: float | None = None
+) -> tuple[pl.DataFrame, Schema]:
     """A table of one column with these counts (L,) of its levels, and its schema."""
     levels = np.repeat(np.arange(len(counts)), counts)
-    column = Column(model="table", levels=_LEVELS[: len(counts)])
+    prior = {} if concentration is None else {"concentration": concentration}
+    column = Column(model="table", levels=_LEVELS[: len(counts)], settings=prior)
     return pl.DataFrame({"y": np.array(_LEVELS)[levels].tolist()}), Schema({"y": column})
 
 
@@ -111,8 +116,9 @@ class WeightsLoss(MeasuredRow):
         return Findings(tuple(measured))
 
 
-AT_T: Final = {"mechanism": "inverse", "t": 2.0}
+AT_T: Final[dict[str, Any]] = {"mechanism": "inverse", "t": 2.0}
 _FOUR: Final = (0.6, 0.3, 0.1)
+_FIFTY: Final = (1 / 49,) * 49
 
 WEIGHTS: Final = WeightsLoss(
     id="guarantee/weights-recomputed",
@@ -123,15 +129,20 @@ _LITTLE: Final = ((0.0, MOST_AT_PUBLIC_T),) * 2
 _MUCH: Final = ((0.0, _ANY), (LEAST_OF_MANY, _ANY))
 AT_PUBLIC_T: Final = tuple(
     WeightsLoss(
-        id=f"guarantee/inverse-recomputed-{len(shares) + 1}-levels",
+        id=f"guarantee/inverse-recomputed-{len(shares) + 1}-levels{'-thin-prior' * bool(prior)}",
         paper="vws2024, section 2.1, under a map of pyvws",
-        settings=AT_T,
+        settings=AT_T | prior,
         shares=shares,
         of_draws=0.99,
         said=dict.fromkeys(LOSSES, ranges),
         above_stated=False,
     )
-    for shares, ranges in (((0.5, 0.5), _LITTLE), (_FOUR, _LITTLE), ((1 / 49,) * 49, _MUCH))
+    for shares, ranges, prior in (
+        ((0.5, 0.5), _LITTLE, {}),
+        (_FOUR, _LITTLE, {}),
+        (_FIFTY, _LITTLE, {}),
+        (_FIFTY, _MUCH, {"concentration": 1.0}),
+    )
 )
 AT_SEARCHED_T: Final = WeightsLoss(
     id="guarantee/inverse-searched-recomputed",

@@ -20,7 +20,7 @@ from pyvws._base.seeds import chosen_seed
 from pyvws.auditing.canaries import CanaryAudit, canary_audit
 from pyvws.auditing.losses import Fitted, loss
 from pyvws.auditing.records import Chosen, chosen_records
-from pyvws.auditing.repeats import Figures, RepeatedRuns, figures, tested
+from pyvws.auditing.repeats import Figures, RepeatedRuns, figures, repeated_runs
 from pyvws.errors import ConvergenceError, InputError, PyvwsError
 from pyvws.release.posterior import FittedRun, fitted_run
 from pyvws.release.synthesizer import Synthesizer
@@ -278,7 +278,7 @@ def audit(
             for own in rng.integers(2**53, 2**62, again):
                 progress(runs - 2 * again + sum(map(len, sides)), runs)
                 sides[-1].append(_released(run, table, int(own), like))
-        found = tested(record, *sides)
+        found = repeated_runs(record, *sides)
     progress(runs, runs)
     return Audit(tuple(rows), of_whole[2], run.plan.unit_of_privacy, replace, found)
 

@@ -47,7 +47,7 @@ class RepeatedRuns:
     most: float
 
 
-def tested(record: int, first: Sequence[Figures], second: Sequence[Figures]) -> RepeatedRuns:
+def repeated_runs(record: int, first: Sequence[Figures], second: Sequence[Figures]) -> RepeatedRuns:
     """The test of R datasets of each of two tables, by the figures of each dataset."""
     names = sorted({name for own in (*first, *second) for name in own}, key=str)
     one, other = (

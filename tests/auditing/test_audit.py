@@ -21,7 +21,7 @@ from pyvws.auditing import audit as audits
 from pyvws.auditing import losses
 from pyvws.auditing.audit import ITSELF
 from pyvws.auditing.records import Chosen
-from pyvws.auditing.repeats import figures, tested
+from pyvws.auditing.repeats import figures, repeated_runs
 from pyvws.posterior import pseudo_posterior
 from pyvws.posterior.clamp import Clamp
 
@@ -198,9 +198,9 @@ def test_tables_that_are_told_apart_each_time_show_all_that_can_be_shown(repeats
     """And equal tables next to nothing."""
     rng = np.random.default_rng(repeats)
     alike = [[{("y", "a"): float(x)} for x in rng.normal(size=repeats)] for _ in range(2)]
-    found = tested(1, *alike)
+    found = repeated_runs(1, *alike)
     assert found.epsilon < 0.3
-    apart = tested(1, alike[0], [{("y", "a"): 99.0 + own["y", "a"]} for own in alike[1]])
+    apart = repeated_runs(1, alike[0], [{("y", "a"): 99.0 + own["y", "a"]} for own in alike[1]])
     assert apart.epsilon == pytest.approx(apart.most)
 
 

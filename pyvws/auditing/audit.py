@@ -84,6 +84,9 @@ class Audit(InSheets):
         The epsilon of a dataset that the run on the whole table states; larger = less private.
     unit : str
         Whose change a loss is for.
+    prior_count : float, optional
+        The fewest records that the prior of a conditional table counts for a level; larger = a lone
+        record loses less.
     replaced : bool
         Whether another record, or unit, took the place of each.
     repeated : RepeatedRuns, optional
@@ -94,6 +97,7 @@ class Audit(InSheets):
     rows: tuple[AuditedRecord, ...]
     stated: float
     unit: str
+    prior_count: float | None = None
     replaced: bool = False
     repeated: RepeatedRuns | None = None
 
@@ -110,6 +114,9 @@ class Audit(InSheets):
     def sheets(self) -> tuple[Sheet]:
         """A row for each record, the largest losses first."""
         order = sorted(self.rows, key=lambda row: (row.kind != ITSELF, -np.nan_to_num(row.loss)))
+        prior = ""
+        if self.prior_count is not None:
+            prior = f" The prior of a table's level counts {self.prior_count:.3g} records or more."
         return (
             Sheet(
                 f"Loss of one draw with{' another in place of' if self.replaced else 'out'} "
@@ -125,12 +132,13 @@ class Audit(InSheets):
                 notes=(PROVES_NOTHING,),
                 lead=(
                     f"The run on the whole table states {self.stated:.4g} a dataset. The largest "
-                    f"loss found is {_in_words(self.largest)}.",
+                    f"loss found is {_in_words(self.largest)}.{prior}",
                     *([] if self.repeated is None else [_of_repeats(self.repeated)]),
                 ),
                 facts={
                     "stated": self.stated,
                     "largest": _of_json(self.largest),
+                    "prior_count": self.prior_count,
                     "rows": [asdict(row) | {"loss": _of_json(row.loss)} for row in self.rows],
                     "replaced": self.replaced,
                     "repeated": None if self.repeated is None else asdict(self.repeated),
@@ -221,7 +229,7 @@ def audit(
     Returns
     -------
     Audit
-        .rows, .stated, .largest, .repeated. Confidential.
+        .rows, .stated, .largest, .prior_count, .repeated. Confidential.
     CanaryAudit
         With canaries: .bound, .mu, .stated, .verdict. Confidential.
 
@@ -280,7 +288,14 @@ def audit(
                 sides[-1].append(_released(run, table, int(own), like))
         found = repeated_runs(record, *sides)
     progress(runs, runs)
-    return Audit(tuple(rows), of_whole[2], run.plan.unit_of_privacy, replace, found)
+    return Audit(
+        rows=tuple(rows),
+        stated=of_whole[2],
+        unit=run.plan.unit_of_privacy,
+        prior_count=of_whole[1].prior_count,
+        replaced=replace,
+        repeated=found,
+    )
 
 
 def _released(

@@ -77,6 +77,13 @@ class Fitted:
         return tables and self.clamp is None
 
     @property
+    def prior_count(self) -> float | None:
+        """The fewest records that a conditional table's prior counts for a level; None without."""
+        models = (column.model for column in self.columns)
+        counts = (model.prior_count for model in models if isinstance(model, ConditionalTable))
+        return min(counts, default=None)
+
+    @property
     def parameters(self) -> list[Floats]:
         """The Dirichlet parameters (P, L) of each conditional that is a table."""
         return [

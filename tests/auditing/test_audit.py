@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from refusals import refused
 from runs import SEED, command
 from scipy.special import gammaln
+from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.auditing import audit as audits
@@ -22,8 +23,11 @@ from pyvws.auditing import losses
 from pyvws.auditing.audit import ITSELF
 from pyvws.auditing.records import Chosen
 from pyvws.auditing.repeats import figures, repeated_runs
+from pyvws.commands.cli import app
+from pyvws.errors import InputError
 from pyvws.posterior import pseudo_posterior
 from pyvws.posterior.clamp import Clamp
+from pyvws.report.output_folder import read_public
 
 LEVELS = vws.Schema({"y": vws.Column(model="table", levels=["a", "b", "c"])})
 FEW: dict[str, Any] = {"seed": SEED, "schema": LEVELS, "draws": 400}
@@ -50,6 +54,7 @@ def test_the_jump_of_lw_and_the_inverse_map_beside_it(n: int) -> None:
     inverse = vws.audit(lone(n), mechanism="inverse", t=2.0, records=3, **FEW)
     assert of(inverse, n).loss <= 2.0 <= inverse.stated
     assert inverse.largest == of(inverse, n).loss
+    assert "table's level counts 0.5 records" in inverse.sheets[0].lead[0]
 
 
 @pytest.mark.quick
@@ -257,3 +262,53 @@ def test_the_command_prints_what_the_function_finds(tmp_path: Path) -> None:
     assert [row["kind"] for row in told["rows"]] == [row.kind for row in found.rows]
     assert repr(found) == "Audit(2 left out)"
     assert audits.PROVES_NOTHING in found.sheets[0].notes
+
+
+def refusal(*words: object) -> str:
+    """The key of what a command refuses."""
+    error = CliRunner().invoke(app, [str(word) for word in words]).exception
+    assert isinstance(error, InputError)
+    return error.key
+
+
+def test_a_release_says_that_an_audit_was_made(tmp_path: Path) -> None:
+    """Outside stands what was asked, whatever was found; the figures stay inside."""
+    table, out = tmp_path / "t.csv", tmp_path / "out"
+    lone(200).write_csv(table)
+    (tmp_path / "s.toml").write_text(LEVELS.text)
+    given = ("--schema", tmp_path / "s.toml", "--mechanism", "lw", "--draws", 200)
+    command("synthesize", table, "--out", out, *given, "--datasets", 2)
+    before = {file: file.read_bytes() for file in (out / "release").iterdir()}
+    assert not read_public(out).audit
+    words = ("audit", table, "--for", out, "--records", 2)
+    told = json.loads(command(*words, "--replace", "--json"))
+    summary = json.loads((out / "confidential" / "summary.json").read_text())
+    assert told["stated"] == pytest.approx(2.0 * summary["epsilon"])
+    figures = json.loads((out / "confidential" / "audit.json").read_text())
+    assert figures["rows"] == told["rows"]
+    assert {file: file.read_bytes() for file in before} == before
+    said = json.loads((out / "release" / "audit.json").read_text())
+    assert {*said} == {"release_id", "records", "replace", "repeats"}
+    command("report", out)
+    for page in ("release", "confidential"):
+        text = (out / page / "report.html").read_text()
+        assert "An audit of this run was made. Up to 2 records, or units, were replaced" in text
+        assert "it proves nothing" in text
+    (out / "release" / "audit.json").write_text(json.dumps({**said, "release_id": "0" * 32}))
+    assert not read_public(out).audit
+    for key, more in (("audit-of-other-settings", ("--seed", SEED)), ("audit-of-other-table", ())):
+        if not more:
+            lone(202).write_csv(table)
+        assert refusal(*words, *more) == key
+
+
+def test_an_audit_of_another_run_is_not_noted(tmp_path: Path) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / "out"
+    lone(200).write_csv(table)
+    (tmp_path / "s.toml").write_text(LEVELS.text)
+    given = ("--schema", tmp_path / "s.toml", "--mechanism", "lw", "--draws", 200)
+    command("synthesize", table, "--out", out, *given, "--datasets", 2)
+    config = out / "confidential" / "run.toml"
+    config.write_text(config.read_text().replace("c = 1.0", "c = 0.5"))
+    assert refusal("audit", table, "--for", out, "--records", 1) == "audit-of-other-run"
+    assert not (out / "release" / "audit.json").exists()

@@ -302,8 +302,7 @@ def _released(
     run: Synthesizer, frame: nw.DataFrame[Any], seed: int, like: nw.DataFrame[Any]
 ) -> Figures:
     """The figures of the first dataset of a whole run; none of a run that is refused."""
-    schema = run.plan.schema
-    assert schema is not None
+    schema: Any = run.plan.schema
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
+from narwhals.typing import IntoDataFrame
 from scipy import stats
 
 from pyvws._base.checks import Floats
@@ -67,7 +68,7 @@ def repeated_runs(record: int, first: Sequence[Figures], second: Sequence[Figure
     return RepeatedRuns(record, len(first), shown, max(0.0, math.log(miss / (1.0 - miss))))
 
 
-def figures(dataset: Any, like: nw.DataFrame[Any], schema: Schema) -> Figures:
+def figures(dataset: IntoDataFrame, like: nw.DataFrame[Any], schema: Schema) -> Figures:
     """Shares of levels, deciles and means of numbers, and shares of rows that are near a record.
 
     `like` has the record. A row has some or more of its values. The number of rows is left out.

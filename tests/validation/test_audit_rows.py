@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from pyvws_validation.cases import audits
 from pyvws_validation.report import Row
+from test_guarantee import plant
 
-from pyvws.auditing import canaries, losses
-from pyvws.evaluation import attack_risk
+from pyvws.auditing import losses
 
+_ATTACK = "pyvws.evaluation.attack_risk"
 BY_ID = {case.id.partition("/")[2]: case for case in audits.CASES}
 
 
@@ -43,14 +44,16 @@ def test_weights_held_fixed_in_the_audit_are_seen(
 
 def test_canaries_guessed_from_confidential_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guesses from the exact counts of the copy: more right ones than the claim allows."""
-    right = canaries._told
 
-    def wrong(*given: Any) -> Any:
-        for told in right(*given):
-            exact = np.bincount(told.cells[told.cells >= 0], minlength=len(told.counts))
-            yield dataclasses.replace(told, counts=exact)
+    def exactly(told_of: Any) -> Any:
+        def wrong(*given: Any) -> Any:
+            for told in told_of(*given):
+                exact = np.bincount(told.cells[told.cells >= 0], minlength=len(told.counts))
+                yield dataclasses.replace(told, counts=exact)
 
-    monkeypatch.setattr(canaries, "_told", wrong)
+        return wrong
+
+    plant(monkeypatch, "pyvws.auditing.canaries:_told", exactly)
     found = row("audit-canaries")
     assert found.verdict == "fail"
     assert found.measurements[0].value > found.measurements[0].high
@@ -61,15 +64,17 @@ def test_a_control_group_from_the_table_is_seen(
     asked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is refused; and where nothing refuses it, the risk of what is released is hidden."""
-    right = attack_risk.plain_tables
 
-    def wrong(*given: Any, **named: Any) -> Any:
-        found = right(*given, **named)
-        return dataclasses.replace(found, synthetic=[*found.synthetic[:-1], found.original])
+    def from_the_table(tables: Any) -> Any:
+        def wrong(*given: Any, **named: Any) -> Any:
+            found = tables(*given, **named)
+            return dataclasses.replace(found, synthetic=[*found.synthetic[:-1], found.original])
 
-    monkeypatch.setattr(attack_risk, "plain_tables", wrong)
+        return wrong
+
+    plant(monkeypatch, f"{_ATTACK}:plain_tables", from_the_table)
     if not asked:
-        monkeypatch.setattr(attack_risk, "_refuse_original_records", lambda *_: None)
+        plant(monkeypatch, f"{_ATTACK}:_refuse_original_records", lambda _: lambda *_: None)
     found = row("control-group")
     assert found.verdict == "fail"
     if not asked:

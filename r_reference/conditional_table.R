@@ -14,6 +14,17 @@ weighted_counts <- function(pattern, level, weights, P, L) {
   n
 }
 
+# Quantity: the median of the largest -log share of S draws from Beta(own, others). All S shares lie
+# above x with probability 1/2 where one lies below with probability 1 - 2^(-1/S).
+median_maxima <- function(own, others, S) {
+  below <- -expm1(-log(2) / S)
+  found <- numeric(length(own))
+  for (i in seq_along(own)) {
+    found[i] <- -log(qbeta(below, own[i], others[i]))
+  }
+  found
+}
+
 # Quantity: the log-likelihood of each record at one draw of the shares (patterns, levels).
 log_likelihood <- function(pattern, level, share) {
   found <- numeric(length(pattern))

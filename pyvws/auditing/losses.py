@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, gammaln
 
 from pyvws._base.checks import Floats
-from pyvws.models.conditional_table import ConditionalTable
+from pyvws.models.conditional_table import ConditionalTable, log_dirichlet
 from pyvws.models.sequence import Conditional, TableCells, TableModel, draws_of
 from pyvws.posterior.clamp import Clamp
 from pyvws.posterior.draws import Posterior
@@ -190,16 +190,9 @@ def _of_tables(first: Fitted, second: Fitted, rng: np.random.Generator) -> Float
     for own, other in zip(first.parameters, second.parameters, strict=True):
         for pattern in np.flatnonzero((own != other).any(axis=1)):
             a, b = own[pattern], other[pattern]
-            found += _log_dirichlet(a, rng) @ (a - b)
+            found += log_dirichlet(a, _DRAWS, rng) @ (a - b)
             found += gammaln(a.sum()) - gammaln(a).sum() - gammaln(b.sum()) + gammaln(b).sum()
     return found
-
-
-def _log_dirichlet(a: Floats, rng: np.random.Generator) -> Floats:
-    """Log shares (S, L) of a Dirichlet distribution; those of small parameters stay finite."""
-    shape = np.broadcast_to(a, (_DRAWS, len(a)))
-    log_theta = np.log(rng.standard_gamma(shape + 1.0)) + np.log1p(-rng.random(shape.shape)) / shape
-    return np.asarray(log_theta - np.logaddexp.reduce(log_theta, axis=1)[:, None])
 
 
 def log_ratio(

@@ -21,8 +21,9 @@ class InverseWeighted(MechanismBase):
 
     `t` (nats, above 0) is public, and epsilon is what comes of it; larger = less protected. The
     least and the largest bound of the table enter no weight, so one record moves the weights of
-    others no further than it moves their bounds. With `search_t` the run finds t for an epsilon in
-    the place of a given t. Then one record can move t, and with it all weights.
+    others no further than it moves their bounds. Where all columns are conditional tables, Delta_i
+    is the median of what draws give, so no draw moves a weight. With `search_t` the run finds t for
+    an epsilon in the place of a given t. Then one record can move t, and with it all weights.
     """
 
     declared = Facts(
@@ -73,7 +74,8 @@ class InverseWeighted(MechanismBase):
     def weigh(self, loop: Loop, request: Request) -> Weighting:
         """The fit at the public t, or at the t that brings the bound below the target."""
         risk, window = bound_risk(loop), request.window
-        bounds = loop.unweighted().bounds.by_record
+        closed = loop.closed_bounds()
+        bounds = loop.unweighted().bounds.by_record if closed is None else closed
 
         def weights_at(t: float) -> Floats:
             return inverse_weights(bounds, t=t, power=self.power)

@@ -177,6 +177,9 @@ class Loop(Protocol):
     def unweighted(self) -> WeightedFit:
         """The ordinary posterior, fitted once."""
 
+    def closed_bounds(self) -> Floats | None:
+        """Unweighted bounds (N,) that no draw moves, in nats; None without a closed form."""
+
     def sizes(self, fit: WeightedFit, s: int) -> Floats:
         """|term| (N,) of each record at draw s of a clamped fit, in nats and before weights."""
 

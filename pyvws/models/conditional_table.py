@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, betaln
 
 from pyvws._base.checks import Arrays, Floats, Ints, distinct_labels, positive, same_length
 from pyvws._base.kernels import kernel
@@ -41,6 +42,30 @@ def weighted_counts(
             raise InputError.by("codes-outside", name=name, most=most - 1)
     sums = np.bincount(patterns * L + levels, weights=alpha, minlength=P * L)
     return np.asarray(sums.reshape(P, L), dtype=np.float64)
+
+
+def median_maxima(own: ArrayLike, others: ArrayLike, S: int) -> Floats:
+    """The median (C,) of the largest -log share of S draws from Beta(own, others), in nats.
+
+    Half of all fits with S draws have a larger one. No draw moves it, and it falls as the weighted
+    records `own` (C,) of a cell rise, prior included; `others` (C,) are those of its pattern.
+    """
+    a, b = np.asarray(own, np.float64), np.asarray(others, np.float64)
+    below = -math.expm1(-math.log(2.0) / S)
+    share = betaincinv(a, b, below)
+    # Near 0 the share of the beta below x is x^a / (a B(a, b)).
+    log_small = (math.log(below) + np.log(a) + betaln(a, b)) / a
+    return -np.where(share > 1e-290, np.log(np.maximum(share, 1e-290)), log_small)
+
+
+def log_dirichlet(shapes: Floats, S: int, rng: Generator) -> Floats:
+    """S draws of the log shares (S, ..., L) under Dirichlet shapes (..., L)."""
+    shape = np.broadcast_to(shapes, (S, *shapes.shape))
+    # Of a small shape a, gamma(a) = gamma(a + 1) U^(1/a) can be 0 to a computer; its log not.
+    log_theta = np.log(rng.standard_gamma(shape + 1.0))
+    log_theta += np.log1p(-rng.random(shape.shape)) / shape
+    log_theta -= np.logaddexp.reduce(log_theta, axis=-1)[..., None]
+    return np.asarray(log_theta)
 
 
 @kernel
@@ -117,9 +142,6 @@ class ConditionalTable(Family):
     and a chain moves pattern by pattern. All interactions of the predictors are
     in the table, and nothing ties one pattern to another: choose few predictors.
 
-    With few predictors there are few kinds of records, and LW at g = 0 gives all records of the
-    riskiest kind weight 0. Then choose g above 0, or SW.
-
     Parameters
     ----------
     levels : sequence of str
@@ -185,6 +207,13 @@ class ConditionalTable(Family):
         P, L = self.patterns or 0, len(self.levels)
         return weighted_counts(patterns_of(cells), level_places(cells), sums, P, L)
 
+    def median_maxima(self, cells: Cells, S: int) -> Floats:
+        """Each cell's (C,) median of max_s |log share| over S draws of the unweighted posterior."""
+        n = self.counts(cells, np.ones(len(cells.cell_of_record))) + self.prior_count
+        pattern = patterns_of(cells)
+        own = n[pattern, level_places(cells)]
+        return median_maxima(own, n.sum(axis=1)[pattern] - own, S)
+
     def density_data(self, cells: Cells, weights: Floats) -> tuple[Any, ...]:
         return self.counts(cells, weights), self.prior_count
 
@@ -202,13 +231,7 @@ class ConditionalTable(Family):
         return draws["log_theta"].reshape(len(draws["log_theta"]), -1)
 
     def exact_draws(self, cells: Cells, weights: Floats, S: int, rng: Generator) -> Draws | None:
-        counts = self.counts(cells, weights) + self.prior_count
-        shape = np.broadcast_to(counts, (S, *counts.shape))
-        # Of a small shape a, gamma(a) = gamma(a + 1) U^(1/a) can be 0 to a computer; its log not.
-        log_theta = np.log(rng.standard_gamma(shape + 1.0))
-        log_theta += np.log1p(-rng.random(shape.shape)) / shape
-        log_theta -= np.logaddexp.reduce(log_theta, axis=2)[:, :, None]
-        return {"log_theta": log_theta}
+        return {"log_theta": log_dirichlet(self.counts(cells, weights) + self.prior_count, S, rng)}
 
     def log_likelihood(self, draws: Draws, cells: Cells) -> Floats:
         return draws["log_theta"][:, patterns_of(cells), level_places(cells)]

@@ -18,6 +18,7 @@ from pyvws._base.checks import Floats
 from pyvws.engines.sampler_settings import SamplerSettings
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.mechanisms.weighing import ReferenceSizes, WeightedFit
+from pyvws.models.conditional_table import ConditionalTable
 from pyvws.models.model import Draws, Model
 from pyvws.models.sequence import DrawnColumn, TableCells, TableModel
 from pyvws.posterior.clamp import Clamp
@@ -26,7 +27,7 @@ from pyvws.posterior.prediction import predicted
 from pyvws.posterior.pseudo_posterior import PseudoPosterior
 from pyvws.privacy.seller import Seller
 from pyvws.statement.parts import draw_of_dataset
-from pyvws.synthesis.fit_sources import FitProgress, FitSource
+from pyvws.synthesis.fit_sources import FitProgress, FitSource, ModelSource
 from pyvws.synthesis.reference import Reference
 from pyvws.synthesis.strict_seller import draw_name
 from pyvws.tables.design.cells import Cells, Records
@@ -257,6 +258,25 @@ class SynthesisLoop:
         return self.once(
             "unweighted", lambda: self.fit(np.ones(self.cells.n_records), "unweighted")
         )
+
+    def closed_bounds(self) -> Floats | None:
+        """Unweighted bounds (N,) that no draw moves, in nats, where all columns are tables.
+
+        A record's is the sum over columns of the median of max_s |l_ik(theta_s)| over the settings'
+        draws. None for other families, for units and exponents, and for a `threshold` below 1.
+        """
+        source, S = self.source, self.settings.draws * self.settings.chains
+        if not isinstance(source, ModelSource) or source.threshold < 1.0:
+            return None
+        if source.units is not None or source.exponents is not None:
+            return None
+        bounds = np.zeros(self.cells.n_records)
+        for column in source.whole.columns:
+            if not isinstance(column.model, ConditionalTable):
+                return None
+            of_cell = np.append(column.model.median_maxima(column.cells, S), 0.0)
+            bounds += of_cell[column.places(len(bounds))]  # The last for a record without a term.
+        return bounds
 
     def shift(self, *, by_column: bool = False, map: str = "linear") -> float:
         """LW's shift g by default, as a share of c; with `by_column` for weights by column.

@@ -189,11 +189,8 @@ def inverse_weights(by_record: ArrayLike, *, t: float, power: float = 1.0) -> Fl
     >>> inverse_weights([0.5, 2.0, 8.0], t=2.0, power=0.5).tolist()
     [1.0, 1.0, 0.5]
     """
-    bounds, level, exponent = (
-        vector(by_record, "by_record"),
-        positive(t, "t"),
-        positive(power, "power"),
-    )
+    bounds = vector(by_record, "by_record")
+    level, exponent = positive(t, "t"), positive(power, "power")
     wrong = ~(bounds >= 0)
     if wrong.any():
         raise InputError.by("by-record-values", wrong=positions(wrong))

@@ -14,7 +14,12 @@ from scipy.special import digamma, polygamma
 
 import pyvws as vws
 from pyvws import Column, InputError, Schema
-from pyvws.models.conditional_table import ConditionalTable, weighted_counts
+from pyvws.models.conditional_table import (
+    ConditionalTable,
+    log_dirichlet,
+    median_maxima,
+    weighted_counts,
+)
 from pyvws.models.registry import MODELS, family_of
 from pyvws.tables.design.cells import make_cells
 from pyvws.tables.design.public import public_design
@@ -168,3 +173,13 @@ def test_every_other_family_has_a_sampled_target():
     own = {name for name, model in MODELS.items() if isinstance(model, ConditionalTable)}
     assert own == {"table"}
     assert set(SAMPLED) == set(MODELS) - own
+
+
+@pytest.mark.draws
+@pytest.mark.parametrize(("own", "others"), [(0.5, 9.0), (1.5, 800.0), (300.0, 2.0), (0.01, 40.0)])
+def test_half_of_all_fits_have_a_larger_maximum(own: float, others: float) -> None:
+    found = median_maxima([own], [others], 50)[0]
+    log_share = log_dirichlet(np.array([own, others]), 50 * 2000, np.random.default_rng(5))[:, 0]
+    above = (-log_share).reshape(2000, 50).max(axis=1) > found
+    assert abs(above.mean() - 0.5) < 0.06  # Five standard errors of 2,000 fits.
+    assert median_maxima([own + 1.0], [others], 50)[0] < found

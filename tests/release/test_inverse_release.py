@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from runs import SEED, command, in_steps, release_of, synthesizer
 from test_survey_weights import people, schema
 
@@ -100,6 +102,23 @@ def test_nearly_equal_shares_come_out_nearly_equal() -> None:
     weights = release_of(table, schema=own, mechanism="inverse", t=2.0).records["weight"].to_numpy()
     assert weights[:999].tolist() == [1.0] * 999
     assert 0.0 < weights[-1] < 0.25
+
+
+@given(st.permutations([300, 300, 99, 1]), st.integers(1, 2**40))
+@settings(max_examples=4, derandomize=True, deadline=None)
+def test_of_tables_equal_cells_have_equal_weights_whatever_the_seed(
+    counts: list[int], seed: int
+) -> None:
+    """No draw moves a weight; draws alone have the two levels of 300 records apart."""
+    table = pl.DataFrame({"y": np.repeat([*"abcd"], counts)})
+    own = vws.Schema({"y": vws.Column(model="table", levels=tuple("abcd"))})
+    asked = {"schema": own, "mechanism": "inverse", "t": 0.5, "draws": 100}
+    made, again = (release_of(table, **asked, seed=s).records["weight"] for s in (seed, seed + 1))
+    assert made.to_list() == again.to_list()
+    levels = np.split(made.to_numpy(), np.cumsum(counts)[:-1])
+    assert [len(set(of_one)) for of_one in levels] == [1] * 4
+    rarest, rare, often, as_often = sorted(float(of_one[0]) for of_one in levels)
+    assert rarest < rare < often == as_often < 1.0
 
 
 def test_a_table_too_short_is_refused_as_under_lw() -> None:

@@ -75,6 +75,10 @@ def strict_threshold(function: Any) -> Any:
     return strict
 
 
+def of_a_draw_less(function: Any) -> Any:
+    return lambda own, others, S: function(own, others, S - 1)
+
+
 def over_paired_draws(_: Any) -> Any:
     """The bound over one pairing of the columns' draws, which the order of draws decides."""
 
@@ -489,6 +493,7 @@ TRUNCATED, DOWN = (
 UTILITY = "pyvws.evaluation.one_column:ecdf_utility"
 SHARES = "pyvws.evaluation.k_marginal:pair_distances"
 COUNTS = "pyvws.models.conditional_table:weighted_counts"
+MAXIMA = "pyvws.models.conditional_table:median_maxima"
 SHARE_LOGS = "pyvws_validation.cases.conditional_table:log_likelihood"
 WORSE = "pyvws_validation.cases.evaluation:"
 TABLES, SCORES = "pyvws_validation.cases.table_utility:", "pyvws.evaluation.table_utility:"
@@ -528,6 +533,7 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
     (WEIGHTED, BOUNDS, one_ulp_more),
     (COUNTS, COUNTS, "records_for_weights"),
     (COUNTS, COUNTS, one_ulp_more),
+    (MAXIMA, MAXIMA, of_a_draw_less),
     (SHARE_LOGS, "pyvws.models.conditional_table:level_places", "first_level"),
     (LW, "pyvws.weights.weights:_scaled", "unclipped"),
     (LW, "pyvws.weights.weights:_scaled", "without_shift"),

@@ -30,6 +30,13 @@ def _records(seed: int, N: int) -> dict[str, Any]:
     }
 
 
+def _betas(seed: int, N: int) -> dict[str, Any]:
+    """Cells of few and of many records in patterns of few and of many."""
+    draws = Draws(seed)
+    own, others = (np.exp(draws.uniform(N, -1.0, 9.0)) for _ in range(2))
+    return {"own": own, "others": others, "S": 100 * seed}
+
+
 def log_likelihood(pattern: Ints, level: Ints, share: Floats) -> Floats:
     """log p (N,) of each record, from one draw of each pattern's shares (P, L)."""
     P, L = share.shape

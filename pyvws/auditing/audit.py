@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Final, Literal, overload
 
 import narwhals as nw
@@ -19,12 +20,13 @@ from pyvws._base.seeds import chosen_seed
 from pyvws.auditing.canaries import CanaryAudit, canary_audit
 from pyvws.auditing.losses import Fitted, loss
 from pyvws.auditing.records import Chosen, chosen_records
+from pyvws.auditing.repeats import Figures, RepeatedRuns, figures, repeated_runs
 from pyvws.errors import ConvergenceError, InputError, PyvwsError
 from pyvws.release.posterior import FittedRun, fitted_run
+from pyvws.release.synthesizer import Synthesizer
 from pyvws.sheet import InSheets, Sheet
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.loop import SILENT
-from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
 
 ITSELF: Final = "the table itself"
@@ -33,7 +35,7 @@ PROVES_NOTHING: Final = (
     "little. It reads the confidential table, so its figures stay inside."
 )
 _HEADINGS: Final = (
-    *("left out", "record", "99 %", "median", "without", "error", "stated", "delta", "note"),
+    *("chosen", "record", "99 %", "median", "without", "error", "stated", "delta", "note"),
 )
 _NONE: Callable[[int, int], None] = lambda _done, _total: None  # noqa: E731
 
@@ -47,12 +49,14 @@ class AuditedRecord:
     - `record`: Its place in the table, from 1; of a unit that of its first record.
     - `loss`: The loss of one draw in nats that 99 % of draws stay below, infinite where the run
       without the record is refused; larger = less private. NaN where it is not estimated.
+      Here and below, "without" is with a copy of another record in its place under `replace`.
     - `median`, `median_without`: The median loss at draws of the run with the record, and at those
       of the run without it.
     - `delta`: E[(1 - exp(epsilon - L))_+] at the larger stated epsilon of both runs; larger = more
       that the epsilon leaves out.
     - `standard_error`: Of the loss; 0 where the posterior is known.
-    - `stated`: The epsilon of a dataset that the run without the record states.
+    - `stated`: The epsilon of a dataset that the run without the record states, twice that of one
+      record left out under `replace`.
     - `why`: Why there is no figure; empty with one.
     """
 
@@ -74,8 +78,8 @@ class Audit(InSheets):
     Attributes
     ----------
     rows : tuple of AuditedRecord
-        The table itself, then a row for each record or unit that was left out: .kind, .record,
-        .loss, .median, .median_without, .delta, .standard_error, .stated, .why.
+        The table itself, then a row for each record or unit that was left out or replaced: .kind,
+        .record, .loss, .median, .median_without, .delta, .standard_error, .stated, .why.
     stated : float
         The epsilon of a dataset that the run on the whole table states; larger = less private.
     unit : str
@@ -83,15 +87,22 @@ class Audit(InSheets):
     prior_count : float, optional
         The fewest records that the prior of a conditional table counts for a level; larger = a lone
         record loses less.
+    replaced : bool
+        Whether another record, or unit, took the place of each.
+    repeated : RepeatedRuns, optional
+        What datasets of repeated runs tell of the record of the largest bound: .record, .repeats,
+        .epsilon, .most.
     """
 
     rows: tuple[AuditedRecord, ...]
     stated: float
     unit: str
     prior_count: float | None = None
+    replaced: bool = False
+    repeated: RepeatedRuns | None = None
 
     def __repr__(self) -> str:
-        return f"Audit({len(self.rows) - 1} left out)"
+        return f"Audit({len(self.rows) - 1} {'replaced' if self.replaced else 'left out'})"
 
     @property
     def largest(self) -> float:
@@ -108,8 +119,8 @@ class Audit(InSheets):
             prior = f" The prior of a table's level counts {self.prior_count:.3g} records or more."
         return (
             Sheet(
-                f"Loss of one draw without {self.unit} (confidential), in nats. "
-                "Larger = less private.",
+                f"Loss of one draw with{' another in place of' if self.replaced else 'out'} "
+                f"{self.unit} (confidential), in nats. Larger = less private.",
                 _HEADINGS,
                 [
                     (
@@ -122,12 +133,15 @@ class Audit(InSheets):
                 lead=(
                     f"The run on the whole table states {self.stated:.4g} a dataset. The largest "
                     f"loss found is {_in_words(self.largest)}.{prior}",
+                    *([] if self.repeated is None else [_of_repeats(self.repeated)]),
                 ),
                 facts={
                     "stated": self.stated,
                     "largest": _of_json(self.largest),
                     "prior_count": self.prior_count,
                     "rows": [asdict(row) | {"loss": _of_json(row.loss)} for row in self.rows],
+                    "replaced": self.replaced,
+                    "repeated": None if self.repeated is None else asdict(self.repeated),
                 },
             ),
         )
@@ -135,6 +149,14 @@ class Audit(InSheets):
 
 def _in_words(loss: float) -> str:
     return "not estimated" if math.isnan(loss) else f"{loss:.4g}".replace("inf", "infinite")
+
+
+def _of_repeats(found: RepeatedRuns) -> str:
+    return (
+        f"One dataset of each of {found.repeats} runs with record {found.record}, and of as many "
+        f"without it: they show {found.epsilon:.4g} or more at 95 %. So few runs show "
+        f"{found.most:.4g} at most."
+    )
 
 
 def _of_json(loss: float) -> float | str:
@@ -154,6 +176,8 @@ def audit(
     frame: IntoDataFrame,
     *,
     records: int = 20,
+    replace: bool = False,
+    repeats: int = 0,
     canaries: int = 0,
     minutes: float = 30.0,
     seed: int | None = None,
@@ -171,6 +195,10 @@ def audit(
     largest terms, of rare levels, of extreme values and random ones are chosen in turn. Where the
     schema has a unit, all records of one unit are left out.
 
+    A loss takes the fit for what it says. `repeats` look at released datasets alone: whole runs
+    under fresh seeds, with and without the record of the largest bound. One half of the datasets
+    makes a score of shares, deciles and means, and the other half shows an epsilon by exact limits.
+
     Noisy counts fit no model. Their audit takes `canaries` in the place of `records`: made-up
     records of the schema in a copy of the table, each in by a secret coin [steinke2023]. The copy
     is measured as a run measures a table, and never released.
@@ -181,6 +209,11 @@ def audit(
         The confidential table.
     records : int
         How many records, or units, to leave out, one at a time.
+    replace : bool
+        Whether a copy of another record, or unit, chosen at random, takes the place of each.
+    repeats : int
+        0, or how many whole runs to compare on each of two tables, 20 or more. 100 show an epsilon
+        of 2.4 at most.
     canaries : int
         0, or how many made-up records to try under noisy counts, 100 or more. With 1,000 at epsilon
         1 half the noise is seen, and under Laplace noise sets that count a record twice.
@@ -196,7 +229,7 @@ def audit(
     Returns
     -------
     Audit
-        .rows, .stated, .largest, .prior_count. Confidential.
+        .rows, .stated, .largest, .prior_count, .repeated. Confidential.
     CanaryAudit
         With canaries: .bound, .mu, .stated, .verdict. Confidential.
 
@@ -220,7 +253,8 @@ def audit(
     """
     count = whole_number(records, "records", least=1)
     longest = 60.0 * positive(minutes, "minutes")
-    run = RunSettings(**arranged(settings))
+    again = repeats and whole_number(repeats, "repeats", least=20)
+    run = Synthesizer(**arranged(settings))
     whole: nw.DataFrame[Any] = nw.from_native(frame, eager_only=True)
     seed = chosen_seed(seed)
     if canaries:
@@ -231,19 +265,53 @@ def audit(
     first = _run(run, whole, seed)
     if first.loop.model.prepared_from_data or first.table.plan.prepared_from_data:
         raise InputError.by("audit-prior-from-data")
-    of_whole = (first, Fitted.of(first), first.statement.epsilon_per_dataset)
-    chosen = [Chosen(ITSELF, np.empty(0, dtype=np.intp)), *chosen_records(first, count, rng)]
-    began, rows = time.monotonic(), []
+    times = 2.0 if replace else 1.0  # The terms of two records move.
+    of_whole = (first, Fitted.of(first), times * first.statement.epsilon_per_dataset)
+    chosen = [Chosen(ITSELF, np.empty(0, dtype=np.intp))]
+    chosen += chosen_records(first, count, rng, replace=replace)
+    began, rows, runs = time.monotonic(), [], len(chosen) + 2 * again
     for number, one in enumerate(chosen):
-        progress(number, len(chosen))
-        rows.append(_row(one, run, whole, seed, of_whole, rng))
+        progress(number, runs)
+        other = partial(_run, run, one.neighbour(whole, run.plan.unit), seed)
+        rows.append(_row(one, other, of_whole, rng, times))
         if not number:  # The first run of a process is slower than the others.
-            _refuse_long(time.monotonic() - began, len(chosen) - 1, longest)
-    progress(len(chosen), len(chosen))
-    return Audit(tuple(rows), of_whole[2], run.plan.unit_of_privacy, of_whole[1].prior_count)
+            _refuse_long(time.monotonic() - began, runs - 1, longest)
+    found = None
+    if again and len(rows) > 1:
+        one = chosen[1]  # Of the largest bound.
+        like, record = whole[one.records[:1].tolist()], int(one.records[0]) + 1
+        sides: list[list[Figures]] = []
+        for table in (whole, one.neighbour(whole, run.plan.unit)):
+            sides.append([])
+            for own in rng.integers(2**53, 2**62, again):
+                progress(runs - 2 * again + sum(map(len, sides)), runs)
+                sides[-1].append(_released(run, table, int(own), like))
+        found = repeated_runs(record, *sides)
+    progress(runs, runs)
+    return Audit(
+        rows=tuple(rows),
+        stated=of_whole[2],
+        unit=run.plan.unit_of_privacy,
+        prior_count=of_whole[1].prior_count,
+        replaced=replace,
+        repeated=found,
+    )
 
 
-def _refuse(run: RunSettings) -> None:
+def _released(
+    run: Synthesizer, frame: nw.DataFrame[Any], seed: int, like: nw.DataFrame[Any]
+) -> Figures:
+    """The figures of the first dataset of a whole run; none of a run that is refused."""
+    schema: Any = run.plan.schema
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return figures(run.fit(frame.to_native(), seed=seed).datasets[0], like, schema)
+        except PyvwsError:
+            return {}
+
+
+def _refuse(run: Synthesizer) -> None:
     """Raise InputError for settings whose runs this audit cannot compare."""
     if not run.facts.fits_model:
         raise InputError.by("audit-without-fit", mechanism=run.chosen_mechanism.name)
@@ -253,19 +321,19 @@ def _refuse(run: RunSettings) -> None:
         raise InputError.by("audit-without-schema")
 
 
-def _refuse_long(seconds: float, records: int, longest: float) -> None:
-    """Raise InputError where `records` runs of so many seconds take longer than the `longest`."""
-    if seconds * records > longest:
+def _refuse_long(seconds: float, runs: int, longest: float) -> None:
+    """Raise InputError where `runs` of so many seconds each take longer than the `longest`."""
+    if seconds * runs > longest:
         raise InputError.by(
             "audit-too-long",
-            records=records,
-            minutes=f"{seconds * records / 60.0:.2g}",
+            runs=runs,
+            minutes=f"{seconds * runs / 60.0:.2g}",
             fitting=max(1, int(longest / seconds)),
             most=f"{longest / 60.0:g}",
         )
 
 
-def _run(run: RunSettings, frame: nw.DataFrame[Any], seed: int) -> FittedRun:
+def _run(run: Synthesizer, frame: nw.DataFrame[Any], seed: int) -> FittedRun:
     """One whole run on a table, up to its last fit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -275,18 +343,16 @@ def _run(run: RunSettings, frame: nw.DataFrame[Any], seed: int) -> FittedRun:
 
 def _row(
     chosen: Chosen,
-    run: RunSettings,
-    whole: nw.DataFrame[Any],
-    seed: int,
+    run: Callable[[], FittedRun],
     of_whole: tuple[FittedRun, Fitted, float],
     rng: np.random.Generator,
+    times: float,
 ) -> AuditedRecord:
+    """The row of one choice, whose neighbour is run by `run`; a statement counts so many times."""
     first, fitted, stated = of_whole
-    left = np.ones(len(whole), dtype=np.bool_)
-    left[chosen.records] = False
     record = int(chosen.records[0]) + 1 if len(chosen.records) else 0
     try:
-        other = _run(run, whole.filter(left.tolist()), seed)
+        other = run()
     except ConvergenceError:
         why = "Not estimated: the chains of the run without it fail their diagnostics."
         return AuditedRecord(chosen.kind, record, why=why)
@@ -295,8 +361,8 @@ def _row(
         why = f"The run without it is refused ({key or type(error).__name__})."
         none = math.inf
         return AuditedRecord(chosen.kind, record, none, none, none, 1.0, 0.0, why=why)
-    own = other.statement.epsilon_per_dataset
-    between = _between(first, other, left)
+    own = times * other.statement.epsilon_per_dataset
+    between = _between(first, other, chosen.records)
     found = loss(fitted, Fitted.of(other), max(stated, own), rng, between=between)
     if not found.known:
         why = "Not estimated: the draws of the two runs do not meet."
@@ -309,14 +375,15 @@ def _row(
 
 
 def _between(
-    first: FittedRun, other: FittedRun, left: NDArray[np.bool_]
+    first: FittedRun, other: FittedRun, left_out: NDArray[np.intp]
 ) -> Callable[[float], Fitted] | None:
     """Fits on the whole table under weights between those of two runs; None with units."""
     if first.loop.source.units is not None:
         return None
     start = first.final.weights
     end = np.zeros_like(start)
-    end[left] = other.final.weights
+    kept = np.delete(np.arange(len(start)), left_out)
+    end[kept] = other.final.weights[: len(kept)]
 
     def fit(share: float) -> Fitted:
         weights: Floats = (1.0 - share) * start + share * end

@@ -86,6 +86,9 @@ class CanaryAudit(InSheets):
         The deviation of the noise that was found, over that of the stated noise.
     chance : float
         The probability that the stated noise comes out as far from its mean.
+    counted, cap : float, int
+        How many records of a canary were counted, of one more than the cap where a canary is a
+        unit; and how many may be.
     """
 
     canaries: int
@@ -99,14 +102,16 @@ class CanaryAudit(InSheets):
     standard_error: float
     spread: float
     chance: float
+    counted: float
+    cap: int
 
     def __repr__(self) -> str:
         return f"CanaryAudit({self.canaries} canaries)"
 
     @property
     def agrees(self) -> bool:
-        """Whether the noise is as stated; False by chance in about 1 of 30 audits."""
-        return self.chance > _ACCUSED
+        """Whether noise and cap are as stated; False by chance in about 1 of 30 audits."""
+        return self.chance > _ACCUSED and self.counted == self.cap
 
     @property
     def verdict(self) -> str:
@@ -130,6 +135,7 @@ class CanaryAudit(InSheets):
                         self.standard_error,
                     ),
                     ("deviation of the noise, over the stated one", self.spread, 1.0, ""),
+                    ("records counted of a canary", self.counted, self.cap, ""),
                 ],
                 notes=(_PROVES_NOTHING,),
                 lead=(
@@ -158,11 +164,14 @@ def canary_audit(
     coins = rng.random(canaries) < 0.5
     pure = mechanism.budget.pure
     times = mechanism.budget.cap if unit is not None else 1
-    copy = _copy(frame, made.filter(coins), unit=unit, times=times)
+    each = times + (unit is not None)  # One more than the cap, which has to be left out.
+    copy = _copy(frame, made.filter(coins), unit=unit, times=each)
     with warnings.catch_warnings(action="ignore"):
-        table = check_table(copy, run)
+        alone, table = check_table(frame.to_native(), run), check_table(copy, run)
         bought = measured_copy(counting, mechanism, table)
     assert isinstance(table.counted, CountedRecords)
+    assert isinstance(alone.counted, CountedRecords)
+    more = len(table.counted.codes) - len(alone.counted.codes)
     of_all, of_made = table.counted, counting.read(nw.from_native(made))
     scores, found, information = np.zeros(canaries), np.zeros((1 + _SIMULATED, canaries)), 0.0
     for told, of_canaries in zip(
@@ -199,6 +208,8 @@ def canary_audit(
         standard_error=float(figures[1:, 0].std()),
         spread=float(figures[0, 1]),
         chance=float((far >= far[0]).mean()),
+        counted=more / max(1, int(coins.sum())),
+        cap=times,
     )
 
 

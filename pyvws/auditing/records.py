@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from dataclasses import replace as replaced
+from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,24 +21,40 @@ RANDOM: Final = "random"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The records (n,) to leave out together, from 0, and why they were chosen."""
+    """The records (n,) to leave out together, from 0, and why they were chosen.
+
+    `others` are records of which copies take their place; empty where nothing does.
+    """
 
     kind: str
     records: Places
+    others: Places = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    def neighbour(self, whole: nw.DataFrame[Any], unit: str | None) -> nw.DataFrame[Any]:
+        """The table without the records, with the copies at its end; these are one `unit`."""
+        kept = np.delete(np.arange(len(whole)), self.records)
+        table = whole[[*kept.tolist(), *self.others.tolist()]]
+        if unit is None or not len(self.others):
+            return table
+        own = [*kept.tolist(), *self.records[:1].tolist() * len(self.others)]
+        return table.with_columns(whole[unit][own])
 
 
-def chosen_records(run: FittedRun, count: int, rng: np.random.Generator) -> list[Chosen]:
+def chosen_records(
+    run: FittedRun, count: int, rng: np.random.Generator, *, replace: bool
+) -> list[Chosen]:
     """`count` records, or all records of as many units, each kind in turn and none twice.
 
     Records, or units, whose modelled values are alike move a run alike. So one stands for them,
-    but for those that are chosen at random.
+    but for those that are chosen at random. With `replace` each has another one, at random.
     """
     units = run.loop.source.units
     alike = by_record(run.loop.cells.cell_of_record, units)
     whose = np.arange(len(alike)) if units is None else units.of_record
+    rarest = _rarest(run)
     orders: dict[str, Iterator[int]] = {
         "largest bound": iter(np.argsort(-by_record(run.final.maxima, units), kind="stable")),
-        "lone level": iter(np.argsort(_rarest(run), kind="stable")),
+        "lone level": iter(np.argsort(rarest, kind="stable")[: (rarest < len(rarest)).sum()]),
         "extreme": _extremes(run),
         RANDOM: iter(rng.permutation(len(alike))),
     }
@@ -50,7 +68,11 @@ def chosen_records(run: FittedRun, count: int, rng: np.random.Generator) -> list
                     continue
                 seen.add(whose[place])
                 kinds_seen.add(alike[place])
-                found.append(Chosen(kind, np.flatnonzero(whose == whose[place])))
+                own = whose == whose[place]
+                found.append(Chosen(kind, np.flatnonzero(own)))
+                if replace and not own.all():
+                    other = whose[rng.choice(np.flatnonzero(~own))]
+                    found[-1] = replaced(found[-1], others=np.flatnonzero(whose == other))
                 break
             else:
                 del orders[kind]

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ from pyvws.tables.files.row_order import NOT_ALIGNED, RELEASED_ROW, RowNumbers
 from pyvws.tables.schema.formula import read_formula
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
 
+AUDIT_FILE = "audit.json"
 _FIRST = 10_000
 
 
@@ -63,6 +64,7 @@ class PublicPart:
     columns: list[ReportedColumn]
     outcome: str | None
     predictors: list[str]
+    audit: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def histogram(self) -> bool:
@@ -151,7 +153,15 @@ def read_public(out: Path) -> PublicPart:
         outcome,
         predictors
         or _repeated(paths[0], [column.name for column in columns if not column.synthetic]),
+        _audit(folder, privacy),
     )
+
+
+def _audit(folder: Path, privacy: Mapping[str, Any]) -> dict[str, Any]:
+    """What `pyvws audit --for` was asked for this release; empty without an audit of it."""
+    path = folder / AUDIT_FILE
+    said = _json(path) if path.is_file() else {}
+    return said if said.get("release_id") == privacy.get("release_id") else {}
 
 
 def run_schema(path: Path) -> Path | None:

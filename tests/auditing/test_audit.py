@@ -1,10 +1,12 @@
 """The audit of a whole run: its losses against closed forms, and what it leaves out and refuses."""
 
+import dataclasses
 import json
 import math
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -13,11 +15,19 @@ from hypothesis import strategies as st
 from refusals import refused
 from runs import SEED, command
 from scipy.special import gammaln
+from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.auditing import audit as audits
 from pyvws.auditing import losses
 from pyvws.auditing.audit import ITSELF
+from pyvws.auditing.records import Chosen
+from pyvws.auditing.repeats import figures, repeated_runs
+from pyvws.commands.cli import app
+from pyvws.errors import InputError
+from pyvws.posterior import pseudo_posterior
+from pyvws.posterior.clamp import Clamp
+from pyvws.report.output_folder import read_public
 
 LEVELS = vws.Schema({"y": vws.Column(model="table", levels=["a", "b", "c"])})
 FEW: dict[str, Any] = {"seed": SEED, "schema": LEVELS, "draws": 400}
@@ -45,26 +55,6 @@ def test_the_jump_of_lw_and_the_inverse_map_beside_it(n: int) -> None:
     assert of(inverse, n).loss <= 2.0 <= inverse.stated
     assert inverse.largest == of(inverse, n).loss
     assert "table's level counts 0.5 records" in inverse.sheets[0].lead[0]
-
-
-def test_weights_held_fixed_would_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted error of an audit that compares posteriors under the first run's weights."""
-    weighted = losses.Fitted.weighted.__func__  # type: ignore[attr-defined]
-    held = {}
-
-    def wrong(cls: Any, run: Any, weights: Any, posterior: Any) -> Any:
-        held.setdefault("weights", weights)
-        return weighted(cls, run, held["weights"][: len(weights)], posterior)
-
-    monkeypatch.setattr(losses.Fitted, "weighted", classmethod(wrong))
-    found = vws.audit(lone(), mechanism="lw", records=1, **FEW)
-    assert of(found, 1000).median < 2.0
-
-
-def by_hand(a: Any, b: Any, log_theta: Any) -> Any:
-    """log Dirichlet(a) - log Dirichlet(b) at log shares."""
-    norm = gammaln(a.sum()) - gammaln(a).sum() - gammaln(b.sum()) + gammaln(b).sum()
-    return norm + log_theta @ (a - b)
 
 
 @pytest.mark.quick
@@ -98,11 +88,13 @@ PAIRS = pl.DataFrame({"x": ["u"] * 250 + ["v"] * 255, "y": ["a"] * 300 + ["b"] *
 
 
 @pytest.mark.draws
+@pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("mechanism", ["unweighted", "lw", "sw"])
 def test_the_path_of_weights_comes_to_the_closed_form(
-    mechanism: str, monkeypatch: pytest.MonkeyPatch
+    mechanism: str, replace: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, Any] = {"schema": TWO, "mechanism": mechanism, "seed": SEED, "draws": 2000}
+    settings["replace"] = replace
     exact = vws.audit(PAIRS, records=4, **settings)
     monkeypatch.setattr(losses.Fitted, "exact", property(lambda self: False))
     along = vws.audit(PAIRS, records=4, **settings)
@@ -126,15 +118,95 @@ def test_a_strict_claim_stays_below_its_figure() -> None:
     assert {row.kind for row in found.rows} >= {ITSELF, "largest bound", "extreme", "random"}
 
 
-def test_all_records_of_a_unit_are_left_out() -> None:
+@pytest.mark.parametrize("replace", [False, True])
+def test_all_records_of_a_unit_are_left_out(replace: bool) -> None:
     rng = np.random.default_rng(2)
     table = pl.DataFrame({"home": np.repeat(np.arange(80), 3), "y": rng.choice([*"aab"], 240)})
     table = table.with_columns(y=pl.when(pl.col("home") == 7).then(pl.lit("c")).otherwise("y"))
     schema = vws.Schema({"home": vws.Column(role="id"), **LEVELS.columns}, unit="home")
-    found = vws.audit(table, records=4, schema=schema, mechanism="lw", seed=SEED, draws=400)
+    given = {"records": 4, "schema": schema, "mechanism": "lw", "seed": SEED, "draws": 400}
+    found = vws.audit(table, replace=replace, **given)
     assert found.unit == "all records of one home"
     assert found.rows[0].loss == 0.0
     assert of(found, 22).loss > 1.0  # The first record of home 7.
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("backend", ["polars", "pandas"])
+def test_a_copy_of_another_unit_is_a_unit_of_its_own(backend: Any) -> None:
+    """It has the name of the unit whose place it takes, and as many records as the other."""
+    columns = {"home": [1, 1, 2, 2, 2, 3], "y": [*"aabbcd"]}
+    table = nw.from_dict(columns, backend=backend)
+    chosen = Chosen("random", np.array([0, 1]), np.array([2, 3, 4]))
+    found = chosen.neighbour(table, "home")
+    assert found["y"].to_list() == [*"bbcdbbc"]
+    assert found["home"].to_list() == [2, 2, 2, 3, 1, 1, 1]
+    assert chosen.neighbour(table, None)["home"].to_list() == [2, 2, 2, 3, 2, 2, 2]
+    alone = dataclasses.replace(chosen, others=np.array([], dtype=np.intp))
+    assert alone.neighbour(table, "home")["home"].to_list() == [2, 2, 2, 3]
+
+
+def test_a_replaced_record_counts_twice_and_a_copy_of_itself_loses_nothing() -> None:
+    table = pl.DataFrame({"y": ["a"] * 60 + ["b"]})
+    left = vws.audit(table, mechanism="unweighted", records=4, **FEW)
+    found = vws.audit(table, mechanism="unweighted", records=4, replace=True, **FEW)
+    assert (found.replaced, repr(found)) == (True, "Audit(4 replaced)")
+    assert found.stated == 2.0 * left.stated
+    assert of(found, 61).loss == pytest.approx(of(left, 61).loss, rel=0.05)
+    assert [row.loss for row in found.rows if 0 < row.record < 61].count(0.0) >= 2
+    assert "with another in place of one record" in found.sheets[0].title
+
+
+@pytest.mark.draws
+def test_repeated_runs_tell_a_jump_and_a_clamp_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Datasets alone show an epsilon: that of LW's jump, or of a strict run without its clamp."""
+    by_lw = vws.audit(lone(), mechanism="lw", records=1, repeats=30, **FEW)
+    found = by_lw.repeated
+    assert found is not None
+    assert 0.8 < found.epsilon <= found.most < 1.09
+    assert (found.record, found.repeats) == (1000, 30)
+    assert "So few runs show 1.08" in by_lw.sheets[0].lead[-1]
+    table = pl.DataFrame({"y": np.append(np.random.default_rng(1).poisson(5, 60), 400)})
+    schema = vws.Schema({"y": vws.Column(model="poisson", range=(0, 400))})
+    given: dict[str, Any] = {"mechanism": "censored", "weights": "none", "epsilon": 0.3}
+    given |= {"schema": schema, "seed": SEED, "records": 1, "repeats": 20, "datasets": 1}
+    right = pseudo_posterior.table_of_one
+    monkeypatch.setattr(
+        pseudo_posterior,
+        "table_of_one",
+        lambda model, cells, weights, _: right(model, cells, weights, Clamp(1e6, "deviance")),
+    )
+    broken = vws.audit(table, **given)
+    assert broken.largest < 0.3  # The loss of one draw takes the fit for what it says.
+    assert broken.repeated is not None
+    assert broken.repeated.epsilon > 0.4
+
+
+@pytest.mark.quick
+def test_figures_of_a_dataset_are_shares_deciles_and_rows_near_the_record() -> None:
+    schema = vws.Schema(
+        {
+            "a": vws.Column(model="table", levels=["u", "v"]),
+            "b": vws.Column(model="normal", range=(0, 9), missing="none"),
+        }
+    )
+    dataset = pl.DataFrame({"a": [*"uuvv"], "b": ["1", "3", "none", "5"]})
+    found = figures(dataset, nw.from_native(pl.DataFrame({"a": ["v"], "b": ["5"]})), schema)
+    assert (found["a", "u"], found["b", "none"]) == (0.5, 0.25)
+    assert [found["b", place] for place in (0, 5, 10, -1)] == [1.0, 3.0, 5.0, 3.0]
+    assert (found["", 1], found["", 2]) == (0.5, 0.25)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("repeats", [20, 31, 100])
+def test_tables_that_are_told_apart_each_time_show_all_that_can_be_shown(repeats: int) -> None:
+    """And equal tables next to nothing."""
+    rng = np.random.default_rng(repeats)
+    alike = [[{("y", "a"): float(x)} for x in rng.normal(size=repeats)] for _ in range(2)]
+    found = repeated_runs(1, *alike)
+    assert found.epsilon < 0.3
+    apart = repeated_runs(1, alike[0], [{("y", "a"): 99.0 + own["y", "a"]} for own in alike[1]])
+    assert apart.epsilon == pytest.approx(apart.most)
 
 
 def test_a_record_is_left_out_once_and_kinds_take_turns() -> None:
@@ -158,6 +230,7 @@ def test_a_run_that_is_refused_without_a_record_loses_all() -> None:
 @pytest.mark.parametrize(
     ("key", "given"),
     [
+        ("not-a-whole-number", {"mechanism": "lw", "repeats": 19}),
         ("audit-without-fit", {"mechanism": "noisy-counts", "epsilon": 1.0}),
         ("audit-too-long", {"mechanism": "lw", "minutes": 1e-9}),
         ("not-a-whole-number", {"mechanism": "lw", "records": 0}),
@@ -189,3 +262,53 @@ def test_the_command_prints_what_the_function_finds(tmp_path: Path) -> None:
     assert [row["kind"] for row in told["rows"]] == [row.kind for row in found.rows]
     assert repr(found) == "Audit(2 left out)"
     assert audits.PROVES_NOTHING in found.sheets[0].notes
+
+
+def refusal(*words: object) -> str:
+    """The key of what a command refuses."""
+    error = CliRunner().invoke(app, [str(word) for word in words]).exception
+    assert isinstance(error, InputError)
+    return error.key
+
+
+def test_a_release_says_that_an_audit_was_made(tmp_path: Path) -> None:
+    """Outside stands what was asked, whatever was found; the figures stay inside."""
+    table, out = tmp_path / "t.csv", tmp_path / "out"
+    lone(200).write_csv(table)
+    (tmp_path / "s.toml").write_text(LEVELS.text)
+    given = ("--schema", tmp_path / "s.toml", "--mechanism", "lw", "--draws", 200)
+    command("synthesize", table, "--out", out, *given, "--datasets", 2)
+    before = {file: file.read_bytes() for file in (out / "release").iterdir()}
+    assert not read_public(out).audit
+    words = ("audit", table, "--for", out, "--records", 2)
+    told = json.loads(command(*words, "--replace", "--json"))
+    summary = json.loads((out / "confidential" / "summary.json").read_text())
+    assert told["stated"] == pytest.approx(2.0 * summary["epsilon"])
+    figures = json.loads((out / "confidential" / "audit.json").read_text())
+    assert figures["rows"] == told["rows"]
+    assert {file: file.read_bytes() for file in before} == before
+    said = json.loads((out / "release" / "audit.json").read_text())
+    assert {*said} == {"release_id", "records", "replace", "repeats"}
+    command("report", out)
+    for page in ("release", "confidential"):
+        text = (out / page / "report.html").read_text()
+        assert "An audit of this run was made. Up to 2 records, or units, were replaced" in text
+        assert "it proves nothing" in text
+    (out / "release" / "audit.json").write_text(json.dumps({**said, "release_id": "0" * 32}))
+    assert not read_public(out).audit
+    for key, more in (("audit-of-other-settings", ("--seed", SEED)), ("audit-of-other-table", ())):
+        if not more:
+            lone(202).write_csv(table)
+        assert refusal(*words, *more) == key
+
+
+def test_an_audit_of_another_run_is_not_noted(tmp_path: Path) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / "out"
+    lone(200).write_csv(table)
+    (tmp_path / "s.toml").write_text(LEVELS.text)
+    given = ("--schema", tmp_path / "s.toml", "--mechanism", "lw", "--draws", 200)
+    command("synthesize", table, "--out", out, *given, "--datasets", 2)
+    config = out / "confidential" / "run.toml"
+    config.write_text(config.read_text().replace("c = 1.0", "c = 0.5"))
+    assert refusal("audit", table, "--for", out, "--records", 1) == "audit-of-other-run"
+    assert not (out / "release" / "audit.json").exists()

@@ -19,6 +19,7 @@ import pyvws as vws
 from pyvws.auditing import canaries
 from pyvws.auditing.canaries import CanaryAudit, epsilon_shown
 from pyvws.mechanisms.noisy_counts import NoisyCounts
+from pyvws.plan import reading
 from pyvws.privacy import seller
 from pyvws.release import noisy_counts
 
@@ -152,13 +153,19 @@ def test_all_that_a_run_buys_is_audited(more: dict[str, Any]) -> None:
     assert 0.5 < found.spread < 2.0
 
 
-def test_a_canary_is_a_unit_of_as_many_records_as_are_counted() -> None:
+def test_a_canary_is_a_unit_of_which_the_cap_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     home = np.repeat(np.arange(100), 3)
     schema = vws.Schema({"home": vws.Column(role="id"), **SCHEMA.columns}, unit="home")
     given = {**FEW, "schema": schema, "cap": 2}
     found = vws.audit(TABLE.with_columns(home=home), canaries=1000, **given)
     assert found.stated == pytest.approx(audited().stated, rel=0.1)
     assert abs(found.mu - found.stated) < 7.0 * found.standard_error
+    assert (found.counted, found.cap) == (2.0, 2)
+    monkeypatch.setattr(reading, "places_in", lambda units: np.zeros(len(units), dtype=np.intp))
+    right = seller.Seller.of_noise  # It would refuse to sell.
+    monkeypatch.setattr(seller.Seller, "of_noise", lambda noise, records, _: right(noise, records))
+    uncapped = vws.audit(TABLE.with_columns(home=home), canaries=200, **given)
+    assert (uncapped.counted, uncapped.agrees) == (3.0, False)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from pyvws_validation._privacy_loss import (
     neighbourhood,
 )
 from pyvws_validation._stan_case import UNSATURATED
-from pyvws_validation._stochastic_tester import epsilon_at_least
 from pyvws_validation._weights_loss import (
     AT_PUBLIC_T,
     AT_SEARCHED_T,
@@ -51,6 +50,7 @@ from unit_mistakes import UNIT_MISTAKES
 
 from pyvws import Beta, InputError, Logistic
 from pyvws._base.phrase import Phrase
+from pyvws.auditing.repeats import epsilon_at_least
 from pyvws.models.registry import MODELS
 from pyvws.models.regression import Regression
 from pyvws.statement.words import caveat

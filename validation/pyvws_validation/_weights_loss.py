@@ -24,7 +24,7 @@ from pyvws_validation._measured_case import OF_TABLES, Findings, MeasuredRow, ex
 from pyvws_validation.report import Measurement
 
 _LEVELS: Final = tuple(ascii_letters)
-_SEED: Final = 2**60 + 1
+SEED: Final = 2**60 + 1
 _DRAWS: Final = 40_000
 _APART: Final = 1.1
 _ANY: Final = 1e6
@@ -43,20 +43,26 @@ def shapes(
     counts: tuple[int, ...], *, concentration: float | None = None, **settings: Any
 ) -> tuple[Floats, float]:
     """The Dirichlet shapes (L,) of a run on these counts, and its stated epsilon; LW by default."""
-    levels = np.repeat(np.arange(len(counts)), counts)
-    outcome = np.array(_LEVELS)[levels].tolist()
-    known = _LEVELS[: len(counts)]
-    prior = {} if concentration is None else {"concentration": concentration}
+    levels, known = np.repeat(np.arange(len(counts)), counts), _LEVELS[: len(counts)]
+    table, schema = table_of(counts, concentration)
     with expected(*OF_TABLES):
         release = synthesize(
-            pl.DataFrame({"y": outcome}),
-            schema=Schema({"y": Column(model="table", levels=known, settings=prior)}),
-            **{"mechanism": "lw", "datasets": 1, "seed": _SEED, **settings},
+            table, schema=schema, **{"mechanism": "lw", "datasets": 1, "seed": SEED, **settings}
         )
     weights = release.records["weight_final"].to_numpy()
     sums = weighted_counts(np.zeros(len(levels)), levels, weights, 1, len(known))[0]
     sums += ConditionalTable(known, concentration).prior_count
     return sums, release.privacy["epsilon_per_dataset"]
+
+
+def table_of(
+    counts: tuple[int, ...], concentration: float | None = None
+) -> tuple[pl.DataFrame, Schema]:
+    """A table of one column with these counts (L,) of its levels, and its schema."""
+    levels = np.repeat(np.arange(len(counts)), counts)
+    prior = {} if concentration is None else {"concentration": concentration}
+    column = Column(model="table", levels=_LEVELS[: len(counts)], settings=prior)
+    return pl.DataFrame({"y": np.array(_LEVELS)[levels].tolist()}), Schema({"y": column})
 
 
 def loss(own: Floats, other: Floats, share: float = 0.5) -> float:
@@ -110,7 +116,7 @@ class WeightsLoss(MeasuredRow):
         return Findings(tuple(measured))
 
 
-_AT_T: Final[dict[str, Any]] = {"mechanism": "inverse", "t": 2.0}
+AT_T: Final[dict[str, Any]] = {"mechanism": "inverse", "t": 2.0}
 _FOUR: Final = (0.6, 0.3, 0.1)
 _FIFTY: Final = (1 / 49,) * 49
 
@@ -125,7 +131,7 @@ AT_PUBLIC_T: Final = tuple(
     WeightsLoss(
         id=f"guarantee/inverse-recomputed-{len(shares) + 1}-levels{'-thin-prior' * bool(prior)}",
         paper="vws2024, section 2.1, under a map of pyvws",
-        settings=_AT_T | prior,
+        settings=AT_T | prior,
         shares=shares,
         of_draws=0.99,
         said=dict.fromkeys(LOSSES, ranges),

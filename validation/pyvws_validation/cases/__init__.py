@@ -10,6 +10,7 @@ from pyvws.errors import MissingDependencyError
 from pyvws_validation._case import read_cases
 from pyvws_validation._stan_case import StanCase
 from pyvws_validation.cases import (
+    audits,
     censored_density,
     density,
     drawn_datasets,
@@ -57,6 +58,7 @@ def measured_cases() -> tuple[MeasuredCase, ...]:
         *guarantee.CASES,
         *noise.CASES,
         *noisy_counts.CASES,
+        *audits.CASES,
         *words.CASES,
         *stated_facts.CASES,
         *drawn_datasets.CASES,

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from pyvws._base.checks import Floats
+from pyvws.auditing.repeats import epsilon_at_least
 from pyvws.mechanisms.censored import Censored
 from pyvws.mechanisms.perturbed_histogram import PerturbedHistogram
 from pyvws.release.synthesizer import Synthesizer, synthesize
@@ -34,7 +35,6 @@ from pyvws_validation._extreme_settings import EXTREME
 from pyvws_validation._grid_engine import EnumeratedGrid
 from pyvws_validation._measured_case import Findings, MeasuredRow
 from pyvws_validation._privacy_loss import HistogramRuns, Runs, Word, word
-from pyvws_validation._stochastic_tester import epsilon_at_least
 from pyvws_validation._unit_losses import UNITS
 from pyvws_validation._weights_loss import AT_PUBLIC_T, AT_SEARCHED_T, WEIGHTS, WeightsLoss
 from pyvws_validation._window_loss import WINDOWS, WindowLoss

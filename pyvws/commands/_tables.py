@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, choice, positions
 from pyvws.commands.options import names
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import OF, rule_of
+from pyvws.evaluation.combining_rules import OF, noise_of_records, rule_of
 from pyvws.evaluation.original_and_datasets import described
 from pyvws.report.output_folder import (
     aligned_files,
@@ -91,6 +91,11 @@ def rule_of_files(synthetic: Sequence[Path], of: str | None = None) -> dict[str,
     """What figures are of, as `imputed_of` says, and the draw behind each file."""
     draws = draws_behind(synthetic_files(synthetic))
     return {"of": imputed_of(of, synthetic), "draw_of_dataset": draws}
+
+
+def noise_of_files(synthetic: Sequence[Path]) -> float:
+    """`noise_of_records` of the statements beside the files, the largest of several."""
+    return max(map(noise_of_records, statements_beside(synthetic)), default=0.0)
 
 
 def read_tables(original: Path, synthetic: Sequence[Path], schema: Path | None) -> ComparedTables:

@@ -88,7 +88,7 @@ def tabulate(
     """
     from pyvws._base.checks import choice
     from pyvws._base.folders import check_folder
-    from pyvws.commands._tables import of_units, read_synthetic, rule_of_files
+    from pyvws.commands._tables import noise_of_files, of_units, read_synthetic, rule_of_files
     from pyvws.commands.options import names, read_numbers
     from pyvws.errors import UsageError
     from pyvws.evaluation.published_table import tabulate as estimates
@@ -129,6 +129,7 @@ def tabulate(
         kind="partial" if kind == "partial" else "full",
         **rule,
         counted=() if counts is None else counts.sets,
+        noise_of_records=noise_of_files(synthetic),
         original=None if original is None else read_table(original).with_codes,
         epsilon=epsilon,
     )

@@ -214,6 +214,7 @@ def counts_run(
         columns_of_chosen_cells=tuple(n for n in fine if schema.columns[n].cuts is None),
         conversion=noise.conversion,
         public_seed=public,
+        noise_of_records=noisy.noise_of_records,
         apart=imputed.apart if imputed.disagree else None,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",

@@ -15,7 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws._base.resources import REFERENCES
-from pyvws.evaluation.combining_rules import rule_named, rule_of
+from pyvws.evaluation.combining_rules import noise_of_records, rule_named, rule_of
 from pyvws.evaluation.one_column import LevelMargin
 from pyvws.plots import (
     association_matrices,
@@ -174,6 +174,7 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         "suffix": public.files[0].path.suffix,
         "rule": rule_named("partial", of),
         "of": of,
+        "records_noise": noise_of_records(privacy),
         "table_rule": of and rule_named("partial", "table"),
         "typed": typed_columns(public) if public.outcome else None,
         "formula": public.outcome and _formula(public.outcome, public.predictors[:2]),

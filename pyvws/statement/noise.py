@@ -152,6 +152,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
+    - `noise_of_records`: The deviation of the noise of the number of records over that number.
     """
 
     spending: Spending
@@ -165,6 +166,7 @@ class NoisyCountsStatement(NoiseStatement):
     columns_of_chosen_cells: tuple[str, ...] = ()
     conversion: str
     public_seed: int
+    noise_of_records: float
     apart: float | None = None
 
     @property
@@ -253,6 +255,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "noise": self.noise,
                 "least_scale": min(one.scale for one in self.spending.measurements),
                 "largest_scale": max(one.scale for one in self.spending.measurements),
+                "noise_of_records": self.noise_of_records,
                 "rho": self.rho,
                 "conversion": self.conversion or None,
                 "cap": self.cap,

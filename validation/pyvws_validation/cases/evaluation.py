@@ -284,9 +284,9 @@ Of = Literal["population", "table"]
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
 
 
-def imputed_estimate(estimates: Floats, variances: Floats, of: Of) -> Floats:
-    """Estimate, T and degrees of freedom."""
-    found = combine(estimates, variances, of=of)
+def imputed_estimate(estimates: Floats, variances: Floats, of: Of, noise: float) -> Floats:
+    """Estimate, T and degrees of freedom, under noise of the number of records."""
+    found = combine(estimates, variances, of=of, noise_of_records=noise)
     return np.array([found.estimate, found.variance, found.df])
 
 
@@ -295,7 +295,9 @@ def imputed_regression(outcomes: list[Floats], x: Floats, group: Ints, of: Of) -
     return _coefficients(outcomes, x, group, ("estimate", "variance", "df"), of=of)
 
 
-def imputed_table(y: Floats, cell: Ints, datasets: int, of: Of, level: float) -> Floats:
+def imputed_table(
+    y: Floats, cell: Ints, datasets: int, of: Of, noise: float, level: float
+) -> Floats:
     """Counts and means by cell of a table of datasets, part after part."""
     each = len(y) // datasets
     records = pl.DataFrame({"y": y, "cell": cell})
@@ -305,6 +307,7 @@ def imputed_table(y: Floats, cell: Ints, datasets: int, of: Of, level: float) ->
         count=True,
         mean="y",
         of=of,
+        noise_of_records=noise,
         level=level,
     )
     return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])

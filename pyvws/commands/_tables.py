@@ -93,9 +93,10 @@ def rule_of_files(synthetic: Sequence[Path], of: str | None = None) -> dict[str,
     return {"of": imputed_of(of, synthetic), "draw_of_dataset": draws}
 
 
-def noise_of_files(synthetic: Sequence[Path]) -> float:
+def noise_of_files(synthetic: Sequence[Path], rows: int) -> float:
     """`noise_of_records` of the statements beside the files, the largest of several."""
-    return max(map(noise_of_records, statements_beside(synthetic)), default=0.0)
+    said = statements_beside(synthetic)
+    return max((noise_of_records(privacy, rows) for privacy in said), default=0.0)
 
 
 def read_tables(original: Path, synthetic: Sequence[Path], schema: Path | None) -> ComparedTables:

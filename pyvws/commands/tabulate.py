@@ -115,6 +115,7 @@ def tabulate(
     levels = read_numbers(at, "--at", two=False)
     read = read_synthetic(synthetic, schema)
     datasets, known = read.datasets, read.schema
+    noise = noise_of_files(synthetic, datasets[0].height)
     if kind == "full":
         refuse_systematic(read.files)
     if by_unit is not None:
@@ -137,7 +138,7 @@ def tabulate(
         kind="partial" if kind == "partial" else "full",
         **rule,
         counted=() if counts is None else counts.sets,
-        noise_of_records=noise_of_files(synthetic),
+        noise_of_records=noise,
         original=None if original is None else read_table(original).with_codes,
         epsilon=epsilon,
     )

@@ -131,12 +131,12 @@ def rule_of(privacy: Mapping[str, Any], of: str | None = None) -> dict[str, Any]
     return {"of": (of or OF[0]) if imputed else None, **draws}
 
 
-def noise_of_records(privacy: Mapping[str, Any]) -> float:
-    """The deviation of the noise of a release's number of records, over that number.
+def noise_of_records(privacy: Mapping[str, Any], rows: int) -> float:
+    """The deviation of the noise of a release's number of records, over that number of `rows`.
 
     0 where a statement has none: where the number is public or exact, or no counts were noisy.
     """
-    return float(privacy.get("counts", {}).get("noise_of_records", 0.0))
+    return float(privacy.get("counts", {}).get("deviation_of_records", 0.0)) / max(rows, 1)
 
 
 @runtime_checkable
@@ -200,7 +200,7 @@ class SeveralDatasets:
         known = next(filter(None, (schema, Schema.parse(datasets.schema))), None)
         sets = {name: table for name, table in datasets.public_tables.items() if "set" in table}
         measured = [name for table in sets.values() for name in table["set"].unique()]
-        own = noise_of_records(datasets.privacy)
+        own = noise_of_records(datasets.privacy, len(datasets.datasets[0]))
         return cls(datasets.datasets, known, given | said, counted or measured, own)
 
 
@@ -270,8 +270,8 @@ def combine(
         The draw behind each dataset, as privacy.json names it under draw_of_dataset: equal labels
         stand for one draw. By default each dataset has a draw of its own.
     noise_of_records : float
-        Of a count or a total of imputed records: the deviation of the noise of their number, over
-        that number, as privacy.json has it under counts. Larger = a wider interval.
+        Of a count or a total of imputed records: the deviation of the noise of their number, which
+        privacy.json has as deviation_of_records, over that number. Larger = a wider interval.
 
     Returns
     -------

@@ -68,8 +68,8 @@ def test_what_the_number_adds_by_hand(of: str) -> None:
 
 
 def test_a_release_says_its_own_and_shares_and_means_have_none(monkeypatch) -> None:
-    assert noise_of_records({"counts": {"noise_of_records": 0.25}}) == 0.25
-    assert noise_of_records({"counts": {}}) == noise_of_records({}) == 0.0
+    assert noise_of_records({"counts": {"deviation_of_records": 25.0}}, 100) == 0.25
+    assert noise_of_records({"counts": {}}, 100) == noise_of_records({}, 0) == 0.0
     seen = []
     own = published_table.combine
     monkeypatch.setattr(

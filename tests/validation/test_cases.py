@@ -42,6 +42,7 @@ WITHIN_OTHERS = {
     "pyvws.evaluation.k_marginal:chained_k_marginal",
     "pyvws.evaluation.k_marginal:coded_k_marginal",
     "pyvws.evaluation.k_marginal:k_marginal",
+    "pyvws.evaluation.k_marginal:predicted_k_marginals",
     "pyvws.evaluation.k_marginal:worse_than_independent",
     "pyvws.evaluation.regressions:fit_formula",
     "pyvws.evaluation.pmse:pmse",

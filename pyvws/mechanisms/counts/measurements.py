@@ -58,9 +58,9 @@ class Measurements:
         return self.scales * deviation_of(self.laplace)
 
     @property
-    def noise_of_records(self) -> float:
-        """The standard deviation of the noise of the number of records, over that number."""
-        return self.records_scale * deviation_of(self.laplace) / self.records
+    def deviation_of_records(self) -> float:
+        """The standard deviation of the noise of the number of records."""
+        return self.records_scale * deviation_of(self.laplace)
 
     def summed(self, wanted: tuple[str, ...]) -> tuple[Floats, float] | None:
         """The counts of some columns, and the variance of the noise of each.

@@ -11,7 +11,7 @@ import polars as pl
 from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation import bootstrap, whack_a_mole
 from pyvws.evaluation.combining_rules import combine, combine_formula
-from pyvws.evaluation.k_marginal import worse_than_independent
+from pyvws.evaluation.k_marginal import predicted_k_marginals, worse_than_independent
 from pyvws.evaluation.published_table import tabulate
 from pyvws.r_numbers import rarith
 from pyvws_validation._draws import Draws
@@ -258,6 +258,19 @@ def _codes(seed: int, records: int) -> dict[str, Any]:
         return np.column_stack([draws.whole(n, most + column) for column in range(2 + seed % 3)])
 
     return {"original": table(records, 2 + seed), "synthetic": table(records + seed, 1 + 2 * seed)}
+
+
+def _tables(seed: int, records: int) -> dict[str, Any]:
+    """Two to five tables of two to four columns; categories that some of them lack."""
+    draws = Draws(seed)
+    columns = range(2 + seed % 3)
+    table = [[draws.whole(records, 2 + at) for at in columns] for _ in range(2 + seed % 4)]
+    return {"tables": [np.column_stack(one) for one in table]}
+
+
+def predicted_scores(tables: list[Ints]) -> Floats:
+    """The predicted scores of margins, pairs and triples."""
+    return np.array([*predicted_k_marginals(tables).values()])
 
 
 def _scores(seed: int, scores: int) -> dict[str, Any]:

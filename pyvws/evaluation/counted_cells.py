@@ -70,7 +70,8 @@ def counted_cells(
     Parameters
     ----------
     counts : pandas, polars or Arrow table
-        counts.parquet of a release, with the columns `set`, `cell`, `label`, `count` and `scale`.
+        counts.parquet of a release in its own order, with the columns `set`, `cell`, `label`,
+        `count` and `scale`.
     noise : {"laplace", "gaussian"}
         The kind of the discrete noise, as the statement says it.
     of : {"population", "table"}
@@ -128,7 +129,7 @@ def counted_cells(
             noisy[OF_ALL] = _Table((), np.array(total), of_total)
         noisy = _least_squares(noisy)
         if n_scale > 0.0:
-            total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
+            total, of_total = max(1.0, float(noisy[OF_ALL].counts)), noisy[OF_ALL].variance
     places = dict.fromkeys(noisy, 0)
     found: float
     half: float

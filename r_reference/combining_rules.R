@@ -78,20 +78,22 @@ combined_regression <- function(outcomes, x, group, kind = "partial") {
 
 # Imputed records, of which each dataset is a draw given noisy counts. Of figures of the population
 # T = (1 + 1/m) b + v; of the confidential table's own figures, whose records are no sample,
-# T = (1 + 1/m) b.
+# T = (1 + 1/m) b. A count or a total also has the noise of the number of records, of deviation
+# `noise` times that number.
 
 # Estimate, T and degrees of freedom.
-joined <- function(estimates, variances, of) {
+joined <- function(estimates, variances, of, noise = 0) {
   m <- length(estimates)
   spread <- (1 + 1 / m) * var(estimates)
   within <- if (of == "population") mean(variances) else 0
-  share <- if (spread > 0) 1 + within / spread else Inf
-  c(mean(estimates), spread + within, (m - 1) * share^2)
+  known <- (noise * mean(estimates))^2
+  share <- if (spread > 0) 1 + within / spread + known / spread else Inf
+  c(mean(estimates), spread + within + known, (m - 1) * share^2)
 }
 
 # Quantity: estimate, T and degrees of freedom.
-imputed_estimate <- function(estimates, variances, of) {
-  joined(estimates, variances, of)
+imputed_estimate <- function(estimates, variances, of, noise) {
+  joined(estimates, variances, of, noise)
 }
 
 # Quantity: estimates, T and degrees of freedom of the coefficients of outcome ~ x + group.
@@ -120,14 +122,15 @@ of_dataset <- function(y, inside) {
 
 # Quantity: estimate, standard error, degrees of freedom and interval of the counts and then of the
 # means by cell of a table of datasets.
-imputed_table <- function(y, cell, datasets, of, level) {
+imputed_table <- function(y, cell, datasets, of, noise, level) {
   which <- rep(seq_len(datasets), each = length(y) / datasets)
   found <- NULL
   for (code in sort(unique(cell))) {
     each <- lapply(seq_len(datasets), function(d) of_dataset(y[which == d], cell[which == d] == code))
     for (place in 1:2) {
       own <- joined(
-        sapply(each, function(x) x$estimates[place]), sapply(each, function(x) x$variances[place]), of
+        sapply(each, function(x) x$estimates[place]), sapply(each, function(x) x$variances[place]),
+        of, if (place == 1) noise else 0
       )
       half <- qt((1 + level) / 2, own[3]) * sqrt(own[2])
       figures <- c(own[1], sqrt(own[2]), own[3], own[1] - half, own[1] + half)

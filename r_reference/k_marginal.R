@@ -26,6 +26,26 @@ k_marginal_score <- function(original, synthetic) {
   (2 - mean(pair_distances(original, synthetic))) * 500
 }
 
+# Quantity: scores of margins, pairs and triples, means over neighbours among tables.
+predicted_scores <- function(tables) {
+  scores <- c()
+  for (k in seq_len(min(3, ncol(tables[[1]])))) {
+    distances <- c()
+    for (place in seq_len(min(3, length(tables) - 1))) {
+      for (columns in combn(ncol(tables[[1]]), k, simplify = FALSE)) {
+        cells <- lapply(tables[place + 0:1], function(x) {
+          apply(x[, columns, drop = FALSE], 1, paste, collapse = " ")
+        })
+        all <- unique(unlist(cells))
+        shares <- lapply(cells, function(x) table(factor(x, all)) / length(x))
+        distances <- c(distances, sum(abs(shares[[1]] - shares[[2]])))
+      }
+    }
+    scores <- c(scores, (2 - mean(distances)) * 500)
+  }
+  scores
+}
+
 # Quantity: 1 where a score lacks more of the best score than independent columns do, and more than
 # twice what a bootstrap lacks; else 0. Elementwise.
 worse_than_independent <- function(score, independent, bootstrap, best) {

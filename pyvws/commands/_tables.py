@@ -17,7 +17,7 @@ from pyvws._base.checks import Floats, choice, positions
 from pyvws.commands.options import names
 from pyvws.errors import InputError
 from pyvws.evaluation.attack_risk import AttackRisk, attack_risk
-from pyvws.evaluation.combining_rules import OF, rule_of
+from pyvws.evaluation.combining_rules import OF, noise_of_records, rule_of
 from pyvws.evaluation.original_and_datasets import described
 from pyvws.evaluation.table_risk import TableRisk, table_risk
 from pyvws.report.output_folder import (
@@ -90,9 +90,24 @@ def read_synthetic(synthetic: Sequence[Path], schema: Path | None) -> FilesOfTab
 
 
 def rule_of_files(synthetic: Sequence[Path], of: str | None = None) -> dict[str, Any]:
-    """What figures are of, as `imputed_of` says, and the draw behind each file."""
+    """What figures are of, by the statements beside the files or else `--of`, and files' draws.
+
+    None where no record was imputed. Raises InputError for `--of` then, and for files of releases
+    with several rules.
+    """
+    if of is not None:
+        choice(of, "--of", OF)
+    rules = {rule_of(privacy, of)["of"] for privacy in statements_beside(synthetic)}
+    if len(rules) > 1:
+        raise InputError.by("several-combining-rules")
     draws = draws_behind(synthetic_files(synthetic))
-    return {"of": imputed_of(of, synthetic), "draw_of_dataset": draws}
+    return {"of": rules.pop() if rules else of, "draw_of_dataset": draws}
+
+
+def noise_of_files(synthetic: Sequence[Path], rows: int) -> float:
+    """`noise_of_records` of the statements beside the files, the largest of several."""
+    said = statements_beside(synthetic)
+    return max((noise_of_records(privacy, rows) for privacy in said), default=0.0)
 
 
 def read_tables(original: Path, synthetic: Sequence[Path], schema: Path | None) -> ComparedTables:
@@ -197,20 +212,6 @@ def of_units(
     return units, Schema(
         {**kept, UNIT_SIZE: Column(role="public", levels=tuple(map(str, range(1, most + 1))))}
     )
-
-
-def imputed_of(of: str | None, synthetic: Sequence[Path]) -> Any:
-    """What figures are of by the rule of the statements beside the files, else what `--of` says.
-
-    None where no record was imputed. Raises InputError for `--of` then, and for files of releases
-    with several rules.
-    """
-    if of is not None:
-        choice(of, "--of", OF)
-    rules = {rule_of(privacy, of)["of"] for privacy in statements_beside(synthetic)}
-    if len(rules) > 1:
-        raise InputError.by("several-combining-rules")
-    return rules.pop() if rules else of
 
 
 def read_original(path: Path, columns: Sequence[ReportedColumn]) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,6 +25,7 @@ from pyvws.sheet import Sheet, number
 if TYPE_CHECKING:
     from pyvws.evaluation.published_table import PublishedTable
     from pyvws.report.output_folder import CountsBeside
+    from pyvws.tables.schema.schema import Schema
 
 
 def tabulate(
@@ -88,7 +89,13 @@ def tabulate(
     """
     from pyvws._base.checks import choice
     from pyvws._base.folders import check_folder
-    from pyvws.commands._tables import of_units, read_synthetic, rule_of_files
+    from pyvws.commands._tables import (
+        chosen_schema,
+        noise_of_files,
+        of_units,
+        read_synthetic,
+        rule_of_files,
+    )
     from pyvws.commands.options import names, read_numbers
     from pyvws.errors import UsageError
     from pyvws.evaluation.published_table import tabulate as estimates
@@ -102,11 +109,13 @@ def tabulate(
     rule = rule_of_files(synthetic, of)
     capped = None if counts is None else counts.records
     if counted:
-        _counted(counts, rule["of"], level, out, overwrite, quiet=quiet, as_json=as_json)
+        known = chosen_schema(synthetic, schema)
+        _counted(counts, rule["of"], level, known, out, overwrite, quiet=quiet, as_json=as_json)
         return
     levels = read_numbers(at, "--at", two=False)
     read = read_synthetic(synthetic, schema)
     datasets, known = read.datasets, read.schema
+    noise = noise_of_files(synthetic, datasets[0].height)
     if kind == "full":
         refuse_systematic(read.files)
     if by_unit is not None:
@@ -129,6 +138,7 @@ def tabulate(
         kind="partial" if kind == "partial" else "full",
         **rule,
         counted=() if counts is None else counts.sets,
+        noise_of_records=noise,
         original=None if original is None else read_table(original).with_codes,
         epsilon=epsilon,
     )
@@ -142,6 +152,7 @@ def _counted(
     counts: CountsBeside | None,
     of_what: Literal["population", "table"],
     level: float,
+    schema: Schema | None,
     out: Path | None,
     overwrite: bool,
     *,
@@ -159,7 +170,8 @@ def _counted(
     if counts is None:
         raise UsageError.by("counted-without-counts")
     of_records = counts.records or f"the {of_what}"
-    cells = counted_cells(counts.frame, noise=counts.noise, of=of_what, level=level)
+    asked: Any = {"of": of_what, "level": level, "schema": schema}
+    cells = counted_cells(counts.frame, noise=counts.noise, **asked)
     if out is not None:
         with whole_folder(out, overwrite=overwrite) as folder:
             pl.DataFrame(cells).write_csv(folder / "counted.csv")
@@ -170,8 +182,8 @@ def _counted(
         ("cell", "count", *ends, "share", *ends),
         [(f"{name}: {label}", *numbers) for name, label, *numbers in rows],
         notes=[
-            f"Counts are of {counts.records or 'the confidential table'}. The level holds for each "
-            "cell alone.",
+            f"Counts are of {counts.records or 'the confidential table'}, by least squares over "
+            "all sets in whole cells. The level holds for each cell alone.",
             *of_capped(counts.records),
         ],
         facts={

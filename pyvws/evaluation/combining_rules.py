@@ -9,6 +9,8 @@ With estimates q_l and their variances v_l: q = mean(q_l), b = var(q_l), v = mea
 - Imputed records of noisy counts, of the population: T = (1 + 1/m) b + v with
   (m - 1) (1 + v / ((1 + 1/m) b))^2 [rubin1987]. Of the confidential table's own figures, whose
   records are no sample: T = (1 + 1/m) b with m - 1.
+- A count or a total is a share or a mean times the number of records. Where that number has noise
+  of deviation r n, its T gains (r q)^2, which no dataset shows: all of them have that number.
 
 The first two rules take the datasets as independent given the confidential data: each has a
 posterior draw of its own. Datasets of one draw differ by the noise of prediction alone, so b lacks
@@ -38,6 +40,7 @@ from pyvws._base.checks import (
     Floats,
     choice,
     finite_vector,
+    non_negative,
     open_unit_interval,
     positions,
     positive,
@@ -84,14 +87,16 @@ class CombiningRule:
         share = f"(T / ({spread}))²" if self.sign else ""
         return f"T = {spread}{self.within}; degrees of freedom (m - 1){share}".replace("-", "−")
 
-    def moments(self, between: float, within: float, m: int) -> tuple[float, float]:
-        """T, and its degrees of freedom, of b, v and m datasets."""
+    def moments(
+        self, between: float, within: float, m: int, *, known: float = 0.0
+    ) -> tuple[float, float]:
+        """T, and its degrees of freedom, of b, v and m datasets; T has a `known` part besides."""
         spread = (1.0 + 1.0 / m) * between if self.adds_spread else between / m
         share = inf
         if between > 0:  # The quotient as the paper orders it, to the bit.
             quotient = within / spread if self.adds_spread else within * m / between
-            share = 1.0 + self.sign * quotient
-        return spread + self.sign * within, (m - 1) * (share * share)
+            share = 1.0 + self.sign * quotient + known / spread
+        return spread + self.sign * within + known, (m - 1) * (share * share)
 
 
 RULES: Final = {
@@ -126,6 +131,14 @@ def rule_of(privacy: Mapping[str, Any], of: str | None = None) -> dict[str, Any]
     return {"of": (of or OF[0]) if imputed else None, **draws}
 
 
+def noise_of_records(privacy: Mapping[str, Any], rows: int) -> float:
+    """The deviation of the noise of a release's number of records, over that number of `rows`.
+
+    0 where a statement has none: where the number is public or exact, or no counts were noisy.
+    """
+    return float(privacy.get("counts", {}).get("deviation_of_records", 0.0)) / max(rows, 1)
+
+
 @runtime_checkable
 class Released(Protocol):
     """What a release has of its datasets: the statement, the schema as text, and noisy counts."""
@@ -155,23 +168,30 @@ class SeveralDatasets:
     - `schema`: What their columns hold, if known.
     - `rule`: Arguments of `combine`.
     - `counted`: The sets that noisy counts measured, as counts.parquet names them.
+    - `noise`: `noise_of_records`, for figures that grow with the number of records.
     """
 
     tables: Any
     schema: Schema | None
     rule: dict[str, Any]
     counted: Sequence[str] = ()
+    noise: float = 0.0
 
     @classmethod
     def of(
-        cls, datasets: Datasets, schema: Schema | None, counted: Sequence[str] = (), **given: Any
+        cls,
+        datasets: Datasets,
+        schema: Schema | None,
+        counted: Sequence[str] = (),
+        noise: float = 0.0,
+        **given: Any,
     ) -> Self:
         """The tables of a list with what is `given`, or those of a release, which says the rest.
 
         Raises InputError for another rule than that of the release.
         """
         if not isinstance(datasets, Released):
-            return cls(datasets, schema, given, counted)
+            return cls(datasets, schema, given, counted, noise)
         from pyvws.tables.schema.schema import Schema
 
         said = rule_of(datasets.privacy, given["of"])
@@ -180,7 +200,8 @@ class SeveralDatasets:
         known = next(filter(None, (schema, Schema.parse(datasets.schema))), None)
         sets = {name: table for name, table in datasets.public_tables.items() if "set" in table}
         measured = [name for table in sets.values() for name in table["set"].unique()]
-        return cls(datasets.datasets, known, given | said, counted or measured)
+        own = noise_of_records(datasets.privacy, len(datasets.datasets[0]))
+        return cls(datasets.datasets, known, given | said, counted or measured, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +247,7 @@ def combine(
     of: Literal["population", "table"] | None = None,
     size_ratio: float = 1.0,
     draw_of_dataset: Sequence[Any] | None = None,
+    noise_of_records: float = 0.0,
 ) -> Combined:
     """Combine the estimates of m synthetic datasets.
 
@@ -247,6 +269,9 @@ def combine(
     draw_of_dataset : sequence of m labels, optional
         The draw behind each dataset, as privacy.json names it under draw_of_dataset: equal labels
         stand for one draw. By default each dataset has a draw of its own.
+    noise_of_records : float
+        Of a count or a total of imputed records: the deviation of the noise of their number, which
+        privacy.json has as deviation_of_records, over that number. Larger = a wider interval.
 
     Returns
     -------
@@ -267,6 +292,8 @@ def combine(
     (2.0, 0.8333, 12.5)
     >>> round(combine([1.0, 2.0, 3.0], [0.5, 0.5, 0.5], of="table").variance, 4)
     1.3333
+    >>> combine([1081.0] * 2, [0.0] * 2, of="table", noise_of_records=0.1).variance ** 0.5
+    108.1
     """
     q = finite_vector(np.atleast_1d(estimates), "estimates")
     v = finite_vector(np.atleast_1d(variances), "variances")
@@ -282,8 +309,10 @@ def combine(
         q = _by_draw(q, _draws(draw_of_dataset, m), kind)
         m = len(q)
     within = rarith.mean(v)
-    total, df = rule.moments(rarith.var(q), within, m)
-    return Combined(rarith.mean(q), ratio * within if total < 0 else total, df)
+    estimate = rarith.mean(q)
+    known = (non_negative(noise_of_records, "noise_of_records") * estimate) ** 2
+    total, df = rule.moments(rarith.var(q), within, m, known=known)
+    return Combined(estimate, ratio * within + known if total < known else total, df)
 
 
 def combine_formula(

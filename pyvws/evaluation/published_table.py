@@ -285,6 +285,7 @@ def tabulate(
     kind: Literal["partial", "full"] = "partial",
     of: Literal["population", "table"] | None = None,
     counted: Sequence[str] = (),
+    noise_of_records: float = 0.0,
     size_ratio: float = 1.0,
     draw_of_dataset: Sequence[Any] | None = None,
     original: IntoFrame | None = None,
@@ -324,6 +325,8 @@ def tabulate(
         As in `combine`.
     counted : sequence of str
         With `of`: the sets that noisy counts measured, as counts.parquet names them.
+    noise_of_records : float
+        As in `combine`, for counts and totals. A release says its own.
     size_ratio : float
         As in `combine`.
     draw_of_dataset : sequence of m labels, optional
@@ -363,7 +366,7 @@ def tabulate(
     [(('a',), 2.25, 0), (('b',), 7.0, 0), (('c',), nan, 2)]
     """
     several = SeveralDatasets.of(
-        *(datasets, schema, counted),
+        *(datasets, schema, counted, noise_of_records),
         kind=kind,
         of=of,
         size_ratio=size_ratio,
@@ -411,6 +414,8 @@ def tabulate(
     estimates = [estimates_by_cell(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):
+        grows = statistic.kind in ("count", "total")
+        own_rules = rules | {"noise_of_records": several.noise if grows else 0.0}
         for row, cell in enumerate(cells):
             sizes = np.array([of_dataset[place][row][0] for of_dataset in estimates])
             for column, point in enumerate(statistic.points):
@@ -418,7 +423,7 @@ def tabulate(
                 figures.append(
                     CellFigure(
                         *(cell, statistic.kind, statistic.column, str(point)),
-                        **_joined(of_datasets, level, rules),
+                        **_joined(of_datasets, level, own_rules),
                         records=float(sizes.mean()),
                         empty=int((sizes == 0).sum()),
                         laplace=float(beside[place][0][row, column]),

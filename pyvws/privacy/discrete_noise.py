@@ -53,7 +53,8 @@ def add_discrete_gaussian(counts: NDArray[np.int64], *, scale: float) -> NDArray
 def composed_delta(u: float, weights: Sequence[int], epsilon: float) -> float:
     """The delta at `epsilon` of counts with 1 / sigma_q^2 = w_q u, each of which moves by 1.
 
-    The hockey-stick divergence E[(1 - exp(epsilon - loss))+], rounded upwards; larger = riskier.
+    The hockey-stick divergence E[(1 - exp(epsilon - loss))+], rounded upwards; larger = riskier. It
+    holds too where earlier noisy counts choose the cells of later ones [zhu2022].
     """
     W = int(sum(weights))
     # T is sub-Gaussian with variance W / u, so what wraps around the ring is below the rounding.

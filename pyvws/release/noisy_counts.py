@@ -20,6 +20,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
+from pyvws.evaluation.k_marginal import predicted_k_marginals
 from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
@@ -214,6 +215,8 @@ def counts_run(
         columns_of_chosen_cells=tuple(n for n in fine if schema.columns[n].cuts is None),
         conversion=noise.conversion,
         public_seed=public,
+        deviation_of_records=noisy.deviation_of_records,
+        predicted=predicted_k_marginals(imputed.codes),
         apart=imputed.apart if imputed.disagree else None,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",

@@ -15,7 +15,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.deltas import delta_to_decide
 from pyvws._base.phrase import counted
 from pyvws._base.resources import REFERENCES
-from pyvws.evaluation.combining_rules import rule_named, rule_of
+from pyvws.evaluation.combining_rules import noise_of_records, rule_named, rule_of
 from pyvws.evaluation.one_column import LevelMargin
 from pyvws.plots import (
     association_matrices,
@@ -171,9 +171,11 @@ def public_page(public: PublicPart, heading: Heading | None = None) -> str:
         ),
         "parts": [*_margins(public), *_pairs(public)],
         "files": files_table("The files", public),
+        "predicted": predicted(privacy),
         "suffix": public.files[0].path.suffix,
         "rule": rule_named("partial", of),
         "of": of,
+        "records_noise": noise_of_records(privacy, public.files[0].rows),
         "table_rule": of and rule_named("partial", "table"),
         "typed": typed_columns(public) if public.outcome else None,
         "formula": public.outcome and _formula(public.outcome, public.predictors[:2]),
@@ -190,6 +192,19 @@ def files_table(caption: str, public: PublicPart) -> Sheet:
         caption,
         ("file", "rows", "bytes", "SHA-256"),
         [(f.path.name, f.rows, f.size, f.sha256) for f in public.files],
+    )
+
+
+def predicted(privacy: Mapping[str, Any]) -> Sheet:
+    """What the model says of the scores of its datasets; no rows without noisy counts."""
+    scores = privacy.get("counts", {}).get("predicted", {})
+    return Sheet(
+        "How near a dataset should be to the confidential table: k-marginal scores in the counted "
+        "cells, where 1000 = the same shares, and larger = nearer. Datasets lie about as far from "
+        "each other as from the table, so this is the model's own word. It cannot see what the "
+        "model has wrong.",
+        ("cells of margins, pairs or triples", "predicted score"),
+        [(name, f"{score:.1f}") for name, score in scores.items()],
     )
 
 

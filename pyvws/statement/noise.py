@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyvws._base.phrase import Phrase
@@ -152,6 +153,9 @@ class NoisyCountsStatement(NoiseStatement):
     - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
+    - `deviation_of_records`: That of the noise of the number of records; 0 without noise.
+    - `predicted`: The k-marginal scores that the datasets predict of each of them, by the size of
+      the sets of columns; none of one dataset.
     """
 
     spending: Spending
@@ -165,6 +169,8 @@ class NoisyCountsStatement(NoiseStatement):
     columns_of_chosen_cells: tuple[str, ...] = ()
     conversion: str
     public_seed: int
+    deviation_of_records: float
+    predicted: Mapping[str, float] = field(default_factory=dict)
     apart: float | None = None
 
     @property
@@ -253,6 +259,8 @@ class NoisyCountsStatement(NoiseStatement):
                 "noise": self.noise,
                 "least_scale": min(one.scale for one in self.spending.measurements),
                 "largest_scale": max(one.scale for one in self.spending.measurements),
+                "deviation_of_records": self.deviation_of_records,
+                **({"predicted": dict(self.predicted)} if self.predicted else {}),
                 "rho": self.rho,
                 "conversion": self.conversion or None,
                 "cap": self.cap,

@@ -68,6 +68,72 @@ def test_shares_of_the_table_and_of_the_population_by_hand():
     assert whole["lower"] == table["lower"]
 
 
+SIZES = {"a": 2, "b": 3, "c": 2}
+CODES = vws.Schema(
+    {
+        name: vws.Column(model="nominal", levels=tuple(f"{name}{code}" for code in range(size)))
+        for name, size in SIZES.items()
+    }
+)
+SETS = (("a", "b"), ("b", "c"), ("a", "b", "c"), ("c",), ("a",))
+
+
+@given(
+    st.lists(st.sampled_from(SETS), min_size=1, max_size=4, unique=True),
+    st.integers(0, 10**6),
+    st.booleans(),
+)
+def test_least_squares_over_sets_by_one_dense_system(sets, seed, noisy_number):
+    """Estimates and their variances are those of the normal equations over all combinations."""
+    rng = np.random.default_rng(seed)
+    scales = [*rng.integers(2, 9, len(sets)).astype(float), 5.0]
+    grid = np.array([*np.ndindex(*SIZES.values())])
+    place = {name: k for k, name in enumerate(SIZES)}
+    rows, lines, names = [("records", "", 400, 5.0 if noisy_number else 0.0)], [], []
+    for own, scale in zip(sets, scales, strict=False):
+        for codes in np.ndindex(*(SIZES[name] for name in own)):
+            rows.append((":".join(own), "", int(rng.integers(20, 60)), scale))
+            lines.append((grid[:, [place[name] for name in own]] == codes).all(axis=1))
+            names.append(scale)
+    found = counted_cells(counts(*rows), noise="gaussian", of="table", schema=CODES)
+    design, y = np.array(lines, float), np.array([row[2] for row in rows[1:]], float)
+    spread, cells = np.array(names), len(y)
+    if noisy_number:
+        design = np.vstack([design, np.ones(len(grid))])
+        y, spread = np.append(y, 400.0), np.append(spread, 5.0)
+    root = design / spread[:, None]
+    covariance = design @ np.linalg.pinv(root.T @ root, rcond=1e-10) @ design.T
+    fitted = covariance @ (y / spread**2)
+    assert np.allclose(found["count"], fitted[:cells])
+    half = np.array(found["upper"]) - found["count"]
+    expected = np.sqrt(np.diag(covariance))[:cells]
+    widest = 1.0 + 1.0 / spread[:cells]  # An interval of one noisy count has whole ends.
+    kept = fitted[:cells] > 0.0  # No end lies below 0.
+    ratio = half / (1.959964 * expected)
+    assert ((ratio > 1.0 - 1e-6) & (ratio < widest))[kept].all()
+    total, of_total = 400.0, 0.0
+    if noisy_number:
+        total, of_total = float(fitted[-1]), float(covariance[-1, -1])
+    share = fitted[:cells] / total
+    inside = np.clip(share, 0.0, 1.0)
+    variance = expected**2 + inside**2 * of_total
+    if noisy_number:
+        variance -= 2 * inside * covariance[:cells, -1]
+    ends = np.array(found["share_upper"]) - share
+    wanted = 1.959964 * np.sqrt(variance) / total
+    assert np.allclose(ends[kept], wanted[kept], rtol=1e-5)
+
+
+def test_sets_of_groups_and_of_barred_cells_keep_their_own_counts():
+    own = [("records", "", 300, 0.0), ("a:b/1", "", 50, 3.0), ("a:b/1", "", 70, 3.0)]
+    barred = [("b:c", "", count, 4.0) for count in (40, 60, 30, 90, 80)]  # One of six is barred.
+    whole = [("a", "", 150, 3.0), ("a", "", 140, 3.0)]
+    found = counted_cells(counts(*own, *barred, *whole), noise="laplace", schema=CODES)
+    assert np.allclose(found["count"], [row[2] for row in (*own[1:], *barred, *whole)])
+    alone = counted_cells(counts(*own, *barred, *whole), noise="laplace")
+    assert np.allclose(found["upper"], alone["upper"])
+
+
 @pytest.mark.parametrize(
     ("frame", "more"),
     [

@@ -224,8 +224,9 @@ ODD = {
 
 
 def words_of(made: Any) -> str:
-    """The statement but for the random name of the release."""
+    """The statement but for the random name of the release, and what follows noisy counts."""
     said = {name: value for name, value in made.privacy.items() if name != "release_id"}
+    said["counts"] = {name: x for name, x in said["counts"].items() if name != "predicted"}
     return json.dumps(said, sort_keys=True)
 
 

@@ -153,6 +153,19 @@ def of_partial_data(combine: Any) -> Any:
     return wrong
 
 
+@_wrong("pyvws_validation.cases.evaluation:combine", "combining_rules/imputed-estimate")
+@_wrong("pyvws.evaluation.published_table:combine", "combining_rules/imputed-table")
+def number_taken_for_exact(combine: Any) -> Any:
+    """Counts and totals without the noise of the number of records."""
+    return lambda *given, noise_of_records=0.0, **named: combine(*given, **named)
+
+
+@_wrong("pyvws_validation.cases.evaluation:predicted_k_marginals", "k_marginal/predicted")
+def of_the_first_alone(predicted: Any) -> Any:
+    """Each dataset is compared with itself, as where one posterior draw made both."""
+    return lambda tables: predicted([tables[0]] * len(tables))
+
+
 @_wrong("pyvws.synthesis.total_of_draws:epsilon_per_draw", "statement/total-of-draws")
 def a_draw_more(epsilon_per_draw: Any) -> Any:
     """The total is shared by all draws but one."""

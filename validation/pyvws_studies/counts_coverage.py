@@ -9,7 +9,7 @@ counted.
 Figures are the shares of cells of margins, pairs and triples. Their truth is the population's
 share, or that of the confidential table. Beside the intervals of the combining rules [rubin1987]
 stand those of the confidential records, those of one imputed dataset which takes it for data, and
-those of the noisy counts themselves, which no model enters.
+those of the noisy counts themselves by least squares, which no model enters.
 """
 
 from __future__ import annotations
@@ -150,7 +150,8 @@ def replicate(settings: Mapping[str, Any], key: Key, seed: np.random.SeedSequenc
     figures = list(_figures(settings, table, whole))
     noise = float(noisy.deviations.mean()) / run["n"]
     place = {**run, "noise": noise, "measure": name, "replicate": key[2]}
-    rows = _rows(settings["level"], figures, records, imputed.codes, noisy)
+    counted = {of: _counted(noisy, whole.schema, of, settings["level"]) for of in OF}
+    rows = _rows(settings["level"], figures, records, imputed.codes, counted)
     return Result([{**place, **row} for row in rows])
 
 
@@ -183,7 +184,7 @@ def _figures(settings: Mapping[str, Any], table: Workload, whole: Population) ->
 
 
 def _counted(
-    noisy: Measurements, whose: Literal["population", "table"], level: float
+    noisy: Measurements, schema: Schema, whose: Literal["population", "table"], level: float
 ) -> dict[Any, tuple[float, float]]:
     """The interval of each counted cell, by places and codes, from its noisy count."""
     table, place = noisy.table, {name: k for k, name in enumerate(noisy.table.columns)}
@@ -197,7 +198,8 @@ def _counted(
             rows.append((table.names[q], "", count, float(noisy.scales[q])))
     frame = pl.DataFrame(rows, schema=["set", "label", "count", "scale"], orient="row")
     kind: Literal["laplace", "gaussian"] = "laplace" if noisy.laplace else "gaussian"
-    seen = counted_cells(frame.with_columns(cell=0), noise=kind, of=whose, level=level)
+    asked: Any = {"noise": kind, "of": whose, "level": level, "schema": schema}
+    seen = counted_cells(frame.with_columns(cell=0), **asked)
     ends = zip(seen["share_lower"], seen["share_upper"], strict=True)
     return dict(zip(cells, ends, strict=True))
 
@@ -207,7 +209,7 @@ def _rows(
     figures: list[_Figure],
     records: Codes,
     datasets: list[Codes],
-    noisy: Measurements,
+    counted: Mapping[str, Mapping[Any, tuple[float, float]]],
 ) -> Iterator[dict[str, Any]]:
     """A row for each kind of figure, truth and method."""
     z = float(ndtri(0.5 + 0.5 * level))
@@ -217,7 +219,6 @@ def _rows(
         low, high = ends
         held.setdefault((method, whose, kind), []).append((low <= truth <= high, high - low))
 
-    counted = {whose: _counted(noisy, whose, level) for whose in OF}
     for figure in figures:
         own, kind = figure.of(records), figure.kind
         truth = {"population": figure.share, "table": own}

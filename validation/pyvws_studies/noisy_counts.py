@@ -75,9 +75,10 @@ class Scores(NamedTuple):
 class CountsRow:
     """The mean over runs at one budget: `Scores`, and more.
 
-    `spread` is the standard deviation of `pairs` between runs. `further` is "coarse" where a set is
-    counted that holds the regression of income, and "family" where its own family gives the income.
-    `misfit` is near 1 where the model is large enough. Processor seconds are of one run.
+    `spread` is the standard deviation of `pairs` between runs. `predicted_pairs` and
+    `predicted_triples` are what the datasets say of their own scores. `further` is "coarse" where a
+    set is counted that holds the regression of income, and "family" where its own family gives the
+    income. `misfit` is near 1 where the model is large enough. Processor seconds are of one run.
     """
 
     epsilon: float
@@ -86,6 +87,8 @@ class CountsRow:
     pairs: float
     spread: float
     triples: float
+    predicted_pairs: float
+    predicted_triples: float
     income: float
     education: float
     renting: float
@@ -135,7 +138,7 @@ def run(
         *((*budget, "") for budget in BUDGETS),
         *((*_REGRESSED, further) for further in _FURTHER),
     ):
-        scores, misfits, began = [], [], time.process_time()
+        scores, own, began = [], [], time.process_time()
         for number in range(runs):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MisfitWarning)  # The table has the score.
@@ -150,8 +153,11 @@ def run(
                     seed=seed + number,
                 )
             scores.append(_scored(frame, release.datasets))
-            misfits.append(release.summary["imputation"]["misfit"])
+            said = release.privacy["counts"]["predicted"]
+            misfit = release.summary["imputation"]["misfit"]
+            own.append((said["pairs"], said["triples"], misfit))
         seconds = (time.process_time() - began) / runs
+        pairs, triples, misfit = np.mean(own, axis=0).tolist()
         rows.append(
             CountsRow(
                 epsilon=epsilon,
@@ -159,7 +165,9 @@ def run(
                 further=further,
                 **Scores(*np.mean(scores, axis=0).tolist())._asdict(),
                 spread=float(np.std([score.pairs for score in scores])),
-                misfit=float(np.mean(misfits)),
+                predicted_pairs=pairs,
+                predicted_triples=triples,
+                misfit=misfit,
                 processor_seconds=seconds,
             )
         )
@@ -233,6 +241,8 @@ def regression_of(frame: pl.DataFrame, name: str = "income") -> tuple[Floats, Fl
 _SHOWN: Final = {
     **{"sets": ("sets", ""), "epsilon": ("epsilon", "g"), "delta": ("delta", "g")},
     **{"pairs": ("pairs", ".1f"), "between runs": ("spread", ".1f"), "triples": ("triples", ".1f")},
+    "predicted": ("predicted_pairs", ".1f"),
+    "of triples": ("predicted_triples", ".1f"),
     **{name: (name, ".2f") for name in (*REGRESSIONS, "misfit")},
     "processor s": ("processor_seconds", ".0f"),
 }

@@ -57,6 +57,11 @@ class Measurements:
         """The standard deviations (Q,) of the noise, near enough; in records."""
         return self.scales * deviation_of(self.laplace)
 
+    @property
+    def deviation_of_records(self) -> float:
+        """The standard deviation of the noise of the number of records."""
+        return self.records_scale * deviation_of(self.laplace)
+
     def summed(self, wanted: tuple[str, ...]) -> tuple[Floats, float] | None:
         """The counts of some columns, and the variance of the noise of each.
 

@@ -11,7 +11,7 @@ import polars as pl
 from pyvws._base.checks import Floats, Ints
 from pyvws.evaluation import bootstrap, whack_a_mole
 from pyvws.evaluation.combining_rules import combine, combine_formula
-from pyvws.evaluation.k_marginal import worse_than_independent
+from pyvws.evaluation.k_marginal import predicted_k_marginals, worse_than_independent
 from pyvws.evaluation.published_table import tabulate
 from pyvws.r_numbers import rarith
 from pyvws_validation._draws import Draws
@@ -260,6 +260,19 @@ def _codes(seed: int, records: int) -> dict[str, Any]:
     return {"original": table(records, 2 + seed), "synthetic": table(records + seed, 1 + 2 * seed)}
 
 
+def _tables(seed: int, records: int) -> dict[str, Any]:
+    """Two to five tables of two to four columns; categories that some of them lack."""
+    draws = Draws(seed)
+    columns = range(2 + seed % 3)
+    table = [[draws.whole(records, 2 + at) for at in columns] for _ in range(2 + seed % 4)]
+    return {"tables": [np.column_stack(one) for one in table]}
+
+
+def predicted_scores(tables: list[Ints]) -> Floats:
+    """The predicted scores of margins, pairs and triples."""
+    return np.array([*predicted_k_marginals(tables).values()])
+
+
 def _scores(seed: int, scores: int) -> dict[str, Any]:
     """Scores in few whole numbers, so that many lie exactly on a margin."""
     draws = Draws(seed)
@@ -284,9 +297,9 @@ Of = Literal["population", "table"]
 _PARTS: Final = ("estimate", "standard_error", "df", "lower", "upper")
 
 
-def imputed_estimate(estimates: Floats, variances: Floats, of: Of) -> Floats:
-    """Estimate, T and degrees of freedom."""
-    found = combine(estimates, variances, of=of)
+def imputed_estimate(estimates: Floats, variances: Floats, of: Of, noise: float) -> Floats:
+    """Estimate, T and degrees of freedom, under noise of the number of records."""
+    found = combine(estimates, variances, of=of, noise_of_records=noise)
     return np.array([found.estimate, found.variance, found.df])
 
 
@@ -295,7 +308,9 @@ def imputed_regression(outcomes: list[Floats], x: Floats, group: Ints, of: Of) -
     return _coefficients(outcomes, x, group, ("estimate", "variance", "df"), of=of)
 
 
-def imputed_table(y: Floats, cell: Ints, datasets: int, of: Of, level: float) -> Floats:
+def imputed_table(
+    y: Floats, cell: Ints, datasets: int, of: Of, noise: float, level: float
+) -> Floats:
     """Counts and means by cell of a table of datasets, part after part."""
     each = len(y) // datasets
     records = pl.DataFrame({"y": y, "cell": cell})
@@ -305,6 +320,7 @@ def imputed_table(y: Floats, cell: Ints, datasets: int, of: Of, level: float) ->
         count=True,
         mean="y",
         of=of,
+        noise_of_records=noise,
         level=level,
     )
     return np.array([getattr(figure, part) for part in _PARTS for figure in table.figures])

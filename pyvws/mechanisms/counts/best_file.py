@@ -1,0 +1,46 @@
+"""One file that carries what a fit of the noisy counts knows, with as little chance as can be.
+
+Classes have whole numbers of records by their shares, and codes whole numbers in a class. Records
+join the codes of a class at random. Then codes are swapped within classes, so that the counts of
+all pairs of columns come near to those that the fit expects. So a file has about the errors of the
+fit alone, while a draw of a posterior has those of the draw too.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from pyvws.mechanisms.counts._swaps import swapped, whole_numbers
+from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.fitted_classes import FittedClasses
+
+_PASSES: Final = 4  # Of swaps over all records,
+_LEAST: Final = 1  # and fewer, but one, of more records than
+_MANY: Final = 100_000  # these.
+
+
+def best_records(fitted: FittedClasses, records: int, rng: np.random.Generator) -> Codes:
+    """Codes (n, K) of so many records of a fit, in a random order."""
+    ends = np.rint(np.cumsum(fitted.shares) / fitted.shares.sum() * records).astype(np.int64)
+    start = np.append(0, ends)
+    offsets, sizes = fitted.offsets, np.diff(fitted.offsets)
+    whole = whole_numbers(fitted.profiles, np.diff(start), offsets)
+    x = np.empty((records, len(sizes)), dtype=np.int32)
+    for k, size in enumerate(sizes):
+        codes = np.arange(size, dtype=np.int32)
+        for h, (low, high) in enumerate(zip(start[:-1], start[1:], strict=True)):
+            own = np.repeat(codes, whole[h, offsets[k] : offsets[k + 1]])
+            x[low:high, k] = rng.permutation(own)
+    gap = fitted.pairs(records)
+    for j in range(len(sizes)):
+        for k in range(j):
+            pair = np.bincount(
+                x[:, j] * sizes[k] + x[:, k], minlength=sizes[j] * sizes[k]
+            ).reshape(sizes[j], sizes[k])
+            gap[offsets[j] : offsets[j + 1], offsets[k] : offsets[k + 1]] -= pair
+            gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
+    passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
+    swapped(x, start, gap, offsets, passes, rng)
+    return x[rng.permutation(records)]

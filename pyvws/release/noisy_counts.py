@@ -21,6 +21,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.evaluation.sample_errors import CellNoise
+from pyvws.mechanisms.counts.best_file import best_records
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
@@ -33,6 +34,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
+from pyvws.mechanisms.counts.fitted_classes import fitted_classes, is_fitted
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
@@ -189,7 +191,13 @@ def counts_run(
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     refuse_delta(settings, noisy.records)
-    cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
+    cost = expected_of_counts(
+        mechanism,
+        noisy.table,
+        noisy.records,
+        fitted=_of_fit(noisy, settings.datasets),
+        most=settings.most_seconds,
+    )
     check_cost(cost, settings.most_seconds, strict=False, listener=listener)
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
@@ -215,6 +223,7 @@ def counts_run(
         conversion=noise.conversion,
         public_seed=public,
         apart=imputed.apart if imputed.disagree else None,
+        best_file=imputed.fitted,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -259,7 +268,23 @@ def finer_columns(
 def imputed_tables(
     noisy: Measurements, mechanism: NoisyCounts, *, datasets: int, seed: int
 ) -> Imputed:
-    """The imputed records of each dataset, from noisy counts, public settings and a seed alone."""
+    """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
+
+    A single dataset is the best file, where classes can be fitted to the counts.
+    """
+    if _of_fit(noisy, datasets):
+        fitted = fitted_classes(noisy, classes=mechanism.classes, seed=seed)
+        rng = np.random.default_rng([seed, 2])
+        return Imputed(
+            codes=[best_records(fitted, noisy.records, rng)],
+            numbers=[{}],
+            misfit=fitted.misfit,
+            accepted=None,
+            moved=None,
+            classes=len(fitted.shares),
+            diagnostics=None,
+            apart=0.0,
+        )
     return impute(
         noisy,
         datasets=datasets,
@@ -268,6 +293,11 @@ def imputed_tables(
         chains=mechanism.chains,
         seed=seed,
     )
+
+
+def _of_fit(noisy: Measurements, datasets: int) -> bool:
+    """Whether a fit gives the file, by public things and the number of datasets alone."""
+    return datasets == 1 and is_fitted(noisy.table)
 
 
 def imputed_values(

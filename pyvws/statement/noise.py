@@ -152,6 +152,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `conversion` {"", "privacy-loss", "zcdp"}: How (epsilon, delta) follows from the noise.
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
+    - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     """
 
     spending: Spending
@@ -166,6 +167,7 @@ class NoisyCountsStatement(NoiseStatement):
     conversion: str
     public_seed: int
     apart: float | None = None
+    best_file: bool = False
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -207,6 +209,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-chosen": bool(self.columns_of_chosen_cells),
             "counts-delta": self.delta > 0.0,
             "counts-model": True,
+            "counts-best-file": self.best_file,
             "counts-chains": self.apart is not None,
             "counts-unknown": True,
             "counts-cap": self.unit is not None,
@@ -257,5 +260,6 @@ class NoisyCountsStatement(NoiseStatement):
                 "conversion": self.conversion or None,
                 "cap": self.cap,
                 "public_seed": self.public_seed,
+                **({"best_file": True} if self.best_file else {}),
             },
         }

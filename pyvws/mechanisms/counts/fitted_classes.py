@@ -7,7 +7,8 @@ has the expected counts n m_q(pi, phi), and the fit minimises
 
 Of Laplace noise the first part is sum sqrt((n m - S)^2 + d^2) / b_q, smoothed for the fractions of
 expected counts. The second part is a Dirichlet prior: it adds a records to each class and column,
-with the shares w_k of the column's noisy margin. Its cost follows the cells and the classes, and
+with the shares w_k of the column's noisy margin. Here a is a fifth of the number of columns, since
+more columns leave more noise in each count. Its cost follows the cells and the classes, and
 not the records.
 
 Where rules bar codes a class lies within one pattern of `rule_patterns`, so none of its records
@@ -37,11 +38,11 @@ _STEP: Final = 0.1  # Of a logit, at its largest.
 _RISING: Final = 20  # Steps until it is so large; it falls as a cosine to
 _LAST: Final = 0.02  # this part.
 _MEAN, _SQUARE = 0.9, 0.99  # How slowly the means of slopes and of their squares move.
-_PRIOR: Final = 2.0  # Records that the prior adds to each class and column.
+_PRIOR: Final = 0.2  # Records that the prior adds to each class, for each column.
 _SPREAD: Final = 0.5  # Of the logits that a fit begins with.
 _SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density is round.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
-_NONE: Final = -700.0  # The logit of a code that rules bar.
+_NONE: Final = -np.inf  # The logit of a code that rules bar.
 _MOST_CODES: Final = 1500  # Of all columns together.
 _MOST_CELLS: Final = 200_000  # Of the sets that are no plain pairs.
 
@@ -83,7 +84,7 @@ def is_fitted(table: Workload) -> bool:
 
 def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedClasses:
     """The mean of several fits, each of about so many classes; of a table that `is_fitted`."""
-    counts = _Counts(noisy)
+    counts = PenalisedCounts(noisy)
     with steady_sums():
         fits = [
             _fit(counts, classes, np.random.default_rng(stream))
@@ -94,7 +95,7 @@ def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedCla
         return FittedClasses(shares, profiles, counts.offsets, counts.misfit(shares, profiles))
 
 
-def _fit(counts: _Counts, classes: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _fit(counts: PenalisedCounts, classes: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
     start = counts.start(classes, rng)
     means, squares = start.zeros(), start.zeros()
@@ -125,18 +126,20 @@ class Logits(NamedTuple):
         return np.zeros_like(self.shares), np.zeros_like(self.codes)
 
 
-class _Counts:
-    """The noisy counts as a fit reads them: plain pairs in one square matrix, then other sets."""
+class PenalisedCounts:
+    """What a fit minimises: plain pairs of columns in one square matrix, then the other sets."""
 
     def __init__(self, noisy: Measurements) -> None:
         self.noisy, self.table = noisy, noisy.table
         self.sizes = np.array([column.size for column in noisy.table.columns.values()])
         self.offsets = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
         self.place = {name: k for k, name in enumerate(noisy.table.columns)}
+        self.prior = _PRIOR * len(self.sizes)
         power = 1.0 if noisy.laplace else 2.0
         self.weights = np.repeat(noisy.scales**-power, noisy.table.sizes) * noisy.table.possible
         self.square = np.zeros((self.offsets[-1], self.offsets[-1]))
         self.precision = np.zeros_like(self.square)
+        self.gap, self.slope = np.empty_like(self.square), np.empty_like(self.square)
         self.others: list[tuple[Clique, Floats, Floats]] = []
         for q, crossed in enumerate(noisy.table.cliques):
             own = slice(*noisy.table.offsets[q : q + 2])
@@ -196,17 +199,18 @@ class _Counts:
         return np.repeat(of_columns, self.sizes, axis=1)
 
     def penalised(self, at: Logits) -> tuple[float, tuple[Floats, Floats]]:
-        """What a fit minimises, and its slopes by the logits of shares and of codes."""
+        """The value to minimise, and its slopes by the logits of shares and of codes."""
         n, pi, phi = float(self.noisy.records), _softmax(at.shares), self.profiles(at.codes)
-        gap = (phi * (n * pi)[:, None]).T @ phi - self.square
-        loss, slope = self._loss(gap, self.precision)
+        gap = np.matmul((phi * (n * pi)[:, None]).T, phi, out=self.gap)
+        gap -= self.square
+        loss, slope = self._loss(gap, self.precision, self.slope)
         by_code = phi @ slope
         of_class, loss = 0.5 * (phi * by_code).sum(axis=1), 0.5 * loss
         for crossed, S, weights in self.others:
             parts = [self._grouped(phi, crossed, name) for name in crossed.columns]
             products = _products(parts[:-1], len(pi))
             gap = n * (products[-1] * pi[:, None]).T @ parts[-1] - S
-            own, slope = self._loss(gap, weights)
+            own, slope = self._loss(gap, weights, np.empty_like(gap))
             loss += own
             slopes, ahead = [products[-1] @ slope], parts[-1] @ slope.T
             of_class += (ahead * products[-1]).sum(axis=1)
@@ -222,18 +226,21 @@ class _Counts:
         of_shares = pi * (of_class - pi @ of_class)
         by_code *= phi * (n * pi)[:, None]
         of_columns = np.add.reduceat(by_code, self.offsets[:-1], axis=1)
-        of_codes = by_code - phi * self._by_code(of_columns) + _PRIOR * (phi - at.prior)
-        penalty = -_PRIOR * (at.prior * np.log(np.maximum(phi, 1e-300))).sum()
+        of_codes = by_code - phi * self._by_code(of_columns) + self.prior * (phi - at.prior)
+        penalty = -self.prior * (at.prior * np.log(np.maximum(phi, 1e-300))).sum()
         return float(loss + penalty), (of_shares, of_codes * (at.prior > 0.0))
 
-    def _loss(self, gap: Floats, weights: Floats) -> tuple[float, Floats]:
-        """The noise's -log density of gaps, summed, and its slopes by the gaps."""
+    def _loss(self, gap: Floats, weights: Floats, slope: Floats) -> tuple[float, Floats]:
+        """The noise's -log density of gaps, summed, and its slopes by the gaps, in `slope`."""
         if not self.noisy.laplace:
-            slope = gap * weights
+            np.multiply(gap, weights, out=slope)
             return 0.5 * float(np.vdot(slope, gap)), slope
-        scale = np.divide(_SMOOTH, weights, out=np.ones_like(weights), where=weights > 0.0)
-        size = np.sqrt(gap**2 + scale**2)
-        return float(np.vdot(size, weights)), gap / size * weights
+        np.multiply(gap, weights, out=slope)  # In scales of the noise.
+        size = np.sqrt(slope**2 + _SMOOTH**2)
+        loss = float(size[weights > 0.0].sum())
+        slope /= size
+        slope *= weights
+        return loss, slope
 
     def _grouped(self, phi: Floats, crossed: Clique, name: str) -> Floats:
         """The shares (H, G) of a column's groups in a set, or of its codes."""

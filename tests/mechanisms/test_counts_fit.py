@@ -55,9 +55,7 @@ def _noisy(x: np.ndarray, scale: float, laplace: bool = False) -> Measurements:
     noise = np.rint(np.random.default_rng(5).normal(0, scale, len(table.possible)))
     counts = np.where(table.possible, table.counts(x) + noise.astype(np.int64), 0)
     scales = scale + 0.1 * np.arange(len(table.sets))
-    return Measurements(
-        table=table, counts=counts, scales=scales, laplace=laplace, records=len(x)
-    )
+    return Measurements(table=table, counts=counts, scales=scales, laplace=laplace, records=len(x))
 
 
 @pytest.mark.parametrize("laplace", [False, True])

@@ -38,9 +38,9 @@ def whole_numbers(profiles: Floats, number: Places, offsets: Places) -> Places:
                 step = 1 if left > 0 else -1
                 best = -1
                 for c in range(offsets[k], offsets[k + 1]):
-                    if profiles[h, c] > 0.0 and (step > 0 or whole[h, c] > 0):
-                        if best < 0 or step * owed[c] > step * owed[best]:
-                            best = c
+                    possible = profiles[h, c] > 0.0 and (step > 0 or whole[h, c] > 0)
+                    if possible and (best < 0 or step * owed[c] > step * owed[best]):
+                        best = c
                 whole[h, best] += step
                 owed[best] -= step
                 left -= step

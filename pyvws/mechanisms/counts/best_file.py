@@ -8,6 +8,7 @@ fit alone, while a draw of a posterior has those of the draw too.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -30,15 +31,15 @@ def best_records(fitted: FittedClasses, records: int, rng: np.random.Generator) 
     x = np.empty((records, len(sizes)), dtype=np.int32)
     for k, size in enumerate(sizes):
         codes = np.arange(size, dtype=np.int32)
-        for h, (low, high) in enumerate(zip(start[:-1], start[1:], strict=True)):
+        for h, (low, high) in enumerate(pairwise(start)):
             own = np.repeat(codes, whole[h, offsets[k] : offsets[k + 1]])
             x[low:high, k] = rng.permutation(own)
     gap = fitted.pairs(records)
     for j in range(len(sizes)):
         for k in range(j):
-            pair = np.bincount(
-                x[:, j] * sizes[k] + x[:, k], minlength=sizes[j] * sizes[k]
-            ).reshape(sizes[j], sizes[k])
+            pair = np.bincount(x[:, j] * sizes[k] + x[:, k], minlength=sizes[j] * sizes[k]).reshape(
+                sizes[j], sizes[k]
+            )
             gap[offsets[j] : offsets[j + 1], offsets[k] : offsets[k + 1]] -= pair
             gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))

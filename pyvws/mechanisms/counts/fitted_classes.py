@@ -183,9 +183,13 @@ class PenalisedCounts:
         number = np.maximum(1, np.rint(classes * share)).astype(np.intp)
         left = np.repeat(patterns, number, axis=0)
         logits = np.log(margins) + _SPREAD * rng.standard_normal(left.shape)
-        shares = np.log(np.repeat(share / number, number)) + _SPREAD * rng.standard_normal(len(left))
-        prior = left * margins / self._by_code(
-            np.add.reduceat(left * margins, self.offsets[:-1], axis=1)
+        shares = np.log(np.repeat(share / number, number)) + _SPREAD * rng.standard_normal(
+            len(left)
+        )
+        prior = (
+            left
+            * margins
+            / self._by_code(np.add.reduceat(left * margins, self.offsets[:-1], axis=1))
         )
         return Logits(shares, np.where(left, logits, _NONE), prior)
 
@@ -264,11 +268,11 @@ class PenalisedCounts:
 
 
 def _is_pair(crossed: Clique) -> bool:
-    return len(crossed.columns) == 2 and not crossed.groups  # noqa: PLR2004
+    return len(crossed.columns) == 2 and not crossed.groups
 
 
 def _products(parts: list[Floats], classes: int) -> list[Floats]:
-    """The shares (H, ...) of the combinations of no column, of the first one, of the first two..."""
+    """The shares (H, ...) of combinations of no column, of the first, of the first two, ..."""
     products = [np.ones((classes, 1))]
     for part in parts:
         crossed = products[-1][:, :, None] * part[:, None, :]

@@ -26,10 +26,12 @@ def rule_patterns(table: Workload) -> NDArray[np.bool_] | None:
         for left in found:
             own = np.ones(column.size, dtype=np.bool_)
             if skip is not None:
-                first = {parent: left[parent].argmax(keepdims=True) for parent in skip.rows.columns}
-                codes = np.arange(column.size)
-                every = {parent: np.repeat(code, column.size) for parent, code in first.items()}
-                own = skip.keeps({p: code.astype(np.int32) for p, code in every.items()}, codes)
+                codes = np.arange(column.size, dtype=np.int32)
+                parents = {
+                    parent: np.full_like(codes, left[parent].argmax())
+                    for parent in skip.rows.columns
+                }
+                own = skip.keeps(parents, codes)
             for group in np.unique(alike[own]):
                 wider.append({**left, name: own & (alike == group)})
         found = wider
@@ -44,8 +46,8 @@ def _alike(table: Workload, name: str) -> NDArray[np.intp]:
     for skip in table.skips.values():
         if name in skip.rows.columns:
             axis = skip.rows.columns.index(name)
-            for of_case in (skip.forced, skip.left):
-                if of_case is not None:
-                    by_column = of_case.reshape(*skip.rows.sizes, -1)
-                    seen.append(np.moveaxis(by_column, axis, 0).reshape(len(seen[0]), -1))
+            of_cases = [skip.forced, *([] if skip.left is None else [skip.left])]
+            for of_case in of_cases:
+                by_column = of_case.astype(np.int64).reshape(*skip.rows.sizes, -1)
+                seen.append(np.moveaxis(by_column, axis, 0).reshape(len(seen[0]), -1))
     return np.unique(np.concatenate(seen, axis=1), axis=0, return_inverse=True)[1].ravel()

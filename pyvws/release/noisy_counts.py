@@ -1,4 +1,4 @@
-"""Noisy counts as the source of draws: all datasets are imputed from one set of noisy tables.
+"""Noisy counts as the source of draws: all datasets are made of one set of noisy tables.
 
 What is bought of the seller is all that a release learns of the confidential table. What follows
 reads what a release holds: the schema, the settings, the noisy counts and the public seed.

@@ -21,7 +21,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.counts.best_file import best_records
+from pyvws.mechanisms.counts.best_file import best_file, is_best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
@@ -34,7 +34,6 @@ from pyvws.mechanisms.counts.chosen_cells import (
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
-from pyvws.mechanisms.counts.fitted_classes import fitted_classes, is_fitted
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
@@ -191,14 +190,9 @@ def counts_run(
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     refuse_delta(settings, noisy.records)
-    cost = expected_of_counts(
-        mechanism,
-        noisy.table,
-        noisy.records,
-        fitted=_of_fit(noisy, settings.datasets),
-        most=settings.most_seconds,
-    )
-    check_cost(cost, settings.most_seconds, strict=False, listener=listener)
+    most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
+    cost = expected_of_counts(mechanism, noisy.table, noisy.records, fitted=fitted, most=most)
+    check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
@@ -270,21 +264,10 @@ def imputed_tables(
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    A single dataset is the best file, where classes can be fitted to the counts.
+    A single dataset is the best file, where classes give all columns.
     """
-    if _of_fit(noisy, datasets):
-        fitted = fitted_classes(noisy, classes=mechanism.classes, seed=seed)
-        rng = np.random.default_rng([seed, 2])
-        return Imputed(
-            codes=[best_records(fitted, noisy.records, rng)],
-            numbers=[{}],
-            misfit=fitted.misfit,
-            accepted=None,
-            moved=None,
-            classes=len(fitted.shares),
-            diagnostics=None,
-            apart=0.0,
-        )
+    if is_best_file(noisy.table, datasets):
+        return best_file(noisy, classes=mechanism.classes, seed=seed)
     return impute(
         noisy,
         datasets=datasets,
@@ -293,11 +276,6 @@ def imputed_tables(
         chains=mechanism.chains,
         seed=seed,
     )
-
-
-def _of_fit(noisy: Measurements, datasets: int) -> bool:
-    """Whether a fit gives the file, by public things and the number of datasets alone."""
-    return datasets == 1 and is_fitted(noisy.table)
 
 
 def imputed_values(

@@ -14,12 +14,35 @@ from typing import Final
 import numpy as np
 
 from pyvws.mechanisms.counts._swaps import swapped, whole_numbers
+from pyvws.mechanisms.counts.classes import Imputed
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.fitted_classes import FittedClasses
+from pyvws.mechanisms.counts.fitted_classes import FittedClasses, fitted_classes, is_fitted
+from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.workload import Workload
 
 _PASSES: Final = 4  # Of swaps over all records,
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
+
+
+def is_best_file(table: Workload, datasets: int) -> bool:
+    """Whether a fit gives the only dataset, by public things and the number of datasets alone."""
+    return datasets == 1 and is_fitted(table)
+
+
+def best_file(noisy: Measurements, *, classes: int, seed: int) -> Imputed:
+    """The file of a fit, from noisy counts, public settings and a seed alone: it costs nothing."""
+    fitted = fitted_classes(noisy, classes=classes, seed=seed)
+    return Imputed(
+        codes=[best_records(fitted, noisy.records, np.random.default_rng([seed, 2]))],
+        numbers=[{}],
+        misfit=fitted.misfit,
+        accepted=None,
+        moved=None,
+        classes=len(fitted.shares),
+        diagnostics=None,
+        apart=0.0,
+    )
 
 
 def best_records(fitted: FittedClasses, records: int, rng: np.random.Generator) -> Codes:

@@ -189,8 +189,8 @@ def counts_run(
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
-    refuse_delta(settings, noisy.records)
     most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
+    refuse_delta(settings, noisy.records)
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, fitted=fitted, most=most)
     check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}

@@ -15,11 +15,10 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.mechanisms.counts._swaps import swapped, whole_numbers
-from pyvws.mechanisms.counts.best_file import best_records
+from pyvws.mechanisms.counts.best_file import best_records, swapped, whole_numbers
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes, is_fitted
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.rule_patterns import rule_patterns
+from pyvws.mechanisms.counts.skips import rule_patterns
 from pyvws.mechanisms.counts.workload import workload
 
 pytestmark = pytest.mark.runs
@@ -106,7 +105,7 @@ def test_no_record_of_a_fit_breaks_a_rule() -> None:
 
 def test_patterns_hold_all_records_that_rules_leave_and_no_other() -> None:
     table = workload(_SCHEMA, _SETS)
-    patterns = rule_patterns(table)
+    patterns = rule_patterns(table.columns, table.skips)
     assert patterns is not None
     sizes = [column.size for column in table.columns.values()]
     every = np.array([*np.ndindex(*sizes)], dtype=np.int32)

@@ -32,7 +32,7 @@ def test_the_rows_of_a_file_with_the_columns(tmp_path: Path, monkeypatch: pytest
     made = {name: rng.choice(column.levels or (), 120) for name, column in columns.items()}
     pl.DataFrame(made).write_csv(tmp_path / "made.csv")
     monkeypatch.setattr(noisy_counts, "BUDGETS", ((50.0, 1e-5), (1.0, 0.0)))
-    monkeypatch.setattr(noisy_counts, "_BEST", ((4.0, 1e-5),))
+    monkeypatch.setattr(noisy_counts, "BEST", ((4.0, 1e-5),))
 
     def few(frame, **given):
         return vws.synthesize(frame, sweeps=10, classes=3, **given)

@@ -32,6 +32,9 @@ from pyvws_studies.whole_tables import DATASETS, DESIGNS
 BUDGETS: Final = ((1.0, 1e-5), (2.0, 1e-5), (4.0, 1e-5), (8.0, 1e-5), (1.0, 0.0), (2.0, 0.0))
 """Epsilon and delta of all datasets together."""
 
+BEST: Final = ((1.0, 1e-5), (4.0, 1e-5), (1.0, 0.0))
+"""Those of one dataset, the best file."""
+
 REGRESSIONS: Final = {
     "income": ("PINCP_DECILE", "SEX", "AGEP", "EDU"),
     "education": ("EDU", "SEX", "AGEP", "OWN_RENT"),
@@ -49,7 +52,6 @@ _OF_INCOME: Final = {
 """A set of 300 cells that holds the regression of income."""
 
 _REGRESSED: Final = (4.0, 1e-5)
-_BEST: Final = ((1.0, 1e-5), (4.0, 1e-5), (1.0, 0.0))
 _FURTHER: Final[dict[str, dict[str, Any]]] = {
     "one file": {"datasets": 1},
     "coarse": {"measure": ("pairs", _OF_INCOME)},
@@ -136,7 +138,7 @@ def run(
     sample = frame[rng.integers(0, len(frame), len(frame))]
     for epsilon, delta, further in (
         *((*budget, "") for budget in BUDGETS),
-        *((*budget, "one file") for budget in _BEST),
+        *((*budget, "one file") for budget in BEST),
         *((*_REGRESSED, further) for further in _FURTHER if further != "one file"),
     ):
         scores, misfits, began = [], [], time.process_time()

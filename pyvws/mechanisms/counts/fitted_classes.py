@@ -29,7 +29,7 @@ from pyvws._base.checks import Floats
 from pyvws._base.cores import steady_sums
 from pyvws.mechanisms.counts.cliques import Clique
 from pyvws.mechanisms.counts.measurements import Measurements
-from pyvws.mechanisms.counts.rule_patterns import rule_patterns
+from pyvws.mechanisms.counts.skips import rule_patterns
 from pyvws.mechanisms.counts.workload import Workload
 
 _FITS: Final = 4
@@ -79,7 +79,7 @@ def is_fitted(table: Workload) -> bool:
     further = sum(crossed.size for crossed in table.cliques if not _is_pair(crossed))
     if table.given or table.differences or codes > _MOST_CODES or further > _MOST_CELLS:
         return False
-    return rule_patterns(table) is not None
+    return rule_patterns(table.columns, table.skips) is not None
 
 
 def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedClasses:
@@ -176,7 +176,7 @@ class PenalisedCounts:
 
     def start(self, classes: int, rng: np.random.Generator) -> Logits:
         """Where a fit begins: classes of each pattern by its share, near the margins."""
-        patterns, margins = rule_patterns(self.table), self.margins
+        patterns, margins = rule_patterns(self.table.columns, self.table.skips), self.margins
         assert patterns is not None
         of_columns = np.add.reduceat(patterns * margins, self.offsets[:-1], axis=1)
         share = of_columns.prod(axis=1) / of_columns.prod(axis=1).sum()

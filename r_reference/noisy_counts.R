@@ -35,6 +35,49 @@ two_counts_delta <- function(u, multiples, epsilon) {
   round(delta * 2^40) / 2^40
 }
 
+# The nearest counts that are not below 0 and add up to a total.
+on_simplex <- function(counts, total) {
+  falling <- sort(counts, decreasing = TRUE)
+  over <- (cumsum(falling) - total) / seq_along(falling)
+  pmax(counts - over[max(which(falling > over))], 0)
+}
+
+# Quantity: what a fit of two classes minimises, over 100, and 1 plus its slopes by the logits of shares
+# and of codes, over 1000, by complex steps. The noisy counts are those of a pair of columns and of its
+# first column, about n records. `codes` are the logits of the first class and then of the second, column
+# beside column. The prior adds .2 records a column, by margins of inverse variances.
+fit_slopes <- function(shares, codes, noisy, noisy_first, scales, laplace, n) {
+  wide <- length(noisy) / 2
+  cells <- matrix(noisy, 2, wide, byrow = TRUE)
+  precision <- c(1 / (wide * scales[1]^2), 1 / scales[2]^2)
+  first <- (precision[1] * rowSums(cells) + precision[2] * noisy_first) / sum(precision)
+  first <- on_simplex(first, n) + 0.5
+  second <- on_simplex(colSums(cells), n) + 0.5
+  pulled <- list(first / sum(first), second / sum(second))
+  value <- function(logits) {
+    softmax <- function(x) exp(x) / sum(exp(x))
+    pi <- softmax(logits[1:2])
+    by_class <- matrix(logits[-(1:2)], 2, byrow = TRUE)
+    expected <- matrix(0, 2, wide)
+    penalty <- 0
+    for (h in 1:2) {
+      a <- softmax(by_class[h, 1:2])
+      b <- softmax(by_class[h, -(1:2)])
+      expected <- expected + n * pi[h] * outer(a, b)
+      penalty <- penalty - 0.4 * (sum(pulled[[1]] * log(a)) + sum(pulled[[2]] * log(b)))
+    }
+    gap <- c(as.vector(expected - cells) / scales[1], (rowSums(expected) - noisy_first) / scales[2])
+    penalty + if (laplace) sum(sqrt(gap^2 + 0.2^2)) else sum(gap^2) / 2
+  }
+  at <- as.complex(c(shares, codes))
+  slope <- function(i) {
+    moved <- at
+    moved[i] <- moved[i] + 1e-30i
+    Im(value(moved)) / 1e-30
+  }
+  c(Re(value(at)) / 100, 1 + vapply(seq_along(at), slope, 0) / 1000)
+}
+
 # log p of the classes of records: the first class has n_1, the second n_2. The stick is Beta(1,
 # alpha), alpha is Gamma(1/4, 1/4), and both are integrated out; alpha = t^4 makes this smooth.
 log_class_share <- function(n_1, n_2) {

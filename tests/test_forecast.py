@@ -421,7 +421,7 @@ def test_noisy_counts_are_refused_by_the_noisy_number_of_records_alone(
 ) -> None:
     """The true number is 60 in both runs, so a refusal tells no more than the noisy number."""
     monkeypatch.setattr(noisy_counts, "bought_number", lambda *_: noisy)
-    run: Any = {"schema": PAIR, "mechanism": vws.NoisyCounts(epsilon=1.0), "datasets": 1}
+    run: Any = {"schema": PAIR, "mechanism": vws.NoisyCounts(epsilon=1.0), "datasets": 2}
     if noisy == 40:
         assert len(vws.synthesize(FEW, **run).datasets[0]) == noisy
         with refused("too-long", most=0.5):

@@ -32,7 +32,9 @@ class NoisyCounts(MechanismBase):
 
     The datasets are imputed records of a posterior given the noisy counts. They
     follow from the counts, public settings and a public seed alone, so all datasets together cost
-    epsilon once. With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
+    epsilon once. A single dataset comes from classes that are fitted to the counts, where they give
+    all columns: it is nearer to the table than a draw, and has no standard errors.
+    With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
     "pairs" is every pair, "predictors" each column with its predictors, and "a:b:c" one set. A set
     with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as

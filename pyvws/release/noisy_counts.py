@@ -1,4 +1,4 @@
-"""Noisy counts as the source of draws: all datasets are imputed from one set of noisy tables.
+"""Noisy counts as the source of draws: all datasets are made of one set of noisy tables.
 
 What is bought of the seller is all that a release learns of the confidential table. What follows
 reads what a release holds: the schema, the settings, the noisy counts and the public seed.
@@ -22,6 +22,7 @@ from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.evaluation.k_marginal import predicted_k_marginals
 from pyvws.evaluation.sample_errors import CellNoise
+from pyvws.mechanisms.counts.best_file import best_file, is_best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
@@ -189,9 +190,10 @@ def counts_run(
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
+    most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
     refuse_delta(settings, noisy.records)
-    cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=settings.most_seconds)
-    check_cost(cost, settings.most_seconds, strict=False, listener=listener)
+    cost = expected_of_counts(mechanism, noisy.table, noisy.records, fitted=fitted, most=most)
+    check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
@@ -218,6 +220,7 @@ def counts_run(
         deviation_of_records=noisy.deviation_of_records,
         predicted=predicted_k_marginals(imputed.codes),
         apart=imputed.apart if imputed.disagree else None,
+        best_file=imputed.fitted,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -262,7 +265,12 @@ def finer_columns(
 def imputed_tables(
     noisy: Measurements, mechanism: NoisyCounts, *, datasets: int, seed: int
 ) -> Imputed:
-    """The imputed records of each dataset, from noisy counts, public settings and a seed alone."""
+    """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
+
+    A single dataset is the best file, where classes give all columns.
+    """
+    if is_best_file(noisy.table, datasets):
+        return best_file(noisy, classes=mechanism.classes, seed=seed)
     return impute(
         noisy,
         datasets=datasets,

@@ -232,10 +232,7 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             f"Mean squared misfit of the imputed counts, in noise variances: "
             f"{number(imputed['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
             "take more classes.",
-            f"Accepted proposals: {number(imputed['accepted'])} of whole records and "
-            f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "
-            "sweeps.",
-            _of_chains(imputed),
+            *_of_chains(imputed),
         ],
         [
             Sheet(
@@ -252,18 +249,26 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
     )
 
 
-def _of_chains(imputed: Mapping[str, Any]) -> str:
-    """What the chains' diagnostics say of the count of each set's largest cell."""
+def _of_chains(imputed: Mapping[str, Any]) -> list[str]:
+    """How the chains moved, and what diagnostics say of the count of each set's largest cell."""
+    if imputed["accepted"] is None:
+        return ["The one dataset comes from a fit of classes to the counts, without chains."]
+    accepted = (
+        f"Accepted proposals: {number(imputed['accepted'])} of whole records and "
+        f"{number(imputed['moved'])} of single columns. Where the first is below 0.1 take more "
+        "sweeps."
+    )
     found = imputed["diagnostics"]
     if not found:
-        return "The chains have too few sweeps to be compared."
-    return (
+        return [accepted, "The chains have too few sweeps to be compared."]
+    return [
+        accepted,
         "Of each set the count of the largest cell is compared between chains. R-hat is above 1.1 "
         f"in {imputed['apart']:.0%} of the sets, and largest in {found['column']}: "
         f"{number(found['rhat_max'])}. The smallest effective sample size is "
         f"{number(found['ess_bulk_min'])}. Where R-hat is above 1.1 in more than half of the sets, "
-        "take more sweeps."
-    )
+        "take more sweeps.",
+    ]
 
 
 def _histogram_section(confidential: ConfidentialPart) -> Section:

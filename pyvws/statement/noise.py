@@ -156,6 +156,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `deviation_of_records`: That of the noise of the number of records; 0 without noise.
     - `predicted`: The k-marginal scores that the datasets predict of each of them, by the size of
       the sets of columns; none of one dataset.
+    - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     """
 
     spending: Spending
@@ -172,6 +173,7 @@ class NoisyCountsStatement(NoiseStatement):
     deviation_of_records: float
     predicted: Mapping[str, float] = field(default_factory=dict)
     apart: float | None = None
+    best_file: bool = False
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -213,6 +215,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-chosen": bool(self.columns_of_chosen_cells),
             "counts-delta": self.delta > 0.0,
             "counts-model": True,
+            "counts-best-file": self.best_file,
             "counts-chains": self.apart is not None,
             "counts-unknown": True,
             "counts-cap": self.unit is not None,
@@ -265,5 +268,6 @@ class NoisyCountsStatement(NoiseStatement):
                 "conversion": self.conversion or None,
                 "cap": self.cap,
                 "public_seed": self.public_seed,
+                **({"best_file": True} if self.best_file else {}),
             },
         }

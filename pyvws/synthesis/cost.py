@@ -53,7 +53,9 @@ _OF_BIT: Final = 45e-9  # of each doubling of that column's codes,
 _OF_CLASS: Final = 0.6e-9  # of a class of it,
 _OF_SET: Final = 4.8e-9  # of a record's set,
 _OF_FAMILY: Final = 500e-9  # of a record's column that its own family gives,
-_OF_CODE: Final = 250e-9  # and of the share of a code in a class.
+_OF_CODE: Final = 250e-9  # and of the share of a code in a class,
+_OF_SQUARE: Final = 600e-9  # of a fit for each class and pair of codes,
+_OF_DRAWN: Final = 100e-9  # and of a column of a record of it.
 _FEWEST_SWEEPS: Final = 50  # Fewer are no remedy.
 _LARGEST_DENSE: Final = 1500  # Coefficients of a scale that knows all covariances.
 _SLOPES: Final = 5.2  # Of an iteration with one parameter; they grow
@@ -132,11 +134,12 @@ def expected_cost(
 
 
 def expected_of_counts(
-    mechanism: NoisyCounts, counted: Workload, records: int, *, most: float
+    mechanism: NoisyCounts, counted: Workload, records: int, *, most: float, fitted: bool = False
 ) -> Cost:
     """The cost of noisy counts of a `Workload` whose N records are imputed by sweeps.
 
-    The remedy names the sweeps that take `most` seconds.
+    The remedy names the sweeps that take `most` seconds. Where classes are `fitted` to the counts,
+    the cost follows their codes, and hardly the records.
     """
     K, Q, H = len(counted.columns), len(counted.sets), mechanism.classes
     sizes = np.array([column.size for column in counted.columns.values()])
@@ -147,6 +150,9 @@ def expected_of_counts(
     codes = H * int(by_class.sum())
     of_sweep = mechanism.chains * (records * of_record + codes * _OF_CODE)
     before = _A_RUN_OF_COUNTS + _OF_NOISE * int(counted.possible.sum()) + _OF_FIGURE * Q
+    if fitted:
+        of_sweep = _OF_SQUARE * H * int(by_class.sum()) ** 2 + _OF_DRAWN * records * K
+        of_sweep /= mechanism.sweeps
     fitting = int((most - before) / of_sweep)
     fewer = f"Take {fitting} sweeps (--sweeps), " if fitting >= _FEWEST_SWEEPS else "Take "
     return Cost(

@@ -435,6 +435,24 @@ def third_of_the_noise(impute: Any) -> Any:
     )
 
 
+def with_noise(times: float) -> Wrong:
+    """A fit takes the noise for so many times what it is."""
+    return lambda counts: (
+        lambda noisy: counts(dataclasses.replace(noisy, scales=noisy.scales * times))
+    )
+
+
+def prior_twice(counts: Any) -> Any:
+    """A fit adds the records of its prior twice."""
+
+    def wrong(noisy: Any) -> Any:
+        made = counts(noisy)
+        made.prior *= 2.0
+        return made
+
+    return wrong
+
+
 # The compared function, what is replaced in it, and the wrong version.
 _RECORDS = "pyvws_validation.cases.counted_records:"
 COUNTED_RECORDS_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
@@ -442,6 +460,8 @@ COUNTED_RECORDS_MISTAKES: tuple[tuple[str, str, Wrong], ...] = (
     (_RECORDS + "two_counts_delta", _RECORDS + "composed_delta", continuous_delta),
     (_RECORDS + "state_means", _RECORDS + "impute", third_of_the_noise),
     (_RECORDS + "state_means", _RECORDS + "impute", counts_below_0_as_0),
+    (_RECORDS + "fit_slopes", _RECORDS + "PenalisedCounts", with_noise(0.5**0.5)),
+    (_RECORDS + "fit_slopes", _RECORDS + "PenalisedCounts", prior_twice),
     (_RECORDS + "logistic_means", _RECORDS + "impute", third_of_the_noise),
     (_RECORDS + "cell_means", _RECORDS + "impute", third_of_the_noise),
 )

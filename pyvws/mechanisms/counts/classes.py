@@ -67,9 +67,9 @@ class Imputed:
     misfit : float
         Mean over cells of ((S - M) / deviation)^2, of the imputed counts M: near 1 where the model
         is large enough; larger = the model is too small for the noise.
-    accepted, moved : float
+    accepted, moved : float or None
         Shares in [0, 1] of whole and of single proposals that were accepted after the warm-up;
-        larger = the records move more.
+        larger = the records move more. None of a file that a fit gives, without proposals.
     classes : int
         Classes with a record at the end, of the chain that has most.
     diagnostics : Diagnostics or None
@@ -82,11 +82,16 @@ class Imputed:
     codes: list[Codes]
     numbers: list[dict[str, Floats]]
     misfit: float
-    accepted: float
-    moved: float
+    accepted: float | None
+    moved: float | None
     classes: int
     diagnostics: Diagnostics | None
     apart: float
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the file is drawn from a fit of the counts, and is no draw of the posterior."""
+        return self.accepted is None
 
     @property
     def disagree(self) -> bool:

@@ -22,6 +22,7 @@ from pyvws.tables.schema.rules import Fixed, Never
 from pyvws.tables.schema.schema import Schema
 
 _MOST_CASES = 1_000_000
+_MOST_PATTERNS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,3 +125,45 @@ def _skip(
             barred |= {own.code_of(label) for label in labels}
     own_left = None if left.all() else left
     return Skip(rows, forced, tuple(sorted(barred)), own_left)
+
+
+def rule_patterns(
+    columns: Mapping[str, CountedColumn], skips: Mapping[str, Skip]
+) -> NDArray[np.bool_] | None:
+    """Patterns of codes, (P, sum of L) over the columns in turn; None of above 64.
+
+    All combinations within a pattern keep the rules: it takes codes that no rule tells apart of
+    each column that a rule reads, with what rules then force or bar elsewhere.
+    """
+    found: list[dict[str, NDArray[np.bool_]]] = [{}]
+    for name, column in columns.items():
+        alike, skip = _alike(column.size, name, skips), skips.get(name)
+        wider = []
+        for left in found:
+            own = np.ones(column.size, dtype=np.bool_)
+            if skip is not None:
+                codes = np.arange(column.size, dtype=np.int32)
+                parents = {
+                    parent: np.full_like(codes, left[parent].argmax())
+                    for parent in skip.rows.columns
+                }
+                own = skip.keeps(parents, codes)
+            for group in np.unique(alike[own]):
+                wider.append({**left, name: own & (alike == group)})
+        found = wider
+        if not 0 < len(found) <= _MOST_PATTERNS:
+            return None
+    return np.array([np.concatenate([*left.values()]) for left in found])
+
+
+def _alike(size: int, name: str, skips: Mapping[str, Skip]) -> NDArray[np.intp]:
+    """A group (L,) of each code of a column, where rules of others tell no two of one apart."""
+    seen = [np.zeros((size, 1), dtype=np.int64)]
+    for skip in skips.values():
+        if name in skip.rows.columns:
+            axis = skip.rows.columns.index(name)
+            of_cases = [skip.forced, *([] if skip.left is None else [skip.left])]
+            for of_case in of_cases:
+                by_column = of_case.astype(np.int64).reshape(*skip.rows.sizes, -1)
+                seen.append(np.moveaxis(by_column, axis, 0).reshape(len(seen[0]), -1))
+    return np.unique(np.concatenate(seen, axis=1), axis=0, return_inverse=True)[1].ravel()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.classes import impute
+from pyvws.mechanisms.counts.fitted_classes import Logits, PenalisedCounts
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.workload import workload
 from pyvws.privacy.discrete_noise import composed_delta
@@ -80,6 +81,34 @@ def state_means(
     codes = _kept_codes(noisy_tables, classes=2, sweeps=_SWEEPS)
     state = codes[:, :, 0] * wide + codes[:, :, 1]
     return 1.0 + np.array([(state == place).mean() for place in places])
+
+
+def fit_slopes(
+    shares: Floats,
+    codes: Floats,
+    noisy: Floats,
+    noisy_first: Floats,
+    scales: Floats,
+    laplace: bool,
+    n: int,
+) -> Floats:
+    """What a fit minimises, over 100, and 1 plus its slopes over 1000, at these logits."""
+    levels = tuple(map(str, range(len(noisy) // 2)))
+    second = Column(model="nominal", levels=levels)
+    counts = PenalisedCounts(
+        Measurements(
+            table=workload(Schema({"a": _FIRST, "b": second}), ("pairs", "a")),
+            counts=np.concatenate([noisy, noisy_first]).astype(np.int64),
+            scales=np.asarray(scales, dtype=np.float64),
+            laplace=bool(laplace),
+            records=int(n),
+        )
+    )
+    prior = np.tile(counts.margins, (len(shares), 1))
+    at = Logits(np.asarray(shares), np.asarray(codes).reshape(prior.shape), prior)
+    value, (of_shares, of_codes) = counts.penalised(at)
+    slopes = np.concatenate([of_shares, of_codes.ravel()])
+    return np.append(value / 100.0, 1.0 + slopes / 1000.0)
 
 
 def logistic_means(n: int, noisy: Floats, scale: float) -> Floats:
@@ -151,6 +180,25 @@ def plain(seed: int, n: int) -> dict[str, Any]:
 def ruled(seed: int, n: int) -> dict[str, Any]:
     """A rule fixes the second column, Gaussian noise."""
     return _few(seed, n, laplace=False, ruled=True)
+
+
+def fitted(seed: int, wide: int, laplace: bool = False) -> dict[str, Any]:
+    """Noisy counts of a pair and of its first column, and logits of two classes; Gaussian noise."""
+    draws = Draws(seed)
+    return {
+        "shares": draws.bell(2, 0.0, 1.0),
+        "codes": draws.bell(2 * (2 + wide), 0.0, 1.0),
+        "noisy": draws.whole(2 * wide, 40).astype(np.float64) - 5.0,
+        "noisy_first": draws.whole(2, 60).astype(np.float64),
+        "scales": _SCALES,
+        "laplace": laplace,
+        "n": 30 * wide,
+    }
+
+
+def fitted_laplace(seed: int, wide: int) -> dict[str, Any]:
+    """The same under Laplace noise."""
+    return fitted(seed, wide, laplace=True)
 
 
 def two_levels(seed: int, n: int) -> dict[str, Any]:

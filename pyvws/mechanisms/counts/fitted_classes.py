@@ -1,0 +1,292 @@
+"""Latent classes whose parameters are fitted to noisy counts, without any record.
+
+Class h has the share pi_h, and within it column k has code c with probability phi_hkc. So a set q
+has the expected counts n m_q(pi, phi), and the fit minimises
+
+    sum_q sum_c (n m_qc - S_qc)^2 / (2 sigma_q^2) - a sum_h sum_k sum_c w_kc log phi_hkc.
+
+Of Laplace noise the first part is sum sqrt((n m - S)^2 + d^2) / b_q, smoothed for the fractions of
+expected counts. The second part is a Dirichlet prior: it adds a records to each class and column,
+with the shares w_k of the column's noisy margin. Here a is a fifth of the number of columns, since
+more columns leave more noise in each count. Its cost follows the cells and the classes, and
+not the records.
+
+Where rules bar codes a class lies within one pattern of `rule_patterns`, so none of its records
+breaks a rule. Several fits begin at random, and their mean is the model: it stands nearer to the
+truth than the best of them. Like the sampler, the fit reads the noisy counts alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyvws._base.checks import Floats
+from pyvws._base.cores import steady_sums
+from pyvws.mechanisms.counts.cliques import Clique
+from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.skips import rule_patterns
+from pyvws.mechanisms.counts.workload import Workload
+
+_FITS: Final = 4
+_STEPS: Final = 600
+_STEP: Final = 0.1  # Of a logit, at its largest.
+_RISING: Final = 20  # Steps until it is so large; it falls as a cosine to
+_LAST: Final = 0.02  # this part.
+_MEAN, _SQUARE = 0.9, 0.99  # How slowly the means of slopes and of their squares move.
+_PRIOR: Final = 0.2  # Records that the prior adds to each class, for each column.
+_SPREAD: Final = 0.5  # Of the logits that a fit begins with.
+_SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density is round.
+_HALF: Final = 0.5  # Records that each code of a margin has more.
+_NONE: Final = -np.inf  # The logit of a code that rules bar.
+_MOST_CODES: Final = 1500  # Of all columns together.
+_MOST_CELLS: Final = 200_000  # Of the sets that are no plain pairs.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedClasses:
+    """A mixture of products of categories.
+
+    Attributes
+    ----------
+    shares : ndarray, shape (H,)
+        The classes' shares.
+    profiles : ndarray, shape (H, sum of L)
+        The codes' shares in each class, column beside column; 0 for what rules bar.
+    offsets : ndarray, shape (K + 1,)
+        Where the codes of each column begin.
+    misfit : float
+        Mean over measured cells of ((S - n m) / deviation)^2; larger = further from the counts.
+    """
+
+    shares: Floats
+    profiles: Floats
+    offsets: NDArray[np.int64]
+    misfit: float
+
+    def pairs(self, records: int) -> Floats:
+        """Expected counts of all pairs of codes (sum of L, sum of L) among so many records."""
+        return np.asarray((self.profiles * (records * self.shares)[:, None]).T @ self.profiles)
+
+
+def is_fitted(table: Workload) -> bool:
+    """Whether classes alone give the columns of a workload, within the reach of a fit."""
+    codes = sum(column.size for column in table.columns.values())
+    further = sum(crossed.size for crossed in table.cliques if not _is_pair(crossed))
+    if table.given or table.differences or codes > _MOST_CODES or further > _MOST_CELLS:
+        return False
+    return rule_patterns(table.columns, table.skips) is not None
+
+
+def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedClasses:
+    """The mean of several fits, each of about so many classes; of a table that `is_fitted`."""
+    counts = PenalisedCounts(noisy)
+    with steady_sums():
+        fits = [
+            _fit(counts, classes, np.random.default_rng(stream))
+            for stream in np.random.SeedSequence(seed).spawn(_FITS)
+        ]
+        shares = np.concatenate([pi for pi, _ in fits]) / _FITS
+        profiles = np.concatenate([phi for _, phi in fits])
+        return FittedClasses(shares, profiles, counts.offsets, counts.misfit(shares, profiles))
+
+
+def _fit(counts: PenalisedCounts, classes: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
+    start = counts.start(classes, rng)
+    means, squares = start.zeros(), start.zeros()
+    at = start
+    for step in range(1, _STEPS + 1):
+        _, slopes = counts.penalised(at)
+        falling = 0.5 * (1.0 + np.cos(np.pi * step / _STEPS)) + _LAST
+        length = _STEP * min(1.0, step / _RISING) * falling
+        for x, slope, mean, square in zip(at[:2], slopes, means, squares, strict=True):
+            mean += (1.0 - _MEAN) * (slope - mean)
+            square += (1.0 - _SQUARE) * (slope**2 - square)
+            size = np.sqrt(square / (1.0 - _SQUARE**step)) + 1e-8
+            x -= length * mean / (1.0 - _MEAN**step) / size
+    return _softmax(at.shares), counts.profiles(at.codes)
+
+
+class Logits(NamedTuple):
+    """The parameters of a fit: logits of shares (H,) and of codes (H, sum of L), and its prior.
+
+    `prior` (H, sum of L) are the shares that the prior pulls each class to; 0 for what rules bar.
+    """
+
+    shares: Floats
+    codes: Floats
+    prior: Floats
+
+    def zeros(self) -> tuple[Floats, Floats]:
+        return np.zeros_like(self.shares), np.zeros_like(self.codes)
+
+
+class PenalisedCounts:
+    """What a fit minimises: plain pairs of columns in one square matrix, then the other sets."""
+
+    def __init__(self, noisy: Measurements) -> None:
+        self.noisy, self.table = noisy, noisy.table
+        self.sizes = np.array([column.size for column in noisy.table.columns.values()])
+        self.offsets = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
+        self.place = {name: k for k, name in enumerate(noisy.table.columns)}
+        self.prior = _PRIOR * len(self.sizes)
+        power = 1.0 if noisy.laplace else 2.0
+        self.weights = np.repeat(noisy.scales**-power, noisy.table.sizes) * noisy.table.possible
+        self.square = np.zeros((self.offsets[-1], self.offsets[-1]))
+        self.precision = np.zeros_like(self.square)
+        self.gap, self.slope = np.empty_like(self.square), np.empty_like(self.square)
+        self.others: list[tuple[Clique, Floats, Floats]] = []
+        for q, crossed in enumerate(noisy.table.cliques):
+            own = slice(*noisy.table.offsets[q : q + 2])
+            shape = crossed.sizes if _is_pair(crossed) else (-1, crossed.sizes[-1])
+            S = noisy.counts[own].astype(np.float64).reshape(shape)
+            weights = self.weights[own].reshape(shape)
+            if _is_pair(crossed):
+                a, b = (self._codes(name) for name in crossed.columns)
+                self.square[a, b], self.square[b, a] = S, S.T
+                self.precision[a, b], self.precision[b, a] = weights, weights.T
+            else:
+                self.others.append((crossed, S, weights))
+
+    def _codes(self, name: str) -> slice:
+        return slice(*self.offsets[self.place[name] : self.place[name] + 2])
+
+    @cached_property
+    def margins(self) -> Floats:
+        """Shares (sum of L,) of each column's codes, by all sets that have it by its own codes."""
+        found = []
+        for name, column in self.table.columns.items():
+            summed, precision = np.zeros(column.size), 0.0
+            for q, crossed in enumerate(self.table.cliques):
+                if name in crossed.columns and name not in crossed.groups:
+                    axis = crossed.columns.index(name)
+                    others = tuple(i for i in range(len(crossed.sizes)) if i != axis)
+                    low, high = self.table.offsets[q : q + 2]
+                    counts = self.noisy.counts[low:high].reshape(crossed.sizes).sum(axis=others)
+                    weight = column.size / (crossed.size * self.noisy.deviations[q] ** 2)
+                    summed, precision = summed + weight * counts, precision + weight
+            own = _on_simplex(summed / precision, self.noisy.records) + _HALF
+            found.append(own / own.sum())
+        return np.concatenate(found)
+
+    def start(self, classes: int, rng: np.random.Generator) -> Logits:
+        """Where a fit begins: classes of each pattern by its share, near the margins."""
+        patterns, margins = rule_patterns(self.table.columns, self.table.skips), self.margins
+        assert patterns is not None
+        of_columns = np.add.reduceat(patterns * margins, self.offsets[:-1], axis=1)
+        share = of_columns.prod(axis=1) / of_columns.prod(axis=1).sum()
+        number = np.maximum(1, np.rint(classes * share)).astype(np.intp)
+        left = np.repeat(patterns, number, axis=0)
+        logits = np.log(margins) + _SPREAD * rng.standard_normal(left.shape)
+        shares = np.log(np.repeat(share / number, number)) + _SPREAD * rng.standard_normal(
+            len(left)
+        )
+        prior = (
+            left
+            * margins
+            / self._by_code(np.add.reduceat(left * margins, self.offsets[:-1], axis=1))
+        )
+        return Logits(shares, np.where(left, logits, _NONE), prior)
+
+    def profiles(self, logits: Floats) -> Floats:
+        """The shares (H, sum of L) of codes with those logits, which add up to 1 in a column."""
+        most = np.maximum.reduceat(logits, self.offsets[:-1], axis=1)
+        shares = np.exp(logits - self._by_code(most))
+        return shares / self._by_code(np.add.reduceat(shares, self.offsets[:-1], axis=1))
+
+    def _by_code(self, of_columns: Floats) -> Floats:
+        return np.repeat(of_columns, self.sizes, axis=1)
+
+    def penalised(self, at: Logits) -> tuple[float, tuple[Floats, Floats]]:
+        """The value to minimise, and its slopes by the logits of shares and of codes."""
+        n, pi, phi = float(self.noisy.records), _softmax(at.shares), self.profiles(at.codes)
+        gap = np.matmul((phi * (n * pi)[:, None]).T, phi, out=self.gap)
+        gap -= self.square
+        loss, slope = self._loss(gap, self.precision, self.slope)
+        by_code = phi @ slope
+        of_class, loss = 0.5 * (phi * by_code).sum(axis=1), 0.5 * loss
+        for crossed, S, weights in self.others:
+            parts = [self._grouped(phi, crossed, name) for name in crossed.columns]
+            products = _products(parts[:-1], len(pi))
+            gap = n * (products[-1] * pi[:, None]).T @ parts[-1] - S
+            own, slope = self._loss(gap, weights, np.empty_like(gap))
+            loss += own
+            slopes, ahead = [products[-1] @ slope], parts[-1] @ slope.T
+            of_class += (ahead * products[-1]).sum(axis=1)
+            for before, part in zip(products[-2::-1], parts[-2::-1], strict=True):
+                ahead = ahead.reshape(len(pi), -1, part.shape[1])
+                slopes.append(np.einsum("hsg,hs->hg", ahead, before))
+                ahead = np.einsum("hsg,hg->hs", ahead, part)
+            for name, of_part in zip(crossed.columns, slopes[::-1], strict=True):
+                groups = crossed.groups.get(name)
+                own_codes = of_part if groups is None else of_part[:, groups.group_of_code]
+                by_code[:, self._codes(name)] += own_codes
+        of_class *= n
+        of_shares = pi * (of_class - pi @ of_class)
+        by_code *= phi * (n * pi)[:, None]
+        of_columns = np.add.reduceat(by_code, self.offsets[:-1], axis=1)
+        of_codes = by_code - phi * self._by_code(of_columns) + self.prior * (phi - at.prior)
+        penalty = -self.prior * (at.prior * np.log(np.maximum(phi, 1e-300))).sum()
+        return float(loss + penalty), (of_shares, of_codes * (at.prior > 0.0))
+
+    def _loss(self, gap: Floats, weights: Floats, slope: Floats) -> tuple[float, Floats]:
+        """The noise's -log density of gaps, summed, and its slopes by the gaps, in `slope`."""
+        if not self.noisy.laplace:
+            np.multiply(gap, weights, out=slope)
+            return 0.5 * float(np.vdot(slope, gap)), slope
+        np.multiply(gap, weights, out=slope)  # In scales of the noise.
+        size = np.sqrt(slope**2 + _SMOOTH**2)
+        loss = float(size[weights > 0.0].sum())
+        slope /= size
+        slope *= weights
+        return loss, slope
+
+    def _grouped(self, phi: Floats, crossed: Clique, name: str) -> Floats:
+        """The shares (H, G) of a column's groups in a set, or of its codes."""
+        own, groups = phi[:, self._codes(name)], crossed.groups.get(name)
+        if groups is None:
+            return own
+        inside = groups.group_of_code[:, None] == np.arange(groups.size)
+        return np.asarray(own @ inside)
+
+    def misfit(self, shares: Floats, phi: Floats) -> float:
+        """Mean over measured cells of ((S - n m) / deviation)^2."""
+        n, squares = float(self.noisy.records), 0.0
+        for q, crossed in enumerate(self.table.cliques):
+            low, high = self.table.offsets[q : q + 2]
+            parts = [self._grouped(phi, crossed, name) for name in crossed.columns]
+            product = _products(parts[:-1], len(shares))[-1]
+            expected = n * ((product * shares[:, None]).T @ parts[-1]).ravel()
+            gap = (expected - self.noisy.counts[low:high])[self.table.possible[low:high]]
+            squares += float(gap @ gap) / self.noisy.deviations[q] ** 2
+        return squares / float(self.table.possible.sum())
+
+
+def _is_pair(crossed: Clique) -> bool:
+    return len(crossed.columns) == 2 and not crossed.groups
+
+
+def _products(parts: list[Floats], classes: int) -> list[Floats]:
+    """The shares (H, ...) of combinations of no column, of the first, of the first two, ..."""
+    products = [np.ones((classes, 1))]
+    for part in parts:
+        crossed = products[-1][:, :, None] * part[:, None, :]
+        products.append(crossed.reshape(classes, -1))
+    return products
+
+
+def _softmax(logits: Floats) -> Floats:
+    shares = np.exp(logits - logits.max())
+    return np.asarray(shares / shares.sum())
+
+
+def _on_simplex(counts: Floats, total: float) -> Floats:
+    """The nearest counts (L,) that are not below 0 and add up to `total`."""
+    falling = np.sort(counts)[::-1]
+    over = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)
+    return np.maximum(counts - over[np.flatnonzero(falling > over)[-1]], 0.0)

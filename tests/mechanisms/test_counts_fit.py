@@ -1,0 +1,182 @@
+"""Classes fitted to noisy counts, and the one file that carries the fit."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from refusals import refused
+from typer.testing import CliRunner
+
+import pyvws as vws
+from pyvws.commands.cli import app
+from pyvws.mechanisms.counts.best_file import best_records, swapped, whole_numbers
+from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes, is_fitted
+from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.skips import rule_patterns
+from pyvws.mechanisms.counts.workload import workload
+
+pytestmark = pytest.mark.runs
+_RECORDS = 2_000
+_SCHEMA = vws.Schema(
+    {
+        "age": vws.Column(model="normal", range=(0, 90), cuts=(15, 30, 60), decimals=0),
+        "sex": vws.Column(model="nominal", levels=("f", "m")),
+        "job": vws.Column(
+            model="nominal", levels=("1", "2", "3"), missing="N", rule="N only where age < 15"
+        ),
+        "own": vws.Column(
+            model="nominal", levels=("0", "1"), rule="never 1 where sex == 'f' and job == 'N'"
+        ),
+    }
+)
+_SETS = ("pairs", "age/30:sex:job/2/N", "sex")
+
+
+def _records() -> np.ndarray:
+    rng = np.random.default_rng(4)
+    age, sex = rng.choice(4, _RECORDS, p=(0.2, 0.3, 0.4, 0.1)), rng.integers(0, 2, _RECORDS)
+    missing = workload(_SCHEMA, _SETS).columns["job"].code_of("N")
+    levels = [code for code in range(4) if code != missing]
+    job = np.where(rng.random(_RECORDS) < 0.8, np.maximum(age - 1, 0), rng.integers(0, 3, _RECORDS))
+    job = np.where(age == 0, missing, np.array(levels)[job])
+    own = np.where((sex == 0) & (age == 0), 0, rng.random(_RECORDS) < 0.3 + 0.1 * age)
+    return np.column_stack([age, sex, job, own]).astype(np.int32)
+
+
+def _noisy(x: np.ndarray, scale: float, laplace: bool = False) -> Measurements:
+    table = workload(_SCHEMA, _SETS)
+    noise = np.rint(np.random.default_rng(5).normal(0, scale, len(table.possible)))
+    counts = np.where(table.possible, table.counts(x) + noise.astype(np.int64), 0)
+    scales = scale + 0.1 * np.arange(len(table.sets))
+    return Measurements(table=table, counts=counts, scales=scales, laplace=laplace, records=len(x))
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+def test_slopes_are_those_of_the_value(laplace: bool) -> None:
+    counts = PenalisedCounts(_noisy(_records(), 4.0, laplace))
+    assert len(counts.others) == 2
+    at = counts.start(6, np.random.default_rng(1))
+    _, slopes = counts.penalised(at)
+    step = 1e-5
+    for x, slope in zip(at[:2], slopes, strict=True):
+        for place in np.ndindex(x.shape):
+            here = x[place]
+            if not np.isfinite(here):
+                assert slope[place] == 0.0
+                continue
+            values = []
+            for moved in (here - step, here + step):
+                x[place] = moved
+                values.append(counts.penalised(at)[0])
+            x[place] = here
+            assert (values[1] - values[0]) / (2 * step) == pytest.approx(
+                slope[place], rel=1e-4, abs=1e-3
+            )
+
+
+def test_a_fit_of_exact_counts_has_them_and_its_file_too() -> None:
+    x = _records()
+    noisy = _noisy(x, 0.1)
+    assert is_fitted(noisy.table)
+    fitted = fitted_classes(noisy, classes=20, seed=3)
+    made = best_records(fitted, len(x), np.random.default_rng(2))
+    far = np.abs(noisy.table.counts(made) - noisy.table.counts(x))
+    assert np.abs(far).mean() < 4.0  # 20 for a bootstrap.
+    assert fitted.shares.sum() == pytest.approx(1.0)
+    start = PenalisedCounts(noisy).start(20, np.random.default_rng(3))
+    assert fitted.misfit < 0.01 * PenalisedCounts(noisy).misfit(
+        np.exp(start.shares) / np.exp(start.shares).sum(), start.prior
+    )
+
+
+def test_no_record_of_a_fit_breaks_a_rule() -> None:
+    noisy = replace(_noisy(_records(), 60.0), records=5_000)
+    fitted = fitted_classes(noisy, classes=8, seed=3)
+    x = best_records(fitted, 5_000, np.random.default_rng(2))
+    codes = noisy.table.by_name(x)
+    assert all(skip.keeps(codes, codes[name]).all() for name, skip in noisy.table.skips.items())
+
+
+def test_patterns_hold_all_records_that_rules_leave_and_no_other() -> None:
+    table = workload(_SCHEMA, _SETS)
+    patterns = rule_patterns(table.columns, table.skips)
+    assert patterns is not None
+    sizes = [column.size for column in table.columns.values()]
+    every = np.array([*np.ndindex(*sizes)], dtype=np.int32)
+    codes = table.by_name(every)
+    kept = np.all([skip.keeps(codes, codes[name]) for name, skip in table.skips.items()], axis=0)
+    places = every + np.append(0, np.cumsum(sizes)[:-1])
+    within = patterns[:, places].all(axis=2).sum(axis=0)
+    assert (within == kept).all()
+
+
+@given(seed=st.integers(0, 10**6), H=st.integers(1, 12), n=st.integers(1, 300))
+def test_whole_numbers_are_near_what_is_expected(seed: int, H: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    profiles = rng.dirichlet(np.full(5, 0.5), H)
+    profiles[:, 4] = 0.0
+    number = rng.multinomial(n, np.full(H, 1.0 / H))
+    profiles /= profiles.sum(axis=1, keepdims=True)
+    whole = whole_numbers(profiles, number, np.array([0, 5]))
+    assert (whole >= 0).all()
+    assert (whole.sum(axis=1) == number).all()
+    assert not whole[profiles == 0.0].any()
+    assert np.abs(whole.sum(axis=0) - number @ profiles).max() < 2.0
+
+
+def test_swaps_bring_pairs_nearer_and_leave_each_class_its_codes() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 3, (400, 3)).astype(np.int32)
+    offsets, start = np.array([0, 3, 6, 9]), np.array([0, 150, 400])
+
+    def pairs() -> np.ndarray:
+        ones = np.eye(9)[x + offsets[:-1]].sum(axis=1)
+        counted = ones.T @ ones
+        for k in range(3):
+            counted[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = 0.0
+        return np.asarray(counted)
+
+    expected = np.full((9, 9), 400 / 9.0)
+    for k in range(3):
+        expected[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = 0.0
+    gap = expected - pairs()
+    before, own = (gap**2).sum(), [np.sort(x[:150], axis=0), np.sort(x[150:], axis=0)]
+    assert swapped(x, start, gap, offsets, 3, rng) > 0
+    assert gap == pytest.approx(expected - pairs())
+    assert (gap**2).sum() < 0.6 * before
+    assert (np.sort(x[:150], axis=0) == own[0]).all()
+    assert (np.sort(x[150:], axis=0) == own[1]).all()
+
+
+def test_columns_of_tables_and_families_are_left_to_the_chains() -> None:
+    assert not is_fitted(workload(_SCHEMA, ("pairs",), ("job:age",)))
+    assert not is_fitted(workload(_SCHEMA, ("pairs",), ("sex",)))
+
+
+def test_one_dataset_is_the_best_file_and_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    words: dict[str, Any] = {"age": "0", "sex": "f", "job": "N", "own": "0"}
+    frame = pl.DataFrame([words] * 40 + [{**words, "age": "40", "job": "2"}] * 60)
+    run = {"schema": _SCHEMA, "mechanism": "noisy-counts", "epsilon": 5.0, "sweeps": 4}
+    release = vws.synthesize(frame, **run, datasets=1, seed=2)
+    assert release.privacy["counts"]["best_file"]
+    assert "counts-best-file" in json.dumps(release.privacy)
+    release.write(tmp_path / "out")
+    made = CliRunner().invoke(app, ["reproduce", str(tmp_path / "out")])
+    assert made.exit_code == 0, made.output
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "out")]).exit_code == 0
+    for part, words_of_fit in (("release", "follow from the fit"), ("confidential", "a fit of")):
+        told = (tmp_path / "out" / part / "report.html").read_text(encoding="utf-8")
+        assert words_of_fit in " ".join(told.split())
+    with refused("too-few-datasets"):
+        vws.combine_formula(release, "own ~ age")
+    two = vws.synthesize(frame, **run, datasets=2, seed=2)
+    assert "best_file" not in two.privacy["counts"]
+    assert {"dp"} == {release.privacy["guarantee"], two.privacy["guarantee"]}
+    assert release.privacy["epsilon_total"] == two.privacy["epsilon_total"]

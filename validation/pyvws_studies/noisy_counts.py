@@ -153,9 +153,9 @@ def run(
                     seed=seed + number,
                 )
             scores.append(_scored(frame, release.datasets))
-            said = release.privacy["counts"]["predicted"]
+            said = release.privacy["counts"].get("predicted", {})  # One dataset predicts nothing.
             misfit = release.summary["imputation"]["misfit"]
-            own.append((said["pairs"], said["triples"], misfit))
+            own.append((said.get("pairs", np.nan), said.get("triples", np.nan), misfit))
         seconds = (time.process_time() - began) / runs
         pairs, triples, misfit = np.mean(own, axis=0).tolist()
         rows.append(

@@ -121,15 +121,15 @@ def counted_cells(
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
     z = float(ndtri(upper))
     total, of_total = float(n), widths[n_scale][1]
-    noisy: dict[str, _Table] = {}
-    if schema is not None:
-        variances = {scale: variance for scale, (_, variance) in widths.items()}
-        noisy = _whole_tables(rows, variances, schema)
-        if n_scale > 0.0:
-            noisy[OF_ALL] = _Table((), np.array(total), of_total)
-        noisy = _least_squares(noisy)
-        if n_scale > 0.0:
-            total, of_total = max(1.0, float(noisy[OF_ALL].counts)), noisy[OF_ALL].variance
+    known = [counted_columns(own) for own in filter(None, [schema])]
+    sizes = {column: own.size for columns in known for column, own in columns.items()}
+    variances = {scale: variance for scale, (_, variance) in widths.items()}
+    noisy = _whole_tables(rows, variances, sizes)
+    if n_scale > 0.0:
+        noisy[OF_ALL] = _Table((), np.array(total), of_total)
+    noisy = _least_squares(noisy)
+    if n_scale > 0.0:
+        total, of_total = max(1.0, float(noisy[OF_ALL].counts)), noisy[OF_ALL].variance
     places = dict.fromkeys(noisy, 0)
     found: float
     half: float
@@ -186,10 +186,11 @@ class _Table(NamedTuple):
 
 
 def _whole_tables(
-    rows: Iterable[tuple[str, str, int, float]], variances: Mapping[float, float], schema: Schema
+    rows: Iterable[tuple[str, str, int, float]],
+    variances: Mapping[float, float],
+    sizes: Mapping[str, int],
 ) -> dict[str, _Table]:
-    """The sets whose cells are all combinations of the codes of columns of the schema."""
-    sizes = {name: column.size for name, column in counted_columns(schema).items()}
+    """The sets whose cells are all combinations of the codes of columns of those sizes."""
     by_set: dict[str, list[tuple[int, float]]] = {}
     for name, _, count, scale in rows:
         by_set.setdefault(name, []).append((count, scale))

@@ -7,6 +7,8 @@ posterior knows of shares is drawn from the noisy counts' own error, without a m
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws import combine
@@ -67,9 +69,14 @@ def test_what_the_number_adds_by_hand(of: str) -> None:
     assert count.df == pytest.approx(share.df * ratio**2)
 
 
-def test_a_release_says_its_own_and_shares_and_means_have_none(monkeypatch) -> None:
-    assert noise_of_records({"counts": {"deviation_of_records": 25.0}}, 100) == 0.25
-    assert noise_of_records({"counts": {}}, 100) == noise_of_records({}, 0) == 0.0
+@given(st.floats(0.0, 1e6), st.integers(1, 10**9))
+def test_the_noise_of_a_statement_over_its_rows(deviation: float, rows: int) -> None:
+    said = {"counts": {"deviation_of_records": deviation}}
+    assert noise_of_records(said, rows) * rows == pytest.approx(deviation)
+    assert noise_of_records({"counts": {}}, rows) == noise_of_records({}, 0) == 0.0
+
+
+def test_shares_and_means_have_no_noise_of_the_number(monkeypatch) -> None:
     seen = []
     own = published_table.combine
     monkeypatch.setattr(

@@ -11,7 +11,7 @@ from pyvws.evaluation.k_marginal import pair_distances, predicted_k_marginals
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5), st.integers(1, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_scores_between_neighbours_by_a_loop(seed: int, m: int, columns: int) -> None:
     rng = np.random.default_rng(seed)
     datasets = [rng.integers(0, 1 + rng.integers(1, 4), (7, columns)) for _ in range(m)]

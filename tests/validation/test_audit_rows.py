@@ -10,6 +10,7 @@ from pyvws_validation.report import Row
 from test_guarantee import plant
 
 from pyvws.auditing import losses
+from pyvws.evaluation import attack_risk
 
 _ATTACK = "pyvws.evaluation.attack_risk"
 BY_ID = {case.id.partition("/")[2]: case for case in audits.CASES}
@@ -74,7 +75,8 @@ def test_a_control_group_from_the_table_is_seen(
 
     plant(monkeypatch, f"{_ATTACK}:plain_tables", from_the_table)
     if not asked:
-        plant(monkeypatch, f"{_ATTACK}:_refuse_original_records", lambda _: lambda *_: None)
+        (refuses,) = (name for name in vars(attack_risk) if "refuse" in name and "records" in name)
+        plant(monkeypatch, f"{_ATTACK}:{refuses}", lambda _: lambda *_: None)
     found = row("control-group")
     assert found.verdict == "fail"
     if not asked:

@@ -34,6 +34,7 @@ def test_scores_between_neighbours_by_a_loop(seed: int, m: int, columns: int) ->
 
 def test_one_dataset_predicts_nothing() -> None:
     assert predicted_k_marginals([np.zeros((5, 3), dtype=np.int64)]) == {}
+    assert predicted_k_marginals([np.zeros((0, 3), dtype=np.int64)] * 2) == {}
 
 
 def test_independent_draws_predict_their_distance_from_the_truth() -> None:

@@ -159,7 +159,9 @@ def run(
                     seed=seed + number,
                 )
             scores.append(_scored(frame, release.datasets))
-            said = release.privacy["counts"].get("predicted", {})  # One file says nothing of itself.
+            said = release.privacy["counts"].get(
+                "predicted", {}
+            )  # One file says nothing of itself.
             misfit = release.summary["imputation"]["misfit"]
             own.append((said.get("pairs", math.nan), said.get("triples", math.nan), misfit))
         seconds = (time.process_time() - began) / runs

@@ -64,7 +64,7 @@ def public_names(package: Path = _resources.PACKAGE) -> dict[str, tuple[str, ...
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = [_run_name(node) for node in tree.body]
-        own = tuple(name for name in names if name and not name.startswith("_"))
+        own = tuple(dict.fromkeys(name for name in names if name and not name.startswith("_")))
         if own:
             reached[module] = own
     return reached

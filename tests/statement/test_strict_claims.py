@@ -586,7 +586,6 @@ def test_a_strict_run_whose_chains_fail_stops_before_anything_is_written(
         run.fit(VISITS, seed=1) if in_memory else run.fit_to(source, out, seed=1)
     for remedy in (
         "larger epsilon",
-        "public range nearer",
         "draws, warmup or target_accept",
         "--accept-unconverged",
     ):

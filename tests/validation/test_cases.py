@@ -26,7 +26,10 @@ WITHIN_OTHERS = {
     *("pyvws.evaluation.one_column:one_column", "pyvws.evaluation.k_marginal:share_of_the_way"),
     *("pyvws.evaluation.k_marginal:standing", "pyvws.mechanisms.histogram.bins:bin_places"),
     *("pyvws.evaluation.combining_rules:rule_named", "pyvws.evaluation.combining_rules:rule_of"),
-    "pyvws.evaluation.combining_rules:noise_of_records",
+    *(
+        "pyvws.evaluation.combining_rules:noise_of_records",
+        "pyvws.models.conditional_table:log_dirichlet",
+    ),
     *("pyvws.r_numbers.rarith:extended_sum", "pyvws.bounds.joint:blockwise_joint_bounds"),
     *("pyvws.bounds.joint:window_widths", "pyvws.bounds.joint:unit_terms"),
     "pyvws_studies.simulated_data:mixture_counts",

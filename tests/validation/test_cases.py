@@ -30,6 +30,7 @@ WITHIN_OTHERS = {
         "pyvws.evaluation.combining_rules:noise_of_records",
         "pyvws.models.conditional_table:log_dirichlet",
     ),
+    *("pyvws.evaluation.disclosure:score_of", "pyvws.evaluation.disclosure:rate"),
     *("pyvws.r_numbers.rarith:extended_sum", "pyvws.bounds.joint:blockwise_joint_bounds"),
     *("pyvws.bounds.joint:window_widths", "pyvws.bounds.joint:unit_terms"),
     "pyvws_studies.simulated_data:mixture_counts",

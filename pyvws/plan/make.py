@@ -41,4 +41,6 @@ def make_plan(run: Any) -> Plan:
         refuse(run, OF_OUTCOME)
         return FormulaPlan.of(run)
     refuse(run, OF_SCHEMA)
-    return (CountsPlan if run.facts.takes_table else SchemaPlan).of(run, run.schema)
+    if run.facts.takes_table:
+        return CountsPlan.of(run, run.schema, counting=run.mechanism.counting(run.schema))
+    return SchemaPlan.of(run, run.schema)

@@ -19,6 +19,7 @@ from pyvws.plan.coded import Beside, CodedTable
 from pyvws.tables.files.frame import HasColumns, check_columns
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
+from pyvws.tables.schema.write_values import truth_words
 
 _OF_WEIGHTS = ("weight_column", "c", "g")  # What scales weights that are strict.
 
@@ -86,6 +87,9 @@ class Plan(ABC):
     by_schema: ClassVar[bool] = True
     """Whether its columns need families: a histogram is of one outcome."""
 
+    roles: ClassVar[tuple[str, str]] = ("The schema", "The schema")
+    """What names the outcomes, and what names the predictors, in messages."""
+
     schema: Schema | None = None
     """What says the columns of a table; None where settings say those of one outcome."""
 
@@ -112,7 +116,9 @@ class Plan(ABC):
     @property
     def texts(self) -> dict[str, str]:
         """The schema as TOML, and the text that a release may have; empty without one."""
-        return {"schema": "", "public_schema": ""}
+        schema = self.schema
+        own, public = ("", "") if schema is None else (schema.text, schema.public_text)
+        return {"schema": own, "public_schema": public}
 
     @property
     def signature(self) -> dict[str, Any]:
@@ -120,22 +126,20 @@ class Plan(ABC):
 
         Empty without a signed proposal. Confidential.
         """
-        return {}
+        schema = self.schema
+        if schema is None or not schema.reviewed or schema.under_review:
+            return {}
+        return {"by": schema.reviewed, "entries": schema.proposed_entries}
 
     @property
     def truth_words(self) -> dict[str, dict[bool, str]]:
         """How a csv spells the truth values of columns that have words for them."""
-        return {}
+        return {} if self.schema is None else truth_words(self.schema.columns)
 
     @property
     def reads_codes(self) -> bool:
         """Whether cells count as a file spells them."""
         return self.by_schema
-
-    @property
-    def leaves_records_out(self) -> bool:
-        """Whether a rule leaves records without a term."""
-        return False
 
     @property
     def clamped_one_by_one(self) -> bool:
@@ -230,22 +234,18 @@ class Plan(ABC):
         """The plan for a table with these columns; InputError for one that it lacks."""
         facts, (outcome, public) = self.run.facts, self.roles
         roles: tuple[tuple[str, Sequence[str | None]], ...] = (
-            *(
-                (outcome, self.outcomes),
-                (public, self.predictors),
-                ("known", facts.known),
-            ),
-            *(("weight_column", [facts.weight_column]), ("unit", [self.unit])),
-            *(("survey_weight", [self.exponents]), (outcome, self.ids), ("keep", self.kept)),
+            (outcome, self.outcomes),
+            (public, self.predictors),
+            ("known", facts.known),
+            ("weight_column", [facts.weight_column]),
+            ("unit", [self.unit]),
+            ("survey_weight", [self.exponents]),
+            (outcome, self.ids),
+            ("keep", self.kept),
         )
         for role, names in roles:
             check_columns(table, [name for name in names if name is not None], role=role)
         return replace(self, header=tuple(table.columns))
-
-    @property
-    @abstractmethod
-    def roles(self) -> tuple[str, str]:
-        """What names the outcomes, and what names the predictors, in messages."""
 
     @property
     @abstractmethod

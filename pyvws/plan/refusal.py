@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from pyvws._base.deltas import above_a_record, modest_delta
 from pyvws.errors import InputError
@@ -28,8 +28,7 @@ def refuse_delta(run: Any, records: int) -> None:
 
     The number of records n must be public, or be released with noise.
     """
-    if it := delta_above(run, records):
-        raise InputError.by("delta-of-a-record", it=it)
+    refuse((run, records), OF_RECORDS)
 
 
 def delta_above(run: Any, n: int) -> dict[str, Any] | None:
@@ -38,3 +37,7 @@ def delta_above(run: Any, n: int) -> dict[str, Any] | None:
     if run.accept_delta or not above_a_record(delta, n):
         return None
     return {"delta": delta, "n": n, "modest": modest_delta(n)}
+
+
+OF_RECORDS: Final[Conditions] = {"delta-of-a-record": lambda asked: delta_above(*asked)}
+"""Of a run and the number of its records."""

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from house import MODULES, nodes, unit_of
 
-from pyvws.plan import make, refusals
+from pyvws.plan import make, refusal, refusals
 
 LONGEST = 25  # Words of a sentence.
 
@@ -33,7 +33,7 @@ def calls():
 
 def conditions():
     """The keys of what settings and plans are refused for."""
-    return [*make.OF_OUTCOME, *make.OF_SCHEMA, *refusals.OF_PLAN]
+    return [*make.OF_OUTCOME, *make.OF_SCHEMA, *refusals.OF_PLAN, *refusal.OF_RECORDS]
 
 
 def fields(words: str) -> set[str | None]:

@@ -25,18 +25,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_number, label_of
-from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.often import Bools, Codes, Often
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.rules import Fixed, Never, read_rule
 
-Bools = NDArray[np.bool_]
-Codes = NDArray[np.intp]
 Values = Mapping[str, Floats]
 _DIGITS: Final = range(-9, 10)  # Decimals of a number between two others.
 _CHANCE: Final = math.log(1e6)  # Nats.
@@ -104,10 +101,8 @@ def proposed_rules(
         if before.is_computed or before.rule or before.is_constant:  # Bands have rules.
             continue
         drawn = before.role == "synthesize"
-        rules = tuple(_rules(name, earlier, used, values, often)) if drawn else ()
-        if rules:
-            rule: Any = rules if len(rules) > 1 else rules[0]
-            ruled[name] = replace(before, rule=rule, review=(*before.review, "rule"))
+        if drawn:
+            ruled[name] = _with(before, list(_rules(name, earlier, used, values, often)))
         if not is_decided(ruled[name], ruled):
             earlier.append(name)
     return ruled
@@ -207,7 +202,9 @@ def _by_size(
         code = int(codes[y.argmin()])
         bound = float(y[codes != code].min(initial=np.inf))
         holds = y < bound
-        if np.isfinite(bound) and told.is_no_chance(code, holds):
+        n = float(told.each[holds].sum())
+        sure = np.isfinite(bound) and n * told.nats(code, ~holds) >= _CHANCE
+        if sure and told.apart(code, holds):
             cut = sign * number_between(float(y[holds].max()), bound)
             yield code, _Condition(condition_on(name, column, order, cut), holds)
 
@@ -237,11 +234,6 @@ class Told:
         without = float(self.each[self.codes != code].sum())
         outside = float(self.each[~holds].sum()) / float(self.each.sum())
         return -without * math.log(outside) >= _CHANCE if outside else False
-
-    def is_no_chance(self, code: int, holds: Bools) -> bool:
-        """Whether all records of a condition have the code, and hardly by chance."""
-        n = float(self.each[holds].sum())
-        return n * self.nats(code, ~holds) >= _CHANCE and self.apart(code, holds)
 
 
 def _chosen(conditions: list[_Condition], told: Told, code: int) -> _Condition | None:
@@ -386,7 +378,7 @@ def _nevers(
 
 def _exclusions(
     other: str,
-    codes: NDArray[np.intp],
+    codes: Codes,
     named: Bools,
     free: Bools,
     columns: Mapping[str, Column],

@@ -68,9 +68,8 @@ class SchemaPlan(Plan):
         planned = []
         for name in drawn:
             design = public_design(whole, name)
-            planned.append(
-                PlannedConditional(name, family_of(whole, name, design), len(design.names), design)
-            )
+            family, wide = family_of(whole, name, design), is_wide(whole, name, design)
+            planned.append(PlannedConditional(name, family, len(design.names), design, wide))
         return cls(
             run=run,
             conditionals=tuple(planned),
@@ -88,15 +87,6 @@ class SchemaPlan(Plan):
             written={"schema": schema},
             **own,
         )
-
-    @property
-    def wide(self) -> list[str]:
-        """The nominal variables whose prior is normal since they have many coefficients."""
-        return [
-            planned.name
-            for planned in self.conditionals
-            if is_wide(self.whole, planned.name, planned.design)
-        ]
 
     @property
     def complete(self) -> list[str]:

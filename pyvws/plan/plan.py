@@ -29,13 +29,15 @@ class PlannedConditional:
     """A conditional to fit: its name, its family, and its design before any outcome is read.
 
     The design, of K columns, is public by a schema, or R's of the public columns of a table; both
-    are None before these are read.
+    are None before these are read. A `wide` one is nominal, and its prior is normal since it has
+    many coefficients.
     """
 
     name: str
     family: Model
     K: int | None = None
     design: Any = None
+    wide: bool = False
 
     @property
     def parameters(self) -> int:
@@ -107,11 +109,6 @@ class Plan(ABC):
     def prepared_from_data(self) -> bool:
         """Whether any value of a family, or an entry of the schema, comes from the table."""
         return self.proposed or any(family.prepared_from_data for family in self.families)
-
-    @property
-    def wide(self) -> list[str]:
-        """The variables whose prior a schema leaves to the package: they have many coefficients."""
-        return []
 
     @property
     def texts(self) -> dict[str, str]:

@@ -46,7 +46,7 @@ from pyvws.tables.schema.parts import (
 )
 from pyvws.tables.schema.read_values import Unknown, how_many
 from pyvws.tables.schema.schema import SCHEMA_FILE, Schema
-from pyvws.tables.schema.write_values import released_type
+from pyvws.tables.schema.write_values import released_type, truth_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +92,25 @@ class SchemaPlan(Plan):
     def complete(self) -> list[str]:
         own = {*self.run.facts.known, self.run.facts.weight_column, self.exponents}
         return [name for name in self.modelled if name in own]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        return {"schema": self.schema.text, "public_schema": self.schema.public_text}
+
+    @property
+    def signature(self) -> dict[str, Any]:
+        schema = self.schema
+        if not schema.reviewed or schema.under_review:
+            return {}
+        return {"by": schema.reviewed, "entries": schema.proposed_entries}
+
+    @property
+    def truth_words(self) -> dict[str, dict[bool, str]]:
+        return truth_words(self.schema.columns)
+
+    @property
+    def leaves_records_out(self) -> bool:
+        return any(self.schema.columns[name].rules for name in self.schema.synthesized)
 
     @property
     def of_families(self) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from pyvws.plan.coded import Beside, CodedTable
 from pyvws.tables.files.frame import HasColumns, check_columns
 from pyvws.tables.schema.members import Members
 from pyvws.tables.schema.schema import Schema
-from pyvws.tables.schema.write_values import truth_words
 
 _OF_WEIGHTS = ("weight_column", "c", "g")  # What scales weights that are strict.
 
@@ -113,9 +112,7 @@ class Plan(ABC):
     @property
     def texts(self) -> dict[str, str]:
         """The schema as TOML, and the text that a release may have; empty without one."""
-        schema = self.schema
-        own, public = ("", "") if schema is None else (schema.text, schema.public_text)
-        return {"schema": own, "public_schema": public}
+        return {"schema": "", "public_schema": ""}
 
     @property
     def signature(self) -> dict[str, Any]:
@@ -123,20 +120,22 @@ class Plan(ABC):
 
         Empty without a signed proposal. Confidential.
         """
-        schema = self.schema
-        if schema is None or not schema.reviewed or schema.under_review:
-            return {}
-        return {"by": schema.reviewed, "entries": schema.proposed_entries}
+        return {}
 
     @property
     def truth_words(self) -> dict[str, dict[bool, str]]:
         """How a csv spells the truth values of columns that have words for them."""
-        return {} if self.schema is None else truth_words(self.schema.columns)
+        return {}
 
     @property
     def reads_codes(self) -> bool:
         """Whether cells count as a file spells them."""
         return self.by_schema
+
+    @property
+    def leaves_records_out(self) -> bool:
+        """Whether a rule leaves records without a term."""
+        return False
 
     @property
     def clamped_one_by_one(self) -> bool:

@@ -33,9 +33,7 @@ def _alone(plan: Plan) -> list[str]:
 def _needs_all_records(plan: Plan) -> str:
     """What needs a term of each record, where a rule leaves records out."""
     needs = [name for name in _alone(plan) if name in _OF_ALL_RECORDS]
-    schema = plan.schema
-    ruled = schema is not None and any(schema.columns[name].rules for name in schema.synthesized)
-    return needs[0] if needs and ruled else ""
+    return needs[0] if needs and plan.leaves_records_out else ""
 
 
 def _beside_counts(plan: Any) -> list[str]:

@@ -365,14 +365,14 @@ def _nevers(
         cases = math.prod(_cases(proposed[other]) for other in {*read, exclusion.other})
         if len(rules) == _MOST_RULES or after[named].all() or cases > _MOST_CASES:
             continue
-        text = _spelled(name, exclusion, columns)
-        holds = _where(text, name, exclusion, columns, values)
-        if holds is None or not holds.any():  # Odd labels read otherwise have no record.
+        never = _never(name, exclusion, columns, values)
+        if never is None or not never.holds.any():  # Odd labels read otherwise have no record.
             continue
-        if gone[np.ix_(holds, exclusion.barred)].mean() < _MOST_KNOWN:
-            rules.append(text)
+        barred = np.ix_(never.holds, exclusion.barred)
+        if gone[barred].mean() < _MOST_KNOWN:
+            rules.append(never.text)
             read.add(exclusion.other)
-            gone[np.ix_(holds, exclusion.barred)] = True
+            gone[barred] = True
     return rules
 
 
@@ -434,27 +434,21 @@ def _most(chosen: Bools, units: Floats) -> Bools:
     return kept & chosen
 
 
-def _spelled(name: str, exclusion: _Exclusion, columns: Mapping[str, Column]) -> str:
-    labels = (columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred))
-    barred = ", ".join(formatted_value(label, quoted=True) for label in labels)
-    return f"never {barred} where {exclusion.condition}"
-
-
-def _where(
-    rule: str, name: str, exclusion: _Exclusion, columns: Mapping[str, Column], values: Values
-) -> Bools | None:
-    """Where the condition of a rule holds (N,), read again; None for another rule or a broken one.
+def _never(
+    name: str, exclusion: _Exclusion, columns: Mapping[str, Column], values: Values
+) -> _Condition | None:
+    """The text of a rule, and where it holds, read again; None for another rule or a broken one.
 
     Labels can be odd.
     """
+    labels = tuple(columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred))
+    barred = ", ".join(formatted_value(label, quoted=True) for label in labels)
+    text = f"never {barred} where {exclusion.condition}"
     try:
-        read = read_rule(rule)
-        labels = tuple(
-            columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred)
-        )
+        read = read_rule(text)
         if not isinstance(read, Never) or read.barred != labels:
             return None
         broken = read.judged(name, None, values, columns)[1]
-        return None if broken.any() else read.condition.holds(values, columns)
+        return None if broken.any() else _Condition(text, read.condition.holds(values, columns))
     except InputError:
         return None

@@ -265,7 +265,7 @@ def test_a_table_of_wide_logits_has_a_normal_prior_that_is_said_before_the_run()
     # Eleven coefficients have a normal prior, one and six none, and twelve what is asked for.
     sds = [one.family.coefficient_sd for one in plan.conditionals]
     assert sds == [None, None, 2.0, 0]
-    assert plan.wide == ["c"]
+    assert [part.name for part in plan.conditionals if part.wide] == ["c"]
     (line,) = (line for line in forecast(schema, data) if "coefficient_sd" in line)
     assert "coefficient_sd to 'c', whose" in line
     assert "standard deviation 2." in line

@@ -71,7 +71,7 @@ def compare(
     Example: pyvws compare people.csv --schema schema.toml --epsilons 6,12 --out compared/
     """
     from pyvws.comparison.compare import compare as compared
-    from pyvws.tables.files.read import read_table
+    from pyvws.tables.files.read import keep_codes, read_table
     from pyvws.tables.schema.schema import Schema
 
     settings: dict[str, Any] = given_settings(context, own="t")
@@ -79,7 +79,8 @@ def compare(
     frame = source.frame
     if "schema" in settings:
         columns = Schema.read(settings["schema"]).columns
-        frame = source.with_text([name for name, column in columns.items() if column.categorical])
+        levels = [name for name, column in columns.items() if column.categorical]
+        frame = keep_codes(source.frame, source.as_written, levels)
     asked = () if epsilons is None else read_numbers(epsilons, "--epsilons", two=False)
     with counted_progress("compare") as tick:
         try:

@@ -237,10 +237,13 @@ def table_risk(
     def replicated(table: Plain) -> float:
         return replicated_uniques(*_patterns(tables, known, bins or {}, first, table)).replicated
 
-    def disclosed(table: Plain, name: str) -> float:
-        pair = _patterns(tables, known, bins or {}, first, table)
-        cells = [tables.cells({name: records[name]})[:, 0] for records in (first, table)]
-        return attribute_disclosure(pair[0], cells[0], pair[1], cells[1]).correct
+    def disclosure_of(name: str) -> RiskScore:
+        def disclosed(table: Plain) -> float:
+            pair = _patterns(tables, known, bins or {}, first, table)
+            cells = [tables.cells({name: records[name]})[:, 0] for records in (first, table)]
+            return attribute_disclosure(pair[0], cells[0], pair[1], cells[1]).correct
+
+        return score("disco", disclosed, f"disco {name}")
 
     def copied(table: Plain) -> float:
         mine, theirs = _patterns(tables, tables.names, {}, first, table)
@@ -257,9 +260,6 @@ def table_risk(
             return share_nearer(near, closest_distances(own, first, ranges, itself=chosen))
         far = closest_distances(records, held, ranges)
         return float(np.mean(np.where(near == far, 0.5, near < far)))
-
-    def disclosure_of(name: str) -> RiskScore:
-        return score("disco", lambda table: disclosed(table, name), f"disco {name}")
 
     rows = sum(len(next(iter(table.values()))) for table in datasets)
     if held is None:

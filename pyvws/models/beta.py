@@ -17,7 +17,7 @@ from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._outcome_scale import check_within, known_range
 from pyvws.models._special_functions import stirling_gap
 from pyvws.models.model import Draws, Start
-from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
+from pyvws.models.priors import log_half_cauchy, log_level_prior
 from pyvws.models.regression import (
     LOGIT,
     Regression,
@@ -100,7 +100,7 @@ def _log_density(
     row.
     """
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    logp = log_level_prior(q, rows.shape[1], 1, grad)
     kappa = math.exp(-q[-1])
     prior, slope = log_half_cauchy(q[-1], _CAUCHY_SCALE)
     logp += prior

@@ -16,7 +16,7 @@ from pyvws.errors import InputError
 from pyvws.models._outcome_scale import OutcomeScale, representable
 from pyvws.models._special_functions import stirling_gap
 from pyvws.models.model import Draws, Start
-from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
+from pyvws.models.priors import log_half_cauchy, log_level_prior
 from pyvws.models.regression import (
     LOG,
     Regression,
@@ -47,7 +47,7 @@ def _log_density(
     exp(d)); `within` is the sum of alpha (log m - log y) for m the weighted mean of y in its row.
     """
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    logp = log_level_prior(q, rows.shape[1], 1, grad)
     shape = math.exp(-q[-1])
     prior, slope = log_half_cauchy(q[-1], _CAUCHY_SCALE)
     gap, gap_slope = stirling_gap(shape)

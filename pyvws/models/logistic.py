@@ -12,7 +12,7 @@ from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Start
-from pyvws.models.priors import log_coefficient_prior
+from pyvws.models.priors import log_level_prior
 from pyvws.models.regression import (
     LOGIT,
     Regression,
@@ -31,7 +31,7 @@ from pyvws.tables.design.cells import Cells
 def _log_density(q: Floats, rows: Floats, ones: Floats, zeros: Floats, grad: Floats) -> float:
     """log prior + sum_i alpha_i log p(y_i), from sums of alpha where y is 1 and 0, by row."""
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    logp = log_level_prior(q, rows.shape[1], 1, grad)
     for r in range(len(rows)):
         eta = linear(q, rows, r)
         log_one, p_zero = log_sigmoid(eta)

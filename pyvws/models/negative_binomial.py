@@ -19,7 +19,7 @@ from pyvws.models._special_functions import (
 )
 from pyvws.models.model import Draws, Start
 from pyvws.models.poisson import check_counts, count_start, highest_poisson, poisson_counts
-from pyvws.models.priors import log_coefficient_prior, log_half_cauchy
+from pyvws.models.priors import log_half_cauchy, log_level_prior
 from pyvws.models.regression import Regression, add_slope, linear, predictors, row_sums, value_sums
 from pyvws.tables.design.cells import Cells
 
@@ -58,7 +58,7 @@ def _log_density(
     the design row and sums of y, so the cost grows with the distinct values plus distinct rows.
     """
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    logp = log_level_prior(q, rows.shape[1], 1, grad)
     u = q[-1]
     inverse = math.exp(u)
     phi = math.exp(-u)

@@ -13,7 +13,7 @@ from pyvws._base.kernels import kernel
 from pyvws._base.setting import setting
 from pyvws.models import _outcome_scale as scales
 from pyvws.models.model import Draws, Start
-from pyvws.models.priors import log_coefficient_prior, log_half_t
+from pyvws.models.priors import log_half_t, log_level_prior
 from pyvws.models.regression import (
     IDENTITY,
     Regression,
@@ -44,7 +44,7 @@ def _log_density(
     Squares are taken around each row's weighted mean; `within` is their sum there.
     """
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    logp = log_level_prior(q, rows.shape[1], 1, grad)
     u = q[-1]
     precision = math.exp(-2.0 * u)
     prior, prior_slope = log_half_t(u, _SIGMA_SCALE)

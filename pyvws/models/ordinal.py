@@ -15,7 +15,7 @@ from pyvws._base.phrase import Phrase
 from pyvws._base.setting import setting
 from pyvws.errors import InputError
 from pyvws.models.model import Draws, Start, level_places
-from pyvws.models.priors import coefficient_dimension, log_coefficient_prior, log_half_t
+from pyvws.models.priors import coefficient_dimension, log_half_t, log_level_prior
 from pyvws.models.regression import (
     LATENT,
     Regression,
@@ -84,7 +84,7 @@ def _log_density(
     K, J = rows.shape[1], len(level_weight)
     first = len(q) - (J - 2)
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, K, grad)
+    logp = log_level_prior(q, K, 1, grad)
     gaps = np.exp(q[first:])
     cuts, inner = _cuts(gaps)
     by_cut = np.zeros(J - 1)

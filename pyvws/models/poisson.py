@@ -16,7 +16,7 @@ from pyvws._base.kernels import kernel
 from pyvws.errors import ConvergenceError, InputError
 from pyvws.models._special_functions import LARGE_COUNT, log_factorial, stirling_gap
 from pyvws.models.model import Draws, Start
-from pyvws.models.priors import log_coefficient_prior
+from pyvws.models.priors import log_level_prior
 from pyvws.models.regression import (
     LOG,
     Regression,
@@ -99,7 +99,7 @@ def _weighted(eta: float, mu: float, count: float, total: float, large: float) -
 def _log_density(q: Floats, rows: Floats, count: Floats, total: Floats, grad: Floats) -> float:
     """log prior + sum_i alpha_i (y_i eta_i - exp(eta_i)), summed by design row."""
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    logp = log_level_prior(q, rows.shape[1], 1, grad)
     for r in range(len(rows)):
         eta = linear(q, rows, r)
         mu = math.exp(eta)

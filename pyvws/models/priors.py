@@ -90,20 +90,12 @@ def cholesky_factor(q: Floats, first: int, K: int) -> Floats:
 
 
 @kernel
-def log_coefficient_prior(q: Floats, K: int, grad: Floats) -> float:
+def log_level_prior(q: Floats, K: int, n: int, grad: Floats) -> float:
     """Log prior density of q with every log Jacobian, up to a constant; adds the gradient to grad.
 
-    q and grad start with the 2K + K(K-1)/2 entries of this module's vector. Where a scale overflows
-    or vanishes, the log density is not finite, and a sampler then rejects q.
-    """
-    return log_level_prior(q, K, 1, grad)
-
-
-@kernel
-def log_level_prior(q: Floats, K: int, n: int, grad: Floats) -> float:
-    """As `log_coefficient_prior`, of n levels' coefficients under one scale and correlation.
-
-    q starts with beta, coefficient by coefficient (K n,), log s (K,) and the partial correlations.
+    It is of n levels' coefficients under one scale and correlation. q and grad start with beta,
+    coefficient by coefficient (K n,), log s (K,) and the partial correlations. Where a scale
+    overflows or vanishes, the log density is not finite, and a sampler then rejects q.
     """
     first = K * n
     logp = 0.0

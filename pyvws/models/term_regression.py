@@ -11,7 +11,7 @@ import numpy as np
 from pyvws._base.checks import Arrays, Data, Floats, Ints
 from pyvws._base.kernels import kernel_of_kernels
 from pyvws.models.model import Start
-from pyvws.models.priors import log_coefficient_prior
+from pyvws.models.priors import log_level_prior
 from pyvws.models.regression import (
     LATENT,
     Regression,
@@ -86,7 +86,7 @@ def _kernels(term: Term) -> tuple[Callable[..., Any], ...]:
         q: Floats, rows: Floats, row_of_cell: Ints, y: Floats, weight: Floats, grad: Floats
     ) -> float:
         grad[:] = 0.0
-        logp = log_coefficient_prior(q, rows.shape[1], grad)
+        logp = log_level_prior(q, rows.shape[1], 1, grad)
         for c in range(len(y)):
             if weight[c] > 0.0:
                 value, slope = term(linear(q, rows, row_of_cell[c]), y[c])

@@ -18,7 +18,7 @@ from pyvws.models import _outcome_scale as scales
 from pyvws.models._outcome_scale import check_within, known_range
 from pyvws.models.model import Draws, Start
 from pyvws.models.normal import Normal
-from pyvws.models.priors import log_coefficient_prior, log_half_t
+from pyvws.models.priors import log_half_t, log_level_prior
 from pyvws.models.regression import (
     Regression,
     add_slope,
@@ -110,7 +110,7 @@ def _log_density(
 ) -> float:
     """log prior + sum_i alpha_i log f(v_i) up to a constant, from sums (7, R) by design row."""
     grad[:] = 0.0
-    logp = log_coefficient_prior(q, rows.shape[1], grad)
+    logp = log_level_prior(q, rows.shape[1], 1, grad)
     u = q[-1]
     sigma = math.exp(u)
     prior, slope = log_half_t(u, _SIGMA_SCALE)

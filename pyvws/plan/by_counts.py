@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.models.registry import family_of
-from pyvws.plan.by_schema import SchemaPlan
+from pyvws.plan.by_schema import SchemaPlan, decoder, levels_of
 from pyvws.plan.coded import CodedTable, InCells, OutcomeColumn, ReleasedColumn
 from pyvws.tables.design.public import pattern_design
-from pyvws.tables.files.frame import OutcomeKind
-from pyvws.tables.schema.column import part_of
-from pyvws.tables.schema.schema import Schema
-from pyvws.tables.schema.write_values import native_levels, released_type
+from pyvws.tables.schema.write_values import released_type
 
 
 class CellCounter(Protocol):
@@ -38,10 +35,6 @@ class CountsPlan(SchemaPlan):
 
     counting: CellCounter
 
-    @classmethod
-    def of(cls, run: Any, schema: Schema) -> Self:
-        return cls.beside_conditionals(run, schema, counting=run.mechanism.counting(schema))
-
     def settled(self) -> Self:
         self.counting.refuse()
         return self
@@ -59,13 +52,10 @@ class CountsPlan(SchemaPlan):
         for name in schema.synthesized:
             column = schema.columns[name]
             like = released_type(column, frame[name], by_schema=True)
-            kind: OutcomeKind = "real" if column.days_since is None else "date"
-            if column.categorical:
-                kind = native_levels(column.coded_levels, like)
             released[name] = ReleasedColumn(
                 y=counted.values.get(name, np.full(len(frame), np.nan)),
-                kind=kind,
-                written=partial(_written, schema, name, like),
+                kind=levels_of(schema, name, like),
+                written=decoder(schema, name, like),
                 days_since=column.days_since,
             )
         return CodedTable(
@@ -87,7 +77,3 @@ class CountsPlan(SchemaPlan):
         design = pattern_design(self.schema, name) if patterns else None
         family = family_of(self.schema, name, design)
         return OutcomeColumn(name, y, family, np.empty((len(y), 0)), (), ())
-
-
-def _written(schema: Schema, name: str, like: Any, values: Any, _backend: Any) -> Any:
-    return schema.decoded(name, values[name], like=like, parts=values.get(part_of(name)))

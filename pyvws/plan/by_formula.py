@@ -62,6 +62,7 @@ class FormulaPlan(Plan):
 
     says_itself: ClassVar[tuple[str, ...]] = ()
     by_schema: ClassVar[bool] = False
+    roles: ClassVar[tuple[str, str]] = ("outcome", "formula")
     formula: str
     entries: Column | None = None
 
@@ -85,10 +86,6 @@ class FormulaPlan(Plan):
     def outcome(self) -> str:
         """The column to synthesize."""
         return self.outcomes[0]
-
-    @property
-    def roles(self) -> tuple[str, str]:
-        return "outcome", "formula"
 
     @property
     def complete(self) -> list[str]:

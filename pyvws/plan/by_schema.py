@@ -57,22 +57,19 @@ class SchemaPlan(Plan):
     whole: ModelledSchema
 
     @classmethod
-    def of(cls, run: Any, schema: Schema) -> Self:
-        """The plan of settings with a schema; InputError for what no run can follow."""
-        return cls.beside_conditionals(run, schema)
+    def of(cls, run: Any, schema: Schema, **own: Any) -> Self:
+        """The plan of settings with a schema, and what a kind of plan has as its `own`.
 
-    @classmethod
-    def beside_conditionals(cls, run: Any, schema: Schema, **own: Any) -> Self:
-        """The plan with the conditionals of a schema, and what a kind of plan has as its `own`."""
+        Raises InputError for what no run can follow.
+        """
         schema.refuse_unbuilt()
         whole = modelled_schema(schema)
         drawn = [name for name in whole.synthesized if is_drawn(schema, name)]
         planned = []
         for name in drawn:
             design = public_design(whole, name)
-            planned.append(
-                PlannedConditional(name, family_of(whole, name, design), len(design.names), design)
-            )
+            family, wide = family_of(whole, name, design), is_wide(whole, name, design)
+            planned.append(PlannedConditional(name, family, len(design.names), design, wide))
         return cls(
             run=run,
             conditionals=tuple(planned),
@@ -92,25 +89,8 @@ class SchemaPlan(Plan):
         )
 
     @property
-    def wide(self) -> list[str]:
-        """The nominal variables whose prior is normal since they have many coefficients."""
-        return [
-            planned.name
-            for planned in self.conditionals
-            if is_wide(self.whole, planned.name, planned.design)
-        ]
-
-    @property
-    def roles(self) -> tuple[str, str]:
-        return "The schema", "The schema"
-
-    @property
     def complete(self) -> list[str]:
-        own = {
-            *self.run.facts.known,
-            self.run.facts.weight_column,
-            self.exponents,
-        }
+        own = {*self.run.facts.known, self.run.facts.weight_column, self.exponents}
         return [name for name in self.modelled if name in own]
 
     @property
@@ -211,12 +191,13 @@ class SchemaPlan(Plan):
             if name not in schema.derived:  # The size of units is no column of the table.
                 column = schema.columns[name]
                 like = released_type(column, frame[name], by_schema=name in by_schema)
+            left_out = terms.breaking if hidden is None else terms.breaking | hidden
             released[name] = ReleasedColumn(
                 y=unrounded.get(name, values[name]),
-                kind=_levels(schema, name, like),
-                written=_decoder(schema, name, like, rounded=self.run.round),
+                kind=levels_of(schema, name, like),
+                written=decoder(schema, name, like, rounded=self.run.round),
                 breaking=how_many(terms.breaking, counts),
-                keeping=_keeping(terms.breaking, hidden),
+                keeping=~left_out if left_out.any() else None,
                 days_since=schema.columns[name].days_since,
                 unknown=0 if hidden is None else how_many(hidden, counts),
             )
@@ -396,15 +377,7 @@ def _any_of(unknown: Unknown | None, names: Sequence[str]) -> NDArray[np.bool_] 
     return hidden if hidden is not None and hidden.any() else None
 
 
-def _keeping(
-    breaking: NDArray[np.bool_], hidden: NDArray[np.bool_] | None
-) -> NDArray[np.bool_] | None:
-    """Which records (N,) neither break a rule nor are hidden; None for all."""
-    out = breaking if hidden is None else breaking | hidden
-    return ~out if out.any() else None
-
-
-def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
+def levels_of(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
     """The levels of a category in the column's own type; "real" for numbers, "date" for dates."""
     column = schema.columns[name]
     if not column.categorical:
@@ -412,8 +385,8 @@ def _levels(schema: Schema, name: str, like: nw.Series[Any]) -> OutcomeKind:
     return schema.decoded(name, np.arange(1.0, len(column.coded_levels) + 1.0), like=like)
 
 
-def _decoder(
-    schema: Schema, name: str, like: nw.Series[Any], *, rounded: bool
+def decoder(
+    schema: Schema, name: str, like: nw.Series[Any], *, rounded: bool = False
 ) -> Callable[[Mapping[str, Floats], Any], nw.Series[Any]]:
     """Makes synthetic values of a column the table's own kind, which the backend agrees with."""
     return lambda values, _backend: schema.decoded(

@@ -28,13 +28,15 @@ class PlannedConditional:
     """A conditional to fit: its name, its family, and its design before any outcome is read.
 
     The design, of K columns, is public by a schema, or R's of the public columns of a table; both
-    are None before these are read.
+    are None before these are read. A `wide` one is nominal, and its prior is normal since it has
+    many coefficients.
     """
 
     name: str
     family: Model
     K: int | None = None
     design: Any = None
+    wide: bool = False
 
     @property
     def parameters(self) -> int:
@@ -86,6 +88,9 @@ class Plan(ABC):
     by_schema: ClassVar[bool] = True
     """Whether its columns need families: a histogram is of one outcome."""
 
+    roles: ClassVar[tuple[str, str]] = ("The schema", "The schema")
+    """What names the outcomes, and what names the predictors, in messages."""
+
     schema: Schema | None = None
     """What says the columns of a table; None where settings say those of one outcome."""
 
@@ -103,11 +108,6 @@ class Plan(ABC):
     def prepared_from_data(self) -> bool:
         """Whether any value of a family, or an entry of the schema, comes from the table."""
         return self.proposed or any(family.prepared_from_data for family in self.families)
-
-    @property
-    def wide(self) -> list[str]:
-        """The variables whose prior a schema leaves to the package: they have many coefficients."""
-        return []
 
     @property
     def texts(self) -> dict[str, str]:
@@ -230,22 +230,18 @@ class Plan(ABC):
         """The plan for a table with these columns; InputError for one that it lacks."""
         facts, (outcome, public) = self.run.facts, self.roles
         roles: tuple[tuple[str, Sequence[str | None]], ...] = (
-            *(
-                (outcome, self.outcomes),
-                (public, self.predictors),
-                ("known", facts.known),
-            ),
-            *(("weight_column", [facts.weight_column]), ("unit", [self.unit])),
-            *(("survey_weight", [self.exponents]), (outcome, self.ids), ("keep", self.kept)),
+            (outcome, self.outcomes),
+            (public, self.predictors),
+            ("known", facts.known),
+            ("weight_column", [facts.weight_column]),
+            ("unit", [self.unit]),
+            ("survey_weight", [self.exponents]),
+            (outcome, self.ids),
+            ("keep", self.kept),
         )
         for role, names in roles:
             check_columns(table, [name for name in names if name is not None], role=role)
         return replace(self, header=tuple(table.columns))
-
-    @property
-    @abstractmethod
-    def roles(self) -> tuple[str, str]:
-        """What names the outcomes, and what names the predictors, in messages."""
 
     @property
     @abstractmethod

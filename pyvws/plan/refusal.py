@@ -1,35 +1,26 @@
-"""What a row of the table of refusals is, how rows are asked, and the rows of delta and targets."""
+"""Ask conditions whether a run is refused, and refuse a delta above 1 over its records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from pyvws._base.deltas import above_a_record, modest_delta
 from pyvws.errors import InputError
 
+Conditions = Mapping[str, Callable[[Any], Any]]
+"""What a run cannot have, by the key of its sentence in `refusals.toml`.
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """One thing that a run cannot have.
-
-    `key` stays as it is, whatever becomes of the words. `when` gets settings or a plan, `asked` in
-    the words. What it gives is false where nothing is wrong, and is `it` in the words elsewhere.
-    """
-
-    key: str
-    when: Callable[[Any], Any]
-    words: str
-    remedy: str
+Each condition gets settings or a plan, `asked` in the sentence. What it gives is false where
+nothing is wrong, and is `it` in the sentence elsewhere.
+"""
 
 
-def refuse(asked: Any, rows: Iterable[Refusal]) -> None:
-    """Raise InputError, with the row's key, for the first of the rows that holds."""
-    for row in rows:
-        if it := row.when(asked):
-            words = f"{row.words} {row.remedy}".format(asked=asked, it=it)
-            raise InputError(words, key=row.key)
+def refuse(asked: Any, conditions: Conditions) -> None:
+    """Raise InputError, with its key, for the first of the conditions that holds."""
+    for key, holds in conditions.items():
+        if it := holds(asked):
+            raise InputError.by(key, asked=asked, it=it)
 
 
 def refuse_delta(run: Any, records: int) -> None:
@@ -37,50 +28,16 @@ def refuse_delta(run: Any, records: int) -> None:
 
     The number of records n must be public, or be released with noise.
     """
-    refuse((run, records), (_OF_RECORDS,))
+    refuse((run, records), OF_RECORDS)
 
 
-def _above(asked: tuple[Any, int]) -> dict[str, Any] | None:
-    run, n = asked
+def delta_above(run: Any, n: int) -> dict[str, Any] | None:
+    """A run's delta above 1 / n, n and a delta that is not; None for one that is accepted."""
     delta = run.delta or run.facts.own_delta
     if run.accept_delta or not above_a_record(delta, n):
         return None
     return {"delta": delta, "n": n, "modest": modest_delta(n)}
 
 
-_OF_RECORDS = Refusal(
-    "delta-of-a-record",
-    _above,
-    "delta {it[delta]:g} is above 1 over the number of records, {it[n]:,}. So the guarantee would "
-    "let one record be published as it is.",
-    "Take {it[modest]:g} or less (--delta), or accept it (--accept-delta).",
-)
-
-DELTA_OF_PUBLIC_RECORDS = Refusal(
-    "delta-of-public-records",
-    lambda plan: isinstance(plan.run.records, int) and _above((plan.run, plan.run.records)),
-    _OF_RECORDS.words,
-    _OF_RECORDS.remedy,
-)
-"""A row of the table of refusals: before the run, where the number of records is public."""
-
-OF_TARGETS = (
-    Refusal(
-        "target-of-public-constant",
-        lambda plan: plan.run.epsilon is not None and plan.run.facts.public_constant,
-        "{it} of mechanism {asked.run.mechanism.name} is public. A search for epsilon would let "
-        "one record move {it}, and with it all weights.",
-        "Give {it} alone, and the run states the epsilon that comes of it. Or give search_{it} "
-        "(--search-{it}) in its place.",
-    ),
-    Refusal(
-        "search-without-target",
-        lambda plan: (
-            plan.run.facts.needs_target and (plan.run.epsilon is None or plan.run.downscale)
-        ),
-        "A search of the weights' constant ends at an epsilon, and downscale takes epsilon for "
-        "itself.",
-        "Give epsilon (--epsilon) without downscale, or the constant itself.",
-    ),
-)
-"""Rows of a constant of the weights: a public one takes no target, and a search needs one."""
+OF_RECORDS: Final[Conditions] = {"delta-of-a-record": lambda asked: delta_above(*asked)}
+"""Of a run and the number of its records."""

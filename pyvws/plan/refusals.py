@@ -1,7 +1,7 @@
-"""What a run refuses before it reads a record: one table of conditions, words and remedies.
+"""What a run refuses before it reads a record: one table of conditions.
 
-A refusal after that could be taken for one that tells of the table. The rows are asked in their
-order, when settings make a plan and again when a table's header and public columns complete it.
+A refusal after that could be taken for one that tells of the table. The conditions are asked in
+their order, when settings make a plan and again when a header and public columns complete it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pyvws.models.conditional_table import ConditionalTable
 from pyvws.plan.plan import Plan, PlannedConditional
-from pyvws.plan.refusal import DELTA_OF_PUBLIC_RECORDS, OF_TARGETS, Refusal
+from pyvws.plan.refusal import Conditions, delta_above
 
 MOST_PARAMETERS: Final = 20_000  # Some 200 design columns: coefficients have correlations.
 _LONGER: Final = 4  # A fit that confirms a searched epsilon has so many times the draws.
@@ -105,325 +105,91 @@ def _of_data(plan: Plan) -> bool:
     return bool(plan.run.is_exact and (not clamps or plan.run.downscale))
 
 
-OF_PLAN: Final = (
-    Refusal(
-        "histogram-of-table",
-        lambda plan: (
-            plan.by_schema and not (plan.run.facts.fits_model or plan.run.facts.takes_table)
-        ),
-        "{asked.run.mechanism.name} is for one outcome: a whole table has too many cells.",
-        "Choose noisy-counts, or censored.",
+OF_PLAN: Final[Conditions] = {
+    "histogram-of-table": lambda plan: (
+        plan.by_schema and not (plan.run.facts.fits_model or plan.run.facts.takes_table)
     ),
-    Refusal(
-        "for-one-outcome",
-        lambda plan: len(plan.conditionals) > 1 and _alone(plan),
-        "{it[0]} is for one outcome, and the schema makes several conditionals: one a column, and "
-        "one more for missing values, points of mass or groups.",
-        "Leave it out, or synthesize one plain column.",
+    "for-one-outcome": lambda plan: len(plan.conditionals) > 1 and _alone(plan),
+    "grid-of-table": lambda plan: plan.run.is_exact and (len(plan.conditionals) > 1 or plan.unit),
+    "term-of-each-record": _needs_all_records,
+    "weight-column-outcome": lambda plan: plan.run.facts.weight_column in plan.outcomes,
+    "unit-outcome": lambda plan: plan.unit in plan.outcomes,
+    "exponents-clamp": lambda plan: plan.exponents is not None and plan.run.facts.clamps,
+    "exponents-members": lambda plan: plan.exponents is not None and plan.members is not None,
+    "exponents-stan": lambda plan: plan.exponents is not None and plan.run.is_stan,
+    "draws-beyond-datasets": lambda plan: (plan.run.draws_per_release or 0) > plan.run.datasets,
+    "draws-read-outcome": lambda plan: (
+        plan.reads_outcome and (plan.run.draws_per_release or plan.run.datasets) < plan.run.datasets
     ),
-    Refusal(
-        "grid-of-table",
-        lambda plan: plan.run.is_exact and (len(plan.conditionals) > 1 or plan.unit),
-        "Engine grid is for models of up to three parameters, whose units of privacy are records.",
-        "Choose native.",
+    "too-few-draws": lambda plan: plan.run.draws_needed > plan.run.draws_made,
+    "grid-without-clamp": _of_data,
+    "grid-unconverged": lambda plan: plan.run.is_exact and plan.run.accept_unconverged,
+    "grid-settings": lambda plan: (
+        not plan.run.is_exact and (plan.run.settings.grid_range or plan.run.settings.grid_steps)
     ),
-    Refusal(
-        "term-of-each-record",
-        _needs_all_records,
-        "{it} needs a term of each record, and a rule of the schema leaves records out.",
-        "Leave one of them out.",
+    "program-engine": lambda plan: plan.run.program is not None and not plan.run.is_stan,
+    "target-of-public-constant": lambda plan: (
+        plan.run.epsilon is not None and plan.run.facts.public_constant
     ),
-    Refusal(
-        "weight-column-outcome",
-        lambda plan: plan.run.facts.weight_column in plan.outcomes,
-        "weight_column names the outcome {asked.run.facts.weight_column!r}, which is confidential.",
-        "Name a public column, made without looking at the outcomes of other records.",
+    "search-without-target": lambda plan: (
+        plan.run.facts.needs_target and (plan.run.epsilon is None or plan.run.downscale)
     ),
-    Refusal(
-        "unit-outcome",
-        lambda plan: plan.unit in plan.outcomes,
-        "unit names the outcome {asked.unit!r}.",
-        "Name a column of ids.",
+    "of-other-mechanisms": lambda plan: plan.run.of_other_mechanisms,
+    "beside-counts": lambda plan: plan.run.facts.takes_table and _beside_counts(plan),
+    "cap-and-unit": lambda plan: (
+        plan.run.facts.takes_table and (plan.unit is None) != (plan.run.mechanism.cap is None)
     ),
-    Refusal(
-        "exponents-clamp",
-        lambda plan: plan.exponents is not None and plan.run.facts.clamps,
-        "survey_weight {asked.exponents!r} raises likelihoods to powers, which the clamp of "
-        "mechanism {asked.run.mechanism.name} is not made for.",
-        "Choose a mechanism without a clamp, such as lw, or synthesize the weights as the last "
-        "column.",
+    "exact-number-of-units": _shows_sizes,
+    "counts-family": _by_no_family,
+    "too-few-sweeps": lambda plan: (
+        plan.run.facts.takes_table and plan.run.datasets > plan.run.mechanism.kept_sweeps
     ),
-    Refusal(
-        "exponents-members",
-        lambda plan: plan.exponents is not None and plan.members is not None,
-        "survey_weight {asked.exponents!r} is of records, and members have whole units drawn, "
-        "whose own columns count once.",
-        "Synthesize the weights as a column, or leave members out.",
+    "window-of-no-bound": lambda plan: plan.run.accounting == "window" and _without_window(plan),
+    "match-and-epsilon": lambda plan: plan.run.epsilon is not None and plan.run.facts.names_bound,
+    "downscale": lambda plan: (
+        plan.run.downscale
+        and not (plan.run.facts.fits_model and plan.run.target_epsilon is not None)
     ),
-    Refusal(
-        "exponents-stan",
-        lambda plan: plan.exponents is not None and plan.run.is_stan,
-        "The programs of engine {asked.run.engine} take weights of at most 1, and survey weights "
-        "over their mean exceed it.",
-        "Choose engine native, or leave survey_weight out.",
+    "nothing-to-miss": lambda plan: _missed(plan.run),
+    "order-under-loo": lambda plan: plan.run.keep_order and plan.run.facts.protects_records,
+    "squeeze-clamp": lambda plan: (
+        plan.run.facts.clamps_every_fit
+        and not plan.run.downscale
+        and any(getattr(family, "squeeze", 0.0) for family in plan.families)
     ),
-    Refusal(
-        "draws-beyond-datasets",
-        lambda plan: (plan.run.draws_per_release or 0) > plan.run.datasets,
-        "draws_per_release must be at most datasets, {asked.run.datasets}, since a draw without a "
-        "dataset would be paid for nothing.",
-        "Got {asked.run.draws_per_release}; lower draws_per_release or raise datasets.",
+    "reference-levels": lambda plan: (
+        plan.run.facts.reference is not None and plan.prepared_from_data
     ),
-    Refusal(
-        "draws-read-outcome",
-        lambda plan: (
-            plan.reads_outcome
-            and (plan.run.draws_per_release or plan.run.datasets) < plan.run.datasets
-        ),
-        "This model draws each synthetic value from its record as well as from the posterior "
-        "draw. So a draw that is paid once does not pay for several datasets.",
-        "Leave draws_per_release out, or choose labels prior.",
+    "records-unchanged": lambda plan: plan.run.records is not None and plan.unchanged,
+    "records-order": lambda plan: plan.run.records is not None and plan.run.keep_order,
+    "records-histogram": lambda plan: (
+        plan.run.records is not None
+        and not (plan.run.facts.fits_model or plan.run.facts.takes_table)
     ),
-    Refusal(
-        "too-few-draws",
-        lambda plan: plan.run.draws_needed > plan.run.draws_made,
-        "{asked.run.datasets} datasets need {asked.run.draws_needed} posterior draws.",
-        "Got {asked.run.draws_made}; raise draws or chains.",
+    "records-read-outcome": lambda plan: plan.run.records is not None and plan.reads_outcome,
+    "noisy-records-units": lambda plan: (
+        plan.run.records == "noisy" and plan.unit is not None and not plan.members
     ),
-    Refusal(
-        "grid-without-clamp",
-        _of_data,
-        "Engine grid draws from clamped targets alone, and this run makes a fit to the table "
-        "without a clamp.",
-        "Choose mechanism censored with weights none, constant, public, reference or staged, "
-        "without downscale, or engine native.",
+    "noisy-records-epsilon": lambda plan: (
+        plan.run.records == "noisy" and plan.run.records_epsilon is None
     ),
-    Refusal(
-        "grid-unconverged",
-        lambda plan: plan.run.is_exact and plan.run.accept_unconverged,
-        "Engine grid draws exactly and runs no chain on the table, so there is none to accept.",
-        "Leave accept_unconverged out.",
+    "delta-of-public-records": lambda plan: (
+        isinstance(plan.run.records, int) and delta_above(plan.run, plan.run.records)
     ),
-    Refusal(
-        "grid-settings",
-        lambda plan: (
-            not plan.run.is_exact and (plan.run.settings.grid_range or plan.run.settings.grid_steps)
-        ),
-        "grid_range and grid_steps belong to engine grid.",
-        "Choose it or leave them out.",
+    "public-records-epsilon": lambda plan: (
+        plan.run.records not in (None, "noisy") and plan.run.records_epsilon is not None
     ),
-    Refusal(
-        "program-engine",
-        lambda plan: plan.run.program is not None and not plan.run.is_stan,
-        "A Stan program needs engine cmdstan, rstan, pystan",
-        "by its name.",
+    "members-order": lambda plan: (
+        plan.unit is not None
+        and plan.members is not None
+        and (plan.run.keep_order or plan.reads_outcome)
     ),
-    *OF_TARGETS,
-    Refusal(
-        "of-other-mechanisms",
-        lambda plan: plan.run.of_other_mechanisms,
-        "{it[0]} of a run is for the mechanisms {it[1]}.",
-        "Leave {it[0]} out, or choose one of them.",
-    ),
-    Refusal(
-        "beside-counts",
-        lambda plan: plan.run.facts.takes_table and _beside_counts(plan),
-        "{asked.run.mechanism.name} imputes all records and columns anew, so it cannot have "
-        "{it[0]}.",
-        "Take it out, or choose another mechanism.",
-    ),
-    Refusal(
-        "cap-and-unit",
-        lambda plan: (
-            plan.run.facts.takes_table and (plan.unit is None) != (plan.run.mechanism.cap is None)
-        ),
-        "A unit of several records needs a cap (--cap), the most records of a unit that are "
-        "counted, and a cap needs a unit in the schema.",
-        "Give both or none. Noise grows with the cap: --plan without --mechanism suggests one.",
-    ),
-    Refusal(
-        "exact-number-of-units",
-        _shows_sizes,
-        "With a unit the exact number of records tells the size of units.",
-        "Choose {it}, or leave unit out.",
-    ),
-    Refusal(
-        "counts-family",
-        _by_no_family,
-        "Column {it[0]!r} cannot be given by its own family under {asked.run.mechanism.name}: "
-        "{it[1]}.",
-        "{it[2]}, or leave the column to the model classes.",
-    ),
-    Refusal(
-        "too-few-sweeps",
-        lambda plan: (
-            plan.run.facts.takes_table and plan.run.datasets > plan.run.mechanism.kept_sweeps
-        ),
-        "Each dataset has a sweep of its own in the second half of the sweeps, and "
-        "{asked.run.datasets} datasets need more than {asked.run.mechanism.kept_sweeps} of them.",
-        "Raise sweeps (--sweeps), or take fewer datasets.",
-    ),
-    Refusal(
-        "window-of-no-bound",
-        lambda plan: plan.run.accounting == "window" and _without_window(plan),
-        "The window's figure is for fits of the package's families without a clamp.",
-        "Leave accounting (--accounting) out.",
-    ),
-    Refusal(
-        "match-and-epsilon",
-        lambda plan: plan.run.epsilon is not None and plan.run.facts.names_bound,
-        "match and epsilon both name a bound to meet.",
-        "Leave one out.",
-    ),
-    Refusal(
-        "downscale",
-        lambda plan: (
-            plan.run.downscale
-            and not (plan.run.facts.fits_model and plan.run.target_epsilon is not None)
-        ),
-        "downscale lowers weights until the bound is epsilon / 2.",
-        "It needs epsilon, and a mechanism with weights.",
-    ),
-    Refusal(
-        "nothing-to-miss",
-        lambda plan: _missed(plan.run),
-        "Only weighted-epsilon and downscale can end above the epsilon that was asked for. A "
-        "search ends below its epsilon or releases nothing; censored and perturbed-histogram "
-        "enforce theirs; other runs aim at none.",
-        "Leave accept_above_target (--accept-above-target) out.",
-    ),
-    Refusal(
-        "order-under-loo",
-        lambda plan: plan.run.keep_order and plan.run.facts.protects_records,
-        "Under loo neighbours no released row is a record's own, so there is no order to keep.",
-        "Leave keep_order out, or choose replace.",
-    ),
-    Refusal(
-        "squeeze-clamp",
-        lambda plan: (
-            plan.run.facts.clamps_every_fit
-            and not plan.run.downscale
-            and any(getattr(family, "squeeze", 0.0) for family in plan.families)
-        ),
-        "The clamp of censored takes outcomes at an end of the range as they are, so none is "
-        "moved.",
-        "Leave squeeze out.",
-    ),
-    Refusal(
-        "reference-levels",
-        lambda plan: plan.run.facts.reference is not None and plan.prepared_from_data,
-        "A reference needs a model whose settings are all public: the levels of the outcome would "
-        "come from two tables.",
-        "Give levels (--levels).",
-    ),
-    Refusal(
-        "records-unchanged",
-        lambda plan: plan.run.records is not None and plan.unchanged,
-        "records draws another number of rows than the table has, and columns that are released "
-        "as they are have the table's own.",
-        "Take formula and keep out, or records.",
-    ),
-    Refusal(
-        "records-order",
-        lambda plan: plan.run.records is not None and plan.run.keep_order,
-        "With records set no released row is a record's own, so there is no order to keep.",
-        "Leave keep_order or records out.",
-    ),
-    Refusal(
-        "records-histogram",
-        lambda plan: (
-            plan.run.records is not None
-            and not (plan.run.facts.fits_model or plan.run.facts.takes_table)
-        ),
-        "A perturbed histogram protects the number of records under loo neighbours (--neighbours "
-        "loo).",
-        "Leave records out.",
-    ),
-    Refusal(
-        "records-read-outcome",
-        lambda plan: plan.run.records is not None and plan.reads_outcome,
-        "This model draws each synthetic value from one record, so the datasets have as many rows "
-        "as there are records.",
-        "Leave records out, or choose labels prior.",
-    ),
-    Refusal(
-        "noisy-records-units",
-        lambda plan: plan.run.records == "noisy" and plan.unit is not None and not plan.members,
-        "A noisy number of rows is for one record more or less, and a unit has several.",
-        "Give a public number, or leave records out.",
-    ),
-    Refusal(
-        "noisy-records-epsilon",
-        lambda plan: plan.run.records == "noisy" and plan.run.records_epsilon is None,
-        "A noisy number of rows costs epsilon of its own.",
-        "Say how much by --records-epsilon (records_epsilon=... in Python).",
-    ),
-    DELTA_OF_PUBLIC_RECORDS,
-    Refusal(
-        "public-records-epsilon",
-        lambda plan: (
-            plan.run.records not in (None, "noisy") and plan.run.records_epsilon is not None
-        ),
-        "A public number of rows costs nothing.",
-        "Leave records_epsilon out.",
-    ),
-    Refusal(
-        "members-order",
-        lambda plan: (
-            plan.unit is not None
-            and plan.members is not None
-            and (plan.run.keep_order or plan.reads_outcome)
-        ),
-        "With members in the schema no synthetic record stands for one of the table.",
-        "Leave keep_order out, and choose labels prior where a model reads the outcome.",
-    ),
-    Refusal(
-        "unit-mechanism",
-        lambda plan: plan.unit is not None and not plan.run.facts.takes_units,
-        "unit {asked.unit!r} takes weights of units, and those of this run are of records.",
-        "Choose lw, sw, unweighted, or censored with weights none, or leave unit out.",
-    ),
-    Refusal(
-        "unit-program",
-        lambda plan: plan.unit is not None and plan.run.program is not None,
-        "An own Stan program gives the terms of records, and unit asks for those of units.",
-        "Leave one of them out.",
-    ),
-    Refusal(
-        "no-guarantee",
-        lambda plan: plan.run.accept_unconverged and not plan.clamped_one_by_one,
-        "accept_unconverged gives up the guarantee dp, which this run does not have.",
-        "Mechanism censored has it, with weights none, constant, public, reference or staged "
-        "and without downscale. The model must read no outcome, and its levels must be given. "
-        "Leave accept_unconverged out.",
-    ),
-    Refusal(
-        "types-of-table",
-        lambda plan: plan.strict and plan.run.types == "table",
-        "One confidential cell can change a type of the table, so a run that claims dp takes its "
-        "types from the schema.",
-        "Leave types (--types) out.",
-    ),
-    Refusal(
-        "program-clamp",
-        lambda plan: plan.run.facts.clamps and plan.run.program is not None,
-        "Your own Stan program cannot be censored from outside.",
-        "Leave --stan out, or clamp the terms in the program and choose another mechanism.",
-    ),
-    Refusal(
-        "too-wide",
-        _too_wide,
-        "The predictors of {it.name!r} make {it.K:,} design columns, and its family then has "
-        "{it.parameters:,} parameters; at most 20,000 can be fitted.",
-        "Name fewer predictors, join levels, or take model table in a schema.",
-    ),
-    Refusal(
-        "too-many-shares",
-        _long_tables,
-        "The predictors of {it[name]!r} make {it[family].patterns:,} patterns of {it[shares]:,} "
-        "shares, and the {it[draws]:,} draws of {it[fit]} are too many for them; at most "
-        "{it[family].most_draws:,} are held.",
-        "Name fewer predictors, give them fewer levels or cuts, or take fewer draws.",
-    ),
-)
+    "unit-mechanism": lambda plan: plan.unit is not None and not plan.run.facts.takes_units,
+    "unit-program": lambda plan: plan.unit is not None and plan.run.program is not None,
+    "no-guarantee": lambda plan: plan.run.accept_unconverged and not plan.clamped_one_by_one,
+    "types-of-table": lambda plan: plan.strict and plan.run.types == "table",
+    "program-clamp": lambda plan: plan.run.facts.clamps and plan.run.program is not None,
+    "too-wide": _too_wide,
+    "too-many-shares": _long_tables,
+}
 """Of a plan and its settings."""

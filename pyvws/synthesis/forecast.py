@@ -218,7 +218,7 @@ def _of_fits(
         ends = [name for name, own in first.items() if not np.isfinite(own).all()]
         values = {"number": int((~bounded).sum()), "columns": ", ".join(map(repr, ends))}
         notes.append(Phrase("infinite-bounds", values))
-    wide = [part for part in plan.conditionals if part.name in plan.wide]
+    wide = [part for part in plan.conditionals if part.wide]
     if wide:
         family: Any = wide[0].family
         values = {"columns": ", ".join(repr(part.name) for part in wide)}

@@ -9,6 +9,8 @@ from collections import Counter
 import pytest
 from house import MODULES, nodes, unit_of
 
+from pyvws.plan import make, refusal, refusals
+
 LONGEST = 25  # Words of a sentence.
 
 
@@ -29,8 +31,14 @@ def calls():
                     yield unit_of(module), key.value, {word.arg for word in node.keywords}
 
 
+def conditions():
+    """The keys of what settings and plans are refused for."""
+    return [*make.OF_OUTCOME, *make.OF_SCHEMA, *refusals.OF_PLAN, *refusal.OF_RECORDS]
+
+
 def fields(words: str) -> set[str | None]:
-    return {name for _, name, _, _ in string.Formatter().parse(words) if name is not None}
+    names = (name for _, name, _, _ in string.Formatter().parse(words) if name is not None)
+    return {re.split(r"[.[]", name)[0] for name in names}
 
 
 def test_each_refusal_has_its_sentence_and_each_sentence_its_refusal(sentences):
@@ -38,6 +46,9 @@ def test_each_refusal_has_its_sentence_and_each_sentence_its_refusal(sentences):
     for room, key, given in calls():
         assert given == fields(sentences[room][key]), key
         asked.setdefault(room, set()).add(key)
+    for key in conditions():
+        assert fields(sentences["plan"][key]) <= {"asked", "it"}, key
+        asked["plan"].add(key)
     assert asked == {room: {*own} for room, own in sentences.items()}
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 from pyvws.models.priors import (
     coefficient_dimension,
     constrain_coefficients,
-    log_coefficient_prior,
+    log_level_prior,
     unconstrain_coefficients,
 )
 
@@ -16,7 +16,7 @@ SIZES = [1, 2, 3, 8]
 
 def log_prior(q, K):
     gradient = np.zeros(len(q))
-    return log_coefficient_prior(q, K, gradient), gradient
+    return log_level_prior(q, K, 1, gradient), gradient
 
 
 def points(K, count, spread=0.5):
@@ -88,7 +88,7 @@ def test_the_gradient_is_added_and_the_rest_is_left():
     q = points(3, 1)[0]
     _, alone = log_prior(q, 3)
     gradient = np.ones(len(q) + 2)
-    log_coefficient_prior(np.append(q, [5.0, 6.0]), 3, gradient)
+    log_level_prior(np.append(q, [5.0, 6.0]), 3, 1, gradient)
     np.testing.assert_allclose(gradient[:-2], 1.0 + alone, rtol=1e-15)
     assert gradient[-2:].tolist() == [1.0, 1.0]
 

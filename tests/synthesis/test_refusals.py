@@ -1,4 +1,4 @@
-"""Each row of the table of refusals stops a run that has what it names, and the error says which.
+"""Each condition of the table of refusals stops a run that has what it names, and says which.
 
 A test of a refusal asks for its key, so the words may change.
 """
@@ -149,17 +149,17 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 """A run that has what the row of each key refuses."""
 
-ROWS = (*make.OF_OUTCOME, *make.OF_SCHEMA, *refusals.OF_PLAN)
 
-
-def test_each_row_has_a_key_of_its_own_and_a_run_that_it_refuses() -> None:
-    keys = [row.key for row in ROWS]
+def test_each_condition_has_a_key_of_its_own_and_a_run_that_it_refuses() -> None:
+    keys = [*make.OF_OUTCOME, *make.OF_SCHEMA, *refusals.OF_PLAN]
     assert len(set(keys)) == len(keys)
     assert set(keys) == set(REFUSED)
 
 
 @pytest.mark.parametrize("key", REFUSED)
-def test_the_row_refuses_the_run_in_one_line(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_condition_refuses_the_run_in_one_line(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(settings, "engine_version", lambda _name: "not asked")
     with refused(key) as caught:
         vws.Synthesizer(**REFUSED[key])

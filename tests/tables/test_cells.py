@@ -25,7 +25,6 @@ def test_four_records_by_hand():
     assert cells.cell_of_record[0] == cells.cell_of_record[2]
     weights = np.array([0.5, 0.25, 0.125, 1.0])
     assert cells.weight_sums(weights)[cells.cell_of_record].tolist() == [0.625, 0.25, 0.625, 1.0]
-    assert cells.largest_weights(weights)[cells.cell_of_record].tolist() == [0.5, 0.25, 0.5, 1.0]
 
 
 @given(tables)
@@ -39,11 +38,10 @@ def test_against_a_dictionary(table):
         groups.setdefault(record, []).append(i)
     assert cells.n_cells == len(groups)
     assert len(cells.rows) == len({record[1:] for record in groups})
-    sums, largest = cells.weight_sums(weights), cells.largest_weights(weights)
+    sums = cells.weight_sums(weights)
     for members in groups.values():
         (cell,) = set(cells.cell_of_record[members])
         assert sums[cell] == sum(weights[i] for i in members)
-        assert largest[cell] == max(weights[i] for i in members)
 
 
 @given(tables)
@@ -128,7 +126,6 @@ def test_a_tally_is_the_table_it_was_made_of():
     assert (tally.n_records, tally.total_records, whole.total_records) == (3, 7, 7)
     assert tally.weight_sums(weights).tolist() == whole.weight_sums(weights[each]).tolist()
     assert tally.mean(weights) == pytest.approx(whole.mean(weights[each]))
-    assert tally.largest_weights(weights).tolist() == [0.5, 0.25, 0.125]
     assert whole.one_by_one().tolist() == list(range(7))
 
 

@@ -58,12 +58,6 @@ class Records:
         sums = np.bincount(self.cell_of_record, weights=weights, minlength=self.n_cells)
         return np.asarray(sums, dtype=np.float64)
 
-    def largest_weights(self, weights: Floats) -> Floats:
-        """Largest record weight in each cell: weights (N,) to (C,)."""
-        largest = np.zeros(self.n_cells)
-        np.maximum.at(largest, self.cell_of_record, weights)
-        return largest
-
     def smallest_positive_weights(self, weights: Floats) -> Floats:
         """Smallest positive weight in each cell: weights (N,) to (C,); infinite where all are 0."""
         smallest = np.full(self.n_cells, np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import narwhals as nw
@@ -93,6 +94,15 @@ def _any_label(cell: object) -> str | None:
         return None if pd.isna(cell) else label_of(cell)
     except (ArithmeticError, InputError, TypeError, ValueError):
         return _NO_LABEL
+
+
+def ends_of_type(column: nw.Series[Any]) -> tuple[float, float]:
+    """The lowest and the highest number that a column's type can hold."""
+    if not column.dtype.is_integer():
+        return -math.inf, math.inf
+    bits = int("".join(filter(str.isdigit, str(column.dtype))))
+    low = 0.0 if column.dtype.is_unsigned_integer() else -(2.0 ** (bits - 1))
+    return low, low + 2.0**bits - 1.0
 
 
 def floats_of(column: nw.Series[Any]) -> Floats:

@@ -100,13 +100,6 @@ class TableFile:
                 kept.append(text.set(text.is_in(gone).fill_null(True), None))
         return self.with_codes.with_columns(kept)
 
-    def with_text(self, names: Collection[str]) -> pl.DataFrame:
-        """`with_codes`, with all whole numbers of the columns `names` as text.
-
-        So a category may have levels of text that no record of the file has.
-        """
-        return keep_codes(self.frame, self.as_written, names)
-
 
 def keep_codes(
     frame: pl.DataFrame, written: pl.DataFrame, as_text: Collection[str] = ()

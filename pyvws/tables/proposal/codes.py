@@ -150,9 +150,12 @@ def look_like_codes(values: Floats) -> bool:
     gaps = len(known) <= _GAPS * ((known[-1] - known[0]) / step + 1.0)
     if not gaps and len(known) > MOST_LEVELS:  # An amount; all pairs would be many, too.
         return False
-    many = not gaps or len(known) > MOST_LEVELS  # More proof is needed.
-    if (gaps and _widen(known)) or (many and _have_a_middle(values, known, counts)):
+    if gaps and _widen(known):
         return False
+    if not gaps or len(known) > MOST_LEVELS:  # More proof is needed: numbers have a middle.
+        apart = np.abs(known - np.median(values))
+        if _rank_correlation(apart, counts) < -_MIDDLE:
+            return False
     round_to = _roundness(known)
     pairs = [
         np.stack([own[:-1:2], own[1::2]])
@@ -179,11 +182,6 @@ def _widen(known: Floats) -> bool:
     steps = np.diff(known)
     beside = np.concatenate([steps[:1], steps]) + np.concatenate([steps, steps[-1:]])
     return _rank_correlation(known, beside) > _WIDENING
-
-
-def _have_a_middle(values: Floats, known: Floats, counts: Codes) -> bool:
-    """Whether numbers (n,) far from their median are rare: one state is as good as another."""
-    return _rank_correlation(np.abs(known - np.median(values)), counts) < -_MIDDLE
 
 
 def _rank_correlation(a: ArrayLike, b: ArrayLike) -> float:

@@ -6,7 +6,6 @@ Such a proposal has looked at the records. So each entry that comes from them st
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -20,6 +19,7 @@ from pyvws.errors import InputError
 from pyvws.tables.files.kinds import (
     days_of,
     distinct,
+    ends_of_type,
     floats_of,
     has_labels,
     holds_dates,
@@ -296,7 +296,7 @@ def _number(column: nw.Series[Any], often: Often) -> Column:
     note = notes.AMOUNT_OR_ID if integer and may_number_records(values) else None
     own = often.among(~np.isnan(floats))
     words = [True] if missing else []
-    return number_column(values, words, own, note=note, limits=_limits(column))
+    return number_column(values, words, own, note=note, limits=ends_of_type(column))
 
 
 def _numbers_as_levels(
@@ -353,15 +353,6 @@ def _look_like_dates(known: Floats) -> bool:
         return False
     texts = (f"{int(x):d}" for x in known)
     return all(as_days(f"{x[:4]}-{x[4:6]}-{x[6:]}", EPOCH) is not None for x in texts)
-
-
-def _limits(column: nw.Series[Any]) -> tuple[float, float]:
-    """The lowest and the highest number that a column's type can hold."""
-    if not column.dtype.is_integer():
-        return -math.inf, math.inf
-    bits = int("".join(filter(str.isdigit, str(column.dtype))))
-    low = 0.0 if column.dtype.is_unsigned_integer() else -(2.0 ** (bits - 1))
-    return low, low + 2.0**bits - 1.0
 
 
 def _coded_numbers(name: str, places: Codes, labels: list[str], often: Often) -> Column | None:

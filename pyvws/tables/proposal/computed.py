@@ -69,8 +69,8 @@ def _by_earlier(columns: Mapping[str, Column], values: Values, often: Often) -> 
             categories.append(name)
             for other in numbers:
                 rules = _bands(name, other, columns, values, often)
-                banded = _with_rule(column, rules) if rules else None
-                if banded is not None and _is_kept(name, banded, columns, values):
+                banded = _ruled(name, rules, columns, values) if rules else None
+                if banded is not None:
                     proposed[name] = banded
                     break
     return proposed
@@ -95,8 +95,9 @@ def _formed(
         low, high = rule.arithmetic.range_in(parts)
         before = column.range or (low, high)
         ends = rounded_outwards(min(low, before[0]), max(high, before[1]))
-        made = _with_rule(column, text, **_NO_FAMILY, range=ends)
-        if made is not None and _is_kept(name, made, {**columns, **parts}, values):
+        instead = {**_NO_FAMILY, "range": ends}
+        made = _ruled(name, text, {**columns, **parts}, values, **instead)
+        if made is not None:
             return {**parts, name: made}
     return {}
 
@@ -147,33 +148,32 @@ def _may_be_bands(codes: Floats, x: Floats) -> bool:
     return int(np.count_nonzero(np.diff(along))) < len(np.unique(codes))
 
 
-def _with_rule(column: Column, rule: str | tuple[str, ...], **instead: Any) -> Column | None:
+def _ruled(
+    name: str,
+    rule: str | tuple[str, ...],
+    columns: Mapping[str, Column],
+    values: Values,
+    **instead: Any,
+) -> Column | None:
     """The column with rules; `instead` are its other entries where one takes a family's place.
 
-    None where a rule cannot spell a name or a level.
+    None where the rules, read again, do not hold in all records: names and labels can be odd.
     """
+    column = columns[name]
     gone = {*_NO_FAMILY, *column.settings} if instead else set()
     kept = tuple(x for x in column.review if x not in gone)
     try:
-        return replace(column, **instead, rule=rule, review=(*kept, "rule"))
-    except InputError:
-        return None
-
-
-def _is_kept(name: str, column: Column, columns: Mapping[str, Column], values: Values) -> bool:
-    """Whether rules, read again, hold in all records: names and labels can be odd."""
-    try:
-        judged = [
-            rule.judged(name, None, values, {**columns, name: column}) for rule in column.rules
-        ]
+        made = replace(column, **instead, rule=rule, review=(*kept, "rule"))
+        with_it = {**columns, name: made}
+        judged = [rule.judged(name, None, values, with_it) for rule in made.rules]
     except (InputError, KeyError):
-        return False
+        return None
     fixed = np.zeros(len(values[name]), dtype=np.bool_)
     for holds, broken in judged:
         if (broken & ~(holds & fixed)).any():
-            return False
+            return None
         fixed |= holds
-    return bool(fixed.all()) or column.is_computed
+    return made if fixed.all() or made.is_computed else None
 
 
 def _copy(
@@ -192,8 +192,8 @@ def _copy(
             continue
         if units.sum() - units.max() < _UNITS_OF_A_COPY:
             continue
-        copied = _with_rule(column, f"= {formatted_name(other)}", **_NO_FAMILY)
-        if copied is not None and _is_kept(name, copied, columns, values):
+        copied = _ruled(name, f"= {formatted_name(other)}", columns, values, **_NO_FAMILY)
+        if copied is not None:
             return copied
     return None
 

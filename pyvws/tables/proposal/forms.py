@@ -154,7 +154,9 @@ class Forms:
                 text = f"= {_multiple(form.text, least, largest)}"
                 found[len(form.parts)].append((chained, len(text), text))
         yield from (text for *_, text in sorted(found[1]))
-        yield from self._lines(name, among, columns, values)
+        for other in (x for x in self.numbers if x in among):
+            if (line := _line(own, values[other], columns[name])) is not None:
+                yield f"= {_spelled(other, *line)}"
         yield from (text for *_, text in sorted(found[2]))
 
     def giving(
@@ -164,16 +166,6 @@ class Forms:
         texts = self.rules_of(name, among, columns, values, most=1)
         found = (with_values(text, columns, values) for text in texts)
         return {rule.columns[0] for rule, _ in filter(None, found)}
-
-    def _lines(
-        self, name: str, among: Collection[str], columns: Mapping[str, Column], values: Values
-    ) -> Iterator[str]:
-        for other in self.numbers:
-            if other not in among:
-                continue
-            found = _line(values[name], values[other], columns[name])
-            if found is not None:
-                yield f"= {_spelled(other, *found)}"
 
 
 def _spelled(name: str, slope: float, constant: float) -> str:

@@ -165,7 +165,8 @@ def _normal(
     m, s = float(v.mean()), float(v.std())
     if s == 0.0:
         return -math.inf
-    low, high = _scaled_ends(ends, scale, unit)
+    with np.errstate(divide="ignore"):
+        low, high = map(float, _to_scale(ends, scale, unit)[0])
     loss = math.log(s) + 0.5
     if truncated:
         (m, s), loss = _truncated(v, (low, high))
@@ -178,14 +179,6 @@ def _normal(
     pairs = zip((below - m) / s, (above - m) / s, strict=True)
     shares = np.array([_log_share(*pair) for pair in pairs])
     return float(counts @ shares / len(y)) - _log_share((low - m) / s, (high - m) / s)
-
-
-def _scaled_ends(
-    ends: tuple[float, float], scale: str | None, unit: float | None
-) -> tuple[float, float]:
-    with np.errstate(divide="ignore"):
-        low, high = _to_scale(np.array(ends), scale, unit)[0]
-    return float(low), float(high)
 
 
 def _truncated(v: Floats, ends: tuple[float, float]) -> tuple[tuple[float, float], float]:

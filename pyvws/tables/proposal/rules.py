@@ -25,18 +25,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
 from pyvws.tables.files.labels import as_number, label_of
-from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.often import Bools, Codes, Often
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.decided import is_decided
 from pyvws.tables.schema.rules import Fixed, Never, read_rule
 
-Bools = NDArray[np.bool_]
-Codes = NDArray[np.intp]
 Values = Mapping[str, Floats]
 _DIGITS: Final = range(-9, 10)  # Decimals of a number between two others.
 _CHANCE: Final = math.log(1e6)  # Nats.
@@ -104,10 +101,8 @@ def proposed_rules(
         if before.is_computed or before.rule or before.is_constant:  # Bands have rules.
             continue
         drawn = before.role == "synthesize"
-        rules = tuple(_rules(name, earlier, used, values, often)) if drawn else ()
-        if rules:
-            rule: Any = rules if len(rules) > 1 else rules[0]
-            ruled[name] = replace(before, rule=rule, review=(*before.review, "rule"))
+        if drawn:
+            ruled[name] = _with(before, list(_rules(name, earlier, used, values, often)))
         if not is_decided(ruled[name], ruled):
             earlier.append(name)
     return ruled
@@ -207,7 +202,9 @@ def _by_size(
         code = int(codes[y.argmin()])
         bound = float(y[codes != code].min(initial=np.inf))
         holds = y < bound
-        if np.isfinite(bound) and told.is_no_chance(code, holds):
+        n = float(told.each[holds].sum())
+        sure = np.isfinite(bound) and n * told.nats(code, ~holds) >= _CHANCE
+        if sure and told.apart(code, holds):
             cut = sign * number_between(float(y[holds].max()), bound)
             yield code, _Condition(condition_on(name, column, order, cut), holds)
 
@@ -237,11 +234,6 @@ class Told:
         without = float(self.each[self.codes != code].sum())
         outside = float(self.each[~holds].sum()) / float(self.each.sum())
         return -without * math.log(outside) >= _CHANCE if outside else False
-
-    def is_no_chance(self, code: int, holds: Bools) -> bool:
-        """Whether all records of a condition have the code, and hardly by chance."""
-        n = float(self.each[holds].sum())
-        return n * self.nats(code, ~holds) >= _CHANCE and self.apart(code, holds)
 
 
 def _chosen(conditions: list[_Condition], told: Told, code: int) -> _Condition | None:
@@ -373,20 +365,20 @@ def _nevers(
         cases = math.prod(_cases(proposed[other]) for other in {*read, exclusion.other})
         if len(rules) == _MOST_RULES or after[named].all() or cases > _MOST_CASES:
             continue
-        text = _spelled(name, exclusion, columns)
-        holds = _where(text, name, exclusion, columns, values)
-        if holds is None or not holds.any():  # Odd labels read otherwise have no record.
+        never = _never(name, exclusion, columns, values)
+        if never is None or not never.holds.any():  # Odd labels read otherwise have no record.
             continue
-        if gone[np.ix_(holds, exclusion.barred)].mean() < _MOST_KNOWN:
-            rules.append(text)
+        barred = np.ix_(never.holds, exclusion.barred)
+        if gone[barred].mean() < _MOST_KNOWN:
+            rules.append(never.text)
             read.add(exclusion.other)
-            gone[np.ix_(holds, exclusion.barred)] = True
+            gone[barred] = True
     return rules
 
 
 def _exclusions(
     other: str,
-    codes: NDArray[np.intp],
+    codes: Codes,
     named: Bools,
     free: Bools,
     columns: Mapping[str, Column],
@@ -442,27 +434,21 @@ def _most(chosen: Bools, units: Floats) -> Bools:
     return kept & chosen
 
 
-def _spelled(name: str, exclusion: _Exclusion, columns: Mapping[str, Column]) -> str:
-    labels = (columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred))
-    barred = ", ".join(formatted_value(label, quoted=True) for label in labels)
-    return f"never {barred} where {exclusion.condition}"
-
-
-def _where(
-    rule: str, name: str, exclusion: _Exclusion, columns: Mapping[str, Column], values: Values
-) -> Bools | None:
-    """Where the condition of a rule holds (N,), read again; None for another rule or a broken one.
+def _never(
+    name: str, exclusion: _Exclusion, columns: Mapping[str, Column], values: Values
+) -> _Condition | None:
+    """The text of a rule, and where it holds, read again; None for another rule or a broken one.
 
     Labels can be odd.
     """
+    labels = tuple(columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred))
+    barred = ", ".join(formatted_value(label, quoted=True) for label in labels)
+    text = f"never {barred} where {exclusion.condition}"
     try:
-        read = read_rule(rule)
-        labels = tuple(
-            columns[name].coded_levels[code] for code in np.flatnonzero(exclusion.barred)
-        )
+        read = read_rule(text)
         if not isinstance(read, Never) or read.barred != labels:
             return None
         broken = read.judged(name, None, values, columns)[1]
-        return None if broken.any() else read.condition.holds(values, columns)
+        return None if broken.any() else _Condition(text, read.condition.holds(values, columns))
     except InputError:
         return None

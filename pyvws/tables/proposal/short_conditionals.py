@@ -14,15 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.tables.files.labels import label_of
-from pyvws.tables.proposal.often import Often
+from pyvws.tables.proposal.often import Codes, Often
 from pyvws.tables.schema.column import Column, part_of
 from pyvws.tables.schema.rules import looked_up_by
-
-Codes = NDArray[np.intp]
 
 _MOST_COEFFICIENTS: Final = 3000  # A sampler fits so many in minutes,
 _MOST_WORK: Final = 2_000_000  # and so many coefficients times records.

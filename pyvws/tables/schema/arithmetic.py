@@ -46,7 +46,7 @@ Ends = tuple[Any, Any]
 
 
 class Coded(Protocol):
-    """What an expression or a condition asks of a column.
+    """What an expression, a condition or a rule asks of a column.
 
     Labels of its codes, or None for a number; dates have the start of their days.
     """
@@ -63,12 +63,22 @@ class Coded(Protocol):
     @property
     def days_since(self) -> str | None: ...
 
-
-class Ranged(Coded, Protocol):
-    """A column that may have a range."""
-
     @property
     def range(self) -> tuple[float, float] | None: ...
+
+    @property
+    def decimals(self) -> int | None: ...
+
+    @property
+    def group_by(self) -> int | None: ...
+
+    def takes(self, label: str) -> bool: ...
+
+    def code_of(self, label: str | None) -> float: ...
+
+    def part_code_of(self, label: str | None) -> float: ...
+
+    def rounded(self, numbers: Floats | float) -> Floats: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +118,7 @@ class Arithmetic:
 
         return self._folded(ends)
 
-    def range_in(self, columns: Mapping[str, Ranged]) -> tuple[float, float]:
+    def range_in(self, columns: Mapping[str, Coded]) -> tuple[float, float]:
         """The least and the largest number, infinite where a part has no range.
 
         Raises InputError for a category with labels that are no numbers, and where a logarithm, a

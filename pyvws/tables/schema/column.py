@@ -279,13 +279,10 @@ class Column(Entries):
         lookups = (Lookup(other, values) for other, values in (self.lookup or {}).items())
         return (*map(read_rule, texts), *lookups)
 
-    @property
-    def only_rules(self) -> tuple[Fixed, ...]:
-        """The rules that say where a missing code is, or all of them, and that it is only there."""
-        return tuple(rule for rule in self.rules if isinstance(rule, Fixed) and rule.only)
-
     def _is_ruled(self, code: str | None) -> bool:
-        return any(rule.value in (None, code) for rule in self.only_rules)
+        """Whether a rule says where a missing code is, or all are, and that it is only there."""
+        only = (rule.value for rule in self.rules if isinstance(rule, Fixed) and rule.only)
+        return any(value in (None, code) for value in only)
 
     @property
     def ruled_codes(self) -> tuple[str | None, ...]:

@@ -38,11 +38,6 @@ _AFTER: Final = frozenset(["+", "-", ""])
 _LOGARITHMS: Final[dict[float, Callable[[Any], Any]]] = {2: np.log2, 10: np.log10}
 
 
-def as_is(x: object) -> Any:
-    """R's ``I``: x as it is. Arithmetic inside ``I`` is plain arithmetic."""
-    return x
-
-
 def as_factor(x: object) -> Any:
     """R's ``as.factor``: a category keeps its levels; other values get the sorted distinct ones."""
     import pandas as pd
@@ -102,7 +97,7 @@ def as_numeric(x: ArrayLike) -> Floats:
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "C": as_factor,
-    "I": as_is,
+    "I": lambda x: x,  # Arithmetic inside it is plain arithmetic.
     "abs": np.abs,
     "as.factor": as_factor,
     "as.numeric": as_numeric,

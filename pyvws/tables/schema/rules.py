@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from pyvws.tables.schema.arithmetic import (
     EXACT,
     HELP,
     Arithmetic,
-    Ranged,
+    Coded,
     precision,
     read_arithmetic,
 )
@@ -45,25 +45,7 @@ Values = Mapping[str, Floats]
 """The values (n,) of a table's columns by name, as `Schema.coded` gives them."""
 
 
-class Ruled(Ranged, Protocol):
-    """What a rule asks of the column that it is for."""
-
-    @property
-    def decimals(self) -> int | None: ...
-
-    @property
-    def group_by(self) -> int | None: ...
-
-    def takes(self, label: str) -> bool: ...
-
-    def code_of(self, label: str | None) -> float: ...
-
-    def part_code_of(self, label: str | None) -> float: ...
-
-    def rounded(self, numbers: Floats | float) -> Floats: ...
-
-
-Columns = Mapping[str, Ruled]
+Columns = Mapping[str, Coded]
 Numbers = Floats | float
 Judged = tuple[Bools, Bools]
 """Where a condition fixes the value (n,), and which records break the rule (n,)."""
@@ -93,7 +75,7 @@ class Rule:
         """The labels that the rule gives as they are, None for missing."""
         return ()
 
-    def check(self, column: Ruled) -> None:
+    def check(self, column: Coded) -> None:
         """Raise InputError where the column itself cannot follow the rule."""
         raise NotImplementedError
 
@@ -134,7 +116,7 @@ class Fixed(Rule):
     def fixes(self) -> tuple[str | None, ...]:
         return (self.value,)
 
-    def check(self, column: Ruled) -> None:
+    def check(self, column: Coded) -> None:
         if self.value is not None:
             _check_fixed(self.value, column)
         elif not column.missing_codes:
@@ -177,7 +159,7 @@ class Never(Rule):
     def columns(self) -> tuple[str, ...]:
         return self.condition.columns
 
-    def check(self, column: Ruled) -> None:
+    def check(self, column: Coded) -> None:
         if not column.categorical:
             raise InputError.by("never-of-number")
         if column.group_by is not None:
@@ -192,7 +174,7 @@ class Never(Rule):
     def check_among(self, name: str, columns: Columns) -> None:
         self.condition.holds({other: np.ones(1) for other in self.columns}, columns)
 
-    def _barred(self, column: Ruled) -> Bools:
+    def _barred(self, column: Coded) -> Bools:
         """Which coded levels (L,) the rule bars where its condition holds."""
         gone = column.missing_codes if None in self.barred else ()
         return np.array([level in (*self.barred, *gone) for level in column.coded_levels])
@@ -219,7 +201,7 @@ class Bound(Rule):
     def columns(self) -> tuple[str, ...]:
         return (self.other,)
 
-    def check(self, column: Ruled) -> None:
+    def check(self, column: Coded) -> None:
         _check_number(column)
 
     def check_among(self, name: str, columns: Columns) -> None:
@@ -254,7 +236,7 @@ class Computed(Rule):
     def columns(self) -> tuple[str, ...]:
         return self.arithmetic.columns
 
-    def check(self, column: Ruled) -> None:
+    def check(self, column: Coded) -> None:
         if column.categorical and self.arithmetic.column is None:
             _check_number(column)
 
@@ -315,7 +297,7 @@ class Lookup(Rule):
     def fixes(self) -> tuple[str | None, ...]:
         return tuple(self.value_of.values())
 
-    def check(self, column: Ruled) -> None:
+    def check(self, column: Coded) -> None:
         for value in self.value_of.values():
             _check_fixed(value, column)
 
@@ -338,12 +320,12 @@ class Lookup(Rule):
         return np.ones(1, dtype=np.bool_), self._of(name, values, columns)
 
 
-def _check_fixed(value: str, column: Ruled) -> None:
+def _check_fixed(value: str, column: Coded) -> None:
     if not column.takes(value):
         raise InputError.by("rule-value-impossible")
 
 
-def _check_number(column: Ruled) -> None:
+def _check_number(column: Coded) -> None:
     if column.categorical:
         raise InputError.by("rule-of-numbers")
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyvws._base.checks import Floats
 from pyvws.errors import InputError
-from pyvws.tables.files.kinds import days_of, has_labels, holds_dates, kind_of
+from pyvws.tables.files.kinds import days_of, ends_of_type, has_labels, holds_dates, kind_of
 from pyvws.tables.files.labels import are_numbers, are_truth_values, as_number
 from pyvws.tables.schema.column import Column
 
@@ -143,9 +143,8 @@ def whole_numbers(values: Floats, name: str, like: nw.Series[Any]) -> nw.Series[
     if not (np.abs(values) < 2.0**63).all():
         return nw.new_series(name, values, nw.Float64, backend=like.implementation)
     series = nw.new_series(name, values.astype(np.int64), nw.Int64, backend=like.implementation)
-    bits = int("".join(filter(str.isdigit, str(like.dtype))))
-    low = 0 if like.dtype.is_unsigned_integer() else -(2 ** (bits - 1))
-    if len(values) and (values.min() < low or values.max() >= low + 2**bits):
+    low, high = ends_of_type(like)
+    if len(values) and (values.min() < low or values.max() > high):
         return series
     if like.implementation.is_pandas():  # pandas has two types of each size.
         native = series.to_native().astype(like.to_native().dtype)

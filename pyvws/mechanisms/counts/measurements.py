@@ -16,11 +16,11 @@ from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload, usual_shares
 from pyvws.privacy.budget import Budget, Noise, deviation_of, noise_of
-from pyvws.privacy.seller import Seller
+from pyvws.privacy.seller import Seller, TalliedCells
 
 Records = TypeVar("Records")
-CodesByName = Callable[[Records, str], Codes]
-"""The codes (N,) of the records in a number's cells or classes, -1 for none."""
+CodesByName = Callable[[Records, str], Codes | TalliedCells]
+"""The codes (N,) of the records in a number's cells or classes, -1 for none, or a tally of them."""
 
 _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
 
@@ -143,7 +143,8 @@ def count_noise(
 
 def bought_number(seller: Seller[Records], size: Callable[[Records], int]) -> int:
     """The noisy number of records; at least 1."""
-    number = seller.counts(OF_ALL, lambda records: np.zeros(size(records), dtype=np.intp), 1)
+    one = np.zeros(1, dtype=np.intp)
+    number = seller.counts(OF_ALL, lambda own: TalliedCells(one, np.array([size(own)])), 1)
     return max(1, int(number[0]))
 
 
@@ -177,11 +178,11 @@ def bought_tables(
     seller: Seller[Records],
     noise: Noise,
     table: Workload,
-    codes: Callable[[Records], Codes],
+    codes: Callable[[Records], Codes | TalliedCells],
     *,
     records: int,
 ) -> Measurements:
-    """The noisy counts of all sets; `codes` gives the records' codes (N, K).
+    """The noisy counts of all sets; `codes` gives the records' codes (N, K), or tallies all C cells.
 
     `records` is the number of records to impute, which is noisy where it has a price.
     """
@@ -204,10 +205,14 @@ def bought_tables(
 def _possible_cells(
     table: Workload,
     q: int,
-    codes: Callable[[Records], Codes],
+    codes: Callable[[Records], Codes | TalliedCells],
     place: NDArray[np.intp],
     records: Records,
-) -> NDArray[np.intp]:
-    """Each record's place (N,) among the possible cells of set q, -1 for none."""
-    cell = table.cells(codes(records), q)
+) -> NDArray[np.intp] | TalliedCells:
+    """Each record's place (N,) among the possible cells of set q, -1 for none, or their tally."""
+    own = codes(records)
+    if isinstance(own, TalliedCells):
+        at = slice(*table.offsets[q : q + 2])
+        return TalliedCells(np.where(table.possible[at], place[at], -1), own.records[at])
+    cell = table.cells(own, q)
     return np.where(cell < 0, -1, place[cell])

@@ -141,7 +141,7 @@ def _counted(settings: RunSettings, plan: Plan, table: LargeTable | LazyTable) -
 
     def parts(groups: Sequence[Sequence[str]]) -> Iterator[CountedRows]:
         read = np.zeros(len(groups), dtype=np.int64)
-        for part in table.grouped(groups, AT_ONCE):
+        for part in table.grouped(groups, AT_ONCE // 4):
             read[list(part.groups)] += part.records
             yield part
         if (read != number).any():

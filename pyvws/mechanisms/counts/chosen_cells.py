@@ -144,7 +144,7 @@ def _begun(schema: Schema, name: str) -> list[float]:
 def recoded(fine: CountedColumn, final: CountedColumn, codes: Codes) -> Codes:
     """The codes (N,) of a number in its cells, given those in the fine cells that they join."""
     parts = len(fine.parts)
-    cells = [final.cell_of(low) for low in fine.edges[:-1].tolist()]
+    cells = final.cells_of(fine.edges[:-1])
     of_code = np.array([*range(parts), *cells, -1], dtype=np.int32)  # -1 stays -1.
     return of_code[codes]
 
@@ -194,7 +194,7 @@ def within_cells(
     numbers lie in cells and in fine cells.
     """
     parts = len(fine.parts)
-    of_fine = np.array([final.cell_of(low) for low in fine.edges[:-1].tolist()]) - parts
+    of_fine = final.cells_of(fine.edges[:-1]) - parts
     counts = noisy.counts[parts:]
     records = np.bincount(codes[codes >= parts] - parts, minlength=len(final.edges) - 1)
     expected = expected_records(fine, of_fine, counts, records, noisy.deviation)

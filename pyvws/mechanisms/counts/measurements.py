@@ -182,7 +182,7 @@ def bought_tables(
     *,
     records: int,
 ) -> Measurements:
-    """The noisy counts of all sets; `codes` gives the records' codes (N, K), or tallies all C cells.
+    """The noisy counts of all sets; `codes` gives the records' codes (N, K), or a tally of cells.
 
     `records` is the number of records to impute, which is noisy where it has a price.
     """

@@ -15,9 +15,8 @@ where their records are equal.
 from __future__ import annotations
 
 import hashlib
-import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,6 @@ from pyvws.plan.plan import Plan
 from pyvws.release.column_checks import ROWS, Sample
 from pyvws.release.datasets import Batch, draw_datasets, open_draws
 from pyvws.release.draw_source import DrawSource
-from pyvws.release.noisy_counts import NoisyCountsRun
 from pyvws.release.output import Output, open_output
 from pyvws.release.summary import once_a_run
 from pyvws.synthesis.confidential_table import ConfidentialTable, check_table, least_records
@@ -89,25 +87,20 @@ def large_release(
     if COUNT in table.columns or _PLACE in table.columns:
         raise InputError.by("reserved-column-name", count=COUNT, place=_PLACE)
     plan = settings.plan.on(table)
-    source: LargeTable | LazyTable | TalliedTable
-    kinds = rows = None
-    if settings.facts.takes_table:
-        source, checked = table, _counted(settings, plan, table)
-    else:
-        source, kinds, rows, checked = _tallied(settings, plan, table)
-    run = open_draws(settings, checked, seed=seed, listener=listener)
-    digest, digest_of = source.digest(), "file"
+    read = (_counted if settings.facts.takes_table else _tallied)(settings, plan, table)
+    run = open_draws(settings, read.checked, seed=seed, listener=listener)
+    digest, digest_of = read.source.digest(), "file"
     if digest is None:
-        digest, digest_of = _digest_of(run, rows)
+        digest, digest_of = hashlib.sha256(read.took()).hexdigest(), read.took_what
     with open_output(
         folder,
         datasets=settings.datasets,
-        format=source.format,
+        format=read.source.format,
         whole=False,
         overwrite=overwrite,
         words=plan.truth_words,
     ) as out:
-        samples = _write_records(run, source, kinds, out)
+        samples = _write_records(run, read, out)
         parts = once_a_run(
             run,
             samples,
@@ -120,18 +113,21 @@ def large_release(
     return parts["privacy"]
 
 
-def _digest_of(run: DrawSource, rows: pl.DataFrame | None) -> tuple[str, str]:
-    """The sha256 of what a run took of a table that is no file, and what that is."""
-    if rows is None:
-        assert isinstance(run, NoisyCountsRun)
-        exact = run.exact.tobytes()
-        return hashlib.sha256(exact).hexdigest(), "counts without noise as int64"
-    text = io.BytesIO()
-    rows.write_csv(text)
-    return hashlib.sha256(text.getbuffer()).hexdigest(), "tally of the modelled columns as csv"
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The table to read in steps, what was checked, and the kinds of records of a tally.
+
+    `took` gives what the run takes of a table that is no file, and `took_what` says what that is.
+    """
+
+    source: LargeTable | LazyTable | TalliedTable
+    checked: ConfidentialTable
+    took: Callable[[], bytes]
+    took_what: str
+    kinds: _Kinds | None = None
 
 
-def _counted(settings: RunSettings, plan: Plan, table: LargeTable | LazyTable) -> ConfidentialTable:
+def _counted(settings: RunSettings, plan: Plan, table: LargeTable | LazyTable) -> _Read:
     """The table as noisy counts take it: some records for the checks, and a count of all."""
     assert isinstance(plan, CountsPlan)
     assert isinstance(plan.counting, CellCounting)
@@ -151,13 +147,12 @@ def _counted(settings: RunSettings, plan: Plan, table: LargeTable | LazyTable) -
     checked = check_table(some, settings, plan=plan)
     values = {} if checked.counted is None else checked.counted.values
     counted = plan.counting.read_in_steps(parts, number, values)
-    return replace(checked, counted=counted)
+    what = "counts without noise as int64"
+    return _Read(table, replace(checked, counted=counted), counted.written, what)
 
 
-def _tallied(
-    settings: RunSettings, plan: Plan, table: LargeTable | LazyTable
-) -> tuple[LargeTable | TalliedTable, _Kinds, pl.DataFrame, ConfidentialTable]:
-    """The table to read in steps, its kinds of records, its tally as written, and checked."""
+def _tallied(settings: RunSettings, plan: Plan, table: LargeTable | LazyTable) -> _Read:
+    """The table as fits take it: its distinct rows, and the kinds of its records."""
     source: LargeTable | TalliedTable
     if isinstance(table, LargeTable):
         source = table
@@ -192,7 +187,8 @@ def _tallied(
         early.look(typed.to_dict(), y)
         if not strict:
             early.refuse()
-    return source, kinds, rows, checked
+    what = "tally of the modelled columns as csv"
+    return _Read(source, checked, lambda: rows.write_csv().encode(), what, kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +249,7 @@ def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _write_records(
     run: DrawSource,
-    table: LargeTable | LazyTable | TalliedTable,
-    kinds: _Kinds | None,
+    read: _Read,
     out: Output,
 ) -> list[Sample]:
     """Read the records once more; write each dataset and records.parquet step by step.
@@ -269,9 +264,9 @@ def _write_records(
         rows = pl.DataFrame(frames) if public is None else public.with_columns(frames)
         out.datasets[place](rows.select(run.table.released))
 
-    if kinds is None or isinstance(table, LazyTable):
+    if read.kinds is None or isinstance(read.source, LazyTable):
         return draw_datasets(run, _imputed(run, out), write)
-    return draw_datasets(run, _batches(run, table, kinds, out), write)
+    return draw_datasets(run, _batches(run, read.source, read.kinds, out), write)
 
 
 def _imputed(run: DrawSource, out: Output) -> Iterator[Batch]:

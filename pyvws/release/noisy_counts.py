@@ -9,7 +9,7 @@ order of `measured`, each step of which reads what was bought before it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Final
@@ -26,19 +26,20 @@ from pyvws.mechanisms.counts.best_file import best_file, is_best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
-    fine_column,
+    finer_columns,
     most_cells,
     most_fine_cells,
     within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
-from pyvws.mechanisms.counts.coding import MOST_OF_PAIR, Codes, CountedColumn
+from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.counting import CellCounting, CountedInSteps, CountedRecords
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
     bought_number,
     bought_tables,
+    counts_columns,
     of_cells,
     of_set,
 )
@@ -53,8 +54,9 @@ from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
 from pyvws.statement.noise import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
+from pyvws.statement.words import forecast_words
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.cost import check_cost, expected_of_counts
+from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
@@ -71,7 +73,6 @@ _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
-_MOST_NAMED: Final = 5  # Pairs of a line.
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -97,7 +98,7 @@ class NoisyCountsRun(DrawSource):
     def draws(self) -> list[Draw]:
         public = public_seed(self.seed)
         made = imputed_values(self.schema, self.noisy, self.imputed, public, fine=self.fine)
-        return [partial(_in_steps, own) for own in made]
+        return [partial(lambda own, _rows: own, steps) for steps in made]
 
     def noise(self, name: str) -> CellNoise | None:
         column = self.noisy.table.columns.get(name)
@@ -161,12 +162,6 @@ class NoisyCountsRun(DrawSource):
         return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
-def _in_steps(
-    steps: Iterator[dict[str, Floats]], _rows: RowNumbers | int
-) -> Iterator[dict[str, Floats]]:
-    return steps
-
-
 def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[Any, ...]]:
     counts = own.counts.tolist()
     return [(name, by, *row, own.scale) for row in zip(labels, counts, strict=True)]
@@ -191,14 +186,15 @@ def counts_run(
     if known is None and mechanism.neighbours == "replace":
         known = records.number  # All neighbours have as many.
     noise = counting.noise(mechanism.budget, hidden=known is None)
-    if left_out := counting.table.too_large:
-        listener.line(f"  {not_counted(left_out)}")
+    for phrase in not_counted(counting.table):
+        listener.line(f"  {forecast_words(phrase)}")
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
     refuse_delta(settings, noisy.records)
-    cost = expected_of_counts(mechanism, noisy.table, noisy.records, fitted=fitted, most=most)
+    how = {"fitted": fitted, "in_steps": isinstance(records, CountedInSteps)}
+    cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
@@ -258,26 +254,6 @@ def counts_run(
         fine=fine,
         imputed=imputed,
     )
-
-
-def not_counted(pairs: Sequence[str]) -> str:
-    """What a run says of pairs of columns that have too many cells, by the schema alone."""
-    some = ", ".join(pairs[:_MOST_NAMED]) + (" and others" if len(pairs) > _MOST_NAMED else "")
-    return (
-        f"Not counted, as above {MOST_OF_PAIR:,} cells: {some}. The records lose what ties these "
-        "columns alone. Give them fewer cuts or levels, or count groups of levels, such as "
-        "--measure pairs,a/10/20:b/10/20."
-    )
-
-
-def finer_columns(
-    schema: Schema, records: int, fine: Mapping[str, FineCounts]
-) -> dict[str, CountedColumn]:
-    """The numbers whose cells were chosen, in the fine cells that were counted of them."""
-    return {
-        name: fine_column(schema, name, most=most_fine_cells(records, own.deviation))
-        for name, own in fine.items()
-    }
 
 
 def imputed_tables(
@@ -401,25 +377,6 @@ def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[s
     if schema.columns[name].parts:
         made[part_of(name)] = Finish(name, schema, of_part=True).settled(first, values)
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
-
-
-def counts_columns(noisy: Measurements) -> dict[str, Any]:
-    """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
-    table = noisy.table
-    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [noisy.records_scale]
-    for q, name in enumerate(table.names):
-        labels = table.labels(q)
-        low, high = table.offsets[q], table.offsets[q + 1]
-        for cell in np.flatnonzero(table.possible[low:high]).tolist():
-            codes = np.unravel_index(cell, [len(own_labels) for own_labels in labels])
-            sets.append(name)
-            cells.append(cell)
-            words.append(
-                ", ".join(own_labels[code] for own_labels, code in zip(labels, codes, strict=True))
-            )
-            counts.append(int(noisy.counts[low + cell]))
-            scales.append(float(noisy.scales[q]))
-    return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
 
 
 def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:

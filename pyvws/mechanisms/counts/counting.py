@@ -81,6 +81,10 @@ class CountedInSteps:
     values: Mapping[str, Floats]
     _tallied: dict[Workload, TalliedCells] = field(default_factory=dict, repr=False)
 
+    def written(self) -> bytes:
+        """The counts in all cells that were tallied, as int64."""
+        return b"".join(own.records.tobytes() for own in self._tallied.values())
+
     def tally(self, table: Workload) -> TalliedCells:
         """The tally of all C cells of a table, without noise."""
         if table not in self._tallied:

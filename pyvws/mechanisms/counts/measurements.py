@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,25 @@ class Measurements:
         """The cell (Q,) of each set that has most records by its noisy count."""
         parts = np.split(self.counts, self.table.offsets[1:-1])
         return np.array([int(part.argmax()) for part in parts]) + self.table.offsets[:-1]
+
+
+def counts_columns(noisy: Measurements) -> dict[str, Any]:
+    """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
+    table = noisy.table
+    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [noisy.records_scale]
+    for q, name in enumerate(table.names):
+        labels = table.labels(q)
+        low, high = table.offsets[q], table.offsets[q + 1]
+        for cell in np.flatnonzero(table.possible[low:high]).tolist():
+            codes = np.unravel_index(cell, [len(own_labels) for own_labels in labels])
+            sets.append(name)
+            cells.append(cell)
+            words.append(
+                ", ".join(own_labels[code] for own_labels, code in zip(labels, codes, strict=True))
+            )
+            counts.append(int(noisy.counts[low + cell]))
+            scales.append(float(noisy.scales[q]))
+    return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
 
 
 def of_set(name: str) -> str:

@@ -162,8 +162,7 @@ def count_noise(
 
 def bought_number(seller: Seller[Records], size: Callable[[Records], int]) -> int:
     """The noisy number of records; at least 1."""
-    one = np.zeros(1, dtype=np.intp)
-    number = seller.counts(OF_ALL, lambda own: TalliedCells(one, np.array([size(own)])), 1)
+    number = seller.counts(OF_ALL, lambda records: np.zeros(size(records), dtype=np.int8), 1)
     return max(1, int(number[0]))
 
 

@@ -67,6 +67,7 @@ class NoisyCounts(MechanismBase):
         takes_table=True,
         takes_units=True,
         weights_from_data=False,
+        in_steps=True,
     )
 
     epsilon: float = field(metadata=about("What the counts cost, once for all datasets."))

@@ -41,6 +41,14 @@ class PricedMeasurement:
     scale: float = 0.0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class TalliedCells:
+    """Some `cells` (m,), -1 for none, and how many `records` (m,) are in each."""
+
+    cells: NDArray[Any]
+    records: Counts
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """What a run's seller may sell and has sold, for its neighbours; larger = less private.
@@ -109,13 +117,18 @@ class Seller(Generic[Records]):
         """The scale of the noise of a measurement, which is public."""
         return self._goods[name].scale
 
-    def counts(self, name: str, cells: Callable[[Records], NDArray[Any]], size: int) -> Counts:
+    def counts(
+        self, name: str, cells: Callable[[Records], NDArray[Any] | TalliedCells], size: int
+    ) -> Counts:
         """The noisy counts (C,) of the records in the cells of a table, of which there are `size`.
 
-        `cells` gives each record's cell (N,) from 0, and -1 for a record in none.
+        `cells` gives each record's cell (N,) from 0, and -1 for a record in none, or a tally.
         """
-        cell = cells(self._records)
-        return self.numbers(name, np.bincount(cell[cell >= 0], minlength=size).astype(np.int64))
+        found = cells(self._records)
+        cell = found.cells if isinstance(found, TalliedCells) else found
+        times = found.records[cell >= 0] if isinstance(found, TalliedCells) else None
+        exact = np.bincount(cell[cell >= 0], times, minlength=size)
+        return self.numbers(name, exact.astype(np.int64))
 
     def numbers(self, name: str, exact: Counts) -> Counts:
         """Whole numbers (C,) with noise, which neighbours move by as much as the price is for."""

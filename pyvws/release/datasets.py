@@ -86,7 +86,7 @@ def draw_datasets(run: DrawSource, batches: Iterable[Batch], take: Take) -> list
             def draw(place: int, batch: Batch = batch) -> None:
                 steps: Iterable[dict[str, Floats]] = draws[place](batch.rows)
                 if batch.most is None:
-                    steps = [_joined(list(steps))]
+                    steps = [joined(list(steps))]
                 records = None if isinstance(batch.rows, int) else batch.rows
                 for values in steps:
                     number = len(next(iter(values.values())))
@@ -97,7 +97,7 @@ def draw_datasets(run: DrawSource, batches: Iterable[Batch], take: Take) -> list
 
             each: Any = map if batch.most is None else pool.map
             list(each(draw, range(len(draws))))
-    return [_joined(parts) for parts in kept]
+    return [joined(parts) for parts in kept]
 
 
 def draw_whole(run: DrawSource) -> WholeDraws:
@@ -110,7 +110,8 @@ def draw_whole(run: DrawSource) -> WholeDraws:
     return WholeDraws(values, order, samples)
 
 
-def _joined(parts: Sequence[dict[str, Floats]]) -> dict[str, Floats]:
+def joined(parts: Sequence[dict[str, Floats]]) -> dict[str, Floats]:
+    """The values (N,) by column of some steps one after the other."""
     if len(parts) == 1:
         return parts[0]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

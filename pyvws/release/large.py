@@ -4,6 +4,9 @@ Records with equal outcome, predictors and known columns have the same likelihoo
 the distinct rows of these columns and fits the rows with their counts. Then the run reads the
 records again, in steps, and writes the synthetic outcomes and confidential figures of each step.
 
+Noisy counts are counted where the table lies, once in fine cells and once by all sets. A file or a
+polars plan is read in steps for that, and an engine groups its table by the columns of each set.
+
 Records of one unit may stand anywhere in the table. A reading of its own finds each record's unit,
 and the run then fits one unit of each kind with the number of such units. Units are of one kind
 where their records are equal.
@@ -12,9 +15,8 @@ where their records are equal.
 from __future__ import annotations
 
 import hashlib
-import io
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,8 +29,10 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats, whole_number
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.counting import CellCounting
+from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.plan import Plan
-from pyvws.release.column_checks import Sample
+from pyvws.release.column_checks import ROWS, Sample
 from pyvws.release.datasets import Batch, draw_datasets, open_draws
 from pyvws.release.draw_source import DrawSource
 from pyvws.release.output import Output, open_output
@@ -48,6 +52,7 @@ from pyvws.tables.files.row_order import (
 )
 from pyvws.tables.files.steps import (
     COUNT,
+    CountedRows,
     LargeTable,
     LazyTable,
     TalliedTable,
@@ -82,6 +87,72 @@ def large_release(
     if COUNT in table.columns or _PLACE in table.columns:
         raise InputError.by("reserved-column-name", count=COUNT, place=_PLACE)
     plan = settings.plan.on(table)
+    read = (_counted if settings.facts.takes_table else _tallied)(settings, plan, table)
+    run = open_draws(settings, read.checked, seed=seed, listener=listener)
+    digest, digest_of = read.source.digest(), "file"
+    if digest is None:
+        digest, digest_of = hashlib.sha256(read.took()).hexdigest(), read.took_what
+    with open_output(
+        folder,
+        datasets=settings.datasets,
+        format=read.source.format,
+        whole=False,
+        overwrite=overwrite,
+        words=plan.truth_words,
+    ) as out:
+        samples = _write_records(run, read, out)
+        parts = once_a_run(
+            run,
+            samples,
+            as_table=pl.DataFrame,
+            began=began,
+            input_sha256=digest,
+            input_sha256_of=digest_of,
+        )
+        out.finish(**parts)
+    return parts["privacy"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The table to read in steps, what was checked, and the kinds of records of a tally.
+
+    `took` gives what the run takes of a table that is no file, and `took_what` says what that is.
+    """
+
+    source: LargeTable | LazyTable | TalliedTable
+    checked: ConfidentialTable
+    took: Callable[[], bytes]
+    took_what: str
+    kinds: _Kinds | None = None
+
+
+def _counted(settings: RunSettings, plan: Plan, table: LargeTable | LazyTable) -> _Read:
+    """The table as noisy counts take it: some records for the checks, and a count of all."""
+    assert isinstance(plan, CountsPlan)
+    assert isinstance(plan.counting, CellCounting)
+    if plan.unit is not None:
+        raise InputError.by("counts-of-units-in-steps", unit=plan.unit)
+    number = table.number()
+
+    def parts(groups: Sequence[Sequence[str]]) -> Iterator[CountedRows]:
+        read = np.zeros(len(groups), dtype=np.int64)
+        for part in table.grouped(groups, AT_ONCE // 4):
+            read[list(part.groups)] += part.records
+            yield part
+        if (read != number).any():
+            raise InputError.by("table-changed")
+
+    some = table.every(max(1, -(-number // ROWS)), plan.read)
+    checked = check_table(some, settings, plan=plan)
+    values = {} if checked.counted is None else checked.counted.values
+    counted = plan.counting.read_in_steps(parts, number, values)
+    what = "counts without noise as int64"
+    return _Read(table, replace(checked, counted=counted), counted.written, what)
+
+
+def _tallied(settings: RunSettings, plan: Plan, table: LargeTable | LazyTable) -> _Read:
+    """The table as fits take it: its distinct rows, and the kinds of its records."""
     source: LargeTable | TalliedTable
     if isinstance(table, LargeTable):
         source = table
@@ -116,32 +187,8 @@ def large_release(
         early.look(typed.to_dict(), y)
         if not strict:
             early.refuse()
-    run = open_draws(settings, checked, seed=seed, listener=listener)
-    digest, digest_of = source.digest(), "file"
-    if digest is None:
-        text = io.BytesIO()
-        rows.write_csv(text)
-        digest = hashlib.sha256(text.getbuffer()).hexdigest()
-        digest_of = "tally of the modelled columns as csv"
-    with open_output(
-        folder,
-        datasets=settings.datasets,
-        format=source.format,
-        whole=False,
-        overwrite=overwrite,
-        words=plan.truth_words,
-    ) as out:
-        samples = _write_records(run, source, kinds, out)
-        parts = once_a_run(
-            run,
-            samples,
-            as_table=pl.DataFrame,
-            began=began,
-            input_sha256=digest,
-            input_sha256_of=digest_of,
-        )
-        out.finish(**parts)
-    return parts["privacy"]
+    what = "tally of the modelled columns as csv"
+    return _Read(source, checked, lambda: rows.write_csv().encode(), what, kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +249,7 @@ def _numbered(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _write_records(
     run: DrawSource,
-    table: LargeTable | TalliedTable,
-    kinds: _Kinds,
+    read: _Read,
     out: Output,
 ) -> list[Sample]:
     """Read the records once more; write each dataset and records.parquet step by step.
@@ -218,7 +264,18 @@ def _write_records(
         rows = pl.DataFrame(frames) if public is None else public.with_columns(frames)
         out.datasets[place](rows.select(run.table.released))
 
-    return draw_datasets(run, _batches(run, table, kinds, out), write)
+    if read.kinds is None or isinstance(read.source, LazyTable):
+        return draw_datasets(run, _imputed(run, out), write)
+    return draw_datasets(run, _batches(run, read.source, read.kinds, out), write)
+
+
+def _imputed(run: DrawSource, out: Output) -> Iterator[Batch]:
+    """The rows of noisy counts, which belong to no record; `out` gets the numbers of records."""
+    numbers = run.records()["record"]
+    for start in range(0, len(numbers), AT_ONCE):
+        out.records(pl.DataFrame({"record": numbers[start : start + AT_ONCE]}))
+    assert run.rows is not None
+    yield Batch(run.rows, run.rows)
 
 
 def _batches(

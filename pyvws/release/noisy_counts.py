@@ -26,36 +26,37 @@ from pyvws.mechanisms.counts.best_file import best_file, is_best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
-    fine_column,
+    finer_columns,
     most_cells,
     most_fine_cells,
-    recoded,
     within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
-from pyvws.mechanisms.counts.coding import Codes, CountedColumn
-from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
+from pyvws.mechanisms.counts.coding import Codes
+from pyvws.mechanisms.counts.counting import CellCounting, CountedInSteps, CountedRecords
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
     bought_number,
     bought_tables,
+    counts_columns,
     of_cells,
     of_set,
 )
 from pyvws.mechanisms.counts.roundness import roundness_of
-from pyvws.mechanisms.counts.workload import OF_ALL, Workload
+from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
 from pyvws.privacy.budget import Noise, deviation_of
-from pyvws.privacy.seller import Seller
+from pyvws.privacy.seller import Seller, TalliedCells
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
 from pyvws.statement.noise import NoisyCountsStatement
 from pyvws.statement.parts import ReliesOn, TableColumns
+from pyvws.statement.words import forecast_words
 from pyvws.synthesis.confidential_table import ConfidentialTable
-from pyvws.synthesis.cost import check_cost, expected_of_counts
+from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
 from pyvws.tables.files.row_order import RowNumbers
@@ -71,6 +72,7 @@ FINE_FILE = "cells.parquet"
 _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
+_AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -78,12 +80,13 @@ _TRIES: Final = 50  # Draws of a record whose computed numbers leave their range
 class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
-    `schema` has the cells that were chosen. For the agency, `uncounted` are the records that a set
-    does not count, of the sets where there are any.
+    `schema` has the cells that were chosen. For the agency, `number` is that of the records, and
+    `exact` (C,) are the counts without noise.
     """
 
     schema: Schema
-    uncounted: Mapping[str, int]
+    number: int
+    exact: Counts
     noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
@@ -95,7 +98,7 @@ class NoisyCountsRun(DrawSource):
     def draws(self) -> list[Draw]:
         public = public_seed(self.seed)
         made = imputed_values(self.schema, self.noisy, self.imputed, public, fine=self.fine)
-        return [partial(_whole, own) for own in made]
+        return [partial(lambda own, _rows: own, steps) for steps in made]
 
     def noise(self, name: str) -> CellNoise | None:
         column = self.noisy.table.columns.get(name)
@@ -110,17 +113,24 @@ class NoisyCountsRun(DrawSource):
             "epsilon_total": self.statement.exact()["epsilon_total"],
             "privacy": self.statement.exact(),
             "timings": {},
-            "records": self.table.records,
+            "records": self.number,
             "imputation": {
                 **{name: getattr(self.imputed, name) for name in _OF_IMPUTED},
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
             },
-            "records_in_no_cell": self.uncounted,
+            "records_in_no_cell": self._in_no_cell,
             "settings": {},
         }
 
+    @property
+    def _in_no_cell(self) -> dict[str, int]:
+        """The number of records that a set does not count, of the sets where there are any."""
+        table = self.noisy.table
+        left = (self.number - np.add.reduceat(self.exact, table.offsets[:-1])).tolist()
+        return {name: own for name, own in zip(table.names, left, strict=True) if own}
+
     def records(self, rows: Mapping[str, RowNumbers] | None = None) -> dict[str, Any]:
-        return {"record": np.arange(1, self.table.records + 1), **(rows or {})}
+        return {"record": np.arange(1, self.number + 1), **(rows or {})}
 
     def posterior(self) -> dict[str, Any]:
         return counts_columns(self.noisy)
@@ -152,20 +162,9 @@ class NoisyCountsRun(DrawSource):
         return dict(zip(names, zip(*rows, strict=True), strict=True))
 
 
-def _whole(values: dict[str, Floats], _rows: RowNumbers | int) -> Iterator[dict[str, Floats]]:
-    yield values
-
-
 def _rows(name: str, by: str, labels: list[str], own: FineCounts) -> list[tuple[Any, ...]]:
     counts = own.counts.tolist()
     return [(name, by, *row, own.scale) for row in zip(labels, counts, strict=True)]
-
-
-def _in_no_cell(table: Workload, records: CountedRecords) -> dict[str, int]:
-    uncounted = {
-        name: int((table.cells(records.codes, q) < 0).sum()) for q, name in enumerate(table.names)
-    }
-    return {name: number for name, number in uncounted.items() if number}
 
 
 def counts_run(
@@ -180,19 +179,22 @@ def counts_run(
     records = table.counted
     assert isinstance(mechanism, NoisyCounts)
     assert isinstance(plan, CountsPlan)
-    assert isinstance(records, CountedRecords)
+    assert isinstance(records, CountedRecords | CountedInSteps)
     counting, schema = plan.counting, plan.schema
     assert isinstance(counting, CellCounting)
     known = settings.records if isinstance(settings.records, int) else None
     if known is None and mechanism.neighbours == "replace":
-        known = table.records  # All neighbours have as many.
+        known = records.number  # All neighbours have as many.
     noise = counting.noise(mechanism.budget, hidden=known is None)
+    for phrase in not_counted(counting.table):
+        listener.line(f"  {forecast_words(phrase)}")
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
     most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
     refuse_delta(settings, noisy.records)
-    cost = expected_of_counts(mechanism, noisy.table, noisy.records, fitted=fitted, most=most)
+    how = {"fitted": fitted, "in_steps": isinstance(records, CountedInSteps)}
+    cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
@@ -221,6 +223,7 @@ def counts_run(
         predicted=predicted_k_marginals(imputed.codes),
         apart=imputed.apart if imputed.disagree else None,
         best_file=imputed.fitted,
+        pairs_not_counted=noisy.table.too_large,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -245,21 +248,12 @@ def counts_run(
         seed=seed,
         rows=noisy.records,
         schema=bought.schema,
-        uncounted=_in_no_cell(noisy.table, counting.recoded(records, noisy.table)),
+        exact=counting.counts(records, noisy.table),
+        number=records.number,
         noisy=noisy,
         fine=fine,
         imputed=imputed,
     )
-
-
-def finer_columns(
-    schema: Schema, records: int, fine: Mapping[str, FineCounts]
-) -> dict[str, CountedColumn]:
-    """The numbers whose cells were chosen, in the fine cells that were counted of them."""
-    return {
-        name: fine_column(schema, name, most=most_fine_cells(records, own.deviation))
-        for name, own in fine.items()
-    }
 
 
 def imputed_tables(
@@ -288,8 +282,8 @@ def imputed_values(
     seed: int,
     *,
     fine: Mapping[str, FineCounts],
-) -> list[dict[str, Floats]]:
-    """Values by column of each dataset, computed columns too, as `Schema.decoded` takes them."""
+) -> list[Iterator[dict[str, Floats]]]:
+    """Values by column of each dataset, in steps, computed columns too, for `Schema.decoded`."""
     table, finer = noisy.table, finer_columns(schema, noisy.records, fine)
     streams = np.random.SeedSequence([seed, 1]).spawn(len(imputed.codes))
     by_dataset = []
@@ -301,8 +295,22 @@ def imputed_values(
         }
         rng = np.random.default_rng(stream)
         once = partial(_drawn_once, schema, table, within, rng)
-        by_dataset.append(_within_ranges(schema, codes, drawn, once, rng))
+        by_dataset.append(_steps(schema, codes, drawn, once, rng))
     return by_dataset
+
+
+def _steps(
+    schema: Schema,
+    codes: Codes,
+    drawn: Mapping[str, Floats],
+    once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
+    rng: np.random.Generator,
+) -> Iterator[dict[str, Floats]]:
+    """The values of so many records at a time that all of them hardly take memory."""
+    for low in range(0, len(codes), _AT_ONCE):
+        at = slice(low, low + _AT_ONCE)
+        own = {name: x[at] for name, x in drawn.items()}
+        yield _within_ranges(schema, codes[at], own, once, rng)
 
 
 def _drawn_once(
@@ -371,25 +379,6 @@ def _computed(schema: Schema, name: str, values: Mapping[str, Floats]) -> dict[s
     return {**made, name: Finish(name, schema).settled(first, {**values, **made})}
 
 
-def counts_columns(noisy: Measurements) -> dict[str, Any]:
-    """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
-    table = noisy.table
-    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [noisy.records_scale]
-    for q, name in enumerate(table.names):
-        labels = table.labels(q)
-        low, high = table.offsets[q], table.offsets[q + 1]
-        for cell in np.flatnonzero(table.possible[low:high]).tolist():
-            codes = np.unravel_index(cell, [len(own_labels) for own_labels in labels])
-            sets.append(name)
-            cells.append(cell)
-            words.append(
-                ", ".join(own_labels[code] for own_labels, code in zip(labels, codes, strict=True))
-            )
-            counts.append(int(noisy.counts[low + cell]))
-            scales.append(float(noisy.scales[q]))
-    return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
-
-
 def read_counts(frame: pl.DataFrame, table: Workload, *, laplace: bool) -> Measurements:
     """The noisy counts of a release; InputError where they are not those of its schema's cells."""
     counts = np.zeros(len(table.possible), dtype=np.int64)
@@ -445,13 +434,17 @@ class MeasuredCounts:
 
 
 def measured(
-    counting: CellCounting, noise: Noise, seller: Seller[CountedRecords], *, records: int | None
+    counting: CellCounting,
+    noise: Noise,
+    seller: Seller[CountedRecords | CountedInSteps],
+    *,
+    records: int | None,
 ) -> MeasuredCounts:
     """Buy the number of records, fine cells, and the sets in the cells that these choose.
 
     `records` is their number where neighbours have as many or it is public; else it is bought.
     """
-    number = bought_number(seller, lambda own: len(own.codes)) if records is None else records
+    number = bought_number(seller, lambda own: own.number) if records is None else records
     schema, table, finest = counting.schema, counting.table, counting.finest.columns
     fine: dict[str, FineCounts] = {}
     if finest:
@@ -462,7 +455,7 @@ def measured(
             seller,
             noise,
             cells,
-            lambda own, name: recoded(finest[name], cells.columns[name], own.fine[name]),
+            lambda own, name: counting.in_fine_cells(own, cells, name),
             lambda own, name: own.classes[name],
         )
         most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
@@ -470,10 +463,12 @@ def measured(
         table = counting.in_cells(schema, priced=table.names)
 
     @cache
-    def coded(own: CountedRecords) -> CountedRecords:
-        return counting.recoded(own, table)
+    def coded(own: CountedRecords | CountedInSteps) -> Codes | TalliedCells:
+        if isinstance(own, CountedInSteps):
+            return own.tally(table)
+        return counting.recoded(own, table).codes
 
-    noisy = bought_tables(seller, noise, table, lambda own: coded(own).codes, records=number)
+    noisy = bought_tables(seller, noise, table, coded, records=number)
     return MeasuredCounts(schema, noisy, fine)
 
 
@@ -484,5 +479,5 @@ def measured_copy(
     assert isinstance(copy.counted, CountedRecords)
     hidden = mechanism.neighbours == "loo"
     noise = counting.noise(mechanism.budget, hidden=hidden)
-    seller = Seller.of_noise(noise, copy.counted, copy.units)
+    seller = Seller[CountedRecords | CountedInSteps].of_noise(noise, copy.counted, copy.units)
     return measured(counting, noise, seller, records=None if hidden else copy.records)

@@ -20,6 +20,7 @@ from pyvws.errors import InputError
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
 from pyvws.privacy.budget import epsilon_of
+from pyvws.release.datasets import joined
 from pyvws.release.noisy_counts import (
     COUNTS_FILE,
     FINE_FILE,
@@ -126,5 +127,5 @@ class ReleasedCounts:
         imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)
         fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
         values = imputed_values(schema, noisy, imputed, seed, fine=fine)
-        made = table.datasets(nobody, values, order=None)
+        made = table.datasets(nobody, [joined(list(own)) for own in values], order=None)
         return [dataset_bytes(dataset, kind, truth_words(schema.columns)) for dataset in made]

@@ -132,7 +132,8 @@ class Synthesizer(RunSettings):
         """Do the work of `fit` and `Release.write` on a table that stays where it is.
 
         The records are never in memory as a whole. The run counts the distinct rows, fits them with
-        their counts (Algorithms 1 to 3 of [vws2024]), and writes the datasets in steps.
+        their counts (Algorithms 1 to 3 of [vws2024]), and writes the datasets in steps. Noisy
+        counts are made of the table in steps, or by its engine, set by set.
 
         Parameters
         ----------
@@ -164,7 +165,7 @@ class Synthesizer(RunSettings):
         ------
         InputError
             Before any work, for a table or setting that the method cannot take, such as a perturbed
-            histogram or an own Stan program.
+            histogram, an own Stan program, or noisy counts of units.
         ConvergenceError
             As for `fit`.
         OutputError

@@ -157,6 +157,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `predicted`: The k-marginal scores that the datasets predict of each of them, by the size of
       the sets of columns; none of one dataset.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
+    - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     """
 
     spending: Spending
@@ -174,6 +175,7 @@ class NoisyCountsStatement(NoiseStatement):
     predicted: Mapping[str, float] = field(default_factory=dict)
     apart: float | None = None
     best_file: bool = False
+    pairs_not_counted: tuple[str, ...] = ()
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -249,6 +251,7 @@ class NoisyCountsStatement(NoiseStatement):
         epsilon, chosen = self.epsilon_per_dataset, self.columns_of_chosen_cells
         other = math.inf if self.delta else epsilon * (0.5 if self._replaces else 2.0)
         both = (other, epsilon) if self._replaces else (epsilon, other)
+        uncounted = self.pairs_not_counted
         return {
             **self._unit_column,
             **self.columns.written(round_up),
@@ -269,5 +272,6 @@ class NoisyCountsStatement(NoiseStatement):
                 "cap": self.cap,
                 "public_seed": self.public_seed,
                 **({"best_file": True} if self.best_file else {}),
+                **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
             },
         }

@@ -19,9 +19,11 @@ from typing import Final
 
 import numpy as np
 
+from pyvws._base.phrase import Phrase
 from pyvws._base.phrase import counted as as_count
 from pyvws.engines.nuts import REFIT_SHARE
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.coding import MOST_OF_PAIR
 from pyvws.mechanisms.counts.workload import Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.models.conditional_table import ConditionalTable
@@ -38,6 +40,7 @@ REFERENCE: Final = "an Intel Xeon at 2.5 GHz"
 _A_RUN: Final = 6.0  # Seconds of any run: what is loaded, read and written.
 _A_RUN_OF_COUNTS: Final = 1.0
 _GIGABYTES_OF_A_RUN: Final = 0.4
+_MOST_NAMED: Final = 5  # Pairs of a line.
 _SLOPE_OVER_TERMS: Final = 1.6  # A slope's time over that of the log-likelihood at one draw.
 _OF_PAIR: Final = 230e-9  # Seconds of the prior for each pair of design columns,
 _OF_TRIPLE: Final = 3.8e-9  # of a regression's scale for each triple of them,
@@ -134,12 +137,18 @@ def expected_cost(
 
 
 def expected_of_counts(
-    mechanism: NoisyCounts, counted: Workload, records: int, *, most: float, fitted: bool = False
+    mechanism: NoisyCounts,
+    counted: Workload,
+    records: int,
+    *,
+    most: float,
+    fitted: bool = False,
+    in_steps: bool = False,
 ) -> Cost:
     """The cost of noisy counts of a `Workload` whose N records are imputed by sweeps.
 
     The remedy names the sweeps that take `most` seconds. Where classes are `fitted` to the counts,
-    the cost follows their codes, and hardly the records.
+    the cost follows their codes, and hardly the records. Records are held in memory but `in_steps`.
     """
     K, Q, H = len(counted.columns), len(counted.sets), mechanism.classes
     sizes = np.array([column.size for column in counted.columns.values()])
@@ -157,10 +166,17 @@ def expected_of_counts(
     fewer = f"Take {fitting} sweeps (--sweeps), " if fitting >= _FEWEST_SWEEPS else "Take "
     return Cost(
         float(before + mechanism.sweeps * of_sweep),
-        _GIGABYTES_OF_A_RUN + 8e-9 * 20 * records * K,
+        _GIGABYTES_OF_A_RUN + 8e-9 * (2 if in_steps else 20) * records * K,
         f"{records:,} records have {as_count(Q, 'set')} of {as_count(K, 'column')}. "
         f"{fewer}fewer sets (--measure predictors), or leave columns out.",
     )
+
+
+def not_counted(table: Workload) -> list[Phrase]:
+    """What a run says of pairs of columns with too many cells, by its schema; nothing without."""
+    pairs, more = table.too_large[:_MOST_NAMED], len(table.too_large) - _MOST_NAMED
+    named = ", ".join(pairs) + (f" and {more} more" if more > 0 else "")
+    return [Phrase("pairs-not-counted", {"pairs": named, "most": MOST_OF_PAIR})] if pairs else []
 
 
 def check_cost(cost: Cost | None, most: float, *, strict: bool, listener: Listener) -> None:

@@ -25,7 +25,7 @@ from pyvws.models.sequence import TableCells, TableModel
 from pyvws.plan.coded import OutcomeColumn
 from pyvws.plan.plan import Plan
 from pyvws.statement.words import forecast_words
-from pyvws.synthesis.cost import Cost, expected_cost, expected_of_counts
+from pyvws.synthesis.cost import Cost, expected_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Places, loses_much
 from pyvws.synthesis.settings import RunSettings
 from pyvws.synthesis.settings_by_name import arranged
@@ -265,7 +265,7 @@ def _of_counts(
             notes.append(Phrase("cap-of-one", {"left_out": _beyond(units, 1), **asdict(one)}))
         most, table = run.most_seconds, asked.workload(run.plan.schema)
         cost = expected_of_counts(asked, table, N - out, most=most)
-        notes += _time("time-of-counts", cost, most, {})
+        notes += [*_time("time-of-counts", cost, most, {}), *not_counted(table)]
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
         if not found.stand_out(clear):
             notes.append(Phrase("hidden-cells", {"deviations": clear}))

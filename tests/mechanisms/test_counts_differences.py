@@ -95,8 +95,8 @@ def test_numbers_drawn_together_keep_their_cells_and_those_of_the_difference(
     values |= own.together(codes, values, rng)
     at = codes[own.name] > 0
     for one in (own.earlier, own.later):
-        found = [one.cell_of(x) for x in values[one.name][at]]
-        assert found == codes[one.name][at].tolist()
+        found = one.cells_of(values[one.name][at])
+        assert found.tolist() == codes[one.name][at].tolist()
     moved = own.codes_of(codes, values) != codes[own.name]
     assert not moved[~at].any()
     assert moved.mean() < 0.1 * len(mass) or not moved.any()  # A point of mass gives way by a step.

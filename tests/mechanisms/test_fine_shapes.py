@@ -74,7 +74,7 @@ def ratios(deviation: float, runs: int) -> np.ndarray:
         noisy = FineCounts(counts + noise, deviation, deviation)
         chosen = cells.chosen(schema, {"x": noisy}, most_cells(2_000, deviation))
         final = counted_columns(chosen)["x"]
-        codes = np.array([final.cell_of(x) for x in numbers.tolist()], dtype=np.int32)
+        codes = final.cells_of(numbers)
         numbers_in_cells = within_cells(fine, final, codes, noisy).drawn(codes, rng)
         drawn = final.values(codes, rng, numbers_in_cells)["x"]
         far = np.quantile(drawn, 0.99) / np.quantile(numbers, 0.99)

@@ -136,6 +136,16 @@ def fine_column(schema: Schema, name: str, *, most: int = MOST_FINE) -> CountedC
     return counted_column(name, fine, _begun(schema, name))
 
 
+def finer_columns(
+    schema: Schema, records: int, fine: Mapping[str, FineCounts]
+) -> dict[str, CountedColumn]:
+    """The numbers whose cells were chosen, in the fine cells that were counted of them."""
+    return {
+        name: fine_column(schema, name, most=most_fine_cells(records, own.deviation))
+        for name, own in fine.items()
+    }
+
+
 def _begun(schema: Schema, name: str) -> list[float]:
     """What cells of a number begin with, whatever is counted: its cuts, and numbers in rules."""
     return sorted({*rule_cuts(schema).get(name, ()), *(schema.columns[name].cuts or ())})
@@ -144,7 +154,7 @@ def _begun(schema: Schema, name: str) -> list[float]:
 def recoded(fine: CountedColumn, final: CountedColumn, codes: Codes) -> Codes:
     """The codes (N,) of a number in its cells, given those in the fine cells that they join."""
     parts = len(fine.parts)
-    cells = [final.cell_of(low) for low in fine.edges[:-1].tolist()]
+    cells = final.cells_of(fine.edges[:-1])
     of_code = np.array([*range(parts), *cells, -1], dtype=np.int32)  # -1 stays -1.
     return of_code[codes]
 
@@ -194,7 +204,7 @@ def within_cells(
     numbers lie in cells and in fine cells.
     """
     parts = len(fine.parts)
-    of_fine = np.array([final.cell_of(low) for low in fine.edges[:-1].tolist()]) - parts
+    of_fine = final.cells_of(fine.edges[:-1]).astype(np.intp) - parts
     counts = noisy.counts[parts:]
     records = np.bincount(codes[codes >= parts] - parts, minlength=len(final.edges) - 1)
     expected = expected_records(fine, of_fine, counts, records, noisy.deviation)

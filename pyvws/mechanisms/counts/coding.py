@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -85,26 +85,45 @@ class CountedColumn:
         return [*("empty" if part is None else part for part in self.parts), *cells]
 
     def code_of(self, label: str | None) -> int:
-        """The code of a cell of the table, None if it is empty; -1 for an unknown value.
+        """The code of a cell of the table, None if it is empty; -1 for an unknown value."""
+        return int(self.coded([label])[0][0])
 
-        Another record may make the table's reader take 01 for 1, or 1 for 1.0, in all cells of the
+    def coded(self, labels: Sequence[str | None]) -> tuple[Codes, Floats]:
+        """The codes (n,) of cells of the table, -1 for an unknown value, and their values (n,).
+
+        Values are those of `Schema.coded`, NaN where missing or unknown. Another record may make
+        the table's reader take 01 for 1, or 1 for 1.0, in all cells of the
         column. So these are one value, and no record changes the code of another. Nor does it
         where a reader leaves text of empty cells, or of a date with its midnight.
         """
-        code = self._code.get(meant(label))
-        if code is not None or label is None:
-            return -1 if code is None else code
-        spelled = as_digit(label)
+        codes = np.array([self._code.get(meant(x), -1) for x in labels], dtype=np.int32)
+        spelled = [None if x is None else as_digit(x) for x in labels]
         if self.column.categorical:
-            code = self._code.get(meant(spelled))
-            return self._outside(label) if code is None else code
-        number = self.column.number_of(spelled)
-        if number is None:
-            return self._outside(label)
-        number = float(self.column.within(at_decimals(self.column, number)))
-        if self.column.label_of_number(number) in self.parts:  # Such as 0.0 for the mass 0.
-            return self.parts.index(self.column.label_of_number(number))
-        return self.cell_of(number)
+            for i, label in self._left(codes, labels):
+                code = self._code.get(meant(spelled[i]))
+                codes[i] = self._outside(label) if code is None else code
+            return codes, np.where(codes < 0, np.nan, codes + 1.0)
+        found = [None if x is None else self.column.number_of(x) for x in spelled]
+        numbers = np.array([np.nan if x is None else x for x in found], dtype=np.float64)
+        numbers = self.column.within(at_decimals(self.column, numbers))
+        codes = np.where(codes < 0, self.cells_of(numbers), codes)
+        apart = np.isin(numbers, self.apart)
+        for i, label in self._left(np.where(apart, -1, codes), labels):
+            if found[i] is None:
+                codes[i] = self._outside(label)
+            elif apart[i]:  # Such as 0.0 for the mass 0.
+                own = self.column.label_of_number(float(numbers[i]))
+                codes[i] = self.parts.index(own) if own in self.parts else codes[i]
+        missing = [part in self.column.missing_codes for part in self.parts]
+        of_code = np.array([*missing, *[False] * (self.size - len(missing)), True])
+        return codes, np.where(of_code[codes], np.nan, numbers)
+
+    @staticmethod
+    def _left(codes: Codes, labels: Sequence[str | None]) -> Iterator[tuple[int, str]]:
+        """The places of unknown codes, and the cells there that are not empty."""
+        for i in np.flatnonzero(codes < 0).tolist():
+            if (label := labels[i]) is not None:
+                yield i, label
 
     def _outside(self, label: str) -> int:
         """The code of what an unknown label counts as; -1 without one."""
@@ -114,29 +133,17 @@ class CountedColumn:
         every = self.column.coded_levels if self.column.categorical else self.column.missing_codes
         return self.parts.index(every[place])
 
-    def cell_of(self, number: float) -> int:
-        """The code of a number that is neither a point of mass nor a missing code."""
-        if not self.edges[0] <= number <= self.edges[-1]:
-            return -1
-        cell = int(np.searchsorted(self.edges, number, side="right")) - 1
-        return len(self.parts) + min(cell, len(self.edges) - 2)
-
-    def value_of(self, label: str | None) -> float:
-        """The value of a cell of the table as `Schema.coded` gives it; NaN where unknown."""
-        code = self.code_of(label)
-        if self.column.categorical and code >= 0:
-            return code + 1.0
-        if code < 0 or (code < len(self.parts) and self.parts[code] in self.column.missing_codes):
-            return float("nan")
-        number = self.column.code_of(as_digit(str(label)))
-        return float(self.column.within(at_decimals(self.column, number)))
+    def cells_of(self, numbers: Floats) -> Codes:
+        """The codes (n,) of numbers that are no points of mass or missing codes, -1 outside."""
+        cells = np.searchsorted(self.edges, numbers, side="right") - 1
+        cells = len(self.parts) + np.minimum(cells, len(self.edges) - 2)
+        inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
+        return np.where(inside, cells, -1).astype(np.int32)
 
     def read(self, column: nw.Series[Any]) -> tuple[Codes, Floats]:
         """The codes (N,) of a column of any type, with any cells, and its values (N,)."""
         places, labels = distinct(column, any_cell=True)
-        every = [*labels, None]  # Place -1 is an empty cell.
-        codes = np.array([self.code_of(label) for label in every], dtype=np.int32)
-        values = np.array([self.value_of(label) for label in every])
+        codes, values = self.coded([*labels, None])  # Place -1 is an empty cell.
         return codes[places], values[places]
 
     @property

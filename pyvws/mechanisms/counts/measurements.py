@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload, usual_shares
 from pyvws.privacy.budget import Budget, Noise, deviation_of, noise_of
-from pyvws.privacy.seller import Seller
+from pyvws.privacy.seller import Seller, TalliedCells
 
 Records = TypeVar("Records")
-CodesByName = Callable[[Records, str], Codes]
-"""The codes (N,) of the records in a number's cells or classes, -1 for none."""
+CodesByName = Callable[[Records, str], Codes | TalliedCells]
+"""The codes (N,) of the records in a number's cells or classes, -1 for none, or a tally of them."""
 
 _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
 
@@ -99,6 +99,25 @@ class Measurements:
         return np.array([int(part.argmax()) for part in parts]) + self.table.offsets[:-1]
 
 
+def counts_columns(noisy: Measurements) -> dict[str, Any]:
+    """The noisy counts as columns: set, cell from 0 in its set, cell in words, count, scale."""
+    table = noisy.table
+    sets, cells, words, counts, scales = [OF_ALL], [0], [""], [noisy.records], [noisy.records_scale]
+    for q, name in enumerate(table.names):
+        labels = table.labels(q)
+        low, high = table.offsets[q], table.offsets[q + 1]
+        for cell in np.flatnonzero(table.possible[low:high]).tolist():
+            codes = np.unravel_index(cell, [len(own_labels) for own_labels in labels])
+            sets.append(name)
+            cells.append(cell)
+            words.append(
+                ", ".join(own_labels[code] for own_labels, code in zip(labels, codes, strict=True))
+            )
+            counts.append(int(noisy.counts[low + cell]))
+            scales.append(float(noisy.scales[q]))
+    return {"set": sets, "cell": cells, "label": words, "count": counts, "scale": scales}
+
+
 def of_set(name: str) -> str:
     """The name of the measurement of a set."""
     return f"set {name}"
@@ -143,7 +162,7 @@ def count_noise(
 
 def bought_number(seller: Seller[Records], size: Callable[[Records], int]) -> int:
     """The noisy number of records; at least 1."""
-    number = seller.counts(OF_ALL, lambda records: np.zeros(size(records), dtype=np.intp), 1)
+    number = seller.counts(OF_ALL, lambda records: np.zeros(size(records), dtype=np.int8), 1)
     return max(1, int(number[0]))
 
 
@@ -177,11 +196,11 @@ def bought_tables(
     seller: Seller[Records],
     noise: Noise,
     table: Workload,
-    codes: Callable[[Records], Codes],
+    codes: Callable[[Records], Codes | TalliedCells],
     *,
     records: int,
 ) -> Measurements:
-    """The noisy counts of all sets; `codes` gives the records' codes (N, K).
+    """The noisy counts of all sets; `codes` gives the records' codes (N, K), or a tally of cells.
 
     `records` is the number of records to impute, which is noisy where it has a price.
     """
@@ -204,10 +223,14 @@ def bought_tables(
 def _possible_cells(
     table: Workload,
     q: int,
-    codes: Callable[[Records], Codes],
+    codes: Callable[[Records], Codes | TalliedCells],
     place: NDArray[np.intp],
     records: Records,
-) -> NDArray[np.intp]:
-    """Each record's place (N,) among the possible cells of set q, -1 for none."""
-    cell = table.cells(codes(records), q)
+) -> NDArray[np.intp] | TalliedCells:
+    """Each record's place (N,) among the possible cells of set q, -1 for none, or their tally."""
+    own = codes(records)
+    if isinstance(own, TalliedCells):
+        at = slice(*table.offsets[q : q + 2])
+        return TalliedCells(np.where(table.possible[at], place[at], -1), own.records[at])
+    cell = table.cells(own, q)
     return np.where(cell < 0, -1, place[cell])

@@ -6,7 +6,7 @@ where its rules make the cell impossible. So a record moves each table by at mos
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any, Final
@@ -77,6 +77,8 @@ class Workload:
         Where the cells of each set begin among all cells C.
     possible : ndarray of bool, shape (C,)
         Whether the rules leave a cell possible. The others are not measured.
+    too_large : tuple of str
+        The pairs of columns that no set has, since they have more cells than a pair may have.
     """
 
     columns: Mapping[str, CountedColumn]
@@ -86,6 +88,7 @@ class Workload:
     weights: tuple[float, ...]
     offsets: NDArray[np.int64]
     possible: NDArray[np.bool_]
+    too_large: tuple[str, ...] = ()
 
     @property
     def sets(self) -> tuple[tuple[str, ...], ...]:
@@ -112,17 +115,34 @@ class Workload:
         crossed = self.cliques[q]
         return [(crossed.groups.get(name) or self.columns[name]).labels for name in crossed.columns]
 
+    def reads(self, q: int) -> list[str]:
+        """The columns of a table that set q is counted by."""
+        of = [self.columns[name] for name in self.sets[q]]
+        both = [
+            (x.later.name, x.earlier.name) if isinstance(x, Difference) else (x.name,) for x in of
+        ]
+        return list(dict.fromkeys(chain.from_iterable(both)))
+
     def read(self, frame: Any) -> tuple[Codes, dict[str, Floats]]:
-        """The codes (N, K) of a table's records, -1 for an unknown value, and values by column."""
+        """The codes (N, K) of a table's records, -1 for an unknown value, and values by column.
+
+        The codes of a column that the frame lacks are -1.
+        """
+        there = {*frame.columns}
         read = {
             name: column.read(frame[name])
             for name, column in self.columns.items()
-            if not isinstance(column, Difference)
+            if name in there and not isinstance(column, Difference)
         }
         codes = {name: own for name, (own, _) in read.items()}
         values = {name: own for name, (_, own) in read.items()}
-        codes |= {one.name: one.codes_of(codes, values) for one in self.differences}
-        return np.column_stack([codes[name] for name in self.columns]), values
+        codes |= {
+            one.name: one.codes_of(codes, values)
+            for one in self.differences
+            if {one.later.name, one.earlier.name} <= there
+        }
+        none = np.full(len(frame), -1, dtype=np.int32)
+        return np.column_stack([codes.get(name, none) for name in self.columns]), values
 
     def by_name(self, codes: Codes) -> dict[str, Codes]:
         """The codes (N,) of records (N, K) in each column."""
@@ -137,12 +157,20 @@ class Workload:
         cell[~self.possible[cell]] = -1
         return cell
 
-    def counts(self, codes: Codes) -> Counts:
-        """The counts (C,) of records (N, K) in all cells."""
+    def counts(
+        self, codes: Codes, sets: Iterable[int] | None = None, times: Counts | None = None
+    ) -> Counts:
+        """The counts (C,) of records (N, K) in all cells, or in those of some `sets`.
+
+        Each row stands for `times` (N,) records, or for one.
+        """
         counts = np.zeros(len(self.possible), dtype=np.int64)
-        for q, (low, high) in enumerate(zip(self.offsets[:-1], self.offsets[1:], strict=True)):
+        for q in range(len(self.sets)) if sets is None else sets:
+            low, high = self.offsets[q : q + 2]
             cell = self.cells(codes, q)
-            counts[low:high] = np.bincount(cell[cell >= 0] - low, minlength=high - low)
+            known = cell >= 0
+            each = None if times is None else times[known]
+            counts[low:high] = np.bincount(cell[known] - low, each, minlength=high - low)
         return counts
 
 
@@ -182,7 +210,13 @@ def workload(
     offsets = np.cumsum([0, *(crossed.size for crossed in cliques)], dtype=np.int64)
     possible = np.concatenate([allowed[crossed] for crossed in cliques])
     weights = tuple(sets[crossed] for crossed in cliques)
-    return Workload(ruled.columns, ruled.skips, ruled.given, cliques, weights, offsets, possible)
+    together = [{*crossed.columns} for crossed in cliques]
+    paired = combinations(_paired(ruled), 2) if PAIRS in measure else ()
+    left_out = tuple(":".join(x) for x in paired if not any({*x} <= own for own in together))
+    return Workload(
+        *(ruled.columns, ruled.skips, ruled.given, cliques, weights, offsets, possible),
+        too_large=left_out,
+    )
 
 
 def in_own_cells(
@@ -236,19 +270,13 @@ def _grouped(schema: Schema) -> RuledColumns:
 def _sets(
     schema: Schema, measure: Sequence[str], ruled: RuledColumns, priced: Collection[str] | None
 ) -> dict[Clique, float]:
-    """The sets, and the share of each times that of its number of cells.
-
-    A column of many levels whose group is counted is in no pair, as its group is.
-    """
+    """The sets, and the share of each times that of its number of cells."""
     columns, apart = ruled.columns, ruled.apart
-    many = {name for name, one in columns.items() if one.size > MOST_LEVELS}
-    by_group = {name for name, own in ruled.given.items() if own.redrawn} & many
 
     def is_set(pair: Clique) -> bool:
         return pair.size <= MOST_OF_PAIR if priced is None else pair.name in priced
 
     released = [name for name, one in columns.items() if not isinstance(one, Difference)]
-    paired = [name for name in released if name not in by_group]
     own = [name for name in released if not schema.columns[name].is_computed]
     sets: dict[tuple[str, tuple[str, ...]], tuple[Clique, float]] = {}
     for name, others in ruled.alike.items():
@@ -262,7 +290,7 @@ def _sets(
         sets[crossed.name, crossed.columns] = crossed, share
     for word in measure:
         if word == PAIRS:
-            pairs = (clique(columns, pair) for pair in combinations(paired, 2))
+            pairs = (clique(columns, pair) for pair in combinations(_paired(ruled), 2))
             asked = [(pair, 1.0) for pair in pairs if is_set(pair)]
         elif word == PREDICTORS:
             asked = [(clique(columns, {n, *schema.predictors_of(n)}), 1.0) for n in own]
@@ -276,6 +304,14 @@ def _sets(
     whole = {n for crossed, _ in sets.values() for n in crossed.columns if n not in crossed.groups}
     alone = [clique(columns, {name}) for name in columns if name not in whole]
     return {**dict(sets.values()), **dict.fromkeys(alone, 1.0)}
+
+
+def _paired(ruled: RuledColumns) -> list[str]:
+    """The columns that are in pairs: one of many levels is in none where its group is counted."""
+    many = {name for name, one in ruled.columns.items() if one.size > MOST_LEVELS}
+    by_group = {name for name, own in ruled.given.items() if own.redrawn} & many
+    released = (n for n, one in ruled.columns.items() if not isinstance(one, Difference))
+    return [name for name in released if name not in by_group]
 
 
 def _possible(crossed: Clique, table: RuledColumns) -> NDArray[np.bool_]:

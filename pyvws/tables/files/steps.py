@@ -20,6 +20,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 from narwhals.typing import IntoFrame
+from numpy.typing import NDArray
 
 from pyvws.errors import InputError
 from pyvws.tables.files.csv_lines import csv_header, csv_layout, in_lines, separator_of
@@ -43,6 +44,23 @@ COUNT = "records of this kind in the table"  # The tally's own column.
 _BYTES_A_CELL = 50  # In memory, with the copies that reading makes.
 _BYTES_A_USED_CELL = 150  # More for a modelled or released column: design, cells, bounds.
 _BYTES_A_VALUE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRows:
+    """Rows of a table by some columns, each for `times` records, or for one.
+
+    `groups` are the places of the groups of columns that the rows are all or a part of.
+    """
+
+    rows: pl.DataFrame
+    groups: Sequence[int]
+    times: NDArray[np.int64] | None = None
+
+    @property
+    def records(self) -> int:
+        """The number of records that the rows stand for."""
+        return self.rows.height if self.times is None else int(self.times.sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +111,22 @@ class LargeTable:
             return rows, typed if kept else keep_codes(typed, rows)
         refuse_missing(typed, [name for name in columns if name not in kept], f"{MODELLED}.")
         return rows, typed
+
+    def number(self) -> int:
+        """The number of records."""
+        with named_errors(self.name):
+            return int(self.written.select(pl.len()).collect(engine="streaming").item())
+
+    def every(self, step: int, columns: Sequence[str]) -> pl.DataFrame:
+        """Each record whose place is a multiple of `step`, as written."""
+        with named_errors(self.name, columns, self.columns):
+            return self.written.select(columns).gather_every(step).collect(engine="streaming")
+
+    def grouped(self, groups: Sequence[Sequence[str]], size: int) -> Iterator[CountedRows]:
+        """The records, `size` at a time, of all groups of columns together."""
+        columns = list(dict.fromkeys(name for group in groups for name in group))
+        for batch in self.batches(columns, size):
+            yield CountedRows(batch, range(len(groups)))
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
         """The rows of some columns as written, in order, `size` at a time."""
@@ -222,6 +256,29 @@ class LazyTable:
     frame: nw.LazyFrame[Any]
     columns: list[str]
     name: str
+    format: str = "parquet"
+
+    def digest(self) -> None:
+        """None, since there is no file."""
+        return
+
+    def number(self) -> int:
+        """The number of records, which the engine counts."""
+        with named_errors(self.name):
+            first = self.frame.select(self.columns[:1])
+            found = first.select(nw.len().alias(COUNT)).collect(backend="polars")
+            return int(found.item())
+
+    def every(self, step: int, columns: Sequence[str]) -> pl.DataFrame:
+        """No record, since an engine without an order has no places."""
+        with named_errors(self.name, columns, self.columns):
+            return self.frame.select(columns).head(0).collect(backend="polars").to_native()
+
+    def grouped(self, groups: Sequence[Sequence[str]], size: int) -> Iterator[CountedRows]:
+        """The distinct rows of each group of columns, which the engine counts one by one."""
+        for place, columns in enumerate(groups):
+            rows = self.tallied(columns, ()).rows
+            yield CountedRows(rows.drop(COUNT), [place], rows[COUNT].to_numpy())
 
     def tallied(self, modelled: Sequence[str], public: Sequence[str]) -> TalliedTable:
         """Count the distinct rows of the public and the modelled columns, on the engine."""

@@ -160,6 +160,7 @@ def test_columns_of_families_and_tables_without_counts_are_left_to_the_chains() 
     assert not is_best_file(workload(_SCHEMA, ("pairs",)), 2)
     assert not is_best_file(workload(_SCHEMA, ("pairs",), ("job:age",)), 1)  # Rules fix the job.
     assert not is_best_file(workload(_SCHEMA, ("pairs",), ("sex",)), 1)
+    assert not is_best_file(workload(_SCHEMA, ("pairs",), ("job:age:sex",)), 1)
     assert not is_best_file(workload(_SCHEMA, ("pairs",), conditionals=True), 1)
 
 
@@ -175,16 +176,15 @@ def test_a_strong_diagonal_stays_where_classes_are_few_or_a_table_gives_it() -> 
             for name, size in sizes.items()
         }
     )
-    by_both = "headrace:race:age"
-    for sets, tables in ((), ()), ((), ("alike",)), ((by_both,), (by_both,)):
-        table = workload(schema, ("pairs", *sets), tables)
+    for tables in ((), ("alike",), ("own:age/3",)):
+        table = workload(schema, ("pairs",), tables)
         assert is_best_file(table, 1)
         noise = np.rint(rng.normal(0, 20, len(table.possible))).astype(np.int64)
         scales = np.full(len(table.sets), 20.0)
         noisy = Measurements(table, table.counts(x) + noise, scales, laplace=False, records=n)
         made = best_file(noisy, classes=4, seed=1).codes[0]
         assert np.mean(made[:, 0] == made[:, 2]) == pytest.approx(np.mean(race == head), abs=0.1)
-        assert made[made[:, 1] == 5, 3].mean() == pytest.approx(0.5, abs=0.1)
+        assert made[made[:, 1] > 2, 3].mean() == pytest.approx(0.4, abs=0.1)
 
 
 def test_a_lookup_of_many_levels_has_its_levels_within_their_groups() -> None:
@@ -193,7 +193,10 @@ def test_a_lookup_of_many_levels_has_its_levels_within_their_groups() -> None:
         {
             "sex": vws.Column(model="nominal", levels=("f", "m")),
             "code": vws.Column(model="nominal", levels=levels),
-            "group": vws.Column(lookup={"code": {level: level[:2] for level in levels}}),
+            "group": vws.Column(
+                lookup={"code": {level: level[:2] for level in levels}},
+                levels=tuple(sorted({level[:2] for level in levels})),
+            ),
         }
     )
     table = workload(schema, ("pairs",))

@@ -28,12 +28,13 @@ _PASSES: Final = 4  # Of swaps over all records.
 
 
 def are_countable(table: Workload) -> bool:
-    """Whether sets hold each table that gives a column, and the other columns without these."""
+    """Whether each given column has a counted table by one other, and the rest sets without it."""
     ruled = {*table.skips}.union(*(skip.rows.columns for skip in table.skips.values()))
     for name, own in table.given.items():
         sets = [{*c.columns} - {*c.groups} for c in table.cliques if name in c.columns]
         wanted = {name} if own.redrawn else {name, *own.rows.columns}
-        if name in ruled or own.family is not None or not any(wanted <= one for one in sets):
+        several = len(own.rows.columns) > 1 or own.family is not None
+        if name in ruled or several or not any(wanted <= one for one in sets):
             return False
     rest = [table.cliques[q] for q in _kept(table)]
     alone = {name for crossed in rest for name in crossed.columns if name not in crossed.groups}

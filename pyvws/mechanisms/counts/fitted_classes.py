@@ -14,9 +14,9 @@ not the records.
 Where rules bar codes a class lies within one pattern of `rule_patterns`, so none of its records
 breaks a rule. Several fits begin at random, and their mean is the model: it stands nearer to the
 truth than the best of them. Few classes cannot hold a strong diagonal. So of each pair of columns
-the part of its gap that stands out of the noise stays beside the classes. With C cells, and a sum X
-of (gap / deviation)^2, that is the share 1 - C / X of the gap, as James and Stein have it. Like the
-sampler, the fit reads the noisy counts alone.
+the part of its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
+(gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
+what noise hardly exceeds. Like the sampler, the fit reads the noisy counts alone.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ _MEAN, _SQUARE = 0.9, 0.99  # How slowly the means of slopes and of their square
 _PRIOR: Final = 0.2  # Records that the prior adds to each class, for each column.
 _SPREAD: Final = 0.5  # Of the logits that a fit begins with.
 _SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density is round.
+_OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _NONE: Final = -np.inf  # The logit of a code that rules bar.
 _MOST_CODES: Final = 1500  # Of all columns together.
@@ -272,7 +273,8 @@ class PenalisedCounts:
             np.add.reduceat(np.add.reduceat(x, at, axis=0), at, axis=1)
             for x in (measured.astype(np.float64), gap**2 * precision)
         )
-        kept = np.repeat(kept_of_gap(cells, squares), self.sizes, axis=0)
+        likely = most_by_chance(cells, self.noisy.laplace)
+        kept = np.repeat(kept_of_gap(likely, squares), self.sizes, axis=0)
         return np.asarray(self._by_code(kept) * gap / n)
 
     def misfit(self, shares: Floats, phi: Floats) -> float:
@@ -306,12 +308,18 @@ def _softmax(logits: Floats) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def kept_of_gap(cells: Floats, squares: Floats) -> Floats:
+def kept_of_gap(likely: Floats, squares: Floats) -> Floats:
     """The shares in [0, 1] of gaps that stand out of the noise.
 
-    They have so many `cells`, and sums of `squares` of their cells' gaps in deviations of noise.
+    `squares` are sums of squares of the gaps of cells, in deviations of the noise. `likely` are
+    those of noise alone.
     """
-    return np.asarray(np.maximum(1.0 - cells / np.maximum(squares, 1e-300), 0.0))
+    return np.asarray(np.maximum(1.0 - likely / np.maximum(squares, 1e-300), 0.0))
+
+
+def most_by_chance(cells: Floats, laplace: bool) -> Floats:
+    """The sums of squares of so many cells that noise alone hardly exceeds, in deviations."""
+    return np.asarray(cells + _OUTSTANDING * np.sqrt((5.0 if laplace else 2.0) * cells))
 
 
 def on_simplex(counts: Floats, total: float) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyvws._base.checks import Floats
 from pyvws.mechanisms.counts.cliques import clique
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, on_simplex
+from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance, on_simplex
 from pyvws.mechanisms.counts.given_columns import GivenColumn
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
@@ -150,5 +150,6 @@ def _standing_out(noisy: Measurements, name: str, other: str, expected: Floats) 
             counts, possible = (counts.T, possible.T) if turned else (counts, possible)
             gap = np.where(possible, counts - expected, 0.0)
             squares = np.sum(gap**2) / noisy.deviations[q] ** 2
-            return np.asarray(kept_of_gap(possible.sum(), squares) * gap)
+            likely = most_by_chance(possible.sum(), noisy.laplace)
+            return np.asarray(kept_of_gap(likely, squares) * gap)
     return np.zeros_like(expected)

@@ -15,10 +15,11 @@ from typer.testing import CliRunner
 
 import pyvws as vws
 from pyvws.commands.cli import app
-from pyvws.mechanisms.counts.best_file import best_records, swapped, whole_numbers
+from pyvws.mechanisms.counts.best_file import best_file, best_records, is_best_file
 from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts, fitted_classes, is_fitted
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
+from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import workload
 
 pytestmark = pytest.mark.runs
@@ -147,16 +148,72 @@ def test_swaps_bring_pairs_nearer_and_leave_each_class_its_codes() -> None:
         expected[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = 0.0
     gap = expected - pairs()
     before, own = (gap**2).sum(), [np.sort(x[:150], axis=0), np.sort(x[150:], axis=0)]
-    assert swapped(x, start, gap, offsets, 3, rng) > 0
+    assert swapped(x, start, gap, offsets, np.arange(3), 3, rng) > 0
     assert gap == pytest.approx(expected - pairs())
     assert (gap**2).sum() < 0.6 * before
     assert (np.sort(x[:150], axis=0) == own[0]).all()
     assert (np.sort(x[150:], axis=0) == own[1]).all()
 
 
-def test_columns_of_tables_and_families_are_left_to_the_chains() -> None:
-    assert not is_fitted(workload(_SCHEMA, ("pairs",), ("job:age",)))
-    assert not is_fitted(workload(_SCHEMA, ("pairs",), ("sex",)))
+def test_columns_of_families_and_tables_without_counts_are_left_to_the_chains() -> None:
+    assert is_best_file(workload(_SCHEMA, ("pairs",)), 1)
+    assert not is_best_file(workload(_SCHEMA, ("pairs",)), 2)
+    assert not is_best_file(workload(_SCHEMA, ("pairs",), ("job:age",)), 1)  # Rules fix the job.
+    assert not is_best_file(workload(_SCHEMA, ("pairs",), ("sex",)), 1)
+    assert not is_best_file(workload(_SCHEMA, ("pairs",), ("job:age:sex",)), 1)
+    assert not is_best_file(workload(_SCHEMA, ("pairs",), conditionals=True), 1)
+
+
+def test_a_strong_diagonal_stays_where_classes_are_few_or_a_table_gives_it() -> None:
+    rng, n = np.random.default_rng(1), 6_000
+    race, age = rng.integers(0, 8, n), rng.integers(0, 6, n)
+    head = np.where(rng.random(n) < 0.9, race, rng.integers(0, 8, n))
+    x = np.column_stack([race, age, head, rng.random(n) < 0.1 * age]).astype(np.int32)
+    sizes = {"race": 8, "age": 6, "headrace": 8, "own": 2}
+    schema = vws.Schema(
+        {
+            name: vws.Column(model="nominal", levels=tuple(map(str, range(size))))
+            for name, size in sizes.items()
+        }
+    )
+    for tables in ((), ("alike",), ("own:age/3",)):
+        table = workload(schema, ("pairs",), tables)
+        assert is_best_file(table, 1)
+        noise = np.rint(rng.normal(0, 20, len(table.possible))).astype(np.int64)
+        scales = np.full(len(table.sets), 20.0)
+        noisy = Measurements(table, table.counts(x) + noise, scales, laplace=False, records=n)
+        made = best_file(noisy, classes=4, seed=1).codes[0]
+        assert np.mean(made[:, 0] == made[:, 2]) == pytest.approx(np.mean(race == head), abs=0.1)
+        assert made[made[:, 1] > 2, 3].mean() == pytest.approx(0.4, abs=0.1)
+
+
+def test_a_lookup_of_many_levels_has_its_levels_within_their_groups() -> None:
+    levels = tuple(f"{code:03d}" for code in range(120))
+    schema = vws.Schema(
+        {
+            "sex": vws.Column(model="nominal", levels=("f", "m")),
+            "code": vws.Column(model="nominal", levels=levels),
+            "group": vws.Column(
+                lookup={"code": {level: level[:2] for level in levels}},
+                levels=tuple(sorted({level[:2] for level in levels})),
+            ),
+        }
+    )
+    table = workload(schema, ("pairs",))
+    assert {*table.given} == {"code"}
+    assert is_best_file(table, 1)
+    rng, n = np.random.default_rng(3), 4_000
+    shares = rng.dirichlet(np.full(120, 0.3))
+    code = rng.choice(120, n, p=shares)
+    of_name = {"sex": rng.integers(0, 2, n), "code": code, "group": code // 10}
+    x = np.column_stack([of_name[name] for name in table.columns]).astype(np.int32)
+    noise = np.rint(rng.normal(0, 5, len(table.possible))).astype(np.int64)
+    scales = np.full(len(table.sets), 5.0)
+    noisy = Measurements(table, table.counts(x) + noise, scales, laplace=False, records=n)
+    made = dict(zip(table.columns, best_file(noisy, classes=5, seed=1).codes[0].T, strict=True))
+    assert (made["code"] // 10 == made["group"]).all()
+    gap = np.bincount(made["code"], minlength=120) - np.bincount(code, minlength=120)
+    assert np.abs(gap).mean() < 10.0
 
 
 def test_one_dataset_is_the_best_file_and_says_so(tmp_path: Path) -> None:

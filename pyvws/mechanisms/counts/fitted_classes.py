@@ -13,7 +13,10 @@ not the records.
 
 Where rules bar codes a class lies within one pattern of `rule_patterns`, so none of its records
 breaks a rule. Several fits begin at random, and their mean is the model: it stands nearer to the
-truth than the best of them. Like the sampler, the fit reads the noisy counts alone.
+truth than the best of them. Few classes cannot hold a strong diagonal. So of each pair of columns
+the part of its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
+(gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
+what noise hardly exceeds. Like the sampler, the fit reads the noisy counts alone.
 """
 
 from __future__ import annotations
@@ -33,14 +36,15 @@ from pyvws.mechanisms.counts.skips import rule_patterns
 from pyvws.mechanisms.counts.workload import Workload
 
 _FITS: Final = 4
-_STEPS: Final = 600
-_STEP: Final = 0.1  # Of a logit, at its largest.
+_STEPS: Final = 300
+_STEP: Final = 0.3  # Of a logit, at its largest.
 _RISING: Final = 20  # Steps until it is so large; it falls as a cosine to
 _LAST: Final = 0.02  # this part.
 _MEAN, _SQUARE = 0.9, 0.99  # How slowly the means of slopes and of their squares move.
 _PRIOR: Final = 0.2  # Records that the prior adds to each class, for each column.
 _SPREAD: Final = 0.5  # Of the logits that a fit begins with.
 _SMOOTH: Final = 0.2  # Scales of the noise within which Laplace's log density is round.
+_OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _NONE: Final = -np.inf  # The logit of a code that rules bar.
 _MOST_CODES: Final = 1500  # Of all columns together.
@@ -49,7 +53,7 @@ _MOST_CELLS: Final = 200_000  # Of the sets that are no plain pairs.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedClasses:
-    """A mixture of products of categories.
+    """A mixture of products of categories, and ties of pairs that it cannot hold.
 
     Attributes
     ----------
@@ -59,6 +63,8 @@ class FittedClasses:
         The codes' shares in each class, column beside column; 0 for what rules bar.
     offsets : ndarray, shape (K + 1,)
         Where the codes of each column begin.
+    ties : ndarray, shape (sum of L, sum of L)
+        What the shares of pairs of codes have more than those of the classes, both ways.
     misfit : float
         Mean over measured cells of ((S - n m) / deviation)^2; larger = further from the counts.
     """
@@ -66,18 +72,20 @@ class FittedClasses:
     shares: Floats
     profiles: Floats
     offsets: NDArray[np.int64]
+    ties: Floats
     misfit: float
 
     def pairs(self, records: int) -> Floats:
         """Expected counts of all pairs of codes (sum of L, sum of L) among so many records."""
-        return np.asarray((self.profiles * (records * self.shares)[:, None]).T @ self.profiles)
+        of_classes = (self.profiles * (records * self.shares)[:, None]).T @ self.profiles
+        return np.asarray(of_classes + records * self.ties)
 
 
 def is_fitted(table: Workload) -> bool:
     """Whether classes alone give the columns of a workload, within the reach of a fit."""
     codes = sum(column.size for column in table.columns.values())
     further = sum(crossed.size for crossed in table.cliques if not _is_pair(crossed))
-    if table.given or table.differences or codes > _MOST_CODES or further > _MOST_CELLS:
+    if table.given or codes > _MOST_CODES or further > _MOST_CELLS:
         return False
     return rule_patterns(table.columns, table.skips) is not None
 
@@ -92,7 +100,8 @@ def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedCla
         ]
         shares = np.concatenate([pi for pi, _ in fits]) / _FITS
         profiles = np.concatenate([phi for _, phi in fits])
-        return FittedClasses(shares, profiles, counts.offsets, counts.misfit(shares, profiles))
+        ties, misfit = counts.ties(shares, profiles), counts.misfit(shares, profiles)
+        return FittedClasses(shares, profiles, counts.offsets, ties, misfit)
 
 
 def _fit(counts: PenalisedCounts, classes: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -170,7 +179,7 @@ class PenalisedCounts:
                     counts = self.noisy.counts[low:high].reshape(crossed.sizes).sum(axis=others)
                     weight = column.size / (crossed.size * self.noisy.deviations[q] ** 2)
                     summed, precision = summed + weight * counts, precision + weight
-            own = _on_simplex(summed / precision, self.noisy.records) + _HALF
+            own = on_simplex(summed / precision, self.noisy.records) + _HALF
             found.append(own / own.sum())
         return np.concatenate(found)
 
@@ -254,6 +263,20 @@ class PenalisedCounts:
         inside = groups.group_of_code[:, None] == np.arange(groups.size)
         return np.asarray(own @ inside)
 
+    def ties(self, shares: Floats, phi: Floats) -> Floats:
+        """The shares (sum of L, sum of L) of pairs that stand out, beside those of classes."""
+        n, measured = float(self.noisy.records), self.precision > 0.0
+        gap = np.where(measured, self.square - (phi * (n * shares)[:, None]).T @ phi, 0.0)
+        precision = 0.5 * self.precision**2 if self.noisy.laplace else self.precision
+        at = self.offsets[:-1]
+        cells, squares = (
+            np.add.reduceat(np.add.reduceat(x, at, axis=0), at, axis=1)
+            for x in (measured.astype(np.float64), gap**2 * precision)
+        )
+        likely = most_by_chance(cells, self.noisy.laplace)
+        kept = np.repeat(kept_of_gap(likely, squares), self.sizes, axis=0)
+        return np.asarray(self._by_code(kept) * gap / n)
+
     def misfit(self, shares: Floats, phi: Floats) -> float:
         """Mean over measured cells of ((S - n m) / deviation)^2."""
         n, squares = float(self.noisy.records), 0.0
@@ -285,7 +308,21 @@ def _softmax(logits: Floats) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def _on_simplex(counts: Floats, total: float) -> Floats:
+def kept_of_gap(likely: Floats, squares: Floats) -> Floats:
+    """The shares in [0, 1] of gaps that stand out of the noise.
+
+    `squares` are sums of squares of the gaps of cells, in deviations of the noise. `likely` are
+    those of noise alone.
+    """
+    return np.asarray(np.maximum(1.0 - likely / np.maximum(squares, 1e-300), 0.0))
+
+
+def most_by_chance(cells: Floats, laplace: bool) -> Floats:
+    """The sums of squares of so many cells that noise alone hardly exceeds, in deviations."""
+    return np.asarray(cells + _OUTSTANDING * np.sqrt((5.0 if laplace else 2.0) * cells))
+
+
+def on_simplex(counts: Floats, total: float) -> Floats:
     """The nearest counts (L,) that are not below 0 and add up to `total`."""
     falling = np.sort(counts)[::-1]
     over = (np.cumsum(falling) - total) / np.arange(1, len(counts) + 1)

@@ -35,6 +35,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
+from pyvws.mechanisms.counts.lost_sets import lost_sets, named_sets
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
@@ -198,6 +199,7 @@ def counts_run(
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
+    lost = lost_sets(noisy, imputed.codes)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
@@ -220,6 +222,7 @@ def counts_run(
         deviation_of_records=noisy.deviation_of_records,
         predicted=predicted_k_marginals(imputed.codes),
         apart=imputed.apart if imputed.disagree else None,
+        lost=tuple(lost),
         best_file=imputed.fitted,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
@@ -231,6 +234,13 @@ def counts_run(
             },
         ),
     )
+    if lost:
+        warnings.warn(
+            f"The records do not hold the noisy counts of {named_sets(lost)}. Take figures of these "
+            "columns together from pyvws tabulate --counted.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
     if imputed.disagree:
         warnings.warn(
             f"The chains disagree on {imputed.apart:.0%} of the counted sets. Raise sweeps "

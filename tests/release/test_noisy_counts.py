@@ -226,7 +226,12 @@ ODD = {
 def words_of(made: Any) -> str:
     """The statement but for the random name of the release, and what follows noisy counts."""
     said = {name: value for name, value in made.privacy.items() if name != "release_id"}
-    said["counts"] = {name: x for name, x in said["counts"].items() if name != "predicted"}
+    follows = ("predicted", "lost_sets")
+    said["counts"] = {name: x for name, x in said["counts"].items() if name not in follows}
+    for entry in ("caveats", "caveat_keys"):
+        said[entry] = [
+            x for x in said[entry] if "lost" not in str(x) and "do not hold" not in str(x)
+        ]
     return json.dumps(said, sort_keys=True)
 
 

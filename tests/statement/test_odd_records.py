@@ -359,8 +359,10 @@ def told_outside(
                 read = pl.read_parquet if path.suffix == ".parquet" else pl.read_ipc
                 kinds[path.name] = read(io.BytesIO(path.read_bytes())).schema
         privacy["caveat_keys"] = [
-            own for own in privacy["caveat_keys"] if own["key"] != "counts-chains"
-        ]  # It follows from the noise.
+            own
+            for own in privacy["caveat_keys"]
+            if own["key"] not in ("counts-chains", "counts-lost")
+        ]  # They follow from the noise.
         return {
             "files": sorted(str(p.relative_to(out)) for p in out.rglob("*")),
             "told": said.getvalue(),

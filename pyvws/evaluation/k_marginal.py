@@ -241,8 +241,8 @@ def predicted_k_marginals(datasets: Sequence[NDArray[Any]]) -> dict[str, float]:
 
     Draws of a posterior lie as far from each other as from the table, as far as their model is
     right. So these are mean scores between neighbours among the datasets (M, D) of codes, which
-    need no table. None of fewer than two datasets, or of no records. At most three neighbours are compared, in sets
-    of columns that are spread evenly where there are many.
+    need no table. None of fewer than two datasets, or of no records. At most three neighbours are
+    compared, in sets of columns that are spread evenly where there are many.
     """
     if len(datasets) < 2 or not len(datasets[0]):
         return {}

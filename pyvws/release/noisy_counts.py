@@ -236,8 +236,8 @@ def counts_run(
     )
     if lost:
         warnings.warn(
-            f"The records do not hold the noisy counts of {named_sets(lost)}. Take figures of these "
-            "columns together from pyvws tabulate --counted.",
+            f"The records do not hold the noisy counts of {named_sets(lost)}. For these columns "
+            "together, pyvws tabulate takes counts and shares from counts.parquet.",
             ConvergenceWarning,
             stacklevel=5,
         )

@@ -228,10 +228,8 @@ def words_of(made: Any) -> str:
     said = {name: value for name, value in made.privacy.items() if name != "release_id"}
     follows = ("predicted", "lost_sets")
     said["counts"] = {name: x for name, x in said["counts"].items() if name not in follows}
-    for entry in ("caveats", "caveat_keys"):
-        said[entry] = [
-            x for x in said[entry] if "lost" not in str(x) and "do not hold" not in str(x)
-        ]
+    said["caveats"] = [own for own in said["caveats"] if "do not hold" not in own]
+    said["caveat_keys"] = [own for own in said["caveat_keys"] if own["key"] != "counts-lost"]
     return json.dumps(said, sort_keys=True)
 
 

@@ -31,8 +31,9 @@ from dataclasses import dataclass
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
+import narwhals as nw
 import numpy as np
-from narwhals.typing import IntoFrame
+from narwhals.typing import IntoDataFrame, IntoFrame
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
@@ -169,17 +170,17 @@ class NoisyCells:
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
     """
 
-    frame: Any
+    frame: IntoDataFrame
     noise: Literal["laplace", "gaussian"]
     lost: Sequence[Sequence[str]]
 
     @property
     def sets(self) -> list[str]:
         """The names of the sets that were counted, that of all records among them."""
-        return list(dict.fromkeys(self.frame["set"].to_list()))
+        return list(dict.fromkeys(nw.from_native(self.frame, eager_only=True)["set"].to_list()))
 
 
-def noisy_cells(frame: Any, privacy: Mapping[str, Any]) -> NoisyCells:
+def noisy_cells(frame: IntoDataFrame, privacy: Mapping[str, Any]) -> NoisyCells:
     """The noisy counts of a release with that statement."""
     counts = privacy["counts"]
     return NoisyCells(frame, counts["noise"], counts.get("lost_sets", ()))

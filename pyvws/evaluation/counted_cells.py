@@ -194,10 +194,18 @@ class _Table(NamedTuple):
     variance: float
 
 
+class _Tables(NamedTuple):
+    """Whole tables by least squares, the weights of their parts, and tables with barred cells."""
+
+    joined: dict[str, _Table]
+    weights: dict[tuple[str, ...], float]
+    barred: dict[str, _Table]
+
+
 def _tables(
     rows: Iterable[_Row], variances: Mapping[float, float], schema: Schema | None
-) -> tuple[dict[str, _Table], dict[tuple[str, ...], float], dict[str, _Table]]:
-    """Whole tables by least squares, the weights of their parts, and tables with barred cells.
+) -> _Tables:
+    """The tables of a release.
 
     A whole table has a count for all combinations of the codes of the schema's columns. The number
     of records is one. In a table with barred cells these have no record.
@@ -222,7 +230,8 @@ def _tables(
             barred[name] = _Table(columns, counts, variance)
     joined, weights = _least_squares(whole)
     total = joined.get(OF_ALL, total)
-    return joined | {OF_ALL: total._replace(counts=np.maximum(total.counts, 1.0))}, weights, barred
+    total = total._replace(counts=np.maximum(total.counts, 1.0))
+    return _Tables(joined | {OF_ALL: total}, weights, barred)
 
 
 def _least_squares(
@@ -267,16 +276,14 @@ def _subsets(columns: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
 class CountedFigures:
     """Counts and shares of cells, with intervals, from noisy counts alone.
 
-    - `joined`, `weights`, `barred`: As `_tables` gives them.
+    - `tables`: Those of the release.
     - `codes`: The codes of levels, points of mass and missing codes, by column.
     - `tails`: How many standard errors of its noise a count's interval goes to each side, by set.
     - `normal`: How many a share's interval goes.
     - `population`: Whether figures are of the population, and not of the table.
     """
 
-    joined: Mapping[str, _Table]
-    weights: Mapping[tuple[str, ...], float]
-    barred: Mapping[str, _Table]
+    tables: _Tables
     codes: Mapping[str, Mapping[str, int]]
     tails: Mapping[str, float]
     normal: float
@@ -301,7 +308,7 @@ class CountedFigures:
         }
         variances = {scale: variance for scale, (_, variance) in widths.items()}
         tables = _tables(rows, variances, schema)
-        return cls(*tables, codes, tails, normal, of == "population")
+        return cls(tables, codes, tails, normal, of == "population")
 
     def of_cell(
         self, cell: Mapping[str, str], asked: CellStatistic
@@ -319,7 +326,7 @@ class CountedFigures:
         if summed is None:
             return None
         name, [number], [[variance]] = summed
-        total = float(self.joined[OF_ALL].counts)
+        total = float(self.tables.joined[OF_ALL].counts)
         share = min(max(number / total, 0.0), 1.0)
         return [self._figure(number, variance, self.tails[name], total * share * (1.0 - share))]
 
@@ -372,8 +379,10 @@ class CountedFigures:
         with barred cells gives its own cells alone.
         """
         asked = {*cell, *filter(None, [column])}
-        having = {k: own for k, own in self.joined.items() if asked <= {*own.columns}}
-        having |= {} if having else {k: x for k, x in self.barred.items() if asked == {*x.columns}}
+        having = {k: own for k, own in self.tables.joined.items() if asked <= {*own.columns}}
+        having |= (
+            {} if having else {k: x for k, x in self.tables.barred.items() if asked == {*x.columns}}
+        )
         if column in cell or not having:
             return None
         name, table = min(having.items(), key=lambda own: own[1].counts.size)
@@ -388,7 +397,7 @@ class CountedFigures:
                 return None
             sums[(place, *at)] = 1.0
         numbers = (sums * table.counts).reshape(len(levels), -1).sum(axis=1)
-        if name in self.barred or not table.variance:  # Its own counts, or an exact number.
+        if name in self.tables.barred or not table.variance:  # Its own counts, or an exact number.
             return name, numbers, np.eye(len(levels)) * table.variance
         covariance = np.zeros((len(levels), len(levels)))
         for own in _subsets(table.columns):
@@ -398,7 +407,7 @@ class CountedFigures:
                 part = part - part.mean(axis=axis, keepdims=True)
             repeated = table.counts.size * len(levels) / part.size
             part = part.reshape(len(levels), -1)
-            covariance += part @ part.T / (self.weights[own] * repeated**2)
+            covariance += part @ part.T / (self.tables.weights[own] * repeated**2)
         return name, numbers, covariance
 
 

@@ -35,12 +35,13 @@ from pyvws.mechanisms.counts.chosen_cells import (
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes, CountedColumn
 from pyvws.mechanisms.counts.counting import CellCounting, CountedRecords
-from pyvws.mechanisms.counts.lost_sets import lost_sets, named_sets
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
     bought_number,
     bought_tables,
+    lost_sets,
+    named_sets,
     of_cells,
     of_set,
 )

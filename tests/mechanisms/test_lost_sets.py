@@ -6,8 +6,7 @@ from scipy.special import gammaincc
 from scipy.stats import chi2, laplace
 
 import pyvws as vws
-from pyvws.mechanisms.counts.lost_sets import lost_sets, named_sets
-from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.measurements import Measurements, lost_sets, named_sets
 from pyvws.mechanisms.counts.workload import workload
 
 _LEVELS = ("1", "2", "3", "4", "5", "6")

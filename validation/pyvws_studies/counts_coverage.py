@@ -8,8 +8,8 @@ counted.
 
 Figures are the shares of cells of margins, pairs and triples. Their truth is the population's
 share, or that of the confidential table. Pairs of cells whose share is two points or more off the
-product of their margins are strong pairs, and stand apart too. Beside the intervals of the combining rules [rubin1987]
-stand those of the confidential records, those of one imputed dataset which takes it for data, and
+product of their margins are strong pairs, and stand apart too. Beside the intervals of the
+combining rules [rubin1987] stand those of the confidential records, those of one imputed dataset which takes it for data, and
 those of the noisy counts themselves by least squares, which no model enters.
 """
 
@@ -290,9 +290,9 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
                 shown.append(_table(run, name, own))
     text = (
         "Each entry is the share of intervals that hold the truth, in percent, with the mean width "
-        "of the intervals. Figures that were counted are margins and measured pairs. Strong pairs are "
-        "the measured ones that are 2 points or more off the product of their margins. Others rest "
-        "on the model. A line says what the intervals are made of, and what their truth is.",
+        "of the intervals. Figures that were counted are margins and measured pairs. Strong pairs "
+        "are the measured ones that are 2 points or more off the product of their margins. Others "
+        "rest on the model. A line says what the intervals are made of, and what their truth is.",
     )
     return write_report(out, shown, tables={"coverage.csv": lines}, text=text, pictures={})
 

@@ -115,7 +115,7 @@ def counted_cells(
     rows = _read(counts)
     widths = {row.scale: _width_and_variance(row.scale, noise, level) for row in rows}
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
-    noisy = _tables(rows, {x: variance for x, (_, variance) in widths.items()}, schema)[0]
+    noisy = _tables(rows, {x: variance for x, (_, variance) in widths.items()}, schema).joined
     total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
     places = dict.fromkeys(noisy, 0)
     found: float

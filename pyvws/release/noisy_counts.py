@@ -41,7 +41,6 @@ from pyvws.mechanisms.counts.measurements import (
     bought_number,
     bought_tables,
     lost_sets,
-    named_sets,
     of_cells,
     of_set,
 )
@@ -237,7 +236,7 @@ def counts_run(
     )
     if lost:
         warnings.warn(
-            f"The records do not hold the noisy counts of {named_sets(lost)}. For these columns "
+            f"The records do not hold the noisy counts of {', '.join(map(' by '.join, lost))}. For these columns "
             "together, pyvws tabulate takes counts and shares from counts.parquet.",
             ConvergenceWarning,
             stacklevel=5,

@@ -6,7 +6,7 @@ from scipy.special import gammaincc
 from scipy.stats import chi2, laplace
 
 import pyvws as vws
-from pyvws.mechanisms.counts.measurements import Measurements, lost_sets, named_sets
+from pyvws.mechanisms.counts.measurements import Measurements, lost_sets
 from pyvws.mechanisms.counts.workload import workload
 
 _LEVELS = ("1", "2", "3", "4", "5", "6")
@@ -64,8 +64,3 @@ def test_the_size_of_noise_has_the_distributions_that_chances_are_taken_of() -> 
     assert (size > 8.0).mean() == pytest.approx(gammaincc(5, 8.0), abs=0.01)
     square = (rng.normal(size=(20_000, 5)) ** 2).sum(axis=1)
     assert (square > 8.0).mean() == pytest.approx(chi2.sf(8.0, 5), abs=0.015)
-
-
-def test_sets_in_words() -> None:
-    assert named_sets([("a", "b"), ("c",)]) == "a by b, c"
-    assert named_sets([("a", "b")] * 7).endswith("a by b and 2 more sets")

@@ -9,8 +9,8 @@ counted.
 Figures are the shares of cells of margins, pairs and triples. Their truth is the population's
 share, or that of the confidential table. Pairs of cells whose share is two points or more off the
 product of their margins are strong pairs, and stand apart too. Beside the intervals of the
-combining rules [rubin1987] stand those of the confidential records, those of one imputed dataset which takes it for data, and
-those of the noisy counts themselves by least squares, which no model enters.
+combining rules [rubin1987] stand those of the confidential records, and those of one imputed
+dataset which takes it for data. Those of the noisy counts come by least squares, without a model.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, gammaincc, stdtr
 
 from pyvws._base.checks import Floats
-from pyvws._base.phrase import counted
 from pyvws.mechanisms.counts.chosen_cells import FineCells, FineCounts
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload, usual_shares
@@ -25,7 +24,6 @@ CodesByName = Callable[[Records, str], Codes]
 """The codes (N,) of the records in a number's cells or classes, -1 for none."""
 
 _CHANCE: Final = 0.04  # Sets that each test names in a release by noise alone, on average.
-_NAMED: Final = 5
 _NORMAL: Final = 1e6  # Degrees of freedom, of about a normal distribution.
 _OF_ROUNDNESS: Final = 0.1  # Of the share of a number's fine cells, that of how round it is.
 
@@ -241,13 +239,6 @@ def lost_sets(noisy: Measurements, datasets: Sequence[Codes]) -> list[tuple[str,
     among = np.where(stands := standing * sets < _CHANCE, stands.sum(), sets)
     named = np.minimum(2.0 * by_cells * sets, lost * among)
     return [table.sets[q] for q in np.argsort(named, kind="stable") if named[q] < _CHANCE]
-
-
-def named_sets(sets: Sequence[Sequence[str]]) -> str:
-    """The first sets in words, by the names of their columns, and how many more there are."""
-    more = len(sets) - _NAMED
-    words = ", ".join(" by ".join(columns) for columns in sets[:_NAMED])
-    return words + (f" and {counted(more, 'more set')}" if more > 0 else "")
 
 
 def _chances_of_tie(

@@ -235,9 +235,10 @@ def counts_run(
         ),
     )
     if lost:
+        named = ", ".join(map(" by ".join, lost))
         warnings.warn(
-            f"The records do not hold the noisy counts of {', '.join(map(' by '.join, lost))}. For these columns "
-            "together, pyvws tabulate takes counts and shares from counts.parquet.",
+            f"The records do not hold the noisy counts of {named}. For these columns together "
+            "pyvws tabulate takes counts and shares from counts.parquet.",
             ConvergenceWarning,
             stacklevel=5,
         )

@@ -174,16 +174,16 @@ class NoisyCells:
     noise: Literal["laplace", "gaussian"]
     lost: Sequence[Sequence[str]]
 
+    @classmethod
+    def of(cls, frame: IntoDataFrame, privacy: Mapping[str, Any]) -> Self:
+        """Those of a release with that statement."""
+        counts = privacy["counts"]
+        return cls(frame, counts["noise"], counts.get("lost_sets", ()))
+
     @property
     def sets(self) -> list[str]:
         """The names of the sets that were counted, that of all records among them."""
         return list(dict.fromkeys(nw.from_native(self.frame, eager_only=True)["set"].to_list()))
-
-
-def noisy_cells(frame: IntoDataFrame, privacy: Mapping[str, Any]) -> NoisyCells:
-    """The noisy counts of a release with that statement."""
-    counts = privacy["counts"]
-    return NoisyCells(frame, counts["noise"], counts.get("lost_sets", ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class SeveralDatasets:
             said["draw_of_dataset"] = given["draw_of_dataset"]
         known = next(filter(None, (schema, Schema.parse(datasets.schema))), None)
         sets = [table for table in datasets.public_tables.values() if "set" in table]
-        cells = [noisy_cells(table, datasets.privacy) for table in sets]
+        cells = [NoisyCells.of(table, datasets.privacy) for table in sets]
         own = noise_of_records(datasets.privacy, len(datasets.datasets[0]))
         return cls(datasets.datasets, known, given | said, next(iter(cells), None), own)
 

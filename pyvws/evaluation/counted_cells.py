@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
@@ -31,7 +31,7 @@ from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.errors import InputError
 from pyvws.evaluation.combining_rules import OF, NoisyCells
 from pyvws.evaluation.public_cells import CellStatistic
-from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.mechanisms.counts.coding import CountedColumn, counted_columns
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema
 
@@ -161,6 +161,10 @@ def _width_and_variance(
     return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), float(mass @ z**2)
 
 
+def _columns(schema: Schema | None) -> dict[str, CountedColumn]:
+    return {k: x for own in filter(None, [schema]) for k, x in counted_columns(own).items()}
+
+
 class _Row(NamedTuple):
     """A row of counts.parquet."""
 
@@ -210,7 +214,7 @@ def _tables(
     A whole table has a count for all combinations of the codes of the schema's columns. The number
     of records is one. In a table with barred cells these have no record.
     """
-    known = {} if schema is None else counted_columns(schema)
+    known = _columns(schema)
     by_set: dict[str, list[_Row]] = {}
     for row in rows:
         by_set.setdefault(row.set, []).append(row)
@@ -290,7 +294,9 @@ class CountedFigures:
     population: bool
 
     @classmethod
-    def read(cls, cells: NoisyCells, schema: Schema, *, of: str, level: float) -> CountedFigures:
+    def read(
+        cls, cells: NoisyCells, schema: Schema | None, *, of: str, level: float
+    ) -> CountedFigures:
         """The figures of a release; InputError for a table that is no counts.parquet."""
         rows, normal = _read(cells.frame), float(ndtri(0.5 + 0.5 * level))
         widths = {
@@ -299,7 +305,7 @@ class CountedFigures:
         }
         codes = {
             name: {part: code for code, part in enumerate(column.parts) if part is not None}
-            for name, column in counted_columns(schema).items()
+            for name, column in _columns(schema).items()
         }
         tails = {
             row.set: max(normal, half / math.sqrt(variance)) if variance else normal

@@ -417,7 +417,7 @@ def tabulate(
         raise UsageError.by("laplace-without-original")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
     direct_figures = None
-    if several.counted and schema and rules["of"] and not (weights or strata or clusters):
+    if several.counted and rules["of"] and not (weights or strata or clusters):
         direct_figures = CountedFigures.read(several.counted, schema, of=rules["of"], level=level)
     estimates = [estimates_by_cell(dataset, plan) for dataset in records]
     figures = []

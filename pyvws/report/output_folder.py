@@ -17,7 +17,7 @@ import polars as pl
 
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError, PyvwsError
-from pyvws.evaluation.combining_rules import NoisyCells, noisy_cells
+from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.report.released_columns import (
     AS_LEFT,
     ColumnValues,

@@ -268,9 +268,8 @@ def counts_beside(paths: Sequence[Path]) -> tuple[NoisyCells | None, str | None]
         raise InputError.by("output-several-releases")
     with as_left(having[0]):
         privacy = _json(having[0] / "privacy.json")
-        return noisy_cells(_parquet(having[0] / "counts.parquet"), privacy), records_counted(
-            privacy
-        )
+        cells = NoisyCells.of(_parquet(having[0] / "counts.parquet"), privacy)
+        return cells, records_counted(privacy)
 
 
 def records_counted(privacy: Mapping[str, Any]) -> str | None:

@@ -44,9 +44,8 @@ def combine(
     from pyvws.report.output_folder import counts_beside, refuse_systematic
 
     choice(kind, "--kind", ("partial", "full"))
-    counts = counts_beside(synthetic)
+    counts, capped = counts_beside(synthetic)
     rule = rule_of_files(synthetic, of)
-    capped = None if counts is None else counts.records
     read = read_synthetic(synthetic, schema)
     files, datasets = read.files, read.datasets
     if kind == "full":

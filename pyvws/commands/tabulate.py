@@ -23,8 +23,8 @@ from pyvws.commands.output import (
 from pyvws.sheet import Sheet, number
 
 if TYPE_CHECKING:
+    from pyvws.evaluation.combining_rules import NoisyCells
     from pyvws.evaluation.published_table import PublishedTable
-    from pyvws.report.output_folder import CountsBeside
     from pyvws.tables.schema.schema import Schema
 
 
@@ -80,8 +80,8 @@ def tabulate(
 
     The cells are the levels of the schema, whether a record has them or not. Works on files made by
     any tool. With --original the same figures by the Laplace mechanism stand beside them; they
-    spend --epsilon again. With --counted nothing but the noisy counts of a release is read: the
-    intervals need no model.
+    spend --epsilon again. Counts and shares of cells that noisy-counts measured come from its noisy
+    counts. With --counted nothing else of a release is read.
 
     With --by-unit the records are units, such as households.
 
@@ -105,12 +105,13 @@ def tabulate(
     choice(kind, "--kind", ("partial", "full"))
     if out is not None:
         check_folder(out, overwrite=overwrite)
-    counts = counts_beside(synthetic)
+    counts, capped = counts_beside(synthetic)
     rule = rule_of_files(synthetic, of)
-    capped = None if counts is None else counts.records
     if counted:
         known = chosen_schema(synthetic, schema)
-        _counted(counts, rule["of"], level, known, out, overwrite, quiet=quiet, as_json=as_json)
+        _counted(
+            counts, capped, rule["of"], level, known, out, overwrite, quiet=quiet, as_json=as_json
+        )
         return
     levels = read_numbers(at, "--at", two=False)
     read = read_synthetic(synthetic, schema)
@@ -137,7 +138,7 @@ def tabulate(
         level=level,
         kind="partial" if kind == "partial" else "full",
         **rule,
-        counted=() if counts is None else counts.sets,
+        counted=None if by_unit is not None else counts,
         noise_of_records=noise,
         original=None if original is None else read_table(original).with_codes,
         epsilon=epsilon,
@@ -149,7 +150,8 @@ def tabulate(
 
 
 def _counted(
-    counts: CountsBeside | None,
+    counts: NoisyCells | None,
+    capped: str | None,
     of_what: Literal["population", "table"],
     level: float,
     schema: Schema | None,
@@ -169,7 +171,7 @@ def _counted(
 
     if counts is None:
         raise UsageError.by("counted-without-counts")
-    of_records = counts.records or f"the {of_what}"
+    of_records = capped or f"the {of_what}"
     asked: Any = {"of": of_what, "level": level, "schema": schema}
     cells = counted_cells(counts.frame, noise=counts.noise, **asked)
     if out is not None:
@@ -182,12 +184,12 @@ def _counted(
         ("cell", "count", *ends, "share", *ends),
         [(f"{name}: {label}", *numbers) for name, label, *numbers in rows],
         notes=[
-            f"Counts are of {counts.records or 'the confidential table'}, by least squares over "
+            f"Counts are of {capped or 'the confidential table'}, by least squares over "
             "all sets in whole cells. The level holds for each cell alone.",
-            *of_capped(counts.records),
+            *of_capped(capped),
         ],
         facts={
-            "of": counts.records or of_what,
+            "of": capped or of_what,
             "level": level,
             "noise": counts.noise,
             "rows": [dict(zip(cells, row, strict=True)) for row in rows],

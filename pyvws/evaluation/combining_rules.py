@@ -31,8 +31,9 @@ from dataclasses import dataclass
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
+import narwhals as nw
 import numpy as np
-from narwhals.typing import IntoFrame
+from narwhals.typing import IntoDataFrame, IntoFrame
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
@@ -161,20 +162,45 @@ Datasets: TypeAlias = Sequence[IntoFrame] | Released
 
 
 @dataclass(frozen=True, slots=True)
+class NoisyCells:
+    """The noisy counts of a release, as its counts.parquet has them.
+
+    - `frame`: With the columns `set`, `cell`, `label`, `count` and `scale`.
+    - `noise`: The kind of the discrete noise, as the statement says it.
+    - `lost`: The columns of each set whose noisy counts the datasets do not hold.
+    """
+
+    frame: IntoDataFrame
+    noise: Literal["laplace", "gaussian"]
+    lost: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, frame: IntoDataFrame, privacy: Mapping[str, Any]) -> Self:
+        """Those of a release with that statement."""
+        counts = privacy["counts"]
+        return cls(frame, counts["noise"], counts.get("lost_sets", ()))
+
+    @property
+    def sets(self) -> list[str]:
+        """The names of the sets that were counted, that of all records among them."""
+        return list(dict.fromkeys(nw.from_native(self.frame, eager_only=True)["set"].to_list()))
+
+
+@dataclass(frozen=True, slots=True)
 class SeveralDatasets:
     """Synthetic tables, and what is known of how they were made.
 
     - `tables`: The datasets as they were given, a list where a release was given.
     - `schema`: What their columns hold, if known.
     - `rule`: Arguments of `combine`.
-    - `counted`: The sets that noisy counts measured, as counts.parquet names them.
+    - `counted`: The noisy counts of their release, if any.
     - `noise`: `noise_of_records`, for figures that grow with the number of records.
     """
 
     tables: Any
     schema: Schema | None
     rule: dict[str, Any]
-    counted: Sequence[str] = ()
+    counted: NoisyCells | None = None
     noise: float = 0.0
 
     @classmethod
@@ -182,7 +208,7 @@ class SeveralDatasets:
         cls,
         datasets: Datasets,
         schema: Schema | None,
-        counted: Sequence[str] = (),
+        counted: NoisyCells | None = None,
         noise: float = 0.0,
         **given: Any,
     ) -> Self:
@@ -198,10 +224,10 @@ class SeveralDatasets:
         if given["draw_of_dataset"] is not None:
             said["draw_of_dataset"] = given["draw_of_dataset"]
         known = next(filter(None, (schema, Schema.parse(datasets.schema))), None)
-        sets = {name: table for name, table in datasets.public_tables.items() if "set" in table}
-        measured = [name for table in sets.values() for name in table["set"].unique()]
+        sets = [table for table in datasets.public_tables.values() if "set" in table]
+        cells = [NoisyCells.of(table, datasets.privacy) for table in sets]
         own = noise_of_records(datasets.privacy, len(datasets.datasets[0]))
-        return cls(datasets.datasets, known, given | said, counted or measured, own)
+        return cls(datasets.datasets, known, given | said, next(iter(cells), None), own)
 
 
 @dataclass(frozen=True, slots=True)

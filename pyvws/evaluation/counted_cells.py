@@ -10,13 +10,15 @@ Sets of all combinations of their columns' codes share margins: with the schema,
 squares over all of them takes the place of S. Noise is alike in the cells of a set, so each part of
 a table that some columns alone have (its analysis of variance) is the mean of the sets that have
 these columns, by the inverse of their variances. Records that have no cell in some of the sets make
-it wrong by as many records at most.
+it wrong by as many records at most. A sum over cells of a joined table has the variance of its own
+parts, so margins and shares within margins follow with theirs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any, Final, Literal, NamedTuple
 
@@ -27,14 +29,16 @@ from scipy.special import ndtri
 
 from pyvws._base.checks import Floats, choice, open_unit_interval
 from pyvws.errors import InputError
-from pyvws.evaluation.combining_rules import OF
-from pyvws.mechanisms.counts.coding import counted_columns
+from pyvws.evaluation.combining_rules import OF, NoisyCells
+from pyvws.evaluation.public_cells import CellStatistic
+from pyvws.mechanisms.counts.coding import CountedColumn, counted_columns
 from pyvws.mechanisms.counts.workload import OF_ALL
 from pyvws.tables.schema.schema import Schema
 
 COLUMNS: Final = ("set", "cell", "label", "count", "scale")
 """The columns of counts.parquet of a release."""
 
+_SURE: Final = 4.0  # Deviations of a sum of noisy counts that shares are taken of.
 _FAR: Final = 40.0  # Scales: what lies beyond has a chance below 1e-17.
 
 
@@ -107,33 +111,16 @@ def counted_cells(
     ([144, 245], [156, 257], [0.375, 0.627])
     """
     choice(of, "of", OF)
-    upper = 0.5 + 0.5 * open_unit_interval(level, "level")
-    frame = nw.from_native(counts, eager_only=True)
-    lacking = [name for name in COLUMNS if name not in frame.columns]
-    if lacking:
-        raise InputError.by("counts-lack-columns", lacking=", ".join(lacking))
-    whole = {name: frame[name].to_list() for name in COLUMNS}
-    rows = list(zip(*(whole[name] for name in ("set", "label", "count", "scale")), strict=True))
-    (*_, n, n_scale), *more = [row for row in rows if row[0] == OF_ALL] or [(0,) * 4]
-    if more or n < 1:
-        raise InputError.by("counts-without-total")
-    widths = {scale: _width_and_variance(scale, noise, level) for scale in {*whole["scale"]}}
+    z = float(ndtri(0.5 + 0.5 * open_unit_interval(level, "level")))
+    rows = _read(counts)
+    widths = {row.scale: _width_and_variance(row.scale, noise, level) for row in rows}
     columns: dict[str, list[Any]] = {name: [] for name in _RETURNED}
-    z = float(ndtri(upper))
-    total, of_total = float(n), widths[n_scale][1]
-    known = [counted_columns(own) for own in filter(None, [schema])]
-    sizes = {column: own.size for columns in known for column, own in columns.items()}
-    variances = {scale: variance for scale, (_, variance) in widths.items()}
-    noisy = _whole_tables(rows, variances, sizes)
-    if n_scale > 0.0:
-        noisy[OF_ALL] = _Table((), np.array(total), of_total)
-    noisy = _least_squares(noisy)
-    if n_scale > 0.0:
-        total, of_total = max(1.0, float(noisy[OF_ALL].counts)), noisy[OF_ALL].variance
+    noisy = _tables(rows, {x: variance for x, (_, variance) in widths.items()}, schema).joined
+    total, of_total = float(noisy[OF_ALL].counts), noisy[OF_ALL].variance
     places = dict.fromkeys(noisy, 0)
     found: float
     half: float
-    for name, label, count, scale in rows:
+    for name, _, label, count, scale in rows:
         if name == OF_ALL:
             continue
         half, variance = widths[scale]
@@ -174,6 +161,32 @@ def _width_and_variance(
     return int(np.searchsorted(at_least, level * (1.0 - 1e-12))), float(mass @ z**2)
 
 
+def _columns(schema: Schema | None) -> dict[str, CountedColumn]:
+    return {k: x for own in filter(None, [schema]) for k, x in counted_columns(own).items()}
+
+
+class _Row(NamedTuple):
+    """A row of counts.parquet."""
+
+    set: str
+    cell: int
+    label: str
+    records: int
+    scale: float
+
+
+def _read(counts: IntoDataFrame) -> list[_Row]:
+    frame = nw.from_native(counts, eager_only=True)
+    lacking = [name for name in COLUMNS if name not in frame.columns]
+    if lacking:
+        raise InputError.by("counts-lack-columns", lacking=", ".join(lacking))
+    rows = [*map(_Row._make, zip(*(frame[name].to_list() for name in COLUMNS), strict=True))]
+    total = [row.records for row in rows if row.set == OF_ALL]
+    if len(total) != 1 or total[0] < 1:
+        raise InputError.by("counts-without-total")
+    return rows
+
+
 class _Table(NamedTuple):
     """The counts of all combinations of codes, an axis for each of the `columns`.
 
@@ -185,27 +198,53 @@ class _Table(NamedTuple):
     variance: float
 
 
-def _whole_tables(
-    rows: Iterable[tuple[str, str, int, float]],
-    variances: Mapping[float, float],
-    sizes: Mapping[str, int],
-) -> dict[str, _Table]:
-    """The sets whose cells are all combinations of the codes of columns of those sizes."""
-    by_set: dict[str, list[tuple[int, float]]] = {}
-    for name, _, count, scale in rows:
-        by_set.setdefault(name, []).append((count, scale))
-    tables = {}
+class _Tables(NamedTuple):
+    """Whole tables by least squares, the weights of their parts, and tables with barred cells."""
+
+    joined: dict[str, _Table]
+    weights: dict[tuple[str, ...], float]
+    barred: dict[str, _Table]
+
+
+def _tables(
+    rows: Iterable[_Row], variances: Mapping[float, float], schema: Schema | None
+) -> _Tables:
+    """The tables of a release.
+
+    A whole table has a count for all combinations of the codes of the schema's columns. The number
+    of records is one. In a table with barred cells these have no record.
+    """
+    known = _columns(schema)
+    by_set: dict[str, list[_Row]] = {}
+    for row in rows:
+        by_set.setdefault(row.set, []).append(row)
+    [of_all] = by_set.pop(OF_ALL)
+    total = _Table((), np.array(float(of_all.records)), variances[of_all.scale])
+    whole, barred = ({OF_ALL: total} if total.variance else {}), {}
     for name, own in by_set.items():
-        columns, variance = tuple(name.split(":")), variances[own[0][1]]
-        shape = tuple(sizes.get(column, 0) for column in columns)
-        if math.prod(shape) == len(own) and variance > 0.0:
-            counts = np.array([count for count, _ in own], dtype=np.float64)
-            tables[name] = _Table(columns, counts.reshape(shape), variance)
-    return tables
+        columns, variance = tuple(name.split(":")), variances[own[0].scale]
+        if not all(column in known for column in columns) or not variance:
+            continue
+        counts = np.zeros([known[column].size for column in columns])
+        if counts.size == len(own):
+            counts.flat[:] = [row.records for row in own]
+            whole[name] = _Table(columns, counts, variance)
+        elif counts.size > max(row.cell for row in own):
+            counts.flat[[row.cell for row in own]] = [row.records for row in own]
+            barred[name] = _Table(columns, counts, variance)
+    joined, weights = _least_squares(whole)
+    total = joined.get(OF_ALL, total)
+    total = total._replace(counts=np.maximum(total.counts, 1.0))
+    return _Tables(joined | {OF_ALL: total}, weights, barred)
 
 
-def _least_squares(tables: Mapping[str, _Table]) -> dict[str, _Table]:
-    """Tables that agree on the margins that they share, by generalised least squares."""
+def _least_squares(
+    tables: Mapping[str, _Table],
+) -> tuple[dict[str, _Table], dict[tuple[str, ...], float]]:
+    """Tables that agree on the margins that they share, by generalised least squares.
+
+    Beside them are the weights of their parts, by the parts' columns.
+    """
     sums: dict[tuple[str, ...], tuple[Floats, float]] = {}
     for columns, counts, variance in tables.values():
         for own in _subsets(columns):
@@ -230,11 +269,152 @@ def _least_squares(tables: Mapping[str, _Table]) -> dict[str, _Table]:
             kept = math.prod(1.0 - 1.0 / size for size in part.shape)
             variance += kept / (weight * repeated**2)
         found[name] = _Table(columns, joined, variance)
-    return found
+    return found, {own: weight for own, (_, weight) in sums.items()}
 
 
 def _subsets(columns: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     return chain.from_iterable(combinations(columns, k) for k in range(len(columns) + 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedFigures:
+    """Counts and shares of cells, with intervals, from noisy counts alone.
+
+    - `tables`: Those of the release.
+    - `codes`: The codes of levels, points of mass and missing codes, by column.
+    - `tails`: How many standard errors of its noise a count's interval goes to each side, by set.
+    - `normal`: How many a share's interval goes.
+    - `population`: Whether figures are of the population, and not of the table.
+    """
+
+    tables: _Tables
+    codes: Mapping[str, Mapping[str, int]]
+    tails: Mapping[str, float]
+    normal: float
+    population: bool
+
+    @classmethod
+    def read(
+        cls, cells: NoisyCells, schema: Schema | None, *, of: str, level: float
+    ) -> CountedFigures:
+        """The figures of a release; InputError for a table that is no counts.parquet."""
+        rows, normal = _read(cells.frame), float(ndtri(0.5 + 0.5 * level))
+        widths = {
+            scale: _width_and_variance(scale, cells.noise, level)
+            for scale in {row.scale for row in rows}
+        }
+        codes = {
+            name: {part: code for code, part in enumerate(column.parts) if part is not None}
+            for name, column in _columns(schema).items()
+        }
+        tails = {
+            row.set: max(normal, half / math.sqrt(variance)) if variance else normal
+            for row in rows
+            for half, variance in [widths[row.scale]]
+        }
+        variances = {scale: variance for scale, (_, variance) in widths.items()}
+        tables = _tables(rows, variances, schema)
+        return cls(tables, codes, tails, normal, of == "population")
+
+    def of_cell(
+        self, cell: Mapping[str, str], asked: CellStatistic
+    ) -> list[dict[str, float]] | None:
+        """A statistic's figures (of its points) in a cell; None where no set has them."""
+        if asked.kind == "count":
+            return self._count(cell)
+        if asked.kind == "share":
+            return self._shares(cell, asked.column, asked.points)
+        return None
+
+    def _count(self, cell: Mapping[str, str]) -> list[dict[str, float]] | None:
+        """The number of records of a cell, by the labels of its columns; None if not counted."""
+        summed = self._summed(cell, "", ("",))
+        if summed is None:
+            return None
+        name, [number], [[variance]] = summed
+        total = float(self.tables.joined[OF_ALL].counts)
+        share = min(max(number / total, 0.0), 1.0)
+        return [self._figure(number, variance, self.tails[name], total * share * (1.0 - share))]
+
+    def _shares(
+        self, cell: Mapping[str, str], column: str, levels: Sequence[str]
+    ) -> list[dict[str, float]] | None:
+        """The shares of levels of a column among a cell's records with one of the levels.
+
+        None where they were not counted, and of fewer records than noise leaves sure.
+        """
+        summed = self._summed(cell, column, levels)
+        if summed is None:
+            return None
+        _, numbers, covariance = summed
+        total, of_total = float(numbers.sum()), float(covariance.sum())
+        if total <= _SURE * math.sqrt(of_total):
+            return None
+        found = []
+        for number, own, between in zip(
+            numbers, covariance.diagonal(), covariance.sum(axis=1), strict=True
+        ):
+            share = float(number) / total
+            inside = min(max(share, 0.0), 1.0)
+            # The slope of a ratio [lumley2004].
+            variance = (own - 2.0 * inside * between + inside**2 * of_total) / total**2
+            sampling = inside * (1.0 - inside) / total
+            found.append(self._figure(share, variance, self.normal, sampling))
+        return found
+
+    def _figure(
+        self, estimate: float, noise: float, tail: float, sampling: float
+    ) -> dict[str, float]:
+        """The parts of a figure, of variances of its noise and of the sample; no end is below 0."""
+        noise, sampling = max(float(noise), 0.0), self.population * float(sampling)
+        half = math.sqrt(tail**2 * noise + self.normal**2 * sampling)
+        return {
+            "estimate": float(estimate),
+            "standard_error": math.sqrt(noise + sampling),
+            "df": math.inf,
+            "lower": max(0.0, float(estimate) - half),
+            "upper": max(0.0, float(estimate) + half),
+        }
+
+    def _summed(
+        self, cell: Mapping[str, str], column: str, levels: Sequence[str]
+    ) -> tuple[str, Floats, Floats] | None:
+        """A set, and the numbers (L,) of a cell's records by levels of a column, with covariance.
+
+        Whole tables agree on their margins, so the smallest that has the columns gives them. One
+        with barred cells gives its own cells alone.
+        """
+        asked = {*cell, *filter(None, [column])}
+        having = {k: own for k, own in self.tables.joined.items() if asked <= {*own.columns}}
+        having |= (
+            {} if having else {k: x for k, x in self.tables.barred.items() if asked == {*x.columns}}
+        )
+        if column in cell or not having:
+            return None
+        name, table = min(having.items(), key=lambda own: own[1].counts.size)
+        sums = np.zeros((len(levels), *table.counts.shape))
+        for place, level in enumerate(levels):
+            labels = {**cell, column: level}
+            at: list[Any] = [
+                self.codes[k].get(labels[k], -1) if k in labels else slice(None)
+                for k in table.columns
+            ]
+            if -1 in at:
+                return None
+            sums[(place, *at)] = 1.0
+        numbers = (sums * table.counts).reshape(len(levels), -1).sum(axis=1)
+        if name in self.tables.barred or not table.variance:  # Its own counts, or an exact number.
+            return name, numbers, np.eye(len(levels)) * table.variance
+        covariance = np.zeros((len(levels), len(levels)))
+        for own in _subsets(table.columns):
+            others = tuple(k + 1 for k, name in enumerate(table.columns) if name not in own)
+            part = sums.sum(axis=others)
+            for axis in range(1, part.ndim):
+                part = part - part.mean(axis=axis, keepdims=True)
+            repeated = table.counts.size * len(levels) / part.size
+            part = part.reshape(len(levels), -1)
+            covariance += part @ part.T / (self.tables.weights[own] * repeated**2)
+        return name, numbers, covariance
 
 
 def measured_columns(sets: Iterable[str]) -> list[frozenset[str]]:

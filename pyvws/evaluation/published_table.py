@@ -27,11 +27,12 @@ from pyvws.evaluation.combining_rules import (
     Combined,
     CombiningRule,
     Datasets,
+    NoisyCells,
     SeveralDatasets,
     combine,
     rule_named,
 )
-from pyvws.evaluation.counted_cells import is_measured, measured_columns
+from pyvws.evaluation.counted_cells import CountedFigures
 from pyvws.evaluation.laplace_table import (
     Weighing,
     laplace_figures,
@@ -41,17 +42,13 @@ from pyvws.evaluation.laplace_table import (
 )
 from pyvws.evaluation.original_and_datasets import OriginalAndDatasets
 from pyvws.evaluation.public_cells import (
-    CellStatistic,
     Levels,
     Names,
-    TablePlan,
     estimates_by_cell,
     read_records,
     table_plan,
 )
-from pyvws.evaluation.survey_estimates import (
-    SurveyEstimate,
-)
+from pyvws.evaluation.survey_estimates import SurveyEstimate
 from pyvws.sheet import InSheets, Sheet
 from pyvws.tables.files.frame import open_frame
 from pyvws.tables.schema.schema import Schema
@@ -72,9 +69,9 @@ class CellFigure:
     - `empty`: The number of datasets without such a record.
     - `laplace`, `laplace_noise`: The figure by the Laplace mechanism, and the standard error of its
       noise alone; NaN without confidential records. No standard error stands beside a quantile.
-    - `counted`: Whether noisy counts measured the figure, so that it does not rest on the model;
-      None for datasets of which that is unknown. Totals, means and quantiles of numbers rest on the
-      model within cells.
+    - `counted`: Whether the figure is that of noisy counts, so that neither it nor its interval
+      rests on the model; None for datasets of which that is unknown. Totals, means and quantiles
+      rest on the model within cells.
     """
 
     cell: tuple[str, ...]
@@ -131,6 +128,8 @@ class PublishedTable(InSheets):
         A sentence on weights that were exponents of the datasets' fit; empty without any.
     capped : str or None
         Which records the figures are of, where a cap leaves out others.
+    lost : tuple of tuple of str
+        Columns of sets whose noisy counts the datasets do not hold, of figures by the model.
     """
 
     by: tuple[str, ...]
@@ -146,6 +145,7 @@ class PublishedTable(InSheets):
     remark_on_laplace: str
     _backend: Any
     capped: str | None = None
+    lost: tuple[tuple[str, ...], ...] = ()
 
     @property
     def rule(self) -> CombiningRule:
@@ -250,6 +250,11 @@ class PublishedTable(InSheets):
             counted = sum(bool(figure.counted) for figure in self.figures)
             others = len(self.figures) - counted
             remarks.append(f"{counted} figures were counted. {others} others rest on the model.")
+        remarks += [
+            f"The datasets do not hold the noisy counts of {' by '.join(columns)}, and neither do "
+            "figures of these columns by the model."
+            for columns in self.lost
+        ]
         return remarks + of_capped(self.capped)
 
     @property
@@ -284,7 +289,7 @@ def tabulate(
     level: float = 0.95,
     kind: Literal["partial", "full"] = "partial",
     of: Literal["population", "table"] | None = None,
-    counted: Sequence[str] = (),
+    counted: NoisyCells | None = None,
     noise_of_records: float = 0.0,
     size_ratio: float = 1.0,
     draw_of_dataset: Sequence[Any] | None = None,
@@ -323,8 +328,9 @@ def tabulate(
         As in `combine`.
     of : {"population", "table"}, optional
         As in `combine`.
-    counted : sequence of str
-        With `of`: the sets that noisy counts measured, as counts.parquet names them.
+    counted : NoisyCells, optional
+        With `of` and a schema: the noisy counts that the datasets follow, which give unweighted
+        counts and shares of their cells. A release has its own.
     noise_of_records : float
         As in `combine`, for counts and totals. A release says its own.
     size_ratio : float
@@ -410,7 +416,9 @@ def tabulate(
     elif epsilon is not None or ranges is not None:
         raise UsageError.by("laplace-without-original")
     records = [read_records(frame, plan, role) for role, frame in frames.items()]
-    sets = measured_columns(several.counted)
+    direct_figures = None
+    if several.counted and rules["of"] and not (weights or strata or clusters):
+        direct_figures = CountedFigures.read(several.counted, schema, of=rules["of"], level=level)
     estimates = [estimates_by_cell(dataset, plan) for dataset in records]
     figures = []
     for place, statistic in enumerate(plan.statistics):
@@ -418,19 +426,23 @@ def tabulate(
         own_rules = rules | {"noise_of_records": several.noise if grows else 0.0}
         for row, cell in enumerate(cells):
             sizes = np.array([of_dataset[place][row][0] for of_dataset in estimates])
+            labels = dict(zip(plan.by, cell, strict=True))
+            direct = direct_figures and direct_figures.of_cell(labels, statistic)
             for column, point in enumerate(statistic.points):
                 of_datasets = [of_dataset[place][row][1][column] for of_dataset in estimates]
                 figures.append(
                     CellFigure(
                         *(cell, statistic.kind, statistic.column, str(point)),
-                        **_joined(of_datasets, level, own_rules),
+                        **(direct[column] if direct else _joined(of_datasets, level, own_rules)),
                         records=float(sizes.mean()),
                         empty=int((sizes == 0).sum()),
                         laplace=float(beside[place][0][row, column]),
                         laplace_noise=float(beside[place][1][row, column]),
-                        counted=None if rules["of"] is None else _counted(statistic, plan, sets),
+                        counted=None if rules["of"] is None else bool(direct),
                     )
                 )
+    by_model = [{*plan.by, one.column} for one in figures if not one.counted]
+    lost = map(tuple, several.counted.lost if several.counted else ())
     return PublishedTable(
         by=tuple(plan.by),
         figures=tuple(figures),
@@ -441,6 +453,7 @@ def tabulate(
         level=level,
         epsilon=None if original is None else float(epsilon or 0.0),
         unit=None if original is None else unit,
+        lost=tuple(own for own in lost if any({*own} <= asked for asked in by_model)),
         weights_of_laplace=weighed.label,
         remark_on_laplace=weighed.remark,
         _backend=frames["dataset 1"].implementation,
@@ -460,13 +473,6 @@ def own_figures(table: IntoFrame, *, level: float = 0.95, **asked: Any) -> Float
         for one in estimates
     ]
     return np.array([(one.estimate, *one.interval(level)) for one in own])
-
-
-def _counted(statistic: CellStatistic, plan: TablePlan, sets: Sequence[frozenset[str]]) -> bool:
-    """Whether a set has the cells of a count, or those of the levels of a share."""
-    if statistic.kind not in ("count", "share") or plan.weights is not None:
-        return False
-    return is_measured([*plan.by, *filter(None, [statistic.column])], sets)
 
 
 def _joined(

@@ -40,6 +40,7 @@ from pyvws.mechanisms.counts.measurements import (
     bought_number,
     bought_tables,
     counts_columns,
+    lost_sets,
     of_cells,
     of_set,
 )
@@ -200,6 +201,7 @@ def counts_run(
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
+    lost = lost_sets(noisy, imputed.codes)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
@@ -222,6 +224,7 @@ def counts_run(
         deviation_of_records=noisy.deviation_of_records,
         predicted=predicted_k_marginals(imputed.codes),
         apart=imputed.apart if imputed.disagree else None,
+        lost=tuple(lost),
         best_file=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
         relies_on=ReliesOn(
@@ -234,6 +237,14 @@ def counts_run(
             },
         ),
     )
+    if lost:
+        named = ", ".join(map(" by ".join, lost))
+        warnings.warn(
+            f"The records do not hold the noisy counts of {named}. For these columns together "
+            "pyvws tabulate takes counts and shares from counts.parquet.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
     if imputed.disagree:
         warnings.warn(
             f"The chains disagree on {imputed.apart:.0%} of the counted sets. Raise sweeps "

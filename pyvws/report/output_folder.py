@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from pyvws._base.phrase import counted
 from pyvws.errors import InputError, PyvwsError
+from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.report.released_columns import (
     AS_LEFT,
     ColumnValues,
@@ -253,39 +254,22 @@ def _draw_behind(file: Path) -> tuple[Path, int] | None:
         return (file.parent.resolve(), draws[place - 1]) if known else None
 
 
-@dataclass(frozen=True, slots=True)
-class CountsBeside:
-    """The noisy counts of the release that files are of: counts.parquet, and the kind of noise.
-
-    `records` says which records they are of, as `records_counted` does.
-    """
-
-    frame: pl.DataFrame
-    noise: Literal["laplace", "gaussian"]
-    records: str | None
-
-    @property
-    def sets(self) -> list[str]:
-        """The names of the sets that were counted, that of all records among them."""
-        return self.frame["set"].unique(maintain_order=True).to_list()
-
-
-def counts_beside(paths: Sequence[Path]) -> CountsBeside | None:
+def counts_beside(paths: Sequence[Path]) -> tuple[NoisyCells | None, str | None]:
     """The noisy counts beside released files or in an output folder; None without any.
 
+    Beside them are the records that they are of, as `records_counted` says it.
     Nothing confidential is read. Raises InputError for files of several such releases.
     """
     folders = dict.fromkeys(map(_release_of, paths))
     having = [folder for folder in folders if (folder / "counts.parquet").is_file()]
     if not having:
-        return None
+        return None, None
     if len(having) > 1:
         raise InputError.by("output-several-releases")
     with as_left(having[0]):
         privacy = _json(having[0] / "privacy.json")
-        noise, records = privacy["counts"]["noise"], records_counted(privacy)
-        frame = _parquet(having[0] / "counts.parquet")
-        return CountsBeside(frame.select("set", "cell", "label", "count", "scale"), noise, records)
+        cells = NoisyCells.of(_parquet(having[0] / "counts.parquet"), privacy)
+        return cells, records_counted(privacy)
 
 
 def records_counted(privacy: Mapping[str, Any]) -> str | None:

@@ -35,7 +35,7 @@ from pyvws.tables.files.labels import as_number
 from pyvws.tables.files.read import CSV_NULLS
 from pyvws.tables.schema.write_values import Content, content_of, says_content
 
-_SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains")
+_SHORT_OF: Final = ("problems", "problems-of-draws", "counts-chains", "counts-lost")
 _ENOUGH: Final = 8  # A violin needs this many datasets; the table shows fewer datasets.
 
 

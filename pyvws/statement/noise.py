@@ -156,6 +156,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `deviation_of_records`: That of the noise of the number of records; 0 without noise.
     - `predicted`: The k-marginal scores that the datasets predict of each of them, by the size of
       the sets of columns; none of one dataset.
+    - `lost`: The columns of each set whose noisy counts the datasets do not hold.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     """
@@ -174,6 +175,7 @@ class NoisyCountsStatement(NoiseStatement):
     deviation_of_records: float
     predicted: Mapping[str, float] = field(default_factory=dict)
     apart: float | None = None
+    lost: tuple[tuple[str, ...], ...] = ()
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
 
@@ -219,6 +221,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-model": True,
             "counts-best-file": self.best_file,
             "counts-chains": self.apart is not None,
+            "counts-lost": bool(self.lost),
             "counts-unknown": True,
             "counts-cap": self.unit is not None,
             **self._other_releases,
@@ -234,6 +237,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-delta": {"delta": self.delta},
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
             "counts-chains": {"share": self.apart},
+            "counts-lost": {"sets": ", ".join(":".join(columns) for columns in self.lost)},
         }
         return [Phrase(key, values.get(key, {})) for key, holds in applies.items() if holds]
 
@@ -273,5 +277,6 @@ class NoisyCountsStatement(NoiseStatement):
                 "public_seed": self.public_seed,
                 **({"best_file": True} if self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
+                **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
             },
         }

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,13 +12,16 @@ from hypothesis import strategies as st
 
 import pyvws as vws
 from pyvws import InputError, combine
+from pyvws.evaluation.combining_rules import NoisyCells
 from pyvws.evaluation.counted_cells import (
     COLUMNS,
+    CountedFigures,
     counted_cells,
     is_measured,
     measured_columns,
     noise_probabilities,
 )
+from pyvws.evaluation.public_cells import CellStatistic
 
 
 def counts(*rows: tuple[str, str, int, float]) -> pl.DataFrame:
@@ -191,21 +195,102 @@ def test_a_rule_for_imputed_records_is_none_of_the_others():
             combine([1.0, 2.0], [1.0, 1.0], **wrong)
 
 
-def test_a_table_says_which_figures_were_counted():
-    tables = [
-        pl.DataFrame({"a": ["x", "y", "x"], "b": ["u", "u", "v"], "c": [1.0, 2.0, k]})
-        for k in (3.0, 4.0)
-    ]
-    levels = {"a": ["x", "y"]}
-    asked = {"count": True, "mean": "c", "share": {"b": ["u", "v"]}}
-    found = vws.tabulate(tables, by=levels, of="table", counted=["records", "a:b"], **asked)
-    kinds = {(one.statistic, one.counted) for one in found.figures}
-    assert kinds == {("count", True), ("share", True), ("mean", False)}
-    found = vws.tabulate(tables, by=levels, of="table", counted=["a", "b:c"], **asked)
+def tables() -> list[pl.DataFrame]:
+    levels = {name: [f"{name}{code}" for code in range(size)] for name, size in SIZES.items()}
+    grid = {name: own * 6 for name, own in levels.items()}
+    rows = {name: own[:12] for name, own in grid.items()}
+    return [pl.DataFrame({**rows, "pay": [1.0, 2.0, k] * 4}) for k in (3.0, 4.0)]
+
+
+def noisy(*sets: tuple[str, ...], seed: int = 1, lost: Any = ()) -> NoisyCells:
+    rng = np.random.default_rng(seed)
+    rows = [("records", "", 400, 5.0)]
+    for own in sets:
+        for _ in range(math.prod(SIZES[name] for name in own)):
+            rows.append((":".join(own), "", int(rng.integers(20, 60)), 3.0 + len(own)))
+    return NoisyCells(counts(*rows), "gaussian", lost)
+
+
+def test_a_table_takes_counted_figures_of_the_counts_and_says_which():
+    """Those of a cell, its margins and shares in it; others rest on the model."""
+    asked = {"count": True, "mean": "pay", "share": "b", "schema": CODES, "of": "table"}
+    cells = noisy(("a", "b"), ("b", "c"))
+    found = vws.tabulate(tables(), by="a", counted=cells, **asked)
     assert {(one.statistic, one.counted) for one in found.figures} == {
         ("count", True),
-        ("share", False),
+        ("share", True),
         ("mean", False),
     }
-    assert "counted" in found.columns
-    assert "counted" not in vws.tabulate(tables, by=levels, **asked).columns
+    for more in ({"weights": "pay"}, {"strata": "a"}):
+        other = vws.tabulate(tables(), by="b", counted=cells, **{**asked, "share": (), **more})
+        assert not any(one.counted for one in other.figures)
+    other = vws.tabulate(tables(), by=["a", "c"], counted=cells, **asked)
+    assert not any(one.counted for one in other.figures)
+    assert "counted" not in vws.tabulate(tables(), by="a", mean="pay", schema=CODES).columns
+    whole = counted_cells(cells.frame, noise="gaussian", of="table", schema=CODES)
+    both = vws.tabulate(
+        tables(), by=["a", "b"], count=True, counted=cells, schema=CODES, of="table"
+    )
+    for name, own in (("estimate", "count"), ("lower", "lower"), ("upper", "upper")):
+        assert np.allclose([getattr(x, name) for x in both.figures], whole[own][:6])
+
+
+def test_a_table_names_lost_sets_of_its_figures_by_the_model():
+    asked = {"mean": "pay", "schema": CODES, "of": "table"}
+    cells = noisy(("a", "b"), lost=[["a", "b"], ["a", "c"]])
+    assert vws.tabulate(tables(), by=["a", "b"], counted=cells, **asked).lost == (("a", "b"),)
+    assert vws.tabulate(tables(), by="a", counted=cells, **asked).lost == ()
+    found = vws.tabulate(tables(), by=["a", "b"], counted=cells, **asked)
+    assert "do not hold the noisy counts of a by b" in " ".join(found.sheets[-1].notes)
+    asked = {"count": True, "schema": CODES, "of": "table"}
+    assert vws.tabulate(tables(), by=["a", "b"], counted=cells, **asked).lost == ()
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["table", "population"]))
+def test_shares_and_margins_by_the_noise_of_simulated_counts(seed, of):
+    """Standard errors are those of estimates whose noise is drawn anew; sets share margins."""
+    rng = np.random.default_rng(seed)
+    sets = [("a", "b"), ("b", "c")]
+    truth = rng.integers(60, 140, tuple(SIZES.values()))
+    tally = [truth.sum(axis=2).ravel(), truth.sum(axis=0).ravel()]
+    cell, found = {"a": "a1"}, {"share": [], "count": []}
+    for _ in range(60):
+        rows = [("records", "", int(truth.sum() + round(rng.normal(0, 5))), 5.0)]
+        for own, exact in zip(sets, tally, strict=True):
+            noisy_counts = exact + np.rint(rng.normal(0, 8, len(exact))).astype(int)
+            rows += [(":".join(own), "", int(x), 8.0) for x in noisy_counts]
+        read = CountedFigures.read(
+            NoisyCells(counts(*rows), "gaussian", ()), CODES, of=of, level=0.95
+        )
+        [share, *_] = read.of_cell(cell, CellStatistic("share", "b", ("b0", "b2"))) or []
+        [count] = read.of_cell(cell, CellStatistic("count")) or []
+        found["share"].append(share)
+        found["count"].append(count)
+    b0, b2 = truth.sum(axis=2)[1, [0, 2]]
+    exact = {"share": b0 / (b0 + b2), "count": truth[1].sum()}
+    sampling = {
+        "share": exact["share"] * (1 - exact["share"]) / (b0 + b2),
+        "count": exact["count"] * (1 - exact["count"] / truth.sum()),
+    }
+    for name, own in found.items():
+        estimates = np.array([one["estimate"] for one in own])
+        errors = np.array([one["standard_error"] for one in own])
+        expected = np.mean(errors**2) - (of == "population") * sampling[name]
+        assert estimates.std() ** 2 / expected == pytest.approx(1.0, abs=0.85)
+        assert abs(estimates.mean() - exact[name]) < 6.0 * math.sqrt(expected / 60)
+
+
+def test_cells_that_rules_bar_are_counted_where_their_set_was_asked_for():
+    rows = [("records", 0, "", 90, 0.0)]
+    rows += [("a:b", cell, "", 10 * cell + 5, 2.0) for cell in (0, 1, 2, 4, 5)]
+    frame = pl.DataFrame(rows, schema=list(COLUMNS), orient="row")
+    cells = NoisyCells(frame, "laplace", ())
+    read = CountedFigures.read(cells, CODES, of="table", level=0.95)
+    [[one]] = [read.of_cell({"a": "a1", "b": "b1"}, CellStatistic("count")) or []]
+    assert (one["estimate"], one["upper"]) == (45.0, 51.0)
+    assert read.of_cell({"a": "a1"}, CellStatistic("count")) is None
+    shares = read.of_cell({"a": "a0"}, CellStatistic("share", "b", ("b0", "b1", "b2"))) or []
+    assert [x["estimate"] for x in shares] == [5 / 45, 15 / 45, 25 / 45]
+    [total] = read.of_cell({}, CellStatistic("count")) or []
+    assert (total["lower"], total["upper"]) == (90.0, 90.0)
+    assert read.of_cell({"a": "a7", "b": "b1"}, CellStatistic("count")) is None

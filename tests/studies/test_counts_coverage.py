@@ -55,7 +55,7 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = pl.read_csv(tmp_path / "coverage.csv")
     assert (lines["databases"] == 32).all()
     assert (lines["noise"] > 0.001).all()
-    sure = lines.filter(pl.col("kind").is_in(["margin", "measured pair"]))
+    sure = lines.filter(pl.col("kind").is_in(["margin", "measured pair", "strong pair"]))
     imputed = sure.filter(pl.col("method") == "imputed")
     assert (imputed["within"] > 0.85).all()  # 32 databases of some 7 figures, near 0.93.
     population, table = (imputed.filter(pl.col("of") == of)["width"].mean() for of in study.OF)
@@ -63,6 +63,6 @@ def test_a_small_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = lines.filter(pl.col("kind") == "other pair")
     assert other["measure"].unique().to_list() == ["pairs_of_a"]
     counted = lines.filter(pl.col("method") == "counted")
-    assert set(counted["kind"]) == {"measured pair"}
+    assert set(counted["kind"]) == {"measured pair", "strong pair"}
     assert (counted["within"] > 0.85).all()
     assert [table.row_count for table in found.report.shown[:2]] == [6, 6]

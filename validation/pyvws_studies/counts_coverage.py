@@ -7,16 +7,17 @@ pairs, or the pairs of the first column alone, which leaves other pairs to the m
 counted.
 
 Figures are the shares of cells of margins, pairs and triples. Their truth is the population's
-share, or that of the confidential table. Beside the intervals of the combining rules [rubin1987]
-stand those of the confidential records, those of one imputed dataset which takes it for data, and
-those of the noisy counts themselves by least squares, which no model enters.
+share, or that of the confidential table. Pairs of cells whose share is two points or more off the
+product of their margins are strong pairs, and stand apart too. Beside the intervals of the
+combining rules [rubin1987] stand those of the confidential records, and those of one imputed
+dataset which takes it for data. Those of the noisy counts come by least squares, without a model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -56,6 +57,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
     ],
     "measure": {"all_pairs": ["pairs"], "pairs_of_a": ["a:b", "a:c", "a:d"]},
     "least_share": 0.02,
+    "strong": 0.02,
     "datasets": 20,
     "sweeps": 350,
     "chains": 2,
@@ -63,21 +65,26 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "level": 0.95,
 }
 """Shares of columns given two others are Dirichlet draws of `concentration`, by `population_seed`.
-`least_share` is the smallest share of the population that counts as a figure. A run that takes long
+`least_share` is the smallest share of the population that counts as a figure, and `strong` the
+least distance from the product of the margins that makes a pair a strong one. A run that takes long
 has `every`: it takes each such replicate alone."""
 
-KINDS: Final = ("margin", "measured pair", "other pair", "triple")
+KINDS: Final = ("margin", "measured pair", "strong pair", "other pair", "triple")
 METHODS: Final = ("imputed", "counted", "confidential", "one dataset")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Figure:
-    """A cell of some columns, by their places and codes, and its share of the population."""
+    """A cell of some columns, by their places and codes, and its share of the population.
+
+    `strong` says whether it is a measured pair far from the product of its margins.
+    """
 
     kind: str
     places: tuple[int, ...]
     codes: tuple[int, ...]
     share: float
+    strong: bool
 
     def of(self, records: Codes) -> float:
         """The share of records (N, K) in the cell."""
@@ -179,8 +186,10 @@ def _figures(settings: Mapping[str, Any], table: Workload, whole: Population) ->
             pair = "measured pair" if any(own_names <= {*s} for s in table.sets) else "other pair"
             kind = {1: "margin", 2: pair, 3: "triple"}[size]
             own = whole.margin(places, sizes)
-            for codes in np.argwhere(own >= settings["least_share"]).tolist():
-                yield _Figure(kind, places, tuple(codes), float(own[tuple(codes)]))
+            product = reduce(np.multiply.outer, [whole.margin((k,), sizes) for k in places])
+            strong = (abs(own - product) >= settings["strong"]) & (kind == "measured pair")
+            for codes in map(tuple, np.argwhere(own >= settings["least_share"]).tolist()):
+                yield _Figure(kind, places, codes, float(own[codes]), bool(strong[codes]))
 
 
 def _counted(
@@ -215,26 +224,27 @@ def _rows(
     z = float(ndtri(0.5 + 0.5 * level))
     held: dict[tuple[str, str, str], list[tuple[bool, float]]] = {}
 
-    def see(method: str, whose: str, kind: str, ends: tuple[float, float], truth: float) -> None:
+    def see(method: str, whose: str, ends: tuple[float, float], truth: float) -> None:
         low, high = ends
-        held.setdefault((method, whose, kind), []).append((low <= truth <= high, high - low))
+        for kind in [figure.kind, *(["strong pair"] if figure.strong else [])]:
+            held.setdefault((method, whose, kind), []).append((low <= truth <= high, high - low))
 
     for figure in figures:
-        own, kind = figure.of(records), figure.kind
+        own = figure.of(records)
         truth = {"population": figure.share, "table": own}
         shares = np.array([figure.of(codes) for codes in datasets])
         variances = [q * (1.0 - q) / len(codes) for q, codes in zip(shares, datasets, strict=True)]
         for whose in OF:
             combined = combine(shares, variances, of=whose).interval(level)
-            see("imputed", whose, kind, combined, truth[whose])
+            see("imputed", whose, combined, truth[whose])
             direct = counted[whose].get((figure.places, figure.codes))
             if direct is not None:
-                see("counted", whose, kind, direct, truth[whose])
+                see("counted", whose, direct, truth[whose])
         half = z * (own * (1.0 - own) / len(records)) ** 0.5
-        see("confidential", "population", kind, (own - half, own + half), figure.share)
+        see("confidential", "population", (own - half, own + half), figure.share)
         half = z * variances[0] ** 0.5
         alone = (shares[0] - half, shares[0] + half)
-        see("one dataset", "population", kind, alone, figure.share)
+        see("one dataset", "population", alone, figure.share)
     for (method, whose, kind), seen in held.items():
         within, width = map(float, np.mean(seen, axis=0))
         place = {"method": method, "of": whose, "kind": kind, "figures": len(seen)}
@@ -280,8 +290,9 @@ def report(settings: Mapping[str, Any], results: Mapping[Key, Result], out: Path
                 shown.append(_table(run, name, own))
     text = (
         "Each entry is the share of intervals that hold the truth, in percent, with the mean width "
-        "of the intervals. Figures that were counted are margins and measured pairs. Others rest "
-        "on the model. A line says what the intervals are made of, and what their truth is.",
+        "of the intervals. Figures that were counted are margins and measured pairs. Strong pairs "
+        "are the measured ones that are 2 points or more off the product of their margins. Others "
+        "rest on the model. A line says what the intervals are made of, and what their truth is.",
     )
     return write_report(out, shown, tables={"coverage.csv": lines}, text=text, pictures={})
 

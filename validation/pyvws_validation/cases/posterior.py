@@ -62,7 +62,8 @@ def compared(
 
 def quantities(target: PseudoPosterior, posterior: Posterior) -> Floats:
     """The parameters that predict, and Delta at each draw: (chains, draws, quantities)."""
-    largest = target.cells.largest_weights(target.weights)
+    largest = np.zeros(target.cells.n_cells)
+    np.maximum.at(largest, target.cells.cell_of_record, target.weights)
     delta = np.zeros(posterior.n_draws)
     for rows, columns, block in log_likelihood_blocks(target.model, posterior, target.cells):
         largest_there = (np.abs(block()) * largest[columns]).max(axis=1)

@@ -317,8 +317,11 @@ def _steps(
     once: Callable[[Codes, Mapping[str, Floats]], dict[str, Floats]],
     rng: np.random.Generator,
 ) -> Iterator[dict[str, Floats]]:
-    """The values of so many records at a time that all of them hardly take memory."""
-    for low in range(0, len(codes), _AT_ONCE):
+    """The values of so many records at a time that all of them hardly take memory.
+
+    No records are one step, as few are.
+    """
+    for low in range(0, max(1, len(codes)), _AT_ONCE):
         at = slice(low, low + _AT_ONCE)
         own = {name: x[at] for name, x in drawn.items()}
         yield _within_ranges(schema, codes[at], own, once, rng)

@@ -17,10 +17,12 @@ def with_products(values: Floats) -> Floats:
 def errors_apart(found: Floats, known: Floats) -> float:
     """The largest distance of the means of draws (chains, draws, Q) from `known` (Q,), in errors.
 
-    The draws are bounded, so that their standard errors are to be relied on.
+    The draws are bounded, so that their standard errors are to be relied on. Draws that never move
+    have none, and are infinitely far.
     """
     from arviz_stats.base import array_stats
 
     error = array_stats.mcse(found, method="mean", chain_axis=0, draw_axis=1)
-    gap = np.abs(found.mean(axis=(0, 1)) - known) / error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = np.abs(found.mean(axis=(0, 1)) - known) / error
     return float(np.nan_to_num(gap, nan=np.inf).max())

@@ -97,7 +97,7 @@ def tabulate(
         rule_of_files,
     )
     from pyvws.commands.options import names, read_numbers
-    from pyvws.errors import UsageError
+    from pyvws.errors import InputError, UsageError
     from pyvws.evaluation.published_table import tabulate as estimates
     from pyvws.report.output_folder import counts_beside, refuse_systematic
     from pyvws.tables.files.read import read_table
@@ -105,6 +105,9 @@ def tabulate(
     choice(kind, "--kind", ("partial", "full"))
     if out is not None:
         check_folder(out, overwrite=overwrite)
+    for path in synthetic:
+        if not path.exists():
+            raise InputError.by("no-such-file", original=path)
     counts, capped = counts_beside(synthetic)
     rule = rule_of_files(synthetic, of)
     if counted:

@@ -61,8 +61,7 @@ class NoisyCounts(MechanismBase):
         name="noisy-counts",
         title="Noisy counts",
         explanation="Noise is added once to the counts of public cells of sets of columns. Records "
-        "are imputed from the posterior of the model given the noisy counts "
-        "[ju2022].",
+        "follow from a model of these noisy counts, and from nothing else of the table.",
         fits_model=False,
         takes_table=True,
         takes_units=True,

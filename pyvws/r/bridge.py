@@ -352,6 +352,8 @@ def _answer_calls(calls: Connection) -> None:
             calls.send((globals()[name](*arguments, **named), None))
         except PyvwsError as error:
             calls.send((None, error))
+        except Exception as error:  # Its words may hold data values, and a traceback would too.
+            calls.send((None, RError(f"R could not be asked ({type(error).__name__}).")))
 
 
 @_in_a_process_of_its_own

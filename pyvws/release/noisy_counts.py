@@ -240,8 +240,8 @@ def counts_run(
     if lost:
         named = ", ".join(map(" by ".join, lost))
         warnings.warn(
-            f"The records do not hold the noisy counts of {named}. For these columns together "
-            "pyvws tabulate takes counts and shares from counts.parquet.",
+            f"The records do not hold the noisy counts of {named}. Take figures of these columns "
+            "together from counts.parquet, by pyvws tabulate --counted.",
             ConvergenceWarning,
             stacklevel=5,
         )
@@ -272,9 +272,9 @@ def imputed_tables(
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    A single dataset is the best file, where classes give all columns.
+    A single dataset is the best file, where the fit covers the columns and there are records.
     """
-    if is_best_file(noisy.table, datasets):
+    if noisy.records and is_best_file(noisy.table, datasets):
         return best_file(noisy, classes=mechanism.classes, seed=seed)
     return impute(
         noisy,

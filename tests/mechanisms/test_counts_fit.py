@@ -237,3 +237,28 @@ def test_one_dataset_is_the_best_file_and_says_so(tmp_path: Path) -> None:
     assert "best_file" not in two.privacy["counts"]
     assert {"dp"} == {release.privacy["guarantee"], two.privacy["guarantee"]}
     assert release.privacy["epsilon_total"] == two.privacy["epsilon_total"]
+
+
+@pytest.mark.parametrize("neighbours", ["loo", "replace"])
+@pytest.mark.parametrize("records", [0, 1])
+def test_no_record_and_one_give_a_file(neighbours: str, records: int) -> None:
+    pytest.importorskip("opendp")
+    frame = pl.DataFrame(
+        {"a": ["x"] * records, "b": ["u"] * records}, schema=dict.fromkeys("ab", pl.String)
+    )
+    levels = {"a": ("x", "y"), "b": ("u", "v")}
+    columns = {name: vws.Column(model="nominal", levels=own) for name, own in levels.items()}
+    (made,) = vws.synthesize(
+        frame,
+        schema=vws.Schema(columns),
+        mechanism=vws.NoisyCounts(epsilon=1.0, neighbours=neighbours),
+        datasets=1,
+    ).datasets
+    assert neighbours == "loo" or len(made) == records
+
+
+def test_counted_cells_of_a_file_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["tabulate", str(tmp_path / "none.csv"), "--counted"])
+    assert result.exception is not None
+    with refused("no-such-file", original=tmp_path / "none.csv"):
+        raise result.exception

@@ -21,7 +21,7 @@ from pyvws_validation.runner import run
 import pyvws
 from pyvws._base import resources as _resources
 
-# Public helpers that a compared function runs through.
+# Public helpers that a compared function runs through, or that tests of their own judge.
 WITHIN_OTHERS = {
     *("pyvws.evaluation.one_column:one_column", "pyvws.evaluation.k_marginal:share_of_the_way"),
     *("pyvws.evaluation.k_marginal:standing", "pyvws.mechanisms.histogram.bins:bin_places"),

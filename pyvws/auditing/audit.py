@@ -110,6 +110,15 @@ class Audit(InSheets):
         found = [row.loss for row in self.rows if row.kind != ITSELF and not np.isnan(row.loss)]
         return max(found, default=float("nan"))
 
+    def _of_repeats(self, found: RepeatedRuns) -> str:
+        other = "with another in its place" if self.replaced else "without it"
+        unit = "record" if self.unit == "one record" else "the unit of record"
+        return (
+            f"One dataset of each of {found.repeats} runs was taken with {unit} {found.record}, and "
+            f"of as many {other}: they show {found.epsilon:.4g} or more at 95 %. So few runs show "
+            f"{found.most:.4g} at most."
+        )
+
     @property
     def sheets(self) -> tuple[Sheet]:
         """A row for each record, the largest losses first."""
@@ -133,7 +142,7 @@ class Audit(InSheets):
                 lead=(
                     f"The run on the whole table states {self.stated:.4g} a dataset. The largest "
                     f"loss found is {_in_words(self.largest)}.{prior}",
-                    *([] if self.repeated is None else [_of_repeats(self.repeated)]),
+                    *([] if self.repeated is None else [self._of_repeats(self.repeated)]),
                 ),
                 facts={
                     "stated": self.stated,
@@ -149,14 +158,6 @@ class Audit(InSheets):
 
 def _in_words(loss: float) -> str:
     return "not estimated" if math.isnan(loss) else f"{loss:.4g}".replace("inf", "infinite")
-
-
-def _of_repeats(found: RepeatedRuns) -> str:
-    return (
-        f"One dataset of each of {found.repeats} runs with record {found.record}, and of as many "
-        f"without it: they show {found.epsilon:.4g} or more at 95 %. So few runs show "
-        f"{found.most:.4g} at most."
-    )
 
 
 def _of_json(loss: float) -> float | str:

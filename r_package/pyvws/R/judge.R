@@ -39,33 +39,52 @@ risk <- function(original, synthetic, keys, target = NULL, holdout = NULL, schem
 
 #' Estimates and intervals of several synthetic tables
 #'
-#' @param synthetic A release, the path of its folder, or a list of data frames.
+#' @param synthetic A release, or the path of its folder: its statement says the rule of the intervals.
+#'   Or a list of data frames of another tool.
 #' @param by Names of the columns whose levels are the rows.
 #' @param count Whether to count records.
 #' @param total,mean Names of the columns to add up, or to take means of.
-#' @param ... Further settings: see `vws_help("tabulate")`.
+#' @param ... Further settings: see `vws_help("tabulate")`, such as `level` and `of`.
 #' @return A data frame with an estimate and its interval in each row.
 #' @examples
 #' if (vws_available()) tabulate(list(mtcars, mtcars), mean = "mpg")
 #' @export
 tabulate <- function(synthetic, by = NULL, count = FALSE, total = NULL, mean = NULL, ...) {
-  schema <- schema_of(synthetic)
-  settings <- utils::modifyList(
-    given(by = names_of(by), total = names_of(total), mean = names_of(mean), schema = schema),
-    list(count = count, ...)
-  )
-  as.data.frame(do.call(vws()$tabulate, c(list(tables_of(synthetic)), settings))$columns)
+  asked <- c(given(by = by, total = total, mean = mean), if (count) list(count = TRUE), list(...))
+  folder <- if (inherits(synthetic, "vws_release")) synthetic$folder else synthetic
+  if (!is.character(folder)) {
+    names <- c("by", "total", "mean")
+    asked[names(asked) %in% names] <- lapply(asked[names(asked) %in% names], as.list)
+    return(as.data.frame(do.call(vws()$tabulate, c(list(tables_of(synthetic)), asked))$columns))
+  }
+  out <- tempfile("pyvws-")
+  on.exit(unlink(out, recursive = TRUE))
+  run_command(c("tabulate", folder, as_options(asked), "--out", out, "--quiet"))
+  found <- utils::read.csv(file.path(out, "table.csv"), check.names = FALSE)
+  if (!is.null(found$counted)) found$counted <- found$counted == "true"
+  found
 }
 
 #' Combine the estimates of several synthetic tables
 #'
 #' @param estimates,variances One number for each table.
+#' @param release The release that the tables are of; its statement says the rule. Of noisy counts a
+#'   count or a total also needs `noise_of_records`, which the public page has.
 #' @param ... Further settings: see `vws_help("combine")`.
 #' @return An estimate with `$interval(level)`.
 #' @examples
 #' if (vws_available()) combine(c(1, 3), c(1, 1))
 #' @export
-combine <- function(estimates, variances, ...) vws()$combine(estimates, variances, ...)
+combine <- function(estimates, variances, release = NULL, ...) {
+  rule <- if (!is.null(release)) {
+    given(
+      of = if (!is.null(release$privacy$counts)) "population",
+      draw_of_dataset = release$privacy$draw_of_dataset
+    )
+  }
+  settings <- utils::modifyList(as.list(rule), list(...))
+  do.call(vws()$combine, c(list(estimates, variances), settings))
+}
 
 #' Weights and bounds of the papers from a log-likelihood
 #'
@@ -124,18 +143,9 @@ tables_of <- function(synthetic) {
   synthetic
 }
 
-# The schema that a release publishes; NULL where there is none.
-schema_of <- function(synthetic) {
-  folder <- if (inherits(synthetic, "vws_release")) synthetic$folder else synthetic
-  file <- if (is.character(folder)) file.path(folder, "release", "schema.toml") else ""
-  if (file.exists(file)) vws()$Schema$read(file)
-}
-
 # The datasets of an output folder, with text as text.
 read_release <- function(folder) {
   files <- sort(list.files(file.path(folder, "release"), "^synthetic-[0-9]+[.]csv$", full.names = TRUE))
   if (length(files) == 0) stop("There is no synthetic-01.csv in ", folder, "/release.", call. = FALSE)
   lapply(files, utils::read.csv, na.strings = "", check.names = FALSE, fileEncoding = "UTF-8")
 }
-
-names_of <- function(names) if (!is.null(names)) as.list(names)

@@ -175,13 +175,17 @@ report <- function(release, original = NULL, ...) {
     utils::write.csv(original, table, row.names = FALSE, na = "", fileEncoding = "UTF-8")
     original <- table
   }
-  options <- given(original = original, ...)
-  words <- unlist(Map(function(name, value) {
-    c(paste0("--", gsub("_", "-", name)), if (!isTRUE(value)) paste(value, collapse = ","))
-  }, names(options), options))
-  run_command(c("report", folder, words))
+  run_command(c("report", folder, as_options(given(original = original, ...))))
   pages <- file.path(folder, c("confidential/report.html", "release/report.html"))
   invisible(pages[file.exists(pages)])
+}
+
+# Named values as options of a command.
+as_options <- function(values) {
+  values <- Filter(Negate(isFALSE), values)
+  unlist(Map(function(name, value) {
+    c(paste0("--", gsub("_", "-", name)), if (!isTRUE(value)) paste(value, collapse = ","))
+  }, names(values), values))
 }
 
 # What a command of the package prints. R's own libraries must not stand in the way of Python's.

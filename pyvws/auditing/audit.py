@@ -114,9 +114,9 @@ class Audit(InSheets):
         other = "with another in its place" if self.replaced else "without it"
         unit = "record" if self.unit == "one record" else "the unit of record"
         return (
-            f"One dataset of each of {found.repeats} runs was taken with {unit} {found.record}, and "
-            f"of as many {other}: they show {found.epsilon:.4g} or more at 95 %. So few runs show "
-            f"{found.most:.4g} at most."
+            f"One dataset was taken of each of {found.repeats} runs with {unit} {found.record}, "
+            f"and of as many {other}. They show {found.epsilon:.4g} or more at 95 %. So few runs "
+            f"show {found.most:.4g} at most."
         )
 
     @property

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Final
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -22,7 +23,7 @@ from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
 from pyvws.evaluation.k_marginal import predicted_k_marginals
 from pyvws.evaluation.sample_errors import CellNoise
-from pyvws.mechanisms.counts.best_file import best_file, is_best_file
+from pyvws.mechanisms.counts.best_file import are_fitted, best_file
 from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
@@ -34,6 +35,7 @@ from pyvws.mechanisms.counts.chosen_cells import (
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes
 from pyvws.mechanisms.counts.counting import CellCounting, CountedInSteps, CountedRecords
+from pyvws.mechanisms.counts.drawn_fits import drawn_fits
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
     bought_cells,
@@ -69,8 +71,11 @@ COUNTS_FILE = "counts.parquet"
 """Name of the file that a release has its noisy counts in."""
 FINE_FILE = "cells.parquet"
 """Name of the file that has the noisy counts of numbers: by fine cells, and by roundness."""
+BEST_FILE: Final = "best-file.parquet"
+"""Name of the file that has the best file beside several datasets."""
 
 _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
+_POLARS: Final = nw.Implementation.POLARS
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
@@ -91,6 +96,7 @@ class NoisyCountsRun(DrawSource):
     noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
+    best: Imputed | None
 
     @property
     def secret(self) -> bool:
@@ -144,7 +150,17 @@ class NoisyCountsRun(DrawSource):
 
     def public_tables(self) -> dict[str, pl.DataFrame]:
         chosen = {FINE_FILE: pl.DataFrame(self._fine_columns())} if self.fine else {}
-        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy)), **chosen}
+        best = {} if self.best is None else {BEST_FILE: self._best_table(self.best)}
+        return {COUNTS_FILE: pl.DataFrame(counts_columns(self.noisy)), **chosen, **best}
+
+    def _best_table(self, best: Imputed) -> pl.DataFrame:
+        public = public_seed(self.seed)
+        (steps,) = imputed_values(self.schema, self.noisy, best, public, fine=self.fine)
+        columns = [
+            [own.to_native() for own in self.table.written(values, _POLARS, first=1)]
+            for values in steps
+        ]
+        return pl.concat(map(pl.DataFrame, columns)).select(self.table.released)
 
     def _fine_columns(self) -> dict[str, Any]:
         """The noisy counts of numbers as columns: column, by, cell in words, count, scale.
@@ -192,15 +208,17 @@ def counts_run(
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
-    most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
+    most, fits = settings.most_seconds, settings.datasets if are_fitted(noisy.table) else 0
     refuse_delta(settings, noisy.records)
-    how = {"fitted": fitted, "in_steps": isinstance(records, CountedInSteps)}
+    how = {"fits": fits, "in_steps": isinstance(records, CountedInSteps)}
     cost = expected_of_counts(mechanism, noisy.table, noisy.records, most=most, **how)
     check_cost(cost, most, strict=False, listener=listener)
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
+    beside = mechanism.best_file and imputed.fitted and settings.datasets > 1
+    best = imputed_tables(noisy, mechanism, datasets=1, seed=public) if beside else None
     lost = lost_sets(noisy, imputed.codes)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
@@ -225,7 +243,8 @@ def counts_run(
         predicted=predicted_k_marginals(imputed.codes),
         apart=imputed.apart if imputed.disagree else None,
         lost=tuple(lost),
-        best_file=imputed.fitted,
+        best_file=imputed.fitted and settings.datasets == 1,
+        fitted=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
@@ -264,6 +283,7 @@ def counts_run(
         noisy=noisy,
         fine=fine,
         imputed=imputed,
+        best=best,
     )
 
 
@@ -272,10 +292,13 @@ def imputed_tables(
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    A single dataset is the best file, where the fit covers the columns and there are records.
+    Fits give them where they cover the columns and there are records: the best file where it is
+    the only dataset. Chains impute them elsewhere.
     """
-    if noisy.records and is_best_file(noisy.table, datasets):
-        return best_file(noisy, classes=mechanism.classes, seed=seed)
+    if noisy.records and are_fitted(noisy.table):
+        if datasets == 1:
+            return best_file(noisy, classes=mechanism.classes, seed=seed)
+        return drawn_fits(noisy, datasets=datasets, classes=mechanism.classes, seed=seed)
     return impute(
         noisy,
         datasets=datasets,

@@ -157,6 +157,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `predicted`: The k-marginal scores that the datasets predict of each of them, by the size of
       the sets of columns; none of one dataset.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
+    - `fitted`: Whether fits of classes to the counts give the datasets, and not chains.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     """
@@ -176,6 +177,7 @@ class NoisyCountsStatement(NoiseStatement):
     predicted: Mapping[str, float] = field(default_factory=dict)
     apart: float | None = None
     lost: tuple[tuple[str, ...], ...] = ()
+    fitted: bool = False
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
 
@@ -276,6 +278,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "cap": self.cap,
                 "public_seed": self.public_seed,
                 **({"best_file": True} if self.best_file else {}),
+                **({"from_fits": True} if self.fitted and not self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
             },

@@ -264,8 +264,8 @@ def _of_counts(
         if cap is not None and cap > 1 and one is not None:
             notes.append(Phrase("cap-of-one", {"left_out": _beyond(units, 1), **asdict(one)}))
         most, table = run.most_seconds, asked.workload(run.plan.schema)
-        fits = run.datasets if asked.by_fits(run.plan.schema) else 0
-        cost = expected_of_counts(asked, table, N - out, most=most, fits=fits)
+        drawn = run.datasets if asked.by_fits(run.plan.schema) else 0
+        cost = expected_of_counts(asked, table, N - out, most=most, fits=drawn)
         notes += [*_time("time-of-counts", cost, most, {}), *not_counted(table)]
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS
         if not found.stand_out(clear):

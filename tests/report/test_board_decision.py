@@ -78,7 +78,7 @@ def test_words_follow_the_claim() -> None:
     ]
     assert rows[0][3] == "2.7 %"
     text, rows = _words(guarantee="approximate-dp", delta=1e-5, epsilon_total=1.0)
-    assert "a chance of about 1e-05" in text
+    assert "probability about 1e-05" in text
     assert [row[0] for row in rows] == ["all 3 datasets together"]
     certified = {"neighbours": "replace-one", "epsilon_per_dataset": 20.0, "epsilon_total": 60.0}
     text, rows = _words(guarantee="dp", certified=certified)
@@ -100,10 +100,10 @@ def test_words_name_what_the_claim_rests_on() -> None:
 def test_a_guess_at_values_costs_twice_where_a_record_is_left_out() -> None:
     """The factor e^ε of leave-one-out is of presence alone: two tables with one record each."""
     left_out, _ = _words(guarantee="dp")
-    assert "a guess that the table has a certain record" in left_out
-    assert "ε counts twice" in left_out
+    assert "that the table has a certain record" in left_out
+    assert "double ε" in left_out
     replaced, _ = _words(guarantee="dp", neighbours="replace-one")
-    assert "a guess at the values of a record" in replaced
+    assert "that a record has certain values" in replaced
     assert "twice" not in replaced
     units, _ = _words(unit_of_privacy="all records of one household")
     assert "adding or removing all records of one household" in units

@@ -70,8 +70,8 @@ def _sentences(privacy: Mapping[str, Any], neighbours: str) -> str:
         condition = "The claim is for exact draws, and the sampler only comes near them. "
     if claim != "none" and SIGNED in keys:
         condition = (
-            "The schema was proposed from the table. The figures hold only if the person who signed "
-            f"it is right that every entry is public. {condition}"
+            "The schema was proposed from the table. The figures hold only if the person who "
+            f"signed it is right that every entry is public. {condition}"
         )
     replaced = neighbours == "replace-one"
     change = "replacing" if replaced else "adding or removing"

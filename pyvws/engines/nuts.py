@@ -73,9 +73,8 @@ class Chain:
 
     `blocks` (K,) holds the widths. Chains start within `jitter` of 0, or at one of the points
     `first` (any, D) that come before. Blocks under a clamp have terms of M `records`. A chain keeps
-    the last of each `thin` iterations.
-    Where some are conditional tables, `rows` are those of `with_rows`, and only the others have a
-    target among the `columns`.
+    the last of each `thin` iterations. Where some are conditional tables, `rows` are those of
+    `with_rows`, and only the others have a target among the `columns`.
     """
 
     def __init__(

@@ -20,7 +20,6 @@ from pyvws_validation.runner import exit_code, run
 from release_mistakes import RUN_MISTAKES
 from sampler_mistakes import SHARE_MISTAKES
 from statement_mistakes import STATEMENT_MISTAKES, places_of_a_grid, windows_times
-from table_mistakes import CONDITIONAL_TABLE_MISTAKES
 from test_guarantee import plant
 
 from pyvws.bounds.joint import JointBounds
@@ -428,7 +427,6 @@ _MUTATIONS: tuple[tuple[str, str, Wrong | str], ...] = (
     (SURVEY + "quantiles", SURVEY + "survey_design", "without_strata"),
     (UTILITY_TABLE, "pyvws.r_numbers.rarith:quantile", numpy_quantile),
     (UTILITY_TABLE, UTILITY_TABLE, "first_dataset_only"),
-    *CONDITIONAL_TABLE_MISTAKES,
     *COUNTED_RECORDS_MISTAKES,
     *SHARE_MISTAKES,
     *STATEMENT_MISTAKES,

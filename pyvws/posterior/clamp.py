@@ -115,11 +115,7 @@ def near_cells(cells: Cells) -> Cells:
 
 
 def trimmed_starts(
-    model: Model,
-    cells: Cells,
-    weights: Floats,
-    clamp: Clamp,
-    density: Callable[[Floats], float],
+    model: Model, cells: Cells, weights: Floats, clamp: Clamp, density: Callable[[Floats], float]
 ) -> tuple[Start, ...]:
     """Rough fits at modes of the clamped target, the best mode first, at most four.
 

@@ -90,6 +90,8 @@ class Session:
 
         Raises MissingDependencyError in a process that was forked after R had started.
         """
+        if r_runs_this_python():
+            return "R runs this Python, and a process has one R."
         with self._lock:
             if self._thread is None:
                 self._process = os.getpid()
@@ -410,6 +412,8 @@ def save_object(value: object, path: Path) -> None:
 
     Raises InputError for anything else, or if R cannot write it; MissingDependencyError without R.
     """
+    if r_runs_this_python():  # R hands fits over by their contents.
+        raise InputError.by("r-path")
     outcome = SESSION.run(lambda: _save(value, path))
     if outcome.crash is not None:
         raise InputError.by("r-not-written")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import textwrap
@@ -22,12 +23,19 @@ _HEADINGS: Final = {
 _EXAMPLES: Final = "Examples"  # They are Python's.
 _WORDS: Final = {"None": "NULL", "True": "TRUE", "False": "FALSE"}
 _TABLE: Final = "pandas, polars or Arrow table"
+_BOTH_WAYS: Final = re.compile(r"--[a-z-]+(?: [^ ()]+)? \(([^ ].*?) in Python\)")
+_OPTION: Final = re.compile(r"--([a-z][a-z-]*)")
+_NAME: Final = re.compile(r"\bvws(\.\w+)+")
+_GOT: Final = re.compile(r"Got (str|int|float|bool|NoneType|list|dict|tuple|ndarray)\.")
+_BRACKETS: Final = re.compile(r"(?:(?<=Got )|(?<==))[\[{(][^\[\]{}()]*(?:[\[(][^\[\]{}()]*[\])][^\[\]{}()]*)*[\]})]")
 _TYPES: Final = {
     "int": "whole number",
     "float": "number",
     "str": "text",
     "bool": "TRUE or FALSE",
     "dict": "named list",
+    "list": "vector or list",
+    "NoneType": "NULL",
     "ndarray": "vector or matrix",
     "array_like": "vector or matrix",
     **_WORDS,
@@ -97,7 +105,9 @@ def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
         what = _found(what)
     elif not (inspect.isroutine(what) or inspect.isclass(what)):
         what = type(what)
-    name = f"vws${what.__qualname__.replace('.', '$')}"
+        if not what.__module__.startswith("pyvws"):
+            raise InputError.by("r-no-help", name=what.__name__, hint="")
+    name = f"vws${name_in_r(what)}"
     title, sections = _sections(inspect.getdoc(what) or "No description.")
     usage = _usage(what, name)
     if form == "brief":
@@ -106,6 +116,37 @@ def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
     for heading, body in sections:
         lines += ["", *([f"{heading}:", ""] if heading else []), *body]
     return lines
+
+
+def name_in_r(function: Callable[..., Any]) -> str:
+    """The name of a function or class as R writes it, such as "Schema$read"."""
+    name: str = getattr(function, "__qualname__", type(function).__name__)
+    return name.replace(".", "$")
+
+
+def in_r(text: str) -> str:
+    """The words of an error or warning with R's names for options, types and values."""
+    text = _BOTH_WAYS.sub(lambda both: re.sub(r"=(\.\.\.|\(\.\.\.\))?$", "", both[1]), text)
+    text = _OPTION.sub(lambda option: option[1].replace("-", "_"), text.replace("in Python ", ""))
+    text = _NAME.sub(lambda name: name[0].replace(".", "$"), text.replace(_TABLE, "data frame"))
+    text = _GOT.sub(lambda kind: f"Got {_TYPES.get(kind[1], 'another kind')}.", text)
+    text = _BRACKETS.sub(lambda piece: _literal(piece[0]), text)
+    return re.sub(r"\b(None|True|False)\b(?! of )", lambda word: _WORDS[word[0]], text)
+
+
+def _literal(text: str) -> str:
+    """A list or dict of Python, written out, as R writes it; other text in brackets as it is."""
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    if isinstance(value, dict):
+        items = (f"{name} = {_literal(repr(own))}" for name, own in value.items())
+        return f"list({', '.join(items)})"
+    if isinstance(value, (list, tuple)):
+        items = [f"{own:.15g}" if isinstance(own, float) else repr(own) for own in value]
+        return f"c({', '.join(items)})" if len(items) != 1 else items[0]
+    return text
 
 
 def _found(name: str) -> Any:

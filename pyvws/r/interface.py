@@ -23,7 +23,8 @@ import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
 
-from pyvws.errors import InputError
+from pyvws._base.checks import near
+from pyvws.errors import InputError, PyvwsError
 from pyvws.r.columns import (
     RColumn,
     StoredVector,
@@ -39,6 +40,7 @@ from pyvws.r.columns import (
     reals,
     to_series,
 )
+from pyvws.r.help import in_r, name_in_r
 
 _FILE: Final = Path(__file__).with_suffix(".R")
 _R_EXACT: Final = 2**53
@@ -59,18 +61,35 @@ def path() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The value of a call from R, with the class and the text of each warning, once each."""
+    """The value of a call from R, with the class and the text of each warning, once each.
+
+    `failed` has the class and the words of the error, where the call gave no value.
+    """
 
     value: Any
     categories: list[str]
     texts: list[str]
+    failed: list[str]
 
 
 def called(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Answer:
-    """Call a function for R, whose warnings become conditions of R.
+    """Call a function for R, whose warnings and errors become conditions of R.
 
     R's numbers skip whole numbers beyond 2^53, so a seed may be text.
     """
+    value, failed = None, []
+    with warnings.catch_warnings(record=True) as caught:
+        try:
+            value = _value(function, arguments, named)
+        except Exception as error:
+            failed = [type(error).__name__, _words(function, error)]
+    messages = dict.fromkeys((own.category.__name__, str(own.message)) for own in caught)
+    texts = [in_r(text) for _, text in messages]
+    return Answer(value, [name for name, _ in messages], texts, failed)
+
+
+def _value(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    _refuse_strange_arguments(function, arguments, named)
     seed = named.get("seed")
     if isinstance(seed, str) and seed.isdecimal():
         named["seed"] = int(seed)
@@ -79,14 +98,36 @@ def called(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> An
     for name in _only_lists(function) & named.keys():
         if isinstance(named[name], (str, float, int)):  # R has no single value but a vector of one.
             named[name] = [named[name]]
-    with warnings.catch_warnings(record=True) as caught:
-        try:
-            value = function(*arguments, **named)
-        except BaseException:
-            _show(caught)
-            raise
-    messages = dict.fromkeys((own.category.__name__, str(own.message)) for own in caught)
-    return Answer(value, [name for name, _ in messages], [text for _, text in messages])
+    return function(*arguments, **named)
+
+
+def _words(function: Callable[..., Any], error: Exception) -> str:
+    """One line on an error, in R's words; of an error that nobody foresaw, where it was."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or name_in_r(function)}: {error.strerror}."
+    if isinstance(error, (TypeError, ValueError, LookupError, AttributeError)):
+        if not isinstance(error, PyvwsError):
+            error = InputError.by("r-wrong-kind", function=name_in_r(function))
+    return " ".join(in_r(str(error)).split()) or type(error).__name__
+
+
+def _refuse_strange_arguments(
+    function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # Of a function that C code defines.
+        return
+    own = name_in_r(function)
+    try:
+        signature.bind(*arguments, **named)
+    except TypeError:
+        known = list(signature.parameters)
+        for name in named.keys() - set(known):
+            raise InputError.by(
+                "r-no-argument", function=own, name=name, hint=near(name, known)
+            ) from None
+        raise InputError.by("r-arguments", function=own, known=", ".join(known)) from None
 
 
 def _only_lists(function: Callable[..., Any]) -> set[str]:
@@ -101,15 +142,6 @@ def _only_lists(function: Callable[..., Any]) -> set[str]:
         for name, own in kinds.items()
         if any(_LIST.match(kind) for kind in own) and own.isdisjoint(_SINGLE)
     }
-
-
-def _show(caught: Sequence[warnings.WarningMessage]) -> None:
-    """Print warnings as Python does: an error follows, so no answer carries them."""
-    import sys
-
-    for own in caught:
-        text = warnings.formatwarning(own.message, own.category, own.filename, own.lineno)
-        sys.stderr.write(text)
 
 
 # R to Python

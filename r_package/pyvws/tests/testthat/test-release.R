@@ -6,9 +6,9 @@ people <- function() {
 }
 
 public <- function() {
-  vws()$Schema(list(
-    sex = vws()$Column(model = "nominal", levels = c("m", "f")),
-    born = vws()$Column(
+  vws$Schema(list(
+    sex = vws$Column(model = "nominal", levels = c("m", "f")),
+    born = vws$Column(
       model = "normal", days_since = "2000-01-01", range = c("2000-01-01", "2000-02-28"),
       cuts = "2000-01-20", formula = ~ sex
     )
@@ -45,8 +45,8 @@ test_that("the same seed gives the bytes of a run in Python", {
   }
   home <- setwd(tempdir())
   on.exit(setwd(home))
-  level <- vws()$Column(model = "table", levels = c("m", "f"))
-  vws()$Schema(list(sex = level), reviewed = "somebody")$write("schema.toml")
+  level <- vws$Column(model = "table", levels = c("m", "f"))
+  vws$Schema(list(sex = level), reviewed = "somebody")$write("schema.toml")
   suppressWarnings(run())
   utils::write.csv(people()["sex"], "table.csv", row.names = FALSE, quote = FALSE)
   words <- c("synthesize", "table.csv", "--schema", "schema.toml", "--mechanism", "lw")

@@ -27,7 +27,9 @@ _BOTH_WAYS: Final = re.compile(r"--[a-z-]+(?: [^ ()]+)? \(([^ ].*?) in Python\)"
 _OPTION: Final = re.compile(r"--([a-z][a-z-]*)")
 _NAME: Final = re.compile(r"\bvws(\.\w+)+")
 _GOT: Final = re.compile(r"Got (str|int|float|bool|NoneType|list|dict|tuple|ndarray)\.")
-_BRACKETS: Final = re.compile(r"(?:(?<=Got )|(?<==))[\[{(][^\[\]{}()]*(?:[\[(][^\[\]{}()]*[\])][^\[\]{}()]*)*[\]})]")
+_BRACKETS: Final = re.compile(
+    r"(?:(?<=Got )|(?<==))[\[{(][^\[\]{}()]*(?:[\[(][^\[\]{}()]*[\])][^\[\]{}()]*)*[\]})]"
+)
 _TYPES: Final = {
     "int": "whole number",
     "float": "number",
@@ -48,22 +50,12 @@ Usage:
 
   import_pyvws(module = "pyvws")
 
-Arguments:
-
-  module: text
-      "pyvws", or a module of it, such as "pyvws.papers".
-
-Value:
-
-  An object whose functions take and give R's vectors, factors, matrices and data
-  frames: vws$identification_risk(y, radius = 0.2). Warnings of Python become conditions
-  of R, and errors stop.
-
-Examples:
+  `module` can also be a module of it, such as "pyvws.papers". Functions take and give R's
+  vectors, factors, matrices and data frames. Warnings of Python become conditions of R,
+  and errors stop.
 
   source(reticulate::import("pyvws.r.interface")$path())
   vws <- import_pyvws()
-  vws$lipschitz_weights(rstan::extract(fit)$log_lik, map = "softmax")
 """,
     "vws_help": """\
 Help on a function, class or value of the package, in R's words.
@@ -72,20 +64,8 @@ Usage:
 
   vws_help(what = NULL)
 
-Arguments:
-
-  what: a function, class or value, or its name as text
-      Such as vws$synthesize or "Schema$read". NULL lists what there is.
-
-Value:
-
-  None: the help is shown, in a pager where R is used interactively.
-
-Examples:
-
-  vws_help()
-  vws_help(vws$reweight)
-  vws_help("attribute_risk")
+  `what` is a function, class or value, or its name, such as vws$reweight or
+  "Schema$read". NULL lists what there is.
 """,
 }
 """Help on the functions that `interface.R` itself defines."""
@@ -106,7 +86,7 @@ def help_text(what: Any, form: Literal["brief", "full"] = "full") -> list[str]:
     elif not (inspect.isroutine(what) or inspect.isclass(what)):
         what = type(what)
         if not what.__module__.startswith("pyvws"):
-            raise InputError.by("r-no-help", name=what.__name__, hint="")
+            raise InputError.by("r-no-help", name=_TYPES.get(what.__name__, "this"), hint="")
     name = f"vws${name_in_r(what)}"
     title, sections = _sections(inspect.getdoc(what) or "No description.")
     usage = _usage(what, name)
@@ -143,10 +123,10 @@ def _literal(text: str) -> str:
     if isinstance(value, dict):
         items = (f"{name} = {_literal(repr(own))}" for name, own in value.items())
         return f"list({', '.join(items)})"
-    if isinstance(value, (list, tuple)):
-        items = [f"{own:.15g}" if isinstance(own, float) else repr(own) for own in value]
-        return f"c({', '.join(items)})" if len(items) != 1 else items[0]
-    return text
+    if not isinstance(value, (list, tuple)):
+        return text
+    own = [f"{one:.15g}" if isinstance(one, float) else repr(one) for one in value]
+    return own[0] if len(own) == 1 else f"c({', '.join(own)})"
 
 
 def _found(name: str) -> Any:

@@ -14,11 +14,12 @@
 
 import_pyvws <- function(module = "pyvws") {
   for (class in c("pyvws_object", "pyvws_function")) {
-    for (generic in c("$", "print")) {
-      method <- get(paste0(generic, ".", class))
-      registerS3method(generic, class, method, envir = baseenv())
+    for (generic in c("$", "[[", "names", "print")) {
+      registerS3method(generic, class, get(paste0(generic, ".", class)), envir = baseenv())
     }
-    registerS3method(".DollarNames", class, .DollarNames.pyvws_object, envir = asNamespace("utils"))
+    for (generic in c(".DollarNames", "str")) {
+      registerS3method(generic, class, get(paste0(generic, ".pyvws_object")), envir = asNamespace("utils"))
+    }
   }
   found <- tryCatch(reticulate::import(module, convert = FALSE), error = function(failed) {
     stop("R's Python has no ", module, ". Name one that has it, before the first call: ",
@@ -48,6 +49,12 @@ part_of <- function(x, name) reticulate::py_to_r(reticulate::py_get_attr(x, name
 
 # A class is called as a function, and has functions of its own: vws$Schema$read("schema.toml").
 `$.pyvws_function` <- `$.pyvws_object`
+
+`[[.pyvws_object` <- `[[.pyvws_function` <- `$.pyvws_object`
+
+names.pyvws_object <- names.pyvws_function <- function(x) .DollarNames.pyvws_object(x)
+
+str.pyvws_object <- function(object, ...) print(object)
 
 print.pyvws_object <- function(x, ...) {
   name <- part_of(reticulate::py_get_attr(python_of(x), "__class__"), "__name__")
@@ -187,9 +194,17 @@ blocks_of_bytes <- function(values, at_once = 2^24) {
   }))
 }
 
-# A column that cannot cross stays behind: most runs do not use it.
+# A column that cannot cross stays behind: most runs do not use it. Python sorts text by its bytes;
+# with options(pyvws.text = "factor") its levels come in the order of R's locale.
 frame_to_python <- function(frame) {
   columns <- single_columns(frame)
+  text <- getOption("pyvws.text", "text")
+  if (!(text %in% c("text", "factor"))) {
+    stop("options(pyvws.text = ) takes \"text\" or \"factor\".", call. = FALSE)
+  }
+  if (text == "factor") {
+    columns[] <- lapply(columns, function(x) if (is.character(x) && !is.object(x)) factor(x) else x)
+  }
   names(columns) <- letters_of(names(columns))
   crossed <- Map(function(column, name) {
     tryCatch(

@@ -79,7 +79,7 @@ NULL
 print.vws_release <- function(x, ...) {
   first <- x$datasets[[1]]
   cat(
-    length(x$datasets), " synthetic tables of ", nrow(first), " rows and ", ncol(first), " columns\n",
+    length(x$datasets), " synthetic table", if (length(x$datasets) > 1) "s", " of ", nrow(first), " rows and ", ncol(first), " columns\n",
     x$privacy$guarantee, ": epsilon ", format(x$privacy$epsilon_total), " for all of them\n",
     "folder: ", x$folder, "\n",
     sep = ""

@@ -77,7 +77,8 @@ def report(
     which may leave the building.
 
     The second is made from OUT/release alone: the statement's rounded figures and the synthetic
-    datasets. Both are single files that work offline.
+    datasets. Beside it go nist-sp-800-226.html, the layers of the claim, and registry.json, a draft
+    for the registry of deployments. All are single files that work offline.
 
     Example: pyvws report out/ --original ce.csv --keys Age,Urban --agency "Office of Statistics"
     """

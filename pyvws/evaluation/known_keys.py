@@ -7,7 +7,8 @@ q, so that d_q = 1. The contributions of a key k are
 - minimal: the share, among minimal sample uniques of at most M keys, of those that have k. That is
   a set of keys with values that one record has alone, while no part of it is such a set
   [manning2008],
-- replicated: the share of replicated uniques, d_q = s_q = 1, that are so no more without k.
+- replicated: the share of replicated uniques, d_q = s_q = 1, that are so no more without k, as a
+  mean over the datasets that have any.
 
 A record can be alone by several sets at once. No single key then makes it so, alone is 0, and
 minimal tells which keys do.
@@ -132,12 +133,13 @@ def key_contributions(
             minimal, largest = _minimal_shares(first)
         whole = first.sum(axis=0)
         both = first[:, (d(whole) == 1) & (s(whole) == 1)]
-        replicated.append([_no_more(both, row, (first, second)) for row in range(len(keys))])
+        if both.shape[1]:
+            replicated.append([_no_more(both, row, (first, second)) for row in range(len(keys))])
         looked += first.size + second.size
         if looked * len(keys) > _CELLS:
             break
-    means = np.mean(replicated, axis=0)
-    shares = zip(keys, alone, minimal, means.tolist(), strict=True)
+    means = np.mean(replicated or [[0.0] * len(keys)], axis=0).tolist()
+    shares = zip(keys, alone, minimal, means, strict=True)
     return tuple(KeyContribution(*own) for own in shares), largest
 
 

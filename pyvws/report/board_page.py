@@ -60,6 +60,9 @@ def board_page(
     if "column_checks" in summary:
         sections.append(_columns_section(summary["column_checks"]))
     if evidence is not None:
+        if evidence.by_keys is not None:
+            title, by_key = "Which column makes the risk", evidence.by_keys.by_key
+            sections.append(Section("keys", title, [], [by_key]))
         if evidence.attacks is not None:
             sections.append(Section("attacks", "Attacks", [], [evidence.attacks.sheet]))
         if evidence.risk is not None:

@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +29,9 @@ from pyvws.mechanisms.histogram import laplace_sums
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.seller import PricedMeasurement, Seller, TalliedCells
 from pyvws.release.noisy_counts import measured
+from pyvws.report.claim_layers import layers_page
+from pyvws.report.page import Heading
+from pyvws.report.registry_entry import registry_entry
 from pyvws.synthesis import loop as fits
 from pyvws.synthesis.confidential_table import check_table
 from pyvws.synthesis.settings import RunSettings
@@ -37,6 +41,7 @@ pytest.importorskip("opendp")
 
 SCHEMAS = int(os.environ.get("PYVWS_SCHEMA_CASES", "40"))
 SEED = 2**60 + 1
+HEADING = Heading("Incomes", "Office", date(2026, 2, 3))
 
 
 # The seller alone
@@ -220,6 +225,7 @@ def left(made: Any) -> str:
             [
                 *(pl.DataFrame(own).write_csv() + repr(own.schema) for own in tables),
                 *map(repr, (privacy, made.config, made.public_schema)),
+                *(layers_page(privacy, {}, HEADING), registry_entry(privacy, HEADING)),
             ]
         )
     return repr([(own.laplace, own.laplace_noise) for own in made.figures])

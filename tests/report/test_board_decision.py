@@ -20,6 +20,7 @@ from run_here import run_here
 
 import pyvws as vws
 from pyvws._base.phrase import Phrase
+from pyvws.evaluation.known_keys import KnownKeys
 from pyvws.evaluation.table_risk import RiskScore, table_risk
 from pyvws.report.board_decision import BoardCheck, checks
 from pyvws.report.epsilon_in_words import epsilon_in_words, factor, largest_belief
@@ -193,6 +194,25 @@ def test_the_board_decides_on_sheets_before_the_appendix(folder: Path) -> None:
     assert "replicated_uniques" not in public
 
 
+def test_without_keys_the_board_has_the_risks_by_those_of_the_schema(folder: Path) -> None:
+    run = run_here("report", folder / "out", "--original", folder / "table.csv")
+    assert run.code == 0, run.err
+    board, public = (
+        html.unescape((folder / "out" / part / "report.html").read_text())
+        for part in ("confidential", "release")
+    )
+    sheets, appendix = board.split('class="appendix')
+    schema = vws.Schema.read(folder / "out/release/schema.toml")
+    files = sorted((folder / "out/release").glob("*.csv"))
+    risk = table_risk(_table(), [pd.read_csv(file) for file in files], schema=schema)
+    assert risk.known.words in sheets
+    assert [row[1] for row in rows_of(sheets, "Risks by keys")] == [
+        number(score.value) for score in risk.scores
+    ]
+    assert rows_of(appendix, "Which key makes the risk") == [list(x) for x in risk.by_key.cells]
+    assert "Which key" not in public
+
+
 def test_the_board_reads_of_attacks_beside_a_holdout_and_nobody_else(folder: Path) -> None:
     table, held = _table(), _table().sample(frac=1.0, replace=True, random_state=3)
     held.to_csv(folder / "held.csv", index=False)
@@ -340,7 +360,7 @@ def test_copies_of_lone_records_are_judged_with_their_own_chance(
         "copies_of_uniques", value, (value,), 0.001, 0.0, "", chance=chance, chance_margin=margin
     )
     other = RiskScore("closest", 0.5, (0.5,), 1.0, 0.2, "")
-    by_keys: Any = SimpleNamespace(scores=(copies, other))
+    by_keys: Any = SimpleNamespace(scores=(copies, other), known=KnownKeys(("age",)))
     evidence: Any = SimpleNamespace(same_file=True, by_keys=by_keys, risk=None, attacks=None)
     joint = {"score": 960.0, "independent": 910.0, "bootstrap": 980.0}
     found = _checks(joint, evidence)

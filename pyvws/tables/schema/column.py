@@ -70,6 +70,9 @@ class Column(Entries):
         nearest: the end of the range, or of levels that are numbers the nearest one. Where it is
         true of a number, text that is no number is a missing value. Without it such a record is
         refused, or in no cell.
+    known : bool, optional
+        Whether an intruder may know the column of a record: a key that risks are measured by.
+        Without a word, `pyvws.table_risk` proposes keys by the levels.
     mass : tuple of float
         Points of mass of a number, such as 0.
     part : dict, optional
@@ -110,6 +113,7 @@ class Column(Entries):
             prefix: str | None = None,
             missing: str | float | Sequence[str | float] | None = None,
             outside: str | float | None = None,
+            known: bool | None = None,
             mass: Sequence[Any] = (),
             part: Mapping[str, Any] | None = None,
             lookup: Mapping[str, Mapping[Any, Any]] | None = None,

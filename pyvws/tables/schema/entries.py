@@ -108,6 +108,7 @@ class Entries:
     prefix: str | None = None
     missing: str | bool | tuple[str | bool, ...] | None = None
     outside: str | bool | None = None
+    known: bool | None = None
     mass: tuple[float, ...] = ()
     part: Mapping[str, Any] | None = None
     lookup: Mapping[str, Mapping[str, Any]] | None = None
@@ -120,6 +121,8 @@ class Entries:
     def __post_init__(self) -> None:
         for name in ("model", "formula", "outcome_scale", "prefix", "note"):
             refuse_no_text(getattr(self, name), name)
+        if not (self.known is None or isinstance(self.known, bool)):
+            raise InputError.by("known-words", value=as_text(self.known))
         choice(self.role, "role", ROLES)
         self._keep("model", family_named(self.model))
         self._keep("levels", labels(self.levels, self.missing))

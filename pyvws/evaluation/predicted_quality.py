@@ -1,16 +1,22 @@
 """How near datasets of noisy counts are to the table, and how much dependence they keep.
 
 Both follow from what a release holds, so they cost nothing. A noisy count S is M + Z: the
-confidential count M, and noise Z of variance v. X is the count of a dataset, I what its margins say
-of it without dependence. The noise moves X and I too. Stein's identity takes that off: the share
-of dependence kept is
+confidential count M, and noise Z of variance v. X is the count of a dataset, and I the count that
+its margins alone would give. The noise moves X and I too. Stein's identity takes that off. So the
+dependence kept is the share
 
-    k = sum [(X - I) (S - I) - cov(Z, X - I)] / v over sum [(S - I)^2 - v + 2 cov(Z, I)] / v
+    sum [(X - I) (S - I) - cov(Z, X) + cov(Z, I)] / v  of  sum [(S - I)^2 - v + 2 cov(Z, I)] / v
 
-over the cells of counted pairs. Draws of a posterior have the covariances of Z among
-themselves. A best file has none, so it is made once more, from its own counts under fresh noise.
-How far that file lies from the first one is what noise makes of scores. The noisy counts say how
-much further the table lies.
+over the cells of counted pairs. The covariances of draws of a posterior are those between them. A
+best file is made once more, from its own counts under fresh noise.
+
+Scores follow from how far datasets, or both files, lie from each other. In squares the table lies
+
+    (S - X)^2 - v + 2 cov(Z, X)
+
+from a dataset, summed over all cells. Scores of margins and pairs are moved by as much as this is
+further, and those of triples, which no set counts, by half of it. An unsure ratio is drawn towards
+the usual one.
 """
 
 from __future__ import annotations
@@ -34,7 +40,9 @@ from pyvws.mechanisms.counts.measurements import Measurements
 _STANDS_OUT: Final = 2.0  # Deviations of dependence that is told from noise.
 _MOST: Final = 2_000_000  # Records of a file that is made once more.
 _MOST_NOISE: Final = 20_000.0  # A scale in records.
-_OF_TRIPLES: Final = 0.5  # Of the way that the table lies further, that of uncounted sets.
+_USUAL: Final = 0.18  # log of squares of the table's distance over those of a second dataset: mean
+_BETWEEN: Final = 0.17  # and deviation between six public files,
+_OF_TRIPLES: Final = 0.5  # where triples lie further by half as much.
 _LEAST: Final = 1e-2  # The variance of a count in records^2, for a weight.
 
 
@@ -70,26 +78,29 @@ def predicted_quality(
     cells = _Cells.of(noisy)
     counts, alone = cells.counts(datasets)
     means = counts.mean(axis=0), alone.mean(axis=0)
-    if not imputed.fitted:
-        if len(datasets) < 2:
-            return PredictedQuality({}, None)
-        own = counts - means[0]
-        moved = [(own * x).sum(axis=0) / (len(own) - 1) for x in (own, alone - means[1])]
-        return PredictedQuality(predicted_k_marginals(datasets), cells.kept(*means, *moved))
-    noise = cells.noise(np.random.default_rng([seed, 3]))
-    simulated = (counts[0].astype(np.int64) + noise) * noisy.table.possible
-    made = again(replace(noisy, counts=simulated)).codes
-    apart = [x[0] - mean for x, mean in zip(cells.counts(made), means, strict=True)]
-    further = cells.further(counts[0], apart[0], noise)
-    of_sets = {"triples": _OF_TRIPLES}
-    scores = predicted_k_marginals([datasets[0], *made])
-    return PredictedQuality(
-        {
-            name: max(0.0, 1000.0 - (1000.0 - score) * (1.0 + of_sets.get(name, 1.0) * further))
-            for name, score in scores.items()
-        },
-        cells.kept(*means, *(noise * x for x in apart)),
-    )
+    if imputed.fitted:
+        noise = cells.noise(np.random.default_rng([seed, 3]))
+        simulated = (counts[0].astype(np.int64) + noise) * noisy.table.possible
+        made = again(replace(noisy, counts=simulated)).codes
+        apart = [x[0] - mean for x, mean in zip(cells.counts(made), means, strict=True)]
+        moved, moved_alone = (noise * x for x in apart)
+        own, second = 0.0, apart[0] ** 2
+        scores = predicted_k_marginals([datasets[0], *made])
+    elif len(datasets) > 1:
+        off = counts - means[0]
+        moved, moved_alone = (
+            (off * x).sum(axis=0) / (len(off) - 1) for x in (off, alone - means[1])
+        )
+        own, second = (off**2).mean(axis=0), 2.0 * moved
+        scores = predicted_k_marginals(datasets)
+    else:
+        return PredictedQuality({}, None)
+    table = (noisy.counts - means[0]) ** 2 - cells.variance + 2.0 * moved + own
+    further = cells.further(table, second)
+    for name, score in scores.items():
+        part = _OF_TRIPLES if name == "triples" else 1.0
+        scores[name] = max(0.0, 1000.0 - (1000.0 - score) * (1.0 + part * further))
+    return PredictedQuality(scores, cells.kept(*means, moved, moved_alone))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,9 +129,10 @@ class _Cells:
     def _weights(self) -> Floats:
         return self.noisy.table.possible / np.maximum(self.variance, _LEAST)
 
-    def _noise_of_squares(self, cells: NDArray[np.bool_]) -> float:
-        """The variance of the noise's squares, summed over cells, in variances of the noise."""
-        return (5.0 if self.noisy.laplace else 2.0) * float(cells.sum())
+    @property
+    def _of_square(self) -> float:
+        """The variance of the square of a count's noise, in squares of its variance."""
+        return 5.0 if self.noisy.laplace else 2.0
 
     def noise(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Fresh noise (C,) of the law of each set."""
@@ -151,28 +163,26 @@ class _Cells:
         """
         w, S = self._weights * self.pairs, self.noisy.counts
         whole = float(w @ ((S - alone) ** 2 - self.variance + 2.0 * alone_moved))
-        deviation = math.sqrt(self._noise_of_squares(self.pairs) + 4.0 * max(whole, 0.0))
+        deviation = math.sqrt(self._of_square * self.pairs.sum() + 4.0 * max(whole, 0.0))
         if whole <= _STANDS_OUT * deviation:
             return None
         kept = float(w @ ((counts - alone) * (S - alone) - moved + alone_moved)) / whole
         return min(1.0, max(0.0, kept))
 
-    def further(self, counts: Floats, apart: Floats, noise: NDArray[np.int64]) -> float:
-        """How much further the table lies than the second file, as a share of that one's distance.
+    def further(self, table: Floats, second: Floats) -> float:
+        """How far the table lies from a dataset, over how far a second dataset does, less 1.
 
-        `apart` (C,) is what that file's counts have more, under its `noise`. Of the squares only
-        what stands out of the noise is kept, by James and Stein's estimate.
+        Both are estimates (C,) of squares of distances. The less sure their ratio is, the nearer
+        the result is to what is usual.
         """
-        w = self._weights
-        second = float(w @ apart**2)
-        gap = (self.noisy.counts - counts) ** 2 - self.variance + 2.0 * noise * apart
-        table = float(w @ gap)
-        if not second:
+        own, other = (float(self._weights @ squares) for squares in (table, second))
+        if not other:
             return 0.0
-        variance = self._noise_of_squares(w > 0.0) + 4.0 * (max(table, 0.0) + second)
-        more = table - second
-        kept = max(0.0, 1.0 - variance / more**2) if more else 0.0
-        return math.sqrt(max(0.0, 1.0 + kept * more / second)) - 1.0
+        own = max(own, _LEAST * other)
+        noise = self._of_square * float(self.noisy.table.possible.sum())
+        sure, usual = own**2 / (noise + 4.0 * (own + other)), _BETWEEN**-2.0
+        ratio = (sure * math.log(own / other) + usual * _USUAL) / (sure + usual)
+        return math.exp(0.5 * ratio) - 1.0
 
 
 def _is_pair(own: Clique) -> bool:

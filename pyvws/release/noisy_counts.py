@@ -202,7 +202,7 @@ def counts_run(
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
     lost = lost_sets(noisy, imputed.codes)
-    again = partial(imputed_tables, mechanism=mechanism, datasets=1, seed=public)
+    again = partial(imputed_tables, mechanism=mechanism, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]

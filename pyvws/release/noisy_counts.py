@@ -20,7 +20,7 @@ import polars as pl
 from pyvws._base.checks import Floats
 from pyvws._base.seeds import public_seed
 from pyvws.errors import ConvergenceWarning, InputError
-from pyvws.evaluation.k_marginal import predicted_k_marginals
+from pyvws.evaluation.predicted_quality import predicted_quality
 from pyvws.evaluation.sample_errors import CellNoise
 from pyvws.mechanisms.counts.best_file import best_file, is_best_file
 from pyvws.mechanisms.counts.chosen_cells import (
@@ -202,6 +202,8 @@ def counts_run(
     public = public_seed(seed)
     imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
     lost = lost_sets(noisy, imputed.codes)
+    again = partial(imputed_tables, mechanism=mechanism, datasets=1, seed=public + 1)
+    quality = predicted_quality(noisy, imputed, again, seed=public)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
     of_numbers = [*fine.values(), *rounded]
@@ -222,7 +224,8 @@ def counts_run(
         conversion=noise.conversion,
         public_seed=public,
         deviation_of_records=noisy.deviation_of_records,
-        predicted=predicted_k_marginals(imputed.codes),
+        predicted=quality.scores,
+        kept=quality.kept,
         apart=imputed.apart if imputed.disagree else None,
         lost=tuple(lost),
         best_file=imputed.fitted,

@@ -154,8 +154,10 @@ class NoisyCountsStatement(NoiseStatement):
     - `public_seed`: The seed of all that follows the counts.
     - `apart`: The share of counted sets for which the chains disagree, where that is said.
     - `deviation_of_records`: That of the noise of the number of records; 0 without noise.
-    - `predicted`: The k-marginal scores that the datasets predict of each of them, by the size of
-      the sets of columns; none of one dataset.
+    - `predicted`: The k-marginal scores that noisy counts and datasets predict of each of these, by
+      the size of the sets of columns; empty where nothing tells them.
+    - `kept`: The share of the counted pairs' dependence that the datasets keep; None where noise
+      hides it.
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
@@ -174,6 +176,7 @@ class NoisyCountsStatement(NoiseStatement):
     public_seed: int
     deviation_of_records: float
     predicted: Mapping[str, float] = field(default_factory=dict)
+    kept: float | None = None
     apart: float | None = None
     lost: tuple[tuple[str, ...], ...] = ()
     best_file: bool = False
@@ -271,6 +274,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "largest_scale": max(one.scale for one in self.spending.measurements),
                 "deviation_of_records": self.deviation_of_records,
                 **({"predicted": dict(self.predicted)} if self.predicted else {}),
+                **({"kept_dependence": self.kept} if self.predicted else {}),
                 "rho": self.rho,
                 "conversion": self.conversion or None,
                 "cap": self.cap,

@@ -291,9 +291,7 @@ def test_extras_and_files_that_pages_name_exist() -> None:
     for text in PAGES.values():
         for extra in re.findall(r"\.\[([\w,]+)\]", " ".join(commands(text))):
             assert set(extra.split(",")) <= set(extras["optional-dependencies"])
-        for path in re.findall(
-            r"`((?:pyvws|tests|tools|validation|r_reference|stan)/[\w./-]+)`", text
-        ):
+        for path in _IN_CHECKOUT.findall(text):
             assert (ROOT / path).exists(), path
 
 

@@ -58,8 +58,8 @@ vws_available <- function() {
 #'
 #' Where you have one already, name it before the first call: `Sys.setenv(RETICULATE_PYTHON = "path")`.
 #'
-#' @param from What pip installs: "pyvws[dp]" with the noise of noisy counts, a folder with the source
-#'   followed by "[dp]", or a wheel.
+#' @param from What pip installs: `"pyvws[dp]"` with the noise of noisy counts, a folder with the source
+#'   followed by `[dp]`, or a wheel.
 #' @param environment Name or folder of the environment; it is made where there is none.
 #' @param python Path of a Python of version 3.11 or later; the one that reticulate finds if `NULL`.
 #' @return The path of the environment's Python, invisibly. Restart R afterwards.

@@ -33,7 +33,8 @@ MOST_LEVELS: Final = 20
 MOST_KEYS: Final = 10
 _AGES: Final = tuple(float(age) for age in range(10, 120, 10))
 _LARGEST_SET: Final = 3
-_CELLS: Final = 100_000_000  # Records times sets of keys that are looked at.
+MOST_CELLS: Final = 100_000_000
+"""So many records times sets of keys are looked at."""
 
 Hashes = NDArray[np.uint64]
 
@@ -109,13 +110,17 @@ def _may_be_known(name: str, column: Column) -> bool:
 
 
 def key_contributions(
-    keys: Sequence[str], pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]], *, seed: int = 1
+    keys: Sequence[str],
+    pairs: Iterable[tuple[NDArray[Any], NDArray[Any]]],
+    *,
+    most_cells: int = MOST_CELLS,
 ) -> tuple[tuple[KeyContribution, ...], int]:
     """The contributions of keys, and the largest size M of the sets that were looked at.
 
     `pairs` are codes (K, N) of the original and (K, N_s) of each dataset, from 0 on and alike in
     both. Combinations of codes are compared by sums of random 64-bit numbers: two of a million
-    records share one by chance with probability 3e-8. M is 3, or less where that is too many sets.
+    records share one by chance with probability 3e-8. M is 3, or less where sets times records
+    exceed `most_cells`, which bounds the datasets too.
 
     >>> codes = np.array([[0, 0, 1, 1], [0, 1, 0, 0]])
     >>> [round(x.alone, 2) for x in key_contributions(["a", "b"], [(codes, codes)])[0]]
@@ -125,18 +130,18 @@ def key_contributions(
     alone: list[float] = []
     minimal, largest, looked = [0.0] * len(keys), 1, 0
     for original, synthetic in pairs:
-        first, second = _hashes(original, synthetic, np.random.default_rng(seed))
+        first, second = _hashes(original, synthetic, np.random.default_rng(1))
         d, s = _times(first.sum(axis=0)), _times(second.sum(axis=0))
         if not alone:
             lone = first[:, d(first.sum(axis=0)) == 1]
             alone = [_no_more(lone, row, (first,)) for row in range(len(keys))]
-            minimal, largest = _minimal_shares(first)
+            minimal, largest = _minimal_shares(first, most_cells)
         whole = first.sum(axis=0)
         both = first[:, (d(whole) == 1) & (s(whole) == 1)]
         if both.shape[1]:
             replicated.append([_no_more(both, row, (first, second)) for row in range(len(keys))])
         looked += first.size + second.size
-        if looked * len(keys) > _CELLS:
+        if looked * len(keys) > most_cells:
             break
     means = np.mean(replicated or [[0.0] * len(keys)], axis=0).tolist()
     shares = zip(keys, alone, minimal, means, strict=True)
@@ -178,11 +183,11 @@ def _no_more(records: Hashes, row: int, tables: Sequence[Hashes]) -> float:
     return float(1.0 - still.mean())
 
 
-def _minimal_shares(hashes: Hashes) -> tuple[list[float], int]:
+def _minimal_shares(hashes: Hashes, most_cells: int) -> tuple[list[float], int]:
     """By key, its share among minimal sample uniques, and the largest size of their sets."""
     K, N = hashes.shape
     fits = takewhile(
-        lambda size: size == 1 or sum(comb(K, s) for s in range(1, size + 1)) * N <= _CELLS,
+        lambda size: size == 1 or sum(comb(K, s) for s in range(1, size + 1)) * N <= most_cells,
         range(1, min(_LARGEST_SET, K) + 1),
     )
     largest = max(fits)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import Any, Final
 
@@ -44,6 +44,7 @@ from pyvws.mechanisms.counts.measurements import (
     of_cells,
     of_set,
 )
+from pyvws.mechanisms.counts.reference import Overlap, ReferencePrior
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
@@ -60,6 +61,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.parts import Finish
@@ -82,7 +84,7 @@ class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
     `schema` has the cells that were chosen. For the agency, `number` is that of the records, and
-    `exact` (C,) are the counts without noise.
+    `exact` (C,) are the counts without noise, and `overlap` is that with a reference.
     """
 
     schema: Schema
@@ -91,6 +93,7 @@ class NoisyCountsRun(DrawSource):
     noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
+    overlap: Overlap | None = None
 
     @property
     def secret(self) -> bool:
@@ -120,6 +123,7 @@ class NoisyCountsRun(DrawSource):
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
             },
             "records_in_no_cell": self._in_no_cell,
+            **({} if self.overlap is None else {"reference": asdict(self.overlap)}),
             "settings": {},
         }
 
@@ -200,7 +204,10 @@ def counts_run(
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
-    imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
+    prior = ReferencePrior.of(counting, noisy)
+    imputed = imputed_tables(
+        noisy, mechanism, datasets=settings.datasets, seed=public, further=prior
+    )
     lost = lost_sets(noisy, imputed.codes)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
@@ -227,6 +234,7 @@ def counts_run(
         lost=tuple(lost),
         best_file=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
+        reference=None if prior is None else _said_of(prior, counting.reference),
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -234,6 +242,7 @@ def counts_run(
                 **table.plan.public_settings,
                 "measure": mechanism.measure,
                 "tables": mechanism.tables,
+                **({} if counting.reference is None else {"reference": counting.reference.file}),
             },
         ),
     )
@@ -264,18 +273,39 @@ def counts_run(
         noisy=noisy,
         fine=fine,
         imputed=imputed,
+        overlap=_overlap(counting, records),
     )
 
 
+def _said_of(prior: ReferencePrior, reference: PublicTable | None) -> dict[str, Any]:
+    """What the statement has of a reference: noisy counts and the public table alone tell it."""
+    assert reference is not None
+    return {"file": reference.file, "is_release": reference.is_release, **prior.figures()}
+
+
+def _overlap(
+    counting: CellCounting, records: CountedRecords | CountedInSteps
+) -> Overlap | None:
+    """The overlap of a table in memory with the reference, for the agency alone."""
+    if counting.reference is None or isinstance(records, CountedInSteps):
+        return None
+    return Overlap.of(counting, records)
+
+
 def imputed_tables(
-    noisy: Measurements, mechanism: NoisyCounts, *, datasets: int, seed: int
+    noisy: Measurements,
+    mechanism: NoisyCounts,
+    *,
+    datasets: int,
+    seed: int,
+    further: ReferencePrior | None = None,
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    A single dataset is the best file, where the fit covers the columns and there are records.
+    `further` is the prior of a public table. A single dataset is the best file, where the fit covers the columns and there are records.
     """
     if noisy.records and is_best_file(noisy.table, datasets):
-        return best_file(noisy, classes=mechanism.classes, seed=seed)
+        return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)
     return impute(
         noisy,
         datasets=datasets,

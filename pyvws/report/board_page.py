@@ -233,12 +233,17 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             f"{number(imputed['misfit'])}. It is near 1 where the model is large enough; above 1.1 "
             "take more classes.",
             *_of_chains(imputed),
+            *_of_reference(public.privacy["counts"], confidential.summary),
         ],
         [
             Sheet(
                 "What was counted",
                 ("name", "value"),
-                [(name, formatted(value)) for name, value in public.privacy["counts"].items()],
+                [
+                    (name, formatted(value))
+                    for name, value in public.privacy["counts"].items()
+                    if name != "reference"
+                ],
             ),
             Sheet(
                 "Records that a set does not count: unknown values, or broken rules",
@@ -247,6 +252,31 @@ def _counts_section(public: PublicPart, confidential: ConfidentialPart) -> Secti
             ),
         ],
     )
+
+
+def _of_reference(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list[str]:
+    """What a reference explains, where noisy counts contradict it, and what it shares."""
+    if "reference" not in counts:
+        return []
+    own, overlap = counts["reference"], summary.get("reference")
+    worst = ", ".join(own["most_contradicted"])
+    lacks = ", ".join([*own["lacks"], *(f"{n} in {k}" for n, k in own["unknown"].items())])
+    lines = [
+        f"The reference {own['file']} of {own['records']:,} records explains "
+        f"{own['explained']:.0%} of the dependence of pairs, by the noisy counts. It counts as "
+        f"{own['kappa']:.2f} records for each record made.",
+        f"The noisy counts contradict it on {counted(own['contradicted'], 'pair')}"
+        + (f", most on {worst}." if worst else "."),
+    ]
+    if lacks:
+        lines.append(f"The reference lacks columns, or has values that are unknown: {lacks}.")
+    if overlap is not None:
+        lines.append(
+            f"{overlap['found']:.0%} of the records of the table equal a record of the reference, "
+            f"and {overlap['by_chance']:.0%} are expected of as many other records."
+            + (" Warning: it seems to hold records of the table." if overlap["is_more"] else "")
+        )
+    return lines
 
 
 def _of_chains(imputed: Mapping[str, Any]) -> list[str]:

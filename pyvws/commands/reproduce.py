@@ -24,10 +24,11 @@ def reproduce(
     """Check a release from noisy counts: make its datasets again, and compute its cost again.
 
     The command reads release/ alone: the noisy counts, the schema, the settings and the public
-    seed. A run with a public table as reference needs that table too, and its digest is checked. It compares the datasets byte for byte, for which it needs the versions of pyvws and its
-    libraries that made the release. It adds up what the noise of the released counts costs. It
-    exits with 1 where a dataset differs or the cost is above what the statement says. It cannot
-    see a count that was read and then left out.
+    seed. A run with a reference needs this public table too, and its digest is checked. The command
+    compares the datasets byte for byte, for which it needs the versions of pyvws and its libraries
+    that made the release. It adds up what the noise of the released counts costs. It exits with 1
+    where a dataset differs or the cost is above what the statement says. It cannot see a count
+    that was read and then left out.
 
     Example: pyvws reproduce out/
     """

@@ -76,6 +76,10 @@ _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
+_NOT_COMPARED: Final = "Nobody compared the reference with the table, which was read in steps."
+_OVERLAPS: Final = (
+    "The reference seems to hold records of the table. Then it is not public, and no claim holds."
+)
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -84,7 +88,8 @@ class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
     `schema` has the cells that were chosen. For the agency, `number` is that of the records, and
-    `exact` (C,) are the counts without noise, and `overlap` is that with a reference.
+    `exact` (C,) are the counts without noise, `overlap` is that with a
+    reference, and `reference` is what the statement says of one.
     """
 
     schema: Schema
@@ -93,6 +98,7 @@ class NoisyCountsRun(DrawSource):
     noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
+    reference: Mapping[str, Any] | None = None
     overlap: Overlap | None = None
 
     @property
@@ -123,7 +129,7 @@ class NoisyCountsRun(DrawSource):
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
             },
             "records_in_no_cell": self._in_no_cell,
-            **({} if self.overlap is None else {"reference": asdict(self.overlap)}),
+            **_compared(self.reference, self.overlap),
             "settings": {},
         }
 
@@ -208,6 +214,7 @@ def counts_run(
     imputed = imputed_tables(
         noisy, mechanism, datasets=settings.datasets, seed=public, further=prior
     )
+    said = None if prior is None else _said_of(prior, counting.reference)
     lost = lost_sets(noisy, imputed.codes)
     given = "public" if isinstance(settings.records, int) else None
     rounded = [own.rounded for own in fine.values() if own.rounded is not None]
@@ -234,7 +241,7 @@ def counts_run(
         lost=tuple(lost),
         best_file=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
-        reference=None if prior is None else _said_of(prior, counting.reference),
+        reference=said,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -273,6 +280,7 @@ def counts_run(
         noisy=noisy,
         fine=fine,
         imputed=imputed,
+        reference=said,
         overlap=_overlap(counting, records),
     )
 
@@ -283,9 +291,16 @@ def _said_of(prior: ReferencePrior, reference: PublicTable | None) -> dict[str, 
     return {"file": reference.file, "is_release": reference.is_release, **prior.figures()}
 
 
-def _overlap(
-    counting: CellCounting, records: CountedRecords | CountedInSteps
-) -> Overlap | None:
+def _compared(said: Mapping[str, Any] | None, overlap: Overlap | None) -> dict[str, Any]:
+    """What the agency's summary has of a reference; nothing outside tells of it."""
+    if said is None:
+        return {}
+    if overlap is None:
+        return {"reference": {"warning": _NOT_COMPARED}}
+    return {"reference": {**asdict(overlap), "warning": _OVERLAPS if overlap.is_more else None}}
+
+
+def _overlap(counting: CellCounting, records: CountedRecords | CountedInSteps) -> Overlap | None:
     """The overlap of a table in memory with the reference, for the agency alone."""
     if counting.reference is None or isinstance(records, CountedInSteps):
         return None
@@ -302,7 +317,8 @@ def imputed_tables(
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    `further` is the prior of a public table. A single dataset is the best file, where the fit covers the columns and there are records.
+    A single dataset is the best file, where the fit covers the columns and there are records. A
+    `further` prior, of a public table, enters that fit.
     """
     if noisy.records and is_best_file(noisy.table, datasets):
         return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)

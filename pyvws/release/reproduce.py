@@ -55,9 +55,7 @@ class ReleasedCounts:
     mechanism: NoisyCounts
 
     @classmethod
-    def read(
-        cls, folder: Path, privacy: dict[str, Any], reference: Path | None = None
-    ) -> Self:
+    def read(cls, folder: Path, privacy: dict[str, Any], reference: Path | None = None) -> Self:
         """The counts of a folder; `reference` is where its public table is, if not as stated."""
         if "counts" not in privacy:
             raise InputError.by(

@@ -7,6 +7,7 @@ from itertools import islice, zip_longest
 from typing import Any, Final
 
 from pyvws import plots
+from pyvws._base.phrase import counted
 from pyvws.evaluation.column_checks import TROUBLES
 from pyvws.report.board_decision import at_a_glance, checks
 from pyvws.report.board_sections import bounds_section, risk_section, utility_section
@@ -146,11 +147,11 @@ def _fits_section(confidential: ConfidentialPart) -> Section:
         )
     outside = summary.get("share_outside_window")
     if outside:
-        counted = "units" if "units" in summary else "records"
+        weighed = "units" if "units" in summary else "records"
         text.append(
             "The clamp kept back the terms of a share of "
-            f"{number(outside['mean'], 3)} of the {counted}, by draw from "
-            f"{number(outside['least'], 3)} to {number(outside['most'], 3)}. These {counted} do "
+            f"{number(outside['mean'], 3)} of the {weighed}, by draw from "
+            f"{number(outside['least'], 3)} to {number(outside['most'], 3)}. These {weighed} do "
             "not move the fit."
         )
     columns = summary.get("design_columns", [])
@@ -258,7 +259,7 @@ def _of_reference(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list
     """What a reference explains, where noisy counts contradict it, and what it shares."""
     if "reference" not in counts:
         return []
-    own, overlap = counts["reference"], summary.get("reference")
+    own, overlap = counts["reference"], summary["reference"]
     worst = ", ".join(own["most_contradicted"])
     lacks = ", ".join([*own["lacks"], *(f"{n} in {k}" for n, k in own["unknown"].items())])
     lines = [
@@ -270,13 +271,12 @@ def _of_reference(counts: Mapping[str, Any], summary: Mapping[str, Any]) -> list
     ]
     if lacks:
         lines.append(f"The reference lacks columns, or has values that are unknown: {lacks}.")
-    if overlap is not None:
+    if "found" in overlap:
         lines.append(
             f"{overlap['found']:.0%} of the records of the table equal a record of the reference, "
             f"and {overlap['by_chance']:.0%} are expected of as many other records."
-            + (" Warning: it seems to hold records of the table." if overlap["is_more"] else "")
         )
-    return lines
+    return [*lines, *filter(None, [overlap["warning"]])]
 
 
 def _of_chains(imputed: Mapping[str, Any]) -> list[str]:

@@ -243,7 +243,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-cap": {"cap": self.cap, "column": self.unit},
             "counts-delta": {"delta": self.delta},
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
-            **dict.fromkeys(_OF_REFERENCE, {"file": (self.reference or {}).get("file")}),
+            **{key: {"file": (self.reference or {}).get("file")} for key in _OF_REFERENCE},
             "counts-chains": {"share": self.apart},
             "counts-lost": {"sets": ", ".join(":".join(columns) for columns in self.lost)},
         }
@@ -254,7 +254,7 @@ class NoisyCountsStatement(NoiseStatement):
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
             LedgerEntry(Phrase("counts"), self.epsilon_per_dataset),
             *(
-                [LedgerEntry(Phrase("counts-reference", {"file": self.reference["file"]}), None)]
+                [LedgerEntry(Phrase("counts-reference", {"file": self.reference["file"]}), 0.0)]
                 if self.reference is not None
                 else []
             ),

@@ -6,8 +6,8 @@ in all. They enter the fit of classes as a power prior [ibrahim2000]: the fit al
     - kappa sum_r w_r log sum_h pi_h prod_k phi_hk(x_rk),
 
 where a column whose value the schema does not know is left out of the product, and phi runs over
-the codes that the reference has. In each step w_r is raked to the margins of the classes, so the
-prior says nothing of margins, which the noisy counts have already told.
+the codes that the reference has. Within a fit w_r is raked to the margins of the classes, again and
+again. So the prior says nothing of margins, which the noisy counts have already told.
 
 kappa follows from the noisy counts S. Beside a table M of a pair's expected counts their squares
 sum (S - M)^2 exceed those of noise by X(M). The reference explains the share 1 - X(ref) / X(ind) of
@@ -37,7 +37,8 @@ from pyvws.mechanisms.counts.given_records import without_given
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
 
-_RAKED: Final = 40  # Passes over the columns.
+_RAKED: Final = 40  # Passes over the columns,
+_RAKED_IN_FIT: Final = 2  # and each time that a fit has read all records.
 _HALF: Final = 0.5
 _CLEAR: Final = 3.0  # Standard deviations.
 _BATCH: Final = 2000  # Distinct records that one step of a fit reads.
@@ -141,15 +142,23 @@ class ReferencePrior:
     @cached_property
     def weights(self) -> Floats:
         """The weights (R,) of the records, n in all, by which they have the noisy margins."""
-        codes, offsets, margins = self.reference.codes, self.counts.offsets, self.counts.margins
         w = self.reference.times * (self._n / self.reference.times.sum())
-        for _ in range(_RAKED):
-            for k, size in enumerate(self.counts.sizes.tolist()):
-                known, own = codes[:, k] >= 0, margins[offsets[k] : offsets[k + 1]]
-                there = np.bincount(codes[known, k], w[known], size)
-                share = there.sum() / max(own[there > 0.0].sum(), 1e-300)
-                factor = np.divide(own * share, there, out=np.ones(size), where=there > 0.0)
-                w = w * np.where(known, factor[codes[:, k]], 1.0)
+        return self.raked(self.reference.codes, w, self.counts.margins, _RAKED)
+
+    def raked(self, codes: Codes, w: Floats, margins: Floats, passes: int) -> Floats:
+        """The weights w (M,) of records with codes (M, K), raked to margins (sum of L,).
+
+        Of each column the codes that records have keep their sum.
+        """
+        for _ in range(passes):
+            for k, own in enumerate(np.split(margins, self.counts.offsets[1:-1])):
+                places = codes[:, k] + 1  # The first one is that of no code.
+                there = np.bincount(places, w, len(own) + 1)
+                sought = np.where(there[1:] > 0.0, own, 0.0)
+                sought *= there[1:].sum() / max(sought.sum(), 1e-300)
+                factor = np.ones(len(there))
+                np.divide(sought, there[1:], out=factor[1:], where=there[1:] > 0.0)
+                w = w * factor[places]
         return np.asarray(w)
 
     @cached_property
@@ -235,21 +244,31 @@ class ReferencePrior:
         return min(1.0, 1.0 - float(self._gaps.sum() / self._dependence.sum()))
 
     @cached_property
+    def _sampling(self) -> Floats:
+        """By pair (K, K), the sum of squared errors of a sample of n records of the reference."""
+        there = self._variance > 0.0
+        shares = self._by_pair(np.where(there, (self.pairs / self._n) ** 2, 0.0))
+        return np.asarray(
+            np.where(self._by_pair(there.astype(float)) > 0.0, 1.0 - shares, 0.0) * self._n
+        )
+
+    @cached_property
     def kappa(self) -> float:
         """How many records the prior counts as, for each record to make; in [0, 1/2]."""
         if self.explained <= 0.0:
             return 0.0
-        cells = self._by_pair((self._variance > 0.0).astype(np.float64))
-        shares = self._by_pair(np.where(self._variance > 0.0, (self.pairs / self._n) ** 2, 0.0))
-        sampling = self._n * float(np.where(cells > 0.0, 1.0 - shares, 0.0).sum())
-        gap = float(self._gaps.sum())
+        sampling, gap = float(self._sampling.sum()), float(self._gaps.sum())
         return _HALF * self.explained * (min(1.0, sampling / gap) if gap > 0.0 else 1.0)
 
     @cached_property
     def contradicted(self) -> list[str]:
-        """The pairs where noisy counts are clearly apart from the reference, the furthest first."""
+        """The pairs where noisy counts are clearly apart from the reference, the furthest first.
+
+        They are further off than noise and the sampling error of the records explain.
+        """
         deviation = np.sqrt(self._of_squares * self._by_pair(self._variance**2))
-        clear = np.where(self._gaps > _CLEAR * deviation, self._gaps, 0.0)
+        far = self._gaps - self._sampling
+        clear = np.where(far > _CLEAR * deviation, far, 0.0)
         names = list(self.counts.noisy.table.columns)
         order = np.argsort(-clear, axis=None, kind="stable")[: int((clear > 0.0).sum())]
         found = zip(*np.unravel_index(order, clear.shape), strict=True)
@@ -280,11 +299,14 @@ class ReferenceSlopes:
     def __init__(self, prior: ReferencePrior, rng: np.random.Generator) -> None:
         self.prior, self.rng = prior, rng
         self.order, self.next = np.empty(0, dtype=np.intp), 0
+        self.weights = prior.weights
 
-    def _rows(self) -> NDArray[np.intp]:
-        records = len(self.prior.weights)
+    def _rows(self, margins: Floats) -> NDArray[np.intp]:
+        """The records of the next batch; weights are raked anew once all have been read."""
         if self.next + _BATCH > len(self.order):
-            self.order, self.next = self.rng.permutation(records), 0
+            codes, w = self.prior.reference.codes, self.prior.weights
+            self.weights = self.prior.raked(codes, w, margins, _RAKED_IN_FIT)
+            self.order, self.next = self.rng.permutation(len(codes)), 0
         self.next += _BATCH
         return self.order[self.next - _BATCH : self.next]
 
@@ -293,12 +315,10 @@ class ReferenceSlopes:
 
         `shares` (H,) and `profiles` (H, sum of L) are those of the classes.
         """
-        prior, rows = self.prior, self._rows()
+        prior, rows = self.prior, self._rows(shares @ profiles)
         counts, cells, total = prior.counts, prior.cells[rows], prior.counts.noisy.records
-        margins, at = shares @ profiles, counts.offsets[:-1]
-        apart = np.log(np.maximum(margins, 1e-300) / counts.margins)
-        w = prior.weights[rows] * np.exp(cells @ np.where(prior.covered, apart, 0.0))
-        w *= total / w.sum()
+        w, at = self.weights[rows], counts.offsets[:-1]
+        w = w * (total / w.sum())
         phi = np.where(prior.covered, profiles, 0.0)
         phi /= np.repeat(np.add.reduceat(phi, at, axis=1) + 1e-300, counts.sizes, axis=1)
         logs = cells @ np.log(np.maximum(phi, 1e-300)).T + np.log(np.maximum(shares, 1e-300))

@@ -39,7 +39,9 @@ class PublicTable(str):
     @property
     def is_release(self) -> bool:
         """Whether it is the folder of an earlier release."""
-        return self.frame is None and Path(self).is_dir() and public_files(Path(self)) != [Path(self)]
+        return (
+            self.frame is None and Path(self).is_dir() and public_files(Path(self)) != [Path(self)]
+        )
 
     def records(self, names: Collection[str]) -> nw.DataFrame[Any]:
         """The records with those of the named columns that the table has, cell by cell.

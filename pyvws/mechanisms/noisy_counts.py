@@ -15,6 +15,7 @@ from pyvws.mechanisms.counts.set_words import set_word
 from pyvws.mechanisms.counts.workload import PAIRS, Workload, by_no_family
 from pyvws.mechanisms.mechanism import Facts, MechanismBase
 from pyvws.privacy.budget import NEIGHBOURS, Budget
+from pyvws.tables.files.public import PublicTable
 from pyvws.tables.schema.schema import Schema
 
 COUNT_MODELS: Final = ("classes", "conditionals")
@@ -122,6 +123,14 @@ class NoisyCounts(MechanismBase):
         panel="Fit",
     )
     model: str = "classes"
+    reference: str | None = setting(
+        None,
+        "A public table of other records, or the folder of an earlier release, whose ties of "
+        "columns enter the fit of a single dataset.",
+        more="In Python a frame too. The table must be published apart from yours. An earlier "
+        "release of the same records belongs in `after` too. The path stands in run.toml as it is "
+        "given.",
+    )
 
     def __post_init__(self) -> None:
         choice(self.model, "model", COUNT_MODELS)
@@ -134,6 +143,8 @@ class NoisyCounts(MechanismBase):
         object.__setattr__(self, "cells_share", finite_number(self.cells_share, "cells_share"))
         if not 0.0 <= self.cells_share < 1.0:
             raise InputError.by("cells-share-range", cells_share=self.cells_share)
+        if self.reference is not None:
+            object.__setattr__(self, "reference", PublicTable(self.reference))
         if self.cap is not None:
             object.__setattr__(self, "cap", whole_number(self.cap, "cap", least=1))
         self.budget  # noqa: B018  # Refuses what is out of range.
@@ -150,8 +161,9 @@ class NoisyCounts(MechanismBase):
 
     def counting(self, schema: Schema) -> CellCounting:
         """What is counted of a table with that schema."""
-        words = tuple(self.measure), tuple(self.tables)
-        return CellCounting(schema, *words, self._by_families, self.cells_share)
+        words, reference = (tuple(self.measure), tuple(self.tables)), self.reference
+        assert reference is None or isinstance(reference, PublicTable)
+        return CellCounting(schema, *words, self._by_families, self.cells_share, reference)
 
     def workload(self, schema: Schema) -> Workload:
         """The sets of a table with that schema; InputError for what cannot be counted.
@@ -159,6 +171,12 @@ class NoisyCounts(MechanismBase):
         Numbers whose cells are chosen have as many cells as can be.
         """
         return self.counting(schema).table
+
+    def refuses_reference(self, schema: Schema, datasets: int) -> bool:
+        """Whether a reference is given that no fit of so many datasets could take."""
+        from pyvws.mechanisms.counts.best_file import is_best_file
+
+        return self.reference is not None and not is_best_file(self.workload(schema), datasets)
 
     def by_no_family(self, schema: Schema) -> NotGiven | None:
         """A column that its own family cannot give, why, and what helps; None without."""
@@ -181,6 +199,7 @@ class NoisyCounts(MechanismBase):
             claim="approximate-dp" if self.delta else "dp",
             own_delta=self.delta,
             cap=self.cap,
+            reference=None,  # No model is fitted to it alone.
             protects_records=self.neighbours == "loo",
         )
 

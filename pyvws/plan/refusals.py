@@ -141,6 +141,11 @@ OF_PLAN: Final[Conditions] = {
     ),
     "exact-number-of-units": _shows_sizes,
     "counts-family": _by_no_family,
+    "reference-without-fit": lambda plan: (
+        plan.schema is not None
+        and plan.run.facts.takes_table
+        and plan.run.mechanism.refuses_reference(plan.schema, plan.run.datasets)
+    ),
     "too-few-sweeps": lambda plan: (
         plan.run.facts.takes_table and plan.run.datasets > plan.run.mechanism.kept_sweeps
     ),

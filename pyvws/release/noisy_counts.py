@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import Any, Final
 
@@ -44,6 +44,7 @@ from pyvws.mechanisms.counts.measurements import (
     of_cells,
     of_set,
 )
+from pyvws.mechanisms.counts.reference import Overlap, ReferencePrior
 from pyvws.mechanisms.counts.roundness import roundness_of
 from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
@@ -60,6 +61,7 @@ from pyvws.synthesis.confidential_table import ConfidentialTable
 from pyvws.synthesis.cost import check_cost, expected_of_counts, not_counted
 from pyvws.synthesis.loop import Listener
 from pyvws.synthesis.settings import RunSettings
+from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.row_order import RowNumbers
 from pyvws.tables.schema.column import part_of
 from pyvws.tables.schema.parts import Finish
@@ -74,6 +76,10 @@ _OF_IMPUTED: Final = ("misfit", "accepted", "moved", "classes", "apart")
 _CELLS: Final = "cells"
 _ROUNDNESS: Final = "roundness"
 _AT_ONCE: Final = 1 << 20  # Records whose values are drawn together, on which draws depend.
+_NOT_COMPARED: Final = "Nobody compared the reference with the table, which was read in steps."
+_OVERLAPS: Final = (
+    "The reference seems to hold records of the table. Then it is not public, and no claim holds."
+)
 _TRIES: Final = 50  # Draws of a record whose computed numbers leave their ranges.
 
 
@@ -82,7 +88,8 @@ class NoisyCountsRun(DrawSource):
     """Noisy tables and the tables of records that were imputed from them.
 
     `schema` has the cells that were chosen. For the agency, `number` is that of the records, and
-    `exact` (C,) are the counts without noise.
+    `exact` (C,) are the counts without noise, `overlap` is that with a
+    reference, and `reference` is what the statement says of one.
     """
 
     schema: Schema
@@ -91,6 +98,8 @@ class NoisyCountsRun(DrawSource):
     noisy: Measurements
     fine: Mapping[str, FineCounts]
     imputed: Imputed
+    reference: Mapping[str, Any] | None = None
+    overlap: Overlap | None = None
 
     @property
     def secret(self) -> bool:
@@ -120,6 +129,7 @@ class NoisyCountsRun(DrawSource):
                 "diagnostics": {name: plain_number(value) for name, value in found.items()},
             },
             "records_in_no_cell": self._in_no_cell,
+            **_compared(self.reference, self.overlap),
             "settings": {},
         }
 
@@ -200,7 +210,11 @@ def counts_run(
     written = {"schema": bought.schema}
     table = replace(table, plan=replace(table.plan, schema=bought.schema, written=written))
     public = public_seed(seed)
-    imputed = imputed_tables(noisy, mechanism, datasets=settings.datasets, seed=public)
+    prior = ReferencePrior.of(counting, noisy)
+    imputed = imputed_tables(
+        noisy, mechanism, datasets=settings.datasets, seed=public, further=prior
+    )
+    said = None if prior is None else _said_of(prior, counting.reference)
     lost = lost_sets(noisy, imputed.codes)
     again = partial(imputed_tables, mechanism=mechanism, datasets=1, seed=public + 1)
     quality = predicted_quality(noisy, imputed, again, seed=public)
@@ -230,6 +244,7 @@ def counts_run(
         lost=tuple(lost),
         best_file=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
+        reference=said,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -237,6 +252,7 @@ def counts_run(
                 **table.plan.public_settings,
                 "measure": mechanism.measure,
                 "tables": mechanism.tables,
+                **({} if counting.reference is None else {"reference": counting.reference.file}),
             },
         ),
     )
@@ -267,18 +283,48 @@ def counts_run(
         noisy=noisy,
         fine=fine,
         imputed=imputed,
+        reference=said,
+        overlap=_overlap(counting, records),
     )
 
 
+def _said_of(prior: ReferencePrior, reference: PublicTable | None) -> dict[str, Any]:
+    """What the statement has of a reference: noisy counts and the public table alone tell it."""
+    assert reference is not None
+    return {"file": reference.file, "is_release": reference.is_release, **prior.figures()}
+
+
+def _compared(said: Mapping[str, Any] | None, overlap: Overlap | None) -> dict[str, Any]:
+    """What the agency's summary has of a reference; nothing outside tells of it."""
+    if said is None:
+        return {}
+    if overlap is None:
+        return {"reference": {"warning": _NOT_COMPARED}}
+    return {"reference": {**asdict(overlap), "warning": _OVERLAPS if overlap.is_more else None}}
+
+
+def _overlap(counting: CellCounting, records: CountedRecords | CountedInSteps) -> Overlap | None:
+    """The overlap of a table in memory with the reference, for the agency alone."""
+    if counting.reference is None or isinstance(records, CountedInSteps):
+        return None
+    return Overlap.of(counting, records)
+
+
 def imputed_tables(
-    noisy: Measurements, mechanism: NoisyCounts, *, datasets: int, seed: int
+    noisy: Measurements,
+    mechanism: NoisyCounts,
+    *,
+    datasets: int,
+    seed: int,
+    further: ReferencePrior | None = None,
 ) -> Imputed:
     """The imputed records of each dataset, from noisy counts, public settings and a seed alone.
 
-    A single dataset is the best file, where the fit covers the columns and there are records.
+    A single dataset is the best file, where the fit covers the columns and there are records. A
+    `further` prior, of a public table, enters that fit.
     """
     if noisy.records and is_best_file(noisy.table, datasets):
-        return best_file(noisy, classes=mechanism.classes, seed=seed)
+        return best_file(noisy, classes=mechanism.classes, seed=seed, further=further)
     return impute(
         noisy,
         datasets=datasets,

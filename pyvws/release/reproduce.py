@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 import polars as pl
 
 from pyvws.errors import InputError
+from pyvws.mechanisms.counts.reference import ReferencePrior
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.mechanisms.registry import make_mechanism, mechanism_settings
 from pyvws.privacy.budget import epsilon_of
@@ -54,8 +55,8 @@ class ReleasedCounts:
     mechanism: NoisyCounts
 
     @classmethod
-    def read(cls, folder: Path, privacy: dict[str, Any]) -> Self:
-        """The counts of a folder."""
+    def read(cls, folder: Path, privacy: dict[str, Any], reference: Path | None = None) -> Self:
+        """The counts of a folder; `reference` is where its public table is, if not as stated."""
         if "counts" not in privacy:
             raise InputError.by(
                 "release-not-reproducible", folder=folder, given=privacy.get("mechanism")
@@ -66,6 +67,13 @@ class ReleasedCounts:
         written = tomllib.loads((folder / "run.toml").read_text(encoding="utf-8"))
         names = mechanism_settings(NoisyCounts.name)
         own = {name: written[name] for name in names if name in written}
+        stated = privacy["counts"].get("reference")
+        if stated is not None:
+            own["reference"] = reference or own["reference"]
+            if not Path(own["reference"]).exists():
+                raise InputError.by("reproduce-without-reference", **stated)
+        elif reference is not None:
+            raise InputError.by("reproduced-without-reference", folder=folder)
         chosen, mechanism = folder / FINE_FILE, make_mechanism(NoisyCounts.name, **own)
         assert isinstance(mechanism, NoisyCounts)
         return cls(
@@ -124,7 +132,10 @@ class ReleasedCounts:
         counted, pure = counting.in_cells(schema, priced), mechanism.budget.pure
         noisy = read_counts(self.counts, counted, laplace=pure)
         seed = int(self.privacy["counts"]["public_seed"])
-        imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed)
+        prior, stated = ReferencePrior.of(counting, noisy), self.privacy["counts"].get("reference")
+        if prior is not None and prior.reference.digest != stated["digest"]:
+            raise InputError.by("reference-of-other-digest", **stated)
+        imputed = imputed_tables(noisy, mechanism, datasets=len(files), seed=seed, further=prior)
         fine = {} if self.fine is None else read_fine(self.fine, laplace=pure)
         values = imputed_values(schema, noisy, imputed, seed, fine=fine)
         made = table.datasets(nobody, [joined(list(own)) for own in values], order=None)

@@ -135,6 +135,9 @@ class HistogramStatement(NoiseStatement):
         }
 
 
+_OF_REFERENCE = ("counts-reference", "counts-reference-release")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyCountsStatement(NoiseStatement):
     """The facts of a release from noisy counts.
@@ -161,6 +164,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
+    - `reference`: What noisy counts and a public table say of each other, where one is a prior.
     """
 
     spending: Spending
@@ -181,6 +185,7 @@ class NoisyCountsStatement(NoiseStatement):
     lost: tuple[tuple[str, ...], ...] = ()
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
+    reference: Mapping[str, Any] | None = None
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -223,6 +228,8 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-delta": self.delta > 0.0,
             "counts-model": True,
             "counts-best-file": self.best_file,
+            "counts-reference": self.reference is not None and not self.reference["is_release"],
+            "counts-reference-release": bool(self.reference and self.reference["is_release"]),
             "counts-chains": self.apart is not None,
             "counts-lost": bool(self.lost),
             "counts-unknown": True,
@@ -239,6 +246,7 @@ class NoisyCountsStatement(NoiseStatement):
             "counts-cap": {"cap": self.cap, "column": self.unit},
             "counts-delta": {"delta": self.delta},
             "counts-chosen": {"columns": ", ".join(map(repr, self.columns_of_chosen_cells))},
+            **{key: {"file": (self.reference or {}).get("file")} for key in _OF_REFERENCE},
             "counts-chains": {"share": self.apart},
             "counts-lost": {"sets": ", ".join(":".join(columns) for columns in self.lost)},
         }
@@ -248,6 +256,11 @@ class NoisyCountsStatement(NoiseStatement):
         return [
             *([LedgerEntry(Phrase("proposed"), None)] if self.proposed else []),
             LedgerEntry(Phrase("counts"), self.epsilon_per_dataset),
+            *(
+                [LedgerEntry(Phrase("counts-reference", {"file": self.reference["file"]}), 0.0)]
+                if self.reference is not None
+                else []
+            ),
         ]
 
     def trusted(self) -> list[Phrase]:
@@ -281,6 +294,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "public_seed": self.public_seed,
                 **({"best_file": True} if self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
+                **({"reference": dict(self.reference)} if self.reference is not None else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
             },
         }

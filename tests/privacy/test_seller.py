@@ -177,6 +177,9 @@ RUNS: dict[str, Callable[[int], Any]] = {
     "noisy-counts, delta": lambda seed: counts(table(seed, 150 + seed), delta=1e-5),
     "noisy-counts, units": lambda seed: counts(table(seed, 150 + seed), unit="home", cap=2),
     "noisy-counts, best file": lambda seed: counts(table(seed, 150 + seed), datasets=1),
+    "noisy-counts, reference": lambda seed: counts(
+        table(seed, 150 + seed), datasets=1, reference=table(1, 151), epsilon=20.0
+    ),
     "noisy-counts, in steps": lambda seed: counts_in_steps(table(seed, 150 + seed)),
     "noisy-counts, replace": lambda seed: counts(table(seed), neighbours="replace"),
     "histogram": lambda seed: vws.synthesize(
@@ -338,6 +341,19 @@ def test_a_table_that_is_read_beside_the_seller_is_seen(
 ) -> None:
     monkeypatch.setattr(place, wrong)
     assert told_apart(RUNS[name])
+
+
+def test_records_of_a_reference_are_told_inside_alone() -> None:
+    found = [RUNS["noisy-counts, reference"](seed).summary["reference"] for seed in (1, 2)]
+    assert [own["is_more"] for own in found] == [True, False]
+    assert [own["warning"] is None for own in found] == [False, True]
+
+
+def test_a_reference_that_is_taken_from_the_table_is_seen() -> None:
+    def run(seed: int) -> Any:
+        return counts(table(seed, 150 + seed), datasets=1, reference=table(seed, 150 + seed))
+
+    assert told_apart(run)
 
 
 @pytest.mark.parametrize("name", ["rows", "staged"])

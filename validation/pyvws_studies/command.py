@@ -266,11 +266,22 @@ def _noisy_counts(
         int, typer.Option(help="How many times each record stands in the table.", min=1)
     ] = 1,
     others: _Others = None,
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public file of the same columns, such as national2019.csv (NIST): the "
+            "best file with it, without it and with its columns permuted."
+        ),
+    ] = None,
 ) -> _Asked:
     """Noisy counts of a whole table: scores of pairs and triples against the budget."""
     from pyvws.release.synthesizer import synthesize
+    from pyvws_studies import counts_reference
     from pyvws_studies import noisy_counts as study
 
+    if reference is not None:
+        beside = {"reference": reference, "runs": runs, "synthesize": synthesize}
+        return counts_reference, file, beside
     own = {"runs": runs, "copies": copies, "others": others}
     return study, file, {**own, "synthesize": synthesize}
 

@@ -158,7 +158,7 @@ def run(
                     **{"measure": ("pairs",), "datasets": DATASETS, **_FURTHER.get(further, {})},
                     seed=seed + number,
                 )
-            scores.append(_scored(frame, release.datasets))
+            scores.append(scored(frame, release.datasets))
             said = release.privacy["counts"].get(
                 "predicted", {}
             )  # One file says nothing of itself.
@@ -181,19 +181,20 @@ def run(
         )
         listener.line(f"  epsilon {epsilon:g}, delta {delta:g}: {seconds:.0f} s of processors")
     tools, problems = ([], []) if others is None else installed(others, _PEERS)
-    beside = {"independent": _scored(frame, [shuffled]), "bootstrap": _scored(frame, [sample])}
+    beside = {"independent": scored(frame, [shuffled]), "bootstrap": scored(frame, [sample])}
     levels = {name: column.levels or () for name, column in design.columns.items()}
     for tool in tools:
         made_or_reason = made_by(tool, frame, levels, datasets=DATASETS, seed=seed)
         if isinstance(made_or_reason, str):
             problems.append(made_or_reason)
         else:
-            beside[tool.name] = _scored(frame, made_or_reason[0])
+            beside[tool.name] = scored(frame, made_or_reason[0])
             listener.line(f"  {tool.name}: {made_or_reason[1]:.0f} s of processors")
     return CountsStudy(len(frame), runs, rows, beside, problems)
 
 
-def _scored(original: pl.DataFrame, datasets: Sequence[pl.DataFrame]) -> Scores:
+def scored(original: pl.DataFrame, datasets: Sequence[pl.DataFrame]) -> Scores:
+    """How near datasets with the columns of ma2019.csv are to the original."""
     texts = [dataset.select(original.columns).cast(pl.String) for dataset in datasets]
     triples = np.mean([_distance(original, dataset) for dataset in texts])
     distances = []

@@ -15,7 +15,12 @@ import numpy as np
 
 from pyvws.mechanisms.counts.classes import Imputed
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.fitted_classes import FittedClasses, fitted_classes, is_fitted
+from pyvws.mechanisms.counts.fitted_classes import (
+    FittedClasses,
+    Further,
+    fitted_classes,
+    is_fitted,
+)
 from pyvws.mechanisms.counts.given_records import (
     are_countable,
     rest_of,
@@ -36,9 +41,12 @@ def is_best_file(table: Workload, datasets: int) -> bool:
     return datasets == 1 and are_countable(table) and is_fitted(rest_of(table))
 
 
-def best_file(noisy: Measurements, *, classes: int, seed: int) -> Imputed:
-    """The file of a fit, from noisy counts, public settings and a seed alone: it costs nothing."""
-    fitted = fitted_classes(without_given(noisy), classes=classes, seed=seed)
+def best_file(
+    noisy: Measurements, *, classes: int, seed: int, further: Further | None = None
+) -> Imputed:
+    """The file of a fit, from noisy counts and public things alone: it costs nothing."""
+    of_rest = without_given(noisy)
+    fitted = fitted_classes(of_rest, classes=classes, seed=seed, further=further)
     rng = np.random.default_rng([seed, 2])
     return Imputed(
         codes=[with_given(best_records(fitted, noisy.records, rng), noisy, rng)],

@@ -25,6 +25,7 @@ from pyvws.mechanisms.counts.measurements import count_noise
 from pyvws.mechanisms.counts.workload import Counts, Workload, in_own_cells, workload
 from pyvws.privacy.budget import Budget, Noise
 from pyvws.privacy.seller import TalliedCells
+from pyvws.tables.files.public import PublicTable
 from pyvws.tables.files.steps import CountedRows
 from pyvws.tables.schema.schema import Schema
 
@@ -101,7 +102,7 @@ class CellCounting:
     """The sets and the fine cells that are counted of a table with a schema.
 
     `measure`, `tables`, `conditionals` are as of `workload`. Numbers of many values are in
-    fine cells where `cells_share` of the budget is for them.
+    fine cells where `cells_share` of the budget is for them. `reference` is a public table.
     """
 
     schema: Schema
@@ -109,6 +110,7 @@ class CellCounting:
     tables: Sequence[str]
     conditionals: bool
     cells_share: float
+    reference: PublicTable | None = None
 
     def fine_cells(self, most: int = MOST_FINE) -> FineCells:
         """The numbers that have fine cells, about `most` of each at most."""
@@ -132,8 +134,17 @@ class CellCounting:
         return workload(schema, *words, conditionals=self.conditionals, priced=priced)
 
     def refuse(self) -> None:
-        """Raise InputError for what cannot be counted."""
+        """Raise InputError for what cannot be counted, and for a reference that says nothing."""
         self.table  # noqa: B018
+        if self.reference is not None:
+            self.referred  # noqa: B018
+
+    @cached_property
+    def referred(self) -> nw.DataFrame[Any]:
+        """The records of the reference, with those of the columns that it has."""
+        assert self.reference is not None
+        sets = range(len(self.table.sets))
+        return self.reference.records({name for q in sets for name in self.table.reads(q)})
 
     @cached_property
     def _in_own_cells(self) -> set[str]:
@@ -149,12 +160,13 @@ class CellCounting:
         )
 
     def read(self, frame: Any) -> CountedRecords:
-        """The records of a table."""
+        """The records of a table; a reference may lack columns."""
         codes, values = self.table.read(frame)
-        finest = self.finest
-        read = {name: column.read(frame[name]) for name, column in finest.columns.items()}
+        finest, there = self.finest, {*frame.columns}
+        read = {n: column.read(frame[n]) for n, column in finest.columns.items() if n in there}
         fine = {name: own for name, (own, _) in read.items()}
-        classes = {name: own.codes(*read[name]) for name, own in finest.roundness.items()}
+        rounded = {name: own for name, own in finest.roundness.items() if name in there}
+        classes = {name: own.codes(*read[name]) for name, own in rounded.items()}
         return CountedRecords(codes, fine, classes, values)
 
     def read_in_steps(

@@ -13,7 +13,8 @@ not the records.
 
 Where rules bar codes a class lies within one pattern of `rule_patterns`, so none of its records
 breaks a rule. Several fits begin at random, and their mean is the model: it stands nearer to the
-truth than the best of them. Few classes cannot hold a strong diagonal. So of each pair of columns
+truth than the best of them. A `Further` prior, such as a public table's, adds slopes of its own.
+Few classes cannot hold a strong diagonal. So of each pair of columns
 the part of its gap that stands out of the noise stays beside the classes. Of a sum X of its cells'
 (gap / deviation)^2 that is the share 1 - C / X of the gap, as James and Stein have it, where C is
 what noise hardly exceeds. Of the rest the covariance z of both columns' ranks, in deviations, keeps
@@ -26,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,12 +94,33 @@ def is_fitted(table: Workload) -> bool:
     return rule_patterns(table.columns, table.skips) is not None
 
 
-def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedClasses:
+class FurtherSlopes(Protocol):
+    """What a prior adds to the slopes of one fit."""
+
+    def at(self, shares: Floats, profiles: Floats) -> tuple[Floats, Floats]:
+        """The slopes by the logits of shares (H,) and of codes (H, sum of L)."""
+
+
+class Further(Protocol):
+    """A prior beside that of the margins; none where `kappa` is 0."""
+
+    @property
+    def kappa(self) -> float:
+        """The records that the prior counts as, for each record to make."""
+
+    def batches(self, rng: np.random.Generator) -> FurtherSlopes:
+        """What one fit adds to its slopes."""
+
+
+def fitted_classes(
+    noisy: Measurements, *, classes: int, seed: int, further: Further | None = None
+) -> FittedClasses:
     """The mean of several fits, each of about so many classes; of a table that `is_fitted`."""
     counts = PenalisedCounts(noisy)
+    further = further if further is not None and further.kappa else None
     with steady_sums():
         fits = [
-            _fit(counts, classes, np.random.default_rng(stream))
+            _fit(counts, classes, np.random.default_rng(stream), further)
             for stream in np.random.SeedSequence(seed).spawn(_FITS)
         ]
         shares = np.concatenate([pi for pi, _ in fits]) / _FITS
@@ -107,13 +129,18 @@ def fitted_classes(noisy: Measurements, *, classes: int, seed: int) -> FittedCla
         return FittedClasses(shares, profiles, counts.offsets, ties, misfit)
 
 
-def _fit(counts: PenalisedCounts, classes: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _fit(
+    counts: PenalisedCounts, classes: int, rng: np.random.Generator, further: Further | None
+) -> tuple[Floats, Floats]:
     """Shares (H,) and profiles (H, sum of L) of one fit: adaptive steps along the slope."""
     start = counts.start(classes, rng)
     means, squares = start.zeros(), start.zeros()
-    at = start
+    at, prior = start, None if further is None else further.batches(rng)
     for step in range(1, _STEPS + 1):
         _, slopes = counts.penalised(at)
+        if prior is not None:
+            of_shares, of_codes = prior.at(_softmax(at.shares), counts.profiles(at.codes))
+            slopes = slopes[0] + of_shares, slopes[1] + of_codes * (at.prior > 0.0)
         falling = 0.5 * (1.0 + np.cos(np.pi * step / _STEPS)) + _LAST
         length = _STEP * min(1.0, step / _RISING) * falling
         for x, slope, mean, square in zip(at[:2], slopes, means, squares, strict=True):

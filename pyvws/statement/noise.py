@@ -11,6 +11,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
 from pyvws.statement.parts import LedgerEntry, TableColumns, by_neighbours, figure
 from pyvws.statement.statement import Statement
+from pyvws.statement.words import forecast_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +160,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `lost`: The columns of each set whose noisy counts the datasets do not hold.
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
+    - `why_auto`: What "auto" counts and why, where it was asked for.
     """
 
     spending: Spending
@@ -178,6 +180,7 @@ class NoisyCountsStatement(NoiseStatement):
     lost: tuple[tuple[str, ...], ...] = ()
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
+    why_auto: Phrase | None = None
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -277,6 +280,7 @@ class NoisyCountsStatement(NoiseStatement):
                 "public_seed": self.public_seed,
                 **({"best_file": True} if self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
+                **({"auto": forecast_words(self.why_auto)} if self.why_auto else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
             },
         }

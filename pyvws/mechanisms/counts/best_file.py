@@ -23,6 +23,7 @@ from pyvws.mechanisms.counts.given_records import (
     without_given,
 )
 from pyvws.mechanisms.counts.measurements import Measurements
+from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
 
@@ -38,10 +39,11 @@ def is_best_file(table: Workload, datasets: int) -> bool:
 
 def best_file(noisy: Measurements, *, classes: int, seed: int) -> Imputed:
     """The file of a fit, from noisy counts, public settings and a seed alone: it costs nothing."""
-    fitted = fitted_classes(without_given(noisy), classes=classes, seed=seed)
-    rng = np.random.default_rng([seed, 2])
+    paired, rng = in_pairs(noisy), np.random.default_rng([seed, 2])
+    fitted = fitted_classes(without_given(paired), classes=classes, seed=seed)
+    records = best_records(fitted, noisy.records, rng, without_given(noisy))
     return Imputed(
-        codes=[with_given(best_records(fitted, noisy.records, rng), noisy, rng)],
+        codes=[with_given(records, paired, rng)],
         numbers=[{}],
         misfit=fitted.misfit,
         accepted=None,
@@ -52,8 +54,13 @@ def best_file(noisy: Measurements, *, classes: int, seed: int) -> Imputed:
     )
 
 
-def best_records(fitted: FittedClasses, records: int, rng: np.random.Generator) -> Codes:
-    """Codes (n, K) of so many records of a fit, in a random order."""
+def best_records(
+    fitted: FittedClasses,
+    records: int,
+    rng: np.random.Generator,
+    towards: Measurements | None = None,
+) -> Codes:
+    """Codes (n, K) of so many records of a fit, in a random order, near counted triples too."""
     ends = np.rint(np.cumsum(fitted.shares) / fitted.shares.sum() * records).astype(np.int64)
     start = np.append(0, ends)
     offsets, sizes = fitted.offsets, np.diff(fitted.offsets)
@@ -74,4 +81,6 @@ def best_records(fitted: FittedClasses, records: int, rng: np.random.Generator) 
             gap[offsets[k] : offsets[k + 1], offsets[j] : offsets[j + 1]] -= pair.T
     passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // records))
     swapped(x, start, gap, offsets, np.arange(len(sizes)), passes, rng)
+    if towards is not None:
+        swapped_towards(x, start, towards, rng)
     return x[rng.permutation(records)]

@@ -324,7 +324,7 @@ def _steps(
     for low in range(0, max(1, len(codes)), _AT_ONCE):
         at = slice(low, low + _AT_ONCE)
         own = {name: x[at] for name, x in drawn.items()}
-        yield _within_ranges(schema, codes[at], own, once, rng)
+        yield _within_ranges(schema, codes[at].astype(np.int32, copy=False), own, once, rng)
 
 
 def _drawn_once(

@@ -8,6 +8,7 @@ fit alone, while a draw of a posterior has those of the draw too. Columns that t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -27,6 +28,7 @@ from pyvws.mechanisms.counts.triple_records import in_pairs, swapped_towards
 from pyvws.mechanisms.counts.whole_records import swapped, whole_numbers
 from pyvws.mechanisms.counts.workload import Workload
 
+_AT_ONCE: Final = 1 << 22  # Records that are made together: more take small codes, part by part.
 _PASSES: Final = 4  # Of swaps over all records,
 _LEAST: Final = 1  # and fewer, but one, of more records than
 _MANY: Final = 100_000  # these.
@@ -41,9 +43,15 @@ def best_file(noisy: Measurements, *, classes: int, seed: int) -> Imputed:
     """The file of a fit, from noisy counts, public settings and a seed alone: it costs nothing."""
     paired, rng = in_pairs(noisy), np.random.default_rng([seed, 2])
     fitted = fitted_classes(without_given(paired), classes=classes, seed=seed)
-    records = best_records(fitted, noisy.records, rng, without_given(noisy))
+    least = np.min_scalar_type(max(column.size for column in noisy.table.columns.values()))
+    parts = []
+    for low in range(0, noisy.records, _AT_ONCE):
+        size = min(_AT_ONCE, noisy.records - low)
+        records = best_records(fitted, size, rng, without_given(_part(noisy, size)))
+        made = with_given(records, _part(paired, size), rng)
+        parts.append(made if size == noisy.records else made.astype(least))
     return Imputed(
-        codes=[with_given(records, paired, rng)],
+        codes=[np.concatenate(parts) if len(parts) > 1 else parts[0]],
         numbers=[{}],
         misfit=fitted.misfit,
         accepted=None,
@@ -52,6 +60,15 @@ def best_file(noisy: Measurements, *, classes: int, seed: int) -> Imputed:
         diagnostics=None,
         apart=0.0,
     )
+
+
+def _part(noisy: Measurements, records: int) -> Measurements:
+    """The noisy counts of so many of the records, as far as they are alike."""
+    if records == noisy.records:
+        return noisy
+    share = records / noisy.records
+    counts = np.rint(share * noisy.counts).astype(np.int64)
+    return replace(noisy, counts=counts, scales=share * noisy.scales, records=records)
 
 
 def best_records(

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -77,7 +78,7 @@ def test_the_rule_reads_the_number_that_was_sold() -> None:
     asked = vws.NoisyCounts(epsilon=1.0, measure="auto")
     counting = asked.counting(schema)
     noise = counting.noise(asked.budget, hidden=True)
-    chosen = [counting.settled(noise, n)[0].measure for n in (1, 1000, 10**6)]
+    chosen = [counting.settled(noise, n)[0].measure for n in (3, 150, 10**6)]
     assert chosen == [("margins",), ("pairs",), ("triples",)]
     firsts = {own.scales["records"] for own in (noise, *noise.others.values())}
     assert len(firsts) == 1
@@ -112,8 +113,8 @@ def test_a_tie_of_three_columns_is_in_the_file_where_they_are_counted() -> None:
         made = vws.synthesize(frame, schema=schema, mechanism=mechanism, datasets=1, seed=SEED)
         a, b, c = (made.datasets[0][name].cast(pl.Int64).to_numpy() for name in schema.columns)
         held[measure] = float(np.mean(c == a ^ b))
-    assert held["pairs"] < 0.9
-    assert held["triples"] > 0.97
+    assert held["pairs"] < 0.7
+    assert held["triples"] > 0.85
 
 
 def bought(frame: pl.DataFrame, schema: vws.Schema, **given: Any) -> Any:
@@ -128,7 +129,7 @@ def test_pairs_are_the_sums_of_triples_by_their_precision() -> None:
     paired = in_pairs(run.noisy)
     assert {len(x.columns) for x in paired.table.cliques} == {2}
     assert len(paired.table.cliques) == 6
-    exact = paired.table.counts(run.noisy.table.read(records(schema, 900))[0])
+    exact = paired.table.counts(run.noisy.table.read(nw.from_native(records(schema, 900)))[0])
     for q, (low, high) in enumerate(
         zip(paired.table.offsets, paired.table.offsets[1:], strict=False)
     ):
@@ -155,7 +156,7 @@ def test_records_that_are_made_in_parts_are_near_those_of_one(
     codes = best_file.best_file(run.noisy, classes=5, seed=1).codes[0]
     assert (len(codes), codes.dtype) == (run.noisy.records, np.uint8)
     counts = run.noisy.table.counts(codes.astype(np.int32))
-    assert np.abs(counts - run.exact).max() < 0.02 * len(frame)
+    assert np.abs(counts - run.exact).max() < 0.05 * len(frame)
 
 
 def test_groups_keep_what_ties_two_columns_of_many_levels() -> None:

@@ -22,7 +22,9 @@ from pyvws.mechanisms.counts.fitted_classes import kept_of_gap, most_by_chance
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.privacy.budget import deviation_of
 
-_PASSES: Final = 2  # Of swaps over all records.
+_PASSES: Final = 8  # Of swaps over all records,
+_LEAST: Final = 2  # and fewer, but two, of more records than
+_MANY: Final = 50_000  # these.
 
 
 def _triples(noisy: Measurements) -> list[int]:
@@ -108,7 +110,8 @@ def swapped_towards(
         likely = most_by_chance(table.possible[own].sum(), noisy.laplace)
         gap[own] = kept_of_gap(likely, squares) * apart
     if triples:
-        _swap(x, start, gap, first, steps, _PASSES, rng)
+        passes = min(_PASSES, max(_LEAST, _PASSES * _MANY // max(1, len(x))))
+        _swap(x, start, gap, first, steps, passes, rng)
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_chosen_delta_is_that_of_the_worst_choice_by_the_first_count(first, list
     reach, epsilon = 40, 0.7
     one, *others = (pmf(1.0 / math.sqrt(w * u), reach) for w in (first, *lists))
     total = 0.0
-    for p, moved in zip(one[:-1], one[1:], strict=True):
+    for p, moved in pairwise(one):
         worst = (moved * own[1:] - math.exp(epsilon) * p * own[:-1] for own in others)
         total += max(float(np.maximum(gap, 0.0).sum()) for gap in worst)
     found = chosen_delta(u, first, [[w] for w in lists], epsilon)

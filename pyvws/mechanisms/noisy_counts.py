@@ -37,7 +37,9 @@ class NoisyCounts(MechanismBase):
     all columns: it is nearer to the table than a draw, and has no standard errors.
     With `delta` 0 the noise is discrete Laplace noise and the guarantee is pure.
     Else it is discrete Gaussian noise, which costs less for many sets. `measure` names the sets:
-    "pairs" is every pair, "predictors" each column with its predictors, and "a:b:c" one set. A set
+    "pairs" is every pair, "triples" every three columns, "margins" each column alone, "predictors"
+    each column with its predictors, and "a:b:c" one set. "auto" takes margins, pairs or triples by
+    the noise, the cells and the number of records. A set
     with public cuts that are coarser than its columns' own is "a:b/15/30", which is the same as
     {"columns": ["a", "b"], "cuts": {"b": [15, 30]}}. The cuts of a category are the first levels of
     its groups.
@@ -79,9 +81,10 @@ class NoisyCounts(MechanismBase):
     )
     measure: tuple[str, ...] | str = setting(
         (PAIRS,),
-        "What is counted: pairs, predictors, and sets of columns such as a:b:c.",
-        more="a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a tuple "
-        "of names, or a dict with columns, cuts and share.",
+        "What is counted: pairs, triples, margins, predictors, auto, and sets such as a:b:c.",
+        more="auto takes margins, pairs or triples by noise, cells and a public or noisy number of "
+        "records. a:b/15/30 counts b by groups that begin at 15 and 30. In Python a set may be a "
+        "tuple of names, or a dict with columns, cuts and share.",
     )
     tables: tuple[str, ...] | str = setting(
         (ALIKE,),

@@ -93,6 +93,7 @@ class Seller(Generic[Records]):
         self._budget, self._records, self._add = budget, records, add
         self._cap = Fraction(budget.epsilon) if cap is None else cap
         self._sold: dict[str, PricedMeasurement] = {}
+        self._lists: tuple[Noise, ...] = ()
 
     @classmethod
     def of_noise(
@@ -109,9 +110,23 @@ class Seller(Generic[Records]):
                 f"A unit has more than {budget.cap} records, which nobody paid for. Report this as "
                 "a defect of pyvws."
             )
-        goods = [PricedMeasurement(name, budget.price(x), x) for name, x in noise.scales.items()]
-        cap = None if noise.rho is None else Fraction(noise.rho) * (1 + _ROUNDING)
-        return cls(goods, budget=budget, cap=cap, records=records)
+        made = cls(_goods(noise), budget=budget, cap=_cap(noise), records=records)
+        made._lists = tuple(noise.others.values())
+        return made
+
+    def turn_to(self, noise: Noise) -> None:
+        """Go on with another of the lists that the noise at the beginning named.
+
+        SpendingError for a list that it did not name, or that has another price of what was sold.
+        """
+        goods = {good.name: good for good in _goods(noise)}
+        named = any(noise is own for own in self._lists)
+        if not named or any(goods.get(name) != sold for name, sold in self._sold.items()):
+            raise SpendingError(
+                "The list of goods was not fixed before the first sale. Nothing is released. "
+                "Report this as a defect of pyvws."
+            )
+        self._goods, self._cap = goods, _cap(noise) or self._cap
 
     def scale(self, name: str) -> float:
         """The scale of the noise of a measurement, which is public."""
@@ -181,3 +196,13 @@ class Seller(Generic[Records]):
             )
         self._sold[name] = good
         return good
+
+
+def _goods(noise: Noise) -> list[PricedMeasurement]:
+    """What is sold under a noise: each table of counts at the price of its scale."""
+    price = noise.budget.price
+    return [PricedMeasurement(name, price(x), x) for name, x in noise.scales.items()]
+
+
+def _cap(noise: Noise) -> Fraction | None:
+    return None if noise.rho is None else Fraction(noise.rho) * (1 + _ROUNDING)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -27,22 +27,21 @@ from pyvws.mechanisms.counts.chosen_cells import (
     FineCounts,
     Within,
     finer_columns,
-    most_cells,
-    most_fine_cells,
     within_cells,
 )
 from pyvws.mechanisms.counts.classes import Imputed, impute
 from pyvws.mechanisms.counts.coding import Codes
-from pyvws.mechanisms.counts.counting import CellCounting, CountedInSteps, CountedRecords
+from pyvws.mechanisms.counts.counting import (
+    CellCounting,
+    CountedInSteps,
+    CountedRecords,
+    MeasuredCounts,
+    measured,
+)
 from pyvws.mechanisms.counts.measurements import (
     Measurements,
-    bought_cells,
-    bought_number,
-    bought_tables,
     counts_columns,
     lost_sets,
-    of_cells,
-    of_set,
 )
 from pyvws.mechanisms.counts.reference import Overlap, ReferencePrior
 from pyvws.mechanisms.counts.roundness import roundness_of
@@ -50,8 +49,8 @@ from pyvws.mechanisms.counts.workload import OF_ALL, Counts, Workload
 from pyvws.mechanisms.noisy_counts import NoisyCounts
 from pyvws.plan.by_counts import CountsPlan
 from pyvws.plan.refusal import refuse_delta
-from pyvws.privacy.budget import Noise, deviation_of
-from pyvws.privacy.seller import Seller, TalliedCells
+from pyvws.privacy.budget import deviation_of
+from pyvws.privacy.seller import Seller
 from pyvws.release.draw_source import Draw, DrawSource, shared_facts
 from pyvws.release.summary import plain_number
 from pyvws.statement.noise import NoisyCountsStatement
@@ -197,11 +196,11 @@ def counts_run(
     if known is None and mechanism.neighbours == "replace":
         known = records.number  # All neighbours have as many.
     noise = counting.noise(mechanism.budget, hidden=known is None)
-    for phrase in not_counted(counting.table):
-        listener.line(f"  {forecast_words(phrase)}")
     seller = Seller.of_noise(noise, records, table.units)
     bought = measured(counting, noise, seller, records=known)
     noisy, fine = bought.noisy, bought.fine
+    for phrase in (*filter(None, [bought.why]), *not_counted(noisy.table)):
+        listener.line(f"  {forecast_words(phrase)}")
     most, fitted = settings.most_seconds, is_best_file(noisy.table, settings.datasets)
     refuse_delta(settings, noisy.records)
     how = {"fitted": fitted, "in_steps": isinstance(records, CountedInSteps)}
@@ -245,6 +244,7 @@ def counts_run(
         best_file=imputed.fitted,
         pairs_not_counted=noisy.table.too_large,
         reference=said,
+        why_auto=bought.why,
         relies_on=ReliesOn(
             engine=f"discrete-{noise.kind}",
             exact_draws=True,
@@ -373,7 +373,7 @@ def _steps(
     for low in range(0, max(1, len(codes)), _AT_ONCE):
         at = slice(low, low + _AT_ONCE)
         own = {name: x[at] for name, x in drawn.items()}
-        yield _within_ranges(schema, codes[at], own, once, rng)
+        yield _within_ranges(schema, codes[at].astype(np.int32, copy=False), own, once, rng)
 
 
 def _drawn_once(
@@ -485,54 +485,6 @@ def read_fine(frame: pl.DataFrame, *, laplace: bool) -> dict[str, FineCounts]:
         if (own := read(name, _CELLS)) is not None:
             fine[name] = replace(own, rounded=read(name, _ROUNDNESS))
     return fine
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasuredCounts:
-    """The schema with the chosen cells, and what was bought: of sets, and of fine cells."""
-
-    schema: Schema
-    noisy: Measurements
-    fine: Mapping[str, FineCounts]
-
-
-def measured(
-    counting: CellCounting,
-    noise: Noise,
-    seller: Seller[CountedRecords | CountedInSteps],
-    *,
-    records: int | None,
-) -> MeasuredCounts:
-    """Buy the number of records, fine cells, and the sets in the cells that these choose.
-
-    `records` is their number where neighbours have as many or it is public; else it is bought.
-    """
-    number = bought_number(seller, lambda own: own.number) if records is None else records
-    schema, table, finest = counting.schema, counting.table, counting.finest.columns
-    fine: dict[str, FineCounts] = {}
-    if finest:
-        sets = [of_set(name) for name in table.names]
-        deviation = noise.deviation(of_cells(next(iter(finest))))
-        cells = counting.fine_cells(most_fine_cells(number, deviation))
-        fine = bought_cells(
-            seller,
-            noise,
-            cells,
-            lambda own, name: counting.in_fine_cells(own, cells, name),
-            lambda own, name: own.classes[name],
-        )
-        most = most_cells(number, sum(map(noise.deviation, sets)) / len(sets))
-        schema = cells.chosen(schema, fine, most)
-        table = counting.in_cells(schema, priced=table.names)
-
-    @cache
-    def coded(own: CountedRecords | CountedInSteps) -> Codes | TalliedCells:
-        if isinstance(own, CountedInSteps):
-            return own.tally(table)
-        return counting.recoded(own, table).codes
-
-    noisy = bought_tables(seller, noise, table, coded, records=number)
-    return MeasuredCounts(schema, noisy, fine)
 
 
 def measured_copy(

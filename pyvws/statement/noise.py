@@ -11,6 +11,7 @@ from pyvws._base.phrase import Phrase
 from pyvws.privacy.seller import Spending
 from pyvws.statement.parts import LedgerEntry, TableColumns, by_neighbours, figure
 from pyvws.statement.statement import Statement
+from pyvws.statement.words import forecast_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +166,7 @@ class NoisyCountsStatement(NoiseStatement):
     - `best_file`: Whether the dataset comes from a fit of the counts, and is no draw.
     - `pairs_not_counted`: The pairs of columns with more cells than a counted pair may have.
     - `reference`: What noisy counts and a public table say of each other, where one is a prior.
+    - `why_auto`: What "auto" counts and why, where it was asked for.
     """
 
     spending: Spending
@@ -186,6 +188,7 @@ class NoisyCountsStatement(NoiseStatement):
     best_file: bool = False
     pairs_not_counted: tuple[str, ...] = ()
     reference: Mapping[str, Any] | None = None
+    why_auto: Phrase | None = None
 
     @property
     def epsilon_per_dataset(self) -> float:
@@ -295,6 +298,7 @@ class NoisyCountsStatement(NoiseStatement):
                 **({"best_file": True} if self.best_file else {}),
                 **({"pairs_not_counted": list(uncounted)} if uncounted else {}),
                 **({"reference": dict(self.reference)} if self.reference is not None else {}),
+                **({"auto": forecast_words(self.why_auto)} if self.why_auto else {}),
                 **({"lost_sets": [*map(list, self.lost)]} if self.lost else {}),
             },
         }

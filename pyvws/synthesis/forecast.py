@@ -263,7 +263,10 @@ def _of_counts(
         notes.append(Phrase("counts", at))
         if cap is not None and cap > 1 and one is not None:
             notes.append(Phrase("cap-of-one", {"left_out": _beyond(units, 1), **asdict(one)}))
-        most, table = run.most_seconds, asked.workload(run.plan.schema)
+        counting, most = asked.counting(run.plan.schema), run.most_seconds
+        noise = counting.noise(asked.budget, hidden=False)
+        settled, _, why = counting.settled(noise, N - out)
+        notes, table = [*notes, *filter(None, [why])], settled.table
         cost = expected_of_counts(asked, table, N - out, most=most)
         notes += [*_time("time-of-counts", cost, most, {}), *not_counted(table)]
         clear = _CLEAR if cap in (None, 1) else _CLEAR_OF_UNITS

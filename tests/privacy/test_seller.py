@@ -24,11 +24,10 @@ from pyvws_validation._grid_engine import KnownDraws
 
 import pyvws as vws
 from pyvws.errors import SpendingError
-from pyvws.mechanisms.counts.counting import CellCounting
+from pyvws.mechanisms.counts.counting import CellCounting, measured
 from pyvws.mechanisms.histogram import laplace_sums
 from pyvws.privacy.budget import Budget, epsilon_of, noise_of
 from pyvws.privacy.seller import PricedMeasurement, Seller, TalliedCells
-from pyvws.release.noisy_counts import measured
 from pyvws.report.claim_layers import layers_page
 from pyvws.report.page import Heading
 from pyvws.report.registry_entry import registry_entry

@@ -52,7 +52,8 @@ _OUTSTANDING: Final = 2.0  # Deviations of a sum of squares of noise.
 _HALF: Final = 0.5  # Records that each code of a margin has more.
 _NONE: Final = -np.inf  # The logit of a code that rules bar.
 _MOST_CODES: Final = 1500  # Of all columns together.
-_MOST_CELLS: Final = 200_000  # Of the sets that are no plain pairs.
+MOST_CELLS: Final = 200_000
+"""Cells of the sets that are no plain pairs, at most, for a fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +90,7 @@ def is_fitted(table: Workload) -> bool:
     """Whether classes alone give the columns of a workload, within the reach of a fit."""
     codes = sum(column.size for column in table.columns.values())
     further = sum(crossed.size for crossed in table.cliques if not _is_pair(crossed))
-    if table.given or codes > _MOST_CODES or further > _MOST_CELLS:
+    if table.given or codes > _MOST_CODES or further > MOST_CELLS:
         return False
     return rule_patterns(table.columns, table.skips) is not None
 

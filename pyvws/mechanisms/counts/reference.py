@@ -36,6 +36,7 @@ from pyvws.mechanisms.counts.fitted_classes import PenalisedCounts
 from pyvws.mechanisms.counts.given_records import without_given
 from pyvws.mechanisms.counts.measurements import Measurements
 from pyvws.mechanisms.counts.skips import rule_patterns
+from pyvws.mechanisms.counts.triple_records import in_pairs
 
 _RAKED: Final = 40  # Passes over the columns,
 _RAKED_IN_FIT: Final = 2  # and each time that a fit has read all records.
@@ -117,7 +118,8 @@ class ReferencePrior:
         """The prior of a counting's reference; None without one, and for no records to make."""
         if counting.reference is None or not noisy.records:
             return None
-        return cls(ReferenceRecords.of(counting, noisy), PenalisedCounts(without_given(noisy)))
+        counts = PenalisedCounts(without_given(in_pairs(noisy)))
+        return cls(ReferenceRecords.of(counting, noisy), counts)
 
     @property
     def _n(self) -> float:

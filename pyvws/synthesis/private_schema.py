@@ -36,6 +36,7 @@ from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, iso_of, meant, spells_empty
 from pyvws.tables.schema.column import Column
 from pyvws.tables.schema.entries import PRIVATE
+from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.paid import PaidSchema
 from pyvws.tables.schema.schema import Schema
 
@@ -222,7 +223,7 @@ class _Purchase:
             own_words = [n for n in said if n not in self.asked.columns[name].private]
             word[name] = tuple(n for n in own_words if n in column.given)
             if name in self.columns:
-                bought = [n for n in column.given if n not in (*own_words, "outside")]
+                bought = [n for n in column.given if n not in (*own_words, "outside", "note")]
                 entries[name] = tuple(bought)
         paid = PaidSchema(
             name=secrets.token_hex(16),
@@ -463,8 +464,8 @@ def with_answers(column: Column, found: _Found | None) -> Column:
         return _of_any_kind(found or _Found(), left)
     if "levels" in column.private:
         levels = _in_order(found.levels if found else ())
-        given = {"model": column.model or "table", "outside": column.outside or OTHER}
-        return replace(column, private=left, levels=(*levels, OTHER), **given)
+        kept, known = (*levels, OTHER), {} if column.model else _category(levels)
+        return replace(column, private=left, levels=kept, outside=column.outside or OTHER, **known)
     days, whole = column.days_since is not None, column.is_whole
     of_range: Any = ("1900-01-01", "2099-12-31") if days else (0.0, 1.0)  # Where nothing stands out.
     if found is not None and days and found.decades is not None:
@@ -491,7 +492,7 @@ def _of_any_kind(found: _Found, left: tuple[str, ...]) -> Column:
         return Column(model="normal", **given, missing=missing, private=left)
     if found.whole_numbers:
         levels = (*found.whole_numbers, *codes)
-        return Column(model="table", levels=levels, missing=missing, outside=True)
+        return Column(**_category(levels), levels=levels, missing=missing, outside=True)
     if found.bins is not None and (
         found.of_bins >= found.of_levels or len(found.levels) <= _MOST_CODES
     ):
@@ -512,8 +513,14 @@ def _of_any_kind(found: _Found, left: tuple[str, ...]) -> Column:
         )
     if codes:
         levels = (*codes, OTHER)
-        return Column(model="table", levels=levels, missing=missing, outside=OTHER)
+        return Column(**_category(levels), levels=levels, missing=missing, outside=OTHER)
     return Column(role="drop", note="no value stands out of the noise that was paid for")
+
+
+def _category(levels: Sequence[str]) -> dict[str, Any]:
+    """The family of a category: of many levels the one that has no limit."""
+    many = len(levels) >= MOST_LEVELS - 1  # Besides them there are the others, and empty cells.
+    return {"model": "table", "predictors": ()} if many else {"model": "nominal"}
 
 
 def _in_order(levels: Sequence[str]) -> tuple[str, ...]:

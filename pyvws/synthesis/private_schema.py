@@ -3,7 +3,7 @@
 What a steward knows of the columns stands in a schema whose other entries are "private". Each
 column is one measurement: a record is in one public cell of it, or has one value that is no cell,
 so it moves one count by 1. Public cells are empty cells, missing codes, numbers in bins between
-powers of 2 by their decimals, and dates by decade. Of other values those alone are sold whose noisy
+powers of 2 by their decimals, small whole numbers by themselves, and dates by decade. Of other values those alone are sold whose noisy
 count reaches a threshold. What a column is follows from these answers, so nothing else is read.
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 from narwhals.typing import IntoFrame
 from numpy.typing import NDArray
 
-from pyvws._base.checks import positive
+from pyvws._base.checks import Floats, positive
 from pyvws.errors import InputError
 from pyvws.mechanisms.counts.chosen_cells import FineCounts, fine_cells
 from pyvws.plan.reading import within_cap
@@ -35,7 +35,6 @@ from pyvws.tables.files.frame import check_columns, open_frame, units_from_0
 from pyvws.tables.files.kinds import distinct
 from pyvws.tables.files.labels import EPOCH, as_days, as_number, iso_of, meant, spells_empty
 from pyvws.tables.schema.column import Column
-from pyvws.tables.schema.entries import PRIVATE
 from pyvws.tables.schema.families import MOST_LEVELS
 from pyvws.tables.schema.paid import PaidSchema
 from pyvws.tables.schema.schema import Schema
@@ -46,12 +45,13 @@ OTHER: Final = "(other)"
 _RECORDS: Final = "records"
 _FIRST, _LAST = -20, 60  # Powers of 2 that bins of numbers begin with, from the first one on.
 _BINS: Final = 2 * (_LAST - _FIRST) + 1
+_UNITS: Final = 32  # Whole numbers from 0 on that have a cell each in the place of their bins.
 _MOST_DECIMALS: Final = 4  # More count as these, and a column that has them has no decimals.
 _DECADES: Final = (190, 209)  # Of dates that nobody said are dates; others count as the ends.
 _ALL_DECADES: Final = (0, 999)
 _START: Final = "2000-01-01"
-_FALSE: Final = 0.01  # The chance that noise alone makes any bin of a column stand out,
-_BESIDE: Final = 0.1  # and that it adds the bin beside those that do.
+_FALSE: Final = 0.05  # The chance that noise alone makes any bin of a column stand out,
+_BESIDE: Final = 0.3  # and that it adds the bin beside those that do.
 _MOST_WHOLE: Final = 40  # Whole numbers that are levels; more are a number.
 _MOST_CODES: Final = 5  # Values beside numbers that are missing codes.
 _WIDE: Final = 16.0  # The largest number over the smallest one from which on scales are log.
@@ -182,7 +182,7 @@ class _Purchase:
         if records is not None and records < least:
             raise InputError.by("private-threshold-above", least=least, records=records)
         for name in self.cells:
-            with_answers(self.columns[name], None)
+            with_answers(self.columns[name], None)  # Refuses what was given beside it.
 
     def _least(self, name: str) -> int:
         """The noisy count from which on an entry of a column is taken."""
@@ -301,8 +301,17 @@ class _Cells:
         return _DECADES if self.groups and self.has_values else None
 
     @property
-    def _numbers(self) -> int:
+    def units(self) -> int:
+        """How many whole numbers from 0 on have a cell each: where nobody said what it holds."""
+        return _UNITS if self.groups > 1 else 0
+
+    @property
+    def _units(self) -> int:
         return 1 + len(self.codes)
+
+    @property
+    def _numbers(self) -> int:
+        return self._units + self.units
 
     @property
     def _dates(self) -> int:
@@ -323,6 +332,8 @@ class _Cells:
         if meant(label) in by_meaning:
             return 1 + by_meaning.index(meant(label))
         number = None if self.has_values and _PADDED.match(label) else as_number(label)
+        if number is not None and number.is_integer() and 0 <= number < self.units:
+            return self._units + int(number)
         if self.groups and number is not None:
             group = min(_decimals(label), self.groups - 1)
             return self._numbers + group * _BINS + _bin_of(number)
@@ -349,13 +360,19 @@ class _Cells:
 
     def found(self, sold: CountedValues, *, least: int, beside: int) -> _Found:
         """What noisy counts tell: bins and decades of at least a count, and their neighbours."""
-        cells = sold.cells
-        bins = cells[self._numbers : self._dates].reshape(self.groups, _BINS)
-        kept = np.flatnonzero((bins >= least).any(axis=1))
-        several = math.sqrt(max(1, len(kept)))
-        of_bins = bins[kept].sum(axis=0) if len(kept) else np.zeros(0, dtype=np.int64)
-        hull = _hull(of_bins, math.ceil(least * several), math.ceil(beside * several))
-        decades = _hull(cells[self._dates :], least, beside)
+        cells, units = sold.cells, sold.cells[self._units : self._numbers]
+        bins = cells[self._numbers : self._dates].reshape(self.groups, _BINS).copy()
+        noises = np.ones(bins.shape)  # The noise of each, in that of a cell.
+        for place in {_bin_of(float(number)) for number in range(len(units))}:
+            low, high = (int(end) for end in _ends((place, place), whole=True))
+            bins[0, place] = units[low : high + 1].sum()
+            noises[0, place] = math.sqrt(high + 1 - low)
+        kept = np.flatnonzero((bins >= least * noises).any(axis=1))
+        noise = np.sqrt((noises[kept] ** 2).sum(axis=0))
+        of_bins = bins[kept].sum(axis=0)
+        hull = _hull(of_bins, least * noise, beside * noise) if len(kept) else None
+        one = np.ones(self.size - self._dates)
+        decades = _hull(cells[self._dates :], least * one, beside * one)
         first = 0 if self.decades is None else self.decades[0]
         return _Found(
             levels=tuple(sold.values),
@@ -363,7 +380,8 @@ class _Cells:
             empty=bool(cells[0] >= least),
             bins=None if hull is None else hull.ends,
             of_bins=0 if hull is None else hull.count,
-            zeros=int(of_bins[_BINS // 2]) if len(of_bins) else 0,
+            zeros=int(of_bins[_BINS // 2]) if len(kept) else 0,
+            units=tuple((units >= beside).tolist()),
             decimals=int(kept.max()) if len(kept) else 0,
             decades=None if decades is None else (first + decades.ends[0], first + decades.ends[1]),
             of_decades=0 if decades is None else decades.count,
@@ -378,15 +396,15 @@ class _Hull:
     count: int
 
 
-def _hull(counts: NDArray[np.int64], least: int, beside: int) -> _Hull | None:
-    """The cells from the first to the last of `least` records, and those of some `beside` them."""
+def _hull(counts: NDArray[np.int64], least: Floats, beside: Floats) -> _Hull | None:
+    """The cells (n,) from the first to the last of `least` records, and of some `beside` these."""
     kept = np.flatnonzero(counts >= least)
     if not len(kept):
         return None
     low, high = int(kept[0]), int(kept[-1])
-    while low > 0 and counts[low - 1] >= beside:
+    while low > 0 and counts[low - 1] >= beside[low - 1]:
         low -= 1
-    while high < len(counts) - 1 and counts[high + 1] >= beside:
+    while high < len(counts) - 1 and counts[high + 1] >= beside[high + 1]:
         high += 1
     return _Hull((low, high), int(counts[low : high + 1].sum()))
 
@@ -427,7 +445,8 @@ def _decimals(label: str) -> int:
 class _Found:
     """What the noisy counts of a column tell: values that were sold, bins, decimals and decades.
 
-    Each kind has its noisy count beside it. `empty` says that empty cells stand out.
+    Each kind has its noisy count beside it. `empty` says that empty cells stand out, and `units`
+    which small whole numbers have records beyond the noise.
     """
 
     levels: tuple[str, ...] = ()
@@ -436,13 +455,10 @@ class _Found:
     bins: tuple[int, int] | None = None
     of_bins: int = 0
     zeros: int = 0
+    units: tuple[bool, ...] = ()
     decimals: int = 0
     decades: tuple[int, int] | None = None
     of_decades: int = 0
-
-    @property
-    def missing(self) -> tuple[Any, ...]:
-        return (True,) if self.empty else ()
 
     @property
     def whole_numbers(self) -> tuple[str, ...]:
@@ -450,71 +466,70 @@ class _Found:
         if self.bins is None or self.decimals:
             return ()
         low, high = map(int, _ends(self.bins, whole=True))
+        while low < min(high, len(self.units)) and low >= 0 and not self.units[low]:
+            low += 1
+        while max(low, 0) < high < len(self.units) and not self.units[high]:
+            high -= 1
         return tuple(map(str, range(low, high + 1))) if high - low < _MOST_WHOLE else ()
 
 
 def with_answers(column: Column, found: _Found | None) -> Column:
     """A column with what was bought; `found` is None before the purchase, to check the rest.
 
-    Private cuts are left private.
+    Private cuts are left private. Entries that were given stay as they are.
     """
-    both = {"levels", "range"} <= {*column.private}
     left = tuple(name for name in column.private if name == "cuts")
-    if both:
-        return _of_any_kind(found or _Found(), left)
-    if "levels" in column.private:
+    given = {n: x for n, x in column.given.items() if n not in (*column.private, *column.settings)}
+    given |= {"settings": column.settings}
+    if {"levels", "range"} <= {*column.private}:
+        made = _of_any_kind(found or _Found(), column.missing is None)
+    elif "levels" in column.private:
         levels = _in_order(found.levels if found else ())
-        kept, known = (*levels, OTHER), {} if column.model else _category(levels)
-        return replace(column, private=left, levels=kept, outside=column.outside or OTHER, **known)
-    days, whole = column.days_since is not None, column.is_whole
-    of_range: Any = ("1900-01-01", "2099-12-31") if days else (0.0, 1.0)  # Where nothing stands out.
-    if found is not None and days and found.decades is not None:
-        of_range = _dates(found.decades)
-    elif found is not None and found.bins is not None:
-        of_range = _rising(_ends(found.bins, whole=whole))
-    return _ranged(column, of_range, left)
+        made = {**_category(levels), "levels": (*levels, OTHER), "outside": OTHER}
+    else:
+        made = {"model": "normal", "outside": True, "range": _range_of(column, found)}
+    if "levels" in made or made.get("role") == "drop":
+        left = ()
+    return Column(**{**made, **given, "private": left})
 
 
-def _ranged(column: Column, of_range: Any, left: tuple[str, ...]) -> Column:
-    """A number with a range, beyond which values count as its ends."""
-    given = {name: value for name, value in column.given.items() if name not in PRIVATE}
-    settings = {name: given.pop(name) for name in column.settings if name in given}
-    kept = {n: column.given[n] for n in ("cuts",) if n in column.given and n not in left}
-    given |= {"model": column.model or "normal", "outside": column.outside or True}
-    return Column(**given, **kept, range=of_range, private=left, settings=settings)
+def _range_of(column: Column, found: _Found | None) -> tuple[Any, Any]:
+    """The range of a number or of dates; where nothing stands out, one that knows nothing."""
+    if column.days_since is not None:
+        decades = None if found is None else found.decades
+        return _dates(decades or _DECADES)
+    bins = None if found is None else found.bins
+    return (0.0, 1.0) if bins is None else _rising(_ends(bins, whole=column.is_whole))
 
 
-def _of_any_kind(found: _Found, left: tuple[str, ...]) -> Column:
-    """A column of which nobody said what it holds."""
-    codes, missing = _in_order(found.levels), found.missing
+def _of_any_kind(found: _Found, codes_are_found: bool) -> dict[str, Any]:
+    """The entries of a column of which nobody said what it holds.
+
+    Its missing codes are among the answers if `codes_are_found`, or else were said.
+    """
+    codes = _in_order(found.levels)
+    empty: Any = {"missing": (True,)} if found.empty and codes_are_found else {}
     if found.of_decades > max(found.of_bins, found.of_levels) and found.decades is not None:
-        given: Any = {"days_since": _START, "range": _dates(found.decades), "outside": True}
-        return Column(model="normal", **given, missing=missing, private=left)
+        given = {"days_since": _START, "range": _dates(found.decades), "outside": True}
+        return {"model": "normal", **given, **empty}
     if found.whole_numbers:
         levels = (*found.whole_numbers, *codes)
-        return Column(**_category(levels), levels=levels, missing=missing, outside=True)
-    if found.bins is not None and (
-        found.of_bins >= found.of_levels or len(found.levels) <= _MOST_CODES
-    ):
-        whole, exact = not found.decimals, found.decimals < _MOST_DECIMALS
-        low, high = _rising(_ends(found.bins, whole=whole))
+        return {**_category(levels), "levels": levels, "outside": True, **empty}
+    few = codes_are_found and len(codes) <= _MOST_CODES
+    if found.bins is not None and (found.of_bins >= found.of_levels or few):
+        low, high = _rising(_ends(found.bins, whole=not found.decimals))
         mass = (0.0,) if low <= 0.0 <= high and found.zeros > _HEAP * found.of_bins else ()
-        wide = max(abs(low), abs(high)) >= _WIDE * max(abs(low), 1.0)
-        scale = "log" if low > 0.0 or (low == 0.0 and mass) else "signed-log"
-        return Column(
-            model="normal",
-            range=(low, high),
-            decimals=found.decimals if exact else None,
-            missing=(*codes, *missing),
-            mass=mass,
-            outcome_scale=scale if wide else None,
-            outside=True,
-            private=left,
-        )
-    if codes:
-        levels = (*codes, OTHER)
-        return Column(**_category(levels), levels=levels, missing=missing, outside=OTHER)
-    return Column(role="drop", note="no value stands out of the noise that was paid for")
+        made: dict[str, Any] = {"model": "normal", "range": (low, high), "mass": mass}
+        if found.decimals < _MOST_DECIMALS:
+            made["decimals"] = found.decimals
+        if max(abs(low), abs(high)) >= _WIDE * max(abs(low), 1.0):
+            made["outcome_scale"] = "log" if low > 0.0 or (low == 0.0 and mass) else "signed-log"
+        if codes_are_found and (codes or empty):
+            made["missing"] = (*codes, *empty.get("missing", ()))
+        return {**made, "outside": True}
+    if codes or empty or not codes_are_found:
+        return {**_category(codes), "levels": (*codes, OTHER), "outside": OTHER, **empty}
+    return {"role": "drop", "note": "no value stands out of the noise that was paid for"}
 
 
 def _category(levels: Sequence[str]) -> dict[str, Any]:
